@@ -1,0 +1,36 @@
+import tseslint from 'typescript-eslint'
+
+export default tseslint.config(
+  { ignores: ['.config/**', 'dist/**', 'node_modules/**', 'coverage/**'] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { project: './tsconfig.json', tsconfigRootDir: `${import.meta.dirname}/..` },
+    },
+    rules: {
+      'max-lines': ['error', 400],
+      'max-lines-per-function': ['error', 60],
+      'no-console': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      // Lines like `(record) => this.#remove(record)` return nothing because what they call returns nothing.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+    },
+  },
+  {
+    files: ['test/**', 'examples/**'],
+    rules: {
+      'no-console': 'off',
+      'max-lines': ['error', 500],
+      // A describe block is a chapter, not a function.
+      'max-lines-per-function': 'off',
+    },
+  },
+)

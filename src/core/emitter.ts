@@ -1,0 +1,141 @@
+/**
+ * The event emitter under the manager: no listener can harm another, or the command that it hears of.
+ *
+ * @module
+ */
+import { EventEmitter } from 'eventemitter3'
+import type { TaskEvents } from './events.js'
+import type { TaskState } from './lifecycle.js'
+import { throwLater } from './ports.js'
+
+type EventName<S extends string> = keyof TaskEvents<S>
+type ListenerOf<S extends string, E extends EventName<S>> = EventEmitter.EventListener<TaskEvents<S>, E>
+// What a listener takes differs by event; this class only passes it on.
+type Listener = (this: unknown, payload: never) => unknown
+
+export class TaskEmitter<S extends string = TaskState> extends EventEmitter<TaskEvents<S>> {
+  /** What listeners were registered as, by what they are called through. */
+  readonly #guarded = new WeakMap<Listener, Listener>()
+  readonly #originals = new WeakMap<Listener, Listener>()
+  #event = ''
+  #queue: (() => void)[] = []
+  #delivering = false
+
+  /**
+   * Calls `listener` with every payload of `event` from now on, in the order of the changes. What it throws, or its
+   * promise rejects with, goes to `listener:error`.
+   */
+  override on<E extends EventName<S>>(event: E, listener: ListenerOf<S, E>, context?: unknown): this {
+    return super.on(event, this.#guard(listener) as never, context)
+  }
+
+  override addListener<E extends EventName<S>>(
+    event: E,
+    listener: ListenerOf<S, E>,
+    context?: unknown,
+  ): this {
+    return this.on(event, listener, context)
+  }
+
+  /** Like {@link on}, for the next payload only. */
+  override once<E extends EventName<S>>(event: E, listener: ListenerOf<S, E>, context?: unknown): this {
+    return super.once(event, this.#guard(listener) as never, context)
+  }
+
+  /** Undoes {@link on} and {@link once}. Without a listener, for all of the event. */
+  override off<E extends EventName<S>>(
+    event: E,
+    listener?: ListenerOf<S, E>,
+    context?: unknown,
+    once?: boolean,
+  ): this {
+    return this.removeListener(event, listener, context, once)
+  }
+
+  override removeListener<E extends EventName<S>>(
+    event: E,
+    listener?: ListenerOf<S, E>,
+    context?: unknown,
+    once?: boolean,
+  ): this {
+    if (listener === undefined) return super.removeListener(event)
+    // eventemitter3 itself passes what it holds, which is guarded already.
+    return super.removeListener(event, (this.#guarded.get(listener) ?? listener) as never, context, once)
+  }
+
+  override listeners<E extends EventName<S>>(event: E): ListenerOf<S, E>[] {
+    // Each is what `on` was given for this very event.
+    return super
+      .listeners(event)
+      .map((guarded) => (this.#originals.get(guarded) ?? guarded) as ListenerOf<S, E>)
+  }
+
+  override emit<E extends EventName<S>>(
+    event: E,
+    ...payload: EventEmitter.EventArgs<TaskEvents<S>, E>
+  ): boolean {
+    const outer = this.#event
+    this.#event = event
+    try {
+      return super.emit(event, ...payload)
+    } finally {
+      this.#event = outer
+    }
+  }
+
+  /** Has `event` emitted after all that was posted before. `payload` is made now, and only if somebody listens. */
+  protected tell<E extends EventName<S>>(event: E, payload: () => Parameters<TaskEvents<S>[E]>[0]): void {
+    if (this.listenerCount(event) === 0) return
+    // Each event has one payload, so these are its arguments.
+    const args = [payload()] as EventEmitter.EventArgs<TaskEvents<S>, E>
+    this.post(() => this.emit(event, ...args))
+  }
+
+  /** Has `job` done after all that was posted before. */
+  protected post(job: () => void): void {
+    this.#queue.push(job)
+  }
+
+  /**
+   * Does what was posted, until nothing is left. Within a job it does nothing: the outermost call goes on, so what a
+   * listener causes is heard by everybody after what caused it.
+   */
+  protected deliver(): void {
+    if (this.#delivering || this.#queue.length === 0) return
+    this.#delivering = true
+    for (let index = 0; index < this.#queue.length; index++) {
+      try {
+        this.#queue[index]?.()
+      } catch (error) {
+        throwLater(error)
+      }
+    }
+    this.#queue = []
+    this.#delivering = false
+  }
+
+  #guard(listener: Listener): Listener {
+    if (typeof listener !== 'function') throw new TypeError('The listener must be a function')
+    const known = this.#guarded.get(listener)
+    if (known !== undefined) return known
+    const eventNow = (): string => this.#event
+    const report = (error: unknown, event: string): void => this.#report(error, event)
+    const guarded: Listener = function (payload) {
+      const event = eventNow()
+      try {
+        const result = listener.call(this, payload)
+        if (result instanceof Promise) result.catch((error: unknown) => report(error, event))
+      } catch (error) {
+        report(error, event)
+      }
+    }
+    this.#guarded.set(listener, guarded)
+    this.#originals.set(guarded, listener)
+    return guarded
+  }
+
+  #report(error: unknown, event: string): void {
+    if (event === 'listener:error' || this.listenerCount('listener:error') === 0) throwLater(error)
+    else super.emit('listener:error', { error, event })
+  }
+}

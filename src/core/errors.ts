@@ -1,0 +1,107 @@
+/**
+ * The one error class of the library, and what each of its codes carries.
+ *
+ * @module
+ */
+
+/** What `error.data` holds, by `error.code`. Adding an error is adding a row here. */
+export interface ErrorData {
+  /** A parameter is missing, has the wrong type, or is not JSON; `path` says which, `reason` what is wrong. */
+  INVALID_PARAMS: { path: string; reason: string }
+  /** A value is larger, deeper or more numerous than the option `limit` allows. */
+  LIMIT_EXCEEDED: { limit: string; max: number; actual: number }
+  /** The manager holds `maxTasks` tasks and may drop none of them. */
+  TASK_LIMIT_REACHED: { maxTasks: number }
+  /** No task has this id: it never existed, expired, or was evicted. */
+  TASK_NOT_FOUND: { taskId: string }
+  /** The lifecycle has no step between these two states. */
+  INVALID_TRANSITION: { taskId: string; from: string; to: string }
+  /** The task has ended: nothing about it changes any more. */
+  TASK_TERMINAL: { taskId: string; state: string }
+  /** The task has ended and can no longer be canceled (A2A 1.0 §3.3.2 TaskNotCancelableError). */
+  TASK_NOT_CANCELABLE: { taskId: string; state: string }
+  /** Somebody changed the task since the caller read it. */
+  TASK_GENERATION_MISMATCH: { taskId: string; expectedGeneration: number; generation: number }
+  /** The task was canceled: the reason of its signal. */
+  TASK_CANCELED: { taskId: string }
+  /** The task outlived `taskTimeoutMs`: the reason of its signal. */
+  TASK_TIMED_OUT: { taskId: string }
+  /** The task outlived `expiryMs` and was removed. */
+  TASK_EXPIRED: { taskId: string }
+  /** The task was removed to make room for another. */
+  TASK_EVICTED: { taskId: string }
+  /** `destroy()` was called. */
+  MANAGER_DESTROYED: { taskId: string }
+  /** `waitFor` ran out of its own `timeoutMs`; the task goes on. */
+  WAIT_TIMED_OUT: { taskId: string; timeoutMs: number }
+  /** The signal given to `waitFor` was aborted; the task goes on. `cause` is the signal's reason. */
+  WAIT_ABORTED: { taskId: string }
+}
+
+export type ErrorCode = keyof ErrorData
+
+/** Every error of the library as a union, so that `switch (error.code)` narrows `error.data`. */
+export type AnyA2AError = { [C in ErrorCode]: A2AError<C> }[ErrorCode]
+
+const BRAND: unique symbol = Symbol.for('a2a-tasks.error')
+
+/**
+ * An error with a `code` to switch on and `data` typed by that code.
+ *
+ * Recognise it by {@link A2AError.is}, which also works when an application holds two copies of the library (one
+ * loaded by `import`, one by `require`), where `instanceof` does not.
+ */
+export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
+  readonly code: C
+  readonly data: Readonly<ErrorData[C]>
+  readonly [BRAND] = true
+
+  constructor(code: C, message: string, data: ErrorData[C], options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    this.data = data
+    Object.defineProperty(this, 'name', { value: nameOf(code), configurable: true, writable: true })
+  }
+
+  /** Whether `value` is an error of this library, and of the given `code` where one is given. */
+  static is(value: unknown): value is AnyA2AError
+  static is<C extends ErrorCode>(value: unknown, code: C): value is A2AError<C>
+  static is(value: unknown, code?: ErrorCode): boolean {
+    if (typeof value !== 'object' || value === null || !(BRAND in value)) return false
+    return code === undefined || ('code' in value && value.code === code)
+  }
+}
+
+/** `TASK_NOT_FOUND` → `TaskNotFoundError`. */
+function nameOf(code: ErrorCode): string {
+  const words = code.split('_').map((word) => word.charAt(0) + word.slice(1).toLowerCase())
+  return `${words.join('')}Error`
+}
+
+export function taskNotFound(given: unknown): A2AError<'TASK_NOT_FOUND'> {
+  const taskId = String(given)
+  const shown = taskId.length > 100 ? `${taskId.slice(0, 100)}…` : taskId
+  return new A2AError('TASK_NOT_FOUND', `Task not found: ${shown}`, { taskId })
+}
+
+/** Reads as "`path` `reason`": `input.when must be JSON, got a Date`. */
+export function invalidParams(path: string, reason: string, cause?: unknown): A2AError<'INVALID_PARAMS'> {
+  const options = cause === undefined ? undefined : { cause }
+  return new A2AError('INVALID_PARAMS', `${path} ${reason}`, { path, reason }, options)
+}
+
+/** Why a task is gone from the manager. */
+export type RemovalCode = 'TASK_EXPIRED' | 'TASK_EVICTED' | 'MANAGER_DESTROYED'
+
+const ENDINGS = {
+  TASK_CANCELED: 'was canceled',
+  TASK_TIMED_OUT: 'timed out',
+  TASK_EXPIRED: 'expired',
+  TASK_EVICTED: 'was evicted to make room',
+  MANAGER_DESTROYED: 'is gone: its manager was destroyed',
+} as const satisfies Record<RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT', string>
+
+/** The reason of a task's signal, and what its waiters and subscribers are rejected with. */
+export function ended<C extends keyof typeof ENDINGS>(code: C, taskId: string): A2AError<C> {
+  return new A2AError<C>(code, `Task ${taskId} ${ENDINGS[code]}`, { taskId })
+}

@@ -1,0 +1,189 @@
+/**
+ * What an event makes of a task. Nothing here refuses: that was `decide`'s to do.
+ *
+ * @module
+ */
+import type { ArtifactChanged, TaskCreated, TaskEvent, TaskStreamEvent } from './events.js'
+import { copyJson } from './json.js'
+import type { TaskState } from './lifecycle.js'
+import type { Artifact, DeepReadonly, JsonObject, JsonValue, Message, Task, TaskSnapshot } from './task.js'
+
+/**
+ * The task that comes of `task` by `event`: of no task and a `created` event comes a task, and a `snapshot` or
+ * `resync` is one. Pure: what is passed in stays as it was, and what has not changed is shared with the result.
+ * Folding a log, or what a subscription yields, gives the task.
+ *
+ * @throws {TypeError} when `event` is not the next one of this task.
+ * @example
+ * const task = tasks.events(id).reduce<TaskSnapshot | undefined>(evolve, undefined)
+ */
+export function evolve<S extends string = TaskState>(
+  task: TaskSnapshot<S> | undefined,
+  event: TaskStreamEvent<S>,
+): TaskSnapshot<S> {
+  if ('task' in event) return event.task
+  if (task === undefined && event.type === 'created') return create(event)
+  if (event.type === 'created' || event.taskId !== task?.id || event.generation !== task.generation + 1) {
+    const present = task === undefined ? 'no task' : `task ${task.id} at generation ${task.generation}`
+    throw new TypeError(
+      `Event ${event.generation} ("${event.type}") of task ${event.taskId} does not follow ${present}`,
+    )
+  }
+  const next = thawTask(task)
+  apply(next, event)
+  return next
+}
+
+/** A new task, which shares its JSON with the event. */
+export function create<S extends string>(event: TaskCreated<S>): Task<S> {
+  const { taskId, contextId, skill, state, input, metadata, referenceTaskIds, owner, timestamp } = event
+  const task: Task<S> = {
+    id: taskId,
+    contextId,
+    skill,
+    state,
+    input: shared<JsonValue>(input),
+    output: null,
+    messages: [],
+    artifacts: [],
+    metadata: shared<JsonObject>(metadata),
+    history: [{ state, timestamp }],
+    generation: event.generation,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }
+  if (referenceTaskIds !== undefined) task.referenceTaskIds = [...referenceTaskIds]
+  if (owner !== undefined) task.owner = owner
+  return task
+}
+
+/** The event that `task` began with: none of what it says ever changes. */
+export function createdEvent<S extends string>(task: TaskSnapshot<S>): TaskCreated<S> {
+  const { id, contextId, skill, input, metadata, referenceTaskIds, owner, createdAt } = task
+  return {
+    type: 'created',
+    taskId: id,
+    generation: 1,
+    timestamp: createdAt,
+    state: task.history[0]?.state ?? task.state,
+    contextId,
+    skill,
+    input,
+    metadata,
+    ...(referenceTaskIds && { referenceTaskIds }),
+    ...(owner !== undefined && { owner }),
+  }
+}
+
+/**
+ * Changes `task` in place: O(size of the event), where a pure step costs O(size of the task), which would make
+ * appending n chunks O(n²). `task` must be the caller's alone, with every array in it; leaves are shared and never
+ * changed.
+ */
+export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): void {
+  switch (event.type) {
+    case 'created':
+      break
+    case 'status':
+      if (event.to !== event.from) {
+        task.state = event.to
+        task.history.push({ state: event.to, timestamp: event.timestamp })
+      }
+      if (event.message !== undefined) {
+        task.message = typeof event.message === 'string' ? event.message : shared<Message>(event.message)
+      }
+      break
+    case 'output':
+      task.output = shared<JsonValue>(event.output)
+      break
+    case 'artifact':
+      applyArtifact(task.artifacts, event)
+      break
+    case 'message':
+      task.messages.push(shared<Message>(event.message))
+      break
+  }
+  task.generation = event.generation
+  task.updatedAt = event.timestamp
+}
+
+function applyArtifact(artifacts: Artifact[], { artifact, append }: ArtifactChanged): void {
+  const known = findArtifact(artifacts, artifact.artifactId)
+  if (known === -1) {
+    artifacts.push(ownArtifact(shared<Artifact>(artifact)))
+    return
+  }
+  const present = artifacts[known]
+  if (!append || present === undefined) {
+    artifacts[known] = ownArtifact(shared<Artifact>(artifact))
+    return
+  }
+  const { parts, metadata, ...rest } = shared<Artifact>(artifact)
+  Object.assign(present, rest)
+  if (parts !== undefined) (present.parts ??= []).push(...parts)
+  if (metadata !== undefined) present.metadata = { ...present.metadata, ...metadata }
+}
+
+/** Where the artifact with this id stands, or -1. Chunks mostly go to the latest one, so the search begins there. */
+export function findArtifact(
+  artifacts: readonly DeepReadonly<Artifact>[],
+  artifactId: string | undefined,
+): number {
+  if (artifactId === undefined) return -1
+  return artifacts.findLastIndex((artifact) => artifact.artifactId === artifactId)
+}
+
+/** An artifact whose own fields and `parts` may be changed in place. */
+function ownArtifact(artifact: DeepReadonly<Artifact>): Artifact {
+  const own: Artifact = { ...shared<Artifact>(artifact) }
+  if (own.parts !== undefined) own.parts = [...own.parts]
+  return own
+}
+
+/**
+ * A task whose every array and artifact may be changed in place, and whose leaves (JSON, messages, parts) are shared
+ * with the original. O(number of messages, artifacts and parts), whatever their size.
+ */
+export function thawTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
+  const task = writable(snapshot)
+  return {
+    ...task,
+    messages: [...task.messages],
+    artifacts: task.artifacts.map(ownArtifact),
+    history: [...task.history],
+  }
+}
+
+/** A deep copy: the caller's own, to change as he likes. */
+export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
+  const task = writable(snapshot)
+  const copy: Task<S> = {
+    id: task.id,
+    contextId: task.contextId,
+    skill: task.skill,
+    state: task.state,
+    input: copyJson(task.input),
+    output: copyJson(task.output),
+    messages: copyJson(task.messages),
+    artifacts: copyJson(task.artifacts),
+    metadata: copyJson(task.metadata),
+    history: copyJson(task.history),
+    generation: task.generation,
+    createdAt: task.createdAt,
+    updatedAt: task.updatedAt,
+  }
+  if (task.message !== undefined) copy.message = copyJson(task.message)
+  if (task.referenceTaskIds !== undefined) copy.referenceTaskIds = [...task.referenceTaskIds]
+  if (task.owner !== undefined) copy.owner = task.owner
+  return copy
+}
+
+/** Leaves are read-only to all who hold them, and never changed here: the type that lets one write is only a type. */
+function shared<T>(value: DeepReadonly<T>): T {
+  return value as T
+}
+
+/** For reading with the types of a task: what is made of it is written to, it is not. */
+function writable<S extends string>(task: TaskSnapshot<S>): Task<S> {
+  return task as Task<S>
+}

@@ -1,0 +1,259 @@
+/**
+ * JSON at the border: taken in once (checked, copied, bounded), copied out, frozen, measured.
+ *
+ * What has been taken is clean: own data properties only, no `__proto__`, finite numbers, well-formed strings,
+ * bounded depth. The other functions here rely on that.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from './errors.js'
+import type { JsonObject, JsonValue } from './task.js'
+
+/** An inclusive bound in bytes of UTF-8 JSON, and how to speak of it. */
+export interface SizeLimit {
+  /** The option that sets it. */
+  readonly option: string
+  /** What is measured, as the error's subject: `Input`. */
+  readonly subject: string
+  readonly maxBytes: number
+}
+
+/** Copying stops at this multiple of the limit: up to it the error tells the exact size, beyond it nobody waits. */
+const GIVE_UP_FACTOR = 16
+
+/**
+ * Takes values in from a caller, under one size limit for all of them.
+ *
+ * Counting bytes exactly costs about 2 ns a character, so bounds are summed instead: a string of n UTF-16 units has
+ * between n + 2 and 6n + 2 bytes. Only when the upper bound passes the limit does {@link check} count.
+ */
+export class JsonTaker {
+  #atLeast = 0
+  #atMost = 0
+  #root = ''
+  readonly #path: (string | number)[] = []
+  readonly #limit: SizeLimit
+  readonly #maxDepth: number
+
+  constructor(limit: SizeLimit, maxDepth: number) {
+    this.#limit = limit
+    this.#maxDepth = maxDepth
+  }
+
+  /** An upper bound of the size, in bytes, of all that was taken. */
+  get atMost(): number {
+    return this.#atMost
+  }
+
+  /**
+   * A clean deep copy of `value`. `root` names it in errors.
+   *
+   * @throws {A2AError} `INVALID_PARAMS` with the path of what is not JSON; `LIMIT_EXCEEDED` when it is too deep, or
+   *   so much too large that copying it would be harmful.
+   */
+  take(value: unknown, root: string): JsonValue {
+    this.#root = root
+    try {
+      return this.#take(value, 0)
+    } catch (error) {
+      if (A2AError.is(error)) throw error
+      // A getter or a proxy of the caller's threw.
+      throw invalidParams(this.#pathAt(this.#path.length), 'could not be read', error)
+    } finally {
+      this.#path.length = 0
+    }
+  }
+
+  /** Like {@link take}, for what has to be an object. */
+  takeObject(value: unknown, root: string): JsonObject {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalidParams(root, `must be an object, got ${describe(value)}`)
+    }
+    // An object that is no array is taken as an object.
+    return this.take(value, root) as JsonObject
+  }
+
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when `values`, which this taker took, are larger than the limit. */
+  check(...values: (JsonValue | undefined)[]): void {
+    if (this.#atMost <= this.#limit.maxBytes) return
+    const size = values.reduce<number>((sum, value) => sum + (value === undefined ? 0 : jsonSize(value)), 0)
+    if (size > this.#limit.maxBytes) throw tooLarge(this.#limit, size)
+  }
+
+  #take(value: unknown, depth: number): JsonValue {
+    switch (typeof value) {
+      case 'string':
+        return this.#takeString(value, depth)
+      case 'number':
+        if (!Number.isFinite(value)) throw this.#refuse(depth, `must be JSON, got ${String(value)}`)
+        this.#count(1, 24)
+        return value === 0 ? 0 : value // JSON has no -0
+      case 'boolean':
+        this.#count(4, 5)
+        return value
+      case 'object':
+        if (value === null) {
+          this.#count(4, 4)
+          return null
+        }
+        if (depth === this.#maxDepth) {
+          throw new A2AError(
+            'LIMIT_EXCEEDED',
+            `${this.#pathAt(depth)} is nested deeper than maxDepth (${this.#maxDepth}), or refers to itself`,
+            { limit: 'maxDepth', max: this.#maxDepth, actual: depth + 1 },
+          )
+        }
+        return Array.isArray(value) ? this.#takeArray(value, depth) : this.#takeMembers(value, depth)
+      default:
+        throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
+    }
+  }
+
+  #takeString(value: string, depth: number): string {
+    if (hasLoneSurrogate(value)) throw this.#refuse(depth, 'has a lone surrogate, which UTF-8 cannot hold')
+    this.#count(value.length + 2, 6 * value.length + 2)
+    return value
+  }
+
+  #takeArray(value: readonly unknown[], depth: number): JsonValue[] {
+    this.#count(2, 2)
+    const copy: JsonValue[] = []
+    for (let index = 0; index < value.length; index++) {
+      this.#path[depth] = index
+      this.#count(1, 1)
+      copy.push(this.#take(value[index], depth + 1))
+    }
+    this.#path.length = depth
+    return copy
+  }
+
+  #takeMembers(value: object, depth: number): JsonObject {
+    const prototype: unknown = Object.getPrototypeOf(value)
+    // Object.prototype of another realm (a vm, an iframe) is another object, whose own prototype is null too.
+    if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+      throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
+    }
+    this.#count(2, 2)
+    const copy: JsonObject = {}
+    for (const key of Object.keys(value)) {
+      this.#path[depth] = key
+      const member: unknown = (value as Record<string, unknown>)[key]
+      if (member === undefined) continue
+      if (key === '__proto__' || key === 'constructor') {
+        throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
+      }
+      this.#takeString(key, depth + 1)
+      this.#count(2, 2)
+      copy[key] = this.#take(member, depth + 1)
+    }
+    this.#path.length = depth
+    return copy
+  }
+
+  #count(atLeast: number, atMost: number): void {
+    this.#atMost += atMost
+    this.#atLeast += atLeast
+    const { maxBytes } = this.#limit
+    if (this.#atLeast > maxBytes * GIVE_UP_FACTOR)
+      throw tooLarge(this.#limit, maxBytes * GIVE_UP_FACTOR, 'over ')
+  }
+
+  #refuse(depth: number, reason: string): A2AError {
+    return invalidParams(this.#pathAt(depth), reason)
+  }
+
+  #pathAt(depth: number): string {
+    const keys = this.#path.slice(0, depth)
+    const shown = keys.length > 10 ? [...keys.slice(0, 8), '…', ...keys.slice(-1)] : keys
+    return shown.reduce<string>(childPath, this.#root)
+  }
+}
+
+/**
+ * A string that UTF-8 cannot hold. The regular expression does a second thing on V8: it makes one piece of a string
+ * built of many, as ids and texts made by `+=` are, which otherwise hold on to each piece (a UUID: 517 bytes as a key
+ * of a Map instead of 93). `isWellFormed` does not.
+ */
+export function hasLoneSurrogate(text: string): boolean {
+  return LONE_SURROGATE.test(text)
+}
+const LONE_SURROGATE = /[\uD800-\uDFFF]/u
+
+function childPath(path: string, key: string | number): string {
+  if (typeof key === 'number') return `${path}[${key}]`
+  if (/^(?:…|[A-Za-z_$][\w$]{0,79})$/.test(key)) return `${path}.${key}`
+  return `${path}[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`
+}
+
+/** @throws nothing; makes the error. `size` may be a lower bound, which `prefix` then says. */
+export function tooLarge(limit: SizeLimit, size: number, prefix = ''): A2AError<'LIMIT_EXCEEDED'> {
+  const { subject, option, maxBytes } = limit
+  return new A2AError(
+    'LIMIT_EXCEEDED',
+    `${subject} size (${prefix}${size} bytes) exceeds ${option} (${maxBytes} bytes)`,
+    { limit: option, max: maxBytes, actual: size },
+  )
+}
+
+/** `value` in two or three words, for the end of "must be a string, got …". Reveals no content. */
+export function describe(value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value !== 'object') return typeof value === 'bigint' ? 'a BigInt' : `a ${typeof value}`
+  const { constructor } = value
+  const name: unknown = typeof constructor === 'function' ? constructor.name : ''
+  return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `an instance of ${name}`
+}
+
+/** A deep copy of something clean, mutable all the way down. */
+export function copyJson<T>(value: T): T
+export function copyJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((element: unknown) => copyJson(element))
+  const copy: Record<string, unknown> = { ...value }
+  for (const key of Object.keys(copy)) {
+    const member = copy[key]
+    if (typeof member === 'object' && member !== null) copy[key] = copyJson(member)
+  }
+  return copy
+}
+
+/** Freezes in place, all the way down to what is frozen already. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const member of Object.values(value)) freezeDeep(member)
+  return value
+}
+
+/** The bytes that something clean takes as UTF-8 JSON, exactly. Properties that are `undefined` take none. */
+export function jsonSize(value: unknown): number {
+  if (typeof value === 'string') return stringSize(value)
+  if (typeof value !== 'object' || value === null) return String(value).length
+  if (Array.isArray(value)) {
+    // Brackets, and a comma between elements.
+    return value.reduce<number>((size, element) => size + jsonSize(element), Math.max(2, value.length + 1))
+  }
+  let size = 1
+  for (const [key, member] of Object.entries(value)) {
+    if (member !== undefined) size += stringSize(key) + jsonSize(member) + 2
+  }
+  return Math.max(2, size)
+}
+
+function stringSize(text: string): number {
+  if (PLAIN.test(text)) return text.length + 2
+  let size = 2
+  for (let index = 0; index < text.length; index++) size += unitSize(text.charCodeAt(index))
+  return size
+}
+const PLAIN = /^[ !#-[\]-~]*$/
+
+/** The bytes of one UTF-16 unit within a JSON string; a surrogate counts half of its pair. */
+function unitSize(unit: number): number {
+  if (unit === 0x22 || unit === 0x5c) return 2
+  if (unit < 0x20) return '\b\t\n\f\r'.includes(String.fromCharCode(unit)) ? 2 : 6
+  if (unit < 0x80) return 1
+  if (unit < 0x800 || (unit >= 0xd800 && unit < 0xe000)) return 2
+  return 3
+}

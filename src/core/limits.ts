@@ -1,0 +1,184 @@
+/**
+ * The options of a manager, checked, with their defaults.
+ *
+ * @module
+ */
+import type { SizeLimit } from './json.js'
+import { A2A_LIFECYCLE, canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
+import { randomId, systemClock, type Clock, type GenerateId } from './ports.js'
+
+export const MAX_TASKS = 1000
+export const DEFAULT_EXPIRY_MS = 86_400_000
+export const DEFAULT_MAX_INPUT_SIZE = 1_048_576
+
+/** Bounds on what one task may grow to. Sizes are bytes of UTF-8 JSON, bounds are inclusive. */
+export interface LimitOptions {
+  /** The output. Default is `1_048_576` (1 MiB). */
+  readonly maxOutputSize?: number | undefined
+  /** All artifacts together. Default is `67_108_864` (64 MiB). */
+  readonly maxArtifactsSize?: number | undefined
+  /** How many artifacts. Default is `1_000`. */
+  readonly maxArtifacts?: number | undefined
+  /** All messages of the conversation together; also one status message. Default is `16_777_216` (16 MiB). */
+  readonly maxMessagesSize?: number | undefined
+  /** How many messages. Default is `10_000`. */
+  readonly maxMessages?: number | undefined
+  /** How deep JSON may nest; `{}` is 1 deep. Default is `100`. */
+  readonly maxDepth?: number | undefined
+}
+
+export interface TaskManagerOptions<S extends string = TaskState> {
+  /** How many tasks are held, terminal ones included. Default is `1_000`. */
+  readonly maxTasks?: number | undefined
+  /** How long after its creation a task is held, whatever its state. Default is `86_400_000` (24 hours). */
+  readonly expiryMs?: number | undefined
+  /** Bytes of UTF-8 JSON that input and metadata of a task may take together. Default is `1_048_576` (1 MiB). */
+  readonly maxInputSize?: number | undefined
+  /**
+   * How long after its creation a task that has not ended fails with `Task timed out`; waiting for input counts.
+   * Default is never.
+   */
+  readonly taskTimeoutMs?: number | undefined
+  /**
+   * What `createTask` does at `maxTasks`. `'reject'` refuses. `'evict-terminal'` drops the tasks that ended longest
+   * ago, a tenth of `maxTasks` but at most 100 at a time, and refuses when none has ended. Default is `'reject'`.
+   */
+  readonly whenFull?: 'reject' | 'evict-terminal' | undefined
+  /** How often expired tasks are removed while nobody creates any. Default is never. */
+  readonly pruneIntervalMs?: number | undefined
+  /** How many of its latest events each task keeps for replay; at most 4 MiB of them. Default is `1_000`. */
+  readonly eventLogSize?: number | undefined
+  readonly limits?: LimitOptions | undefined
+  /** Default is {@link A2A_LIFECYCLE}. */
+  readonly lifecycle?: Lifecycle<S> | undefined
+  /** Default is the runtime's clock. */
+  readonly clock?: Clock | undefined
+  /** Makes the ids of tasks, contexts, messages and artifacts. Default is UUID v4. */
+  readonly generateId?: GenerateId | undefined
+}
+
+/** {@link LimitOptions}, complete. */
+export interface Limits {
+  readonly input: SizeLimit
+  readonly output: SizeLimit
+  readonly artifacts: SizeLimit
+  readonly messages: SizeLimit
+  readonly maxArtifacts: number
+  readonly maxMessages: number
+  readonly maxDepth: number
+}
+
+/** {@link TaskManagerOptions}, complete. */
+export interface Settings<S extends string = TaskState> {
+  readonly maxTasks: number
+  readonly expiryMs: number
+  readonly taskTimeoutMs: number | undefined
+  readonly evictWhenFull: boolean
+  readonly pruneIntervalMs: number | undefined
+  readonly eventLogSize: number
+  readonly limits: Limits
+  readonly lifecycle: Lifecycle<S>
+  readonly clock: Clock
+  readonly generateId: GenerateId
+}
+
+const OPTION_KEYS = [
+  ...['maxTasks', 'expiryMs', 'maxInputSize', 'taskTimeoutMs', 'whenFull', 'pruneIntervalMs', 'eventLogSize'],
+  ...['limits', 'lifecycle', 'clock', 'generateId'],
+]
+const LIMIT_KEYS = [
+  ...['maxOutputSize', 'maxArtifactsSize', 'maxArtifacts', 'maxMessagesSize', 'maxMessages', 'maxDepth'],
+]
+
+/**
+ * @throws {RangeError} when a number is not positive, or not whole where only a whole one makes sense.
+ * @throws {TypeError} when an option is unknown or has the wrong type.
+ */
+export function toSettings<S extends string>(options: TaskManagerOptions<S>): Settings<S> {
+  refuseUnknownOptions(options, OPTION_KEYS)
+  const {
+    whenFull = 'reject',
+    taskTimeoutMs,
+    pruneIntervalMs,
+    clock = systemClock,
+    generateId = randomId,
+  } = options
+  if (!['reject', 'evict-terminal'].includes(whenFull)) {
+    throw new TypeError(`"whenFull" must be 'reject' or 'evict-terminal', got ${whenFull}`)
+  }
+  if (typeof clock.now !== 'function' || typeof clock.schedule !== 'function') {
+    throw new TypeError('"clock" must have the methods now and schedule')
+  }
+  if (typeof generateId !== 'function') throw new TypeError('"generateId" must be a function')
+  // Without a lifecycle of the caller's, S is TaskState, the default of every type that has it.
+  const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
+  if (taskTimeoutMs !== undefined) requireFailure(lifecycle)
+  return {
+    maxTasks: count('maxTasks', options.maxTasks, MAX_TASKS),
+    expiryMs: duration('expiryMs', options.expiryMs) ?? DEFAULT_EXPIRY_MS,
+    taskTimeoutMs: duration('taskTimeoutMs', taskTimeoutMs),
+    evictWhenFull: whenFull === 'evict-terminal',
+    pruneIntervalMs: duration('pruneIntervalMs', pruneIntervalMs),
+    eventLogSize: count('eventLogSize', options.eventLogSize, 1_000),
+    limits: toLimits(options.maxInputSize, options.limits ?? {}),
+    lifecycle,
+    clock,
+    generateId,
+  }
+}
+
+function toLimits(maxInputSize: number | undefined, limits: LimitOptions): Limits {
+  refuseUnknownOptions(limits, LIMIT_KEYS)
+  const size = (subject: string, option: string, value: number | undefined, fallback: number): SizeLimit => ({
+    subject,
+    option,
+    maxBytes: count(option, value, fallback),
+  })
+  return {
+    input: size('Input', 'maxInputSize', maxInputSize, DEFAULT_MAX_INPUT_SIZE),
+    output: size('Output', 'maxOutputSize', limits.maxOutputSize, 1_048_576),
+    artifacts: size('Artifacts', 'maxArtifactsSize', limits.maxArtifactsSize, 67_108_864),
+    messages: size('Messages', 'maxMessagesSize', limits.maxMessagesSize, 16_777_216),
+    maxArtifacts: count('maxArtifacts', limits.maxArtifacts, 1_000),
+    maxMessages: count('maxMessages', limits.maxMessages, 10_000),
+    maxDepth: count('maxDepth', limits.maxDepth, 100, 1_000),
+  }
+}
+
+function refuseUnknownOptions(options: object, known: readonly string[]): void {
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) throw new TypeError(`Unknown option "${key}"; known are ${known.join(', ')}`)
+  }
+}
+
+/** `most` keeps what recurses within the stack. `Infinity` is a count for whoever wants no bound. */
+function count(option: string, value: number | null | undefined, fallback: number, most = Infinity): number {
+  if (value === undefined || value === null) return fallback
+  if (
+    typeof value !== 'number' ||
+    !(value >= 1) ||
+    value > most ||
+    (value !== Infinity && !Number.isInteger(value))
+  ) {
+    const range = most === Infinity ? 'a positive integer or Infinity' : `an integer from 1 to ${most}`
+    throw new RangeError(`"${option}" must be ${range}, got ${String(value)}`)
+  }
+  return value
+}
+
+export function duration(option: string, value: number | null | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'number' || !(value > 0)) {
+    throw new RangeError(`"${option}" must be a positive number of milliseconds, got ${String(value)}`)
+  }
+  return value
+}
+
+function requireFailure(lifecycle: Lifecycle<string>): void {
+  for (const state of lifecycle.states) {
+    if (lifecycle.terminal.includes(state) || canTransition(state, 'failed', lifecycle)) continue
+    throw new TypeError(
+      `"taskTimeoutMs" needs a step from "${state}" to "failed", which the lifecycle does not have`,
+    )
+  }
+}

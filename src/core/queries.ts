@@ -1,0 +1,98 @@
+/**
+ * Which tasks are asked for.
+ *
+ * @module
+ */
+import { read, takeName } from './commands.js'
+import { invalidParams } from './errors.js'
+import { describe } from './json.js'
+import type { TaskState } from './lifecycle.js'
+import type { TaskSnapshot } from './task.js'
+
+/** Those tasks that have every property given here. */
+export interface TaskFilter<S extends string = TaskState> {
+  readonly state?: S | undefined
+  readonly skill?: string | undefined
+  readonly contextId?: string | undefined
+  /** Refused when it is `undefined`, since a filter by nobody would let everybody's tasks through: leave it out. */
+  readonly owner?: string
+}
+
+export interface TaskQuery<S extends string = TaskState> extends TaskFilter<S> {
+  /** How many tasks at most, 1 to 1000. Default is `50`. */
+  readonly pageSize?: number | undefined
+  /** The `nextCursor` of the page before. Default is the first page. */
+  readonly cursor?: string | undefined
+  /** Only tasks that changed at this time or later (ISO 8601). Default is all. */
+  readonly updatedSince?: string | undefined
+}
+
+export interface TaskPage<S extends string = TaskState> {
+  /** Latest change first. */
+  readonly tasks: readonly TaskSnapshot<S>[]
+  /** For the page after this one. Absent on the last. */
+  readonly nextCursor?: string
+}
+
+export const FILTER_KEYS = ['state', 'skill', 'contextId', 'owner'] as const
+export type FilterKey = (typeof FILTER_KEYS)[number]
+
+/** A {@link TaskFilter}, checked. */
+export type Filter = readonly (readonly [key: FilterKey, value: string])[]
+
+/** A {@link TaskQuery}, checked. */
+export interface PageQuery {
+  readonly filter: Filter
+  readonly pageSize: number
+  readonly cursor: string | undefined
+  readonly updatedSince: string | undefined
+}
+
+const QUERY_KEYS = [...FILTER_KEYS, 'pageSize', 'cursor', 'updatedSince']
+const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 1000
+
+export function toFilter(filter: TaskFilter<string>, states: readonly string[], method: string): Filter {
+  return pick(read(filter, FILTER_KEYS, method), states)
+}
+
+export function toPageQuery(query: TaskQuery<string>, states: readonly string[]): PageQuery {
+  const {
+    pageSize = DEFAULT_PAGE_SIZE,
+    cursor,
+    updatedSince,
+    ...filter
+  } = read(query, QUERY_KEYS, 'pageTasks')
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
+    throw invalidParams('pageSize', `must be an integer from 1 to ${MAX_PAGE_SIZE}, got ${String(pageSize)}`)
+  }
+  if (cursor !== undefined && typeof cursor !== 'string') {
+    throw invalidParams('cursor', `must be a string, got ${describe(cursor)}`)
+  }
+  return { filter: pick(filter, states), pageSize, cursor, updatedSince: toTimestamp(updatedSince) }
+}
+
+function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
+  const picked: [FilterKey, string][] = []
+  for (const key of FILTER_KEYS) {
+    const value = filter[key]
+    if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
+    picked.push([key, takeName(value, key)])
+  }
+  const state = filter.state
+  if (state !== undefined && !states.includes(state)) {
+    throw invalidParams(
+      'state',
+      `must be one of ${states.join(', ')}, got ${JSON.stringify(state.slice(0, 80))}`,
+    )
+  }
+  return picked
+}
+
+/** In the form that tasks have, which sorts as text. */
+function toTimestamp(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const ms = typeof value === 'string' ? Date.parse(value) : NaN
+  if (Number.isNaN(ms)) throw invalidParams('updatedSince', 'must be an ISO 8601 timestamp')
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,103 @@
+/**
+ * How long tasks are held, and what gives way when there are too many.
+ *
+ * @module
+ */
+import { A2AError, type RemovalCode } from './errors.js'
+import { isTerminal } from './lifecycle.js'
+import type { Settings } from './limits.js'
+import type { TaskRecord } from './task-record.js'
+import type { TaskTable } from './task-table.js'
+import type { Deadline, Instant, Timeline } from './time.js'
+
+/** How many tasks an eviction drops at most. */
+const EVICTION_BATCH = 100
+
+/** What the manager does when a task's time has come. */
+export interface RetentionEffects<S extends string> {
+  remove(record: TaskRecord<S>, code: RemovalCode): void
+  timeOut(record: TaskRecord<S>): void
+  /** Expired tasks were removed by the timer. */
+  pruned(): void
+}
+
+export class Retention<S extends string> {
+  readonly #table: TaskTable<S>
+  readonly #timeline: Timeline
+  readonly #settings: Settings<S>
+  readonly #effects: RetentionEffects<S>
+  #nextPrune: Deadline | undefined
+
+  constructor(table: TaskTable<S>, timeline: Timeline, settings: Settings<S>, effects: RetentionEffects<S>) {
+    this.#table = table
+    this.#timeline = timeline
+    this.#settings = settings
+    this.#effects = effects
+  }
+
+  /** Removes what has expired. O(1) when nothing has: tasks expire in the order of their creation. */
+  prune(now: Instant): number {
+    const { expiryMs } = this.#settings
+    let count = 0
+    for (let record = this.#table.first; record !== undefined; record = this.#table.first) {
+      if (now.ms - record.created.ms <= expiryMs) break
+      this.#effects.remove(record, 'TASK_EXPIRED')
+      count += 1
+    }
+    return count
+  }
+
+  /** @throws {A2AError} `TASK_LIMIT_REACHED` when there is no room for one more task, and none can be made. */
+  makeRoom(): void {
+    const { maxTasks, evictWhenFull } = this.#settings
+    if (this.#table.size < maxTasks) return
+    if (evictWhenFull) this.#evict(Math.min(EVICTION_BATCH, Math.ceil(maxTasks / 10)))
+    this.requireRoom(1)
+  }
+
+  /** @throws {A2AError} `TASK_LIMIT_REACHED` when there is no room for `count` more tasks. */
+  requireRoom(count: number): void {
+    const { maxTasks } = this.#settings
+    if (this.#table.size + count <= maxTasks) return
+    throw new A2AError('TASK_LIMIT_REACHED', `Maximum task limit reached: ${maxTasks}`, { maxTasks })
+  }
+
+  /** Sees to it that a task that is now held is not held too long. */
+  watch(record: TaskRecord<S>): void {
+    const { taskTimeoutMs, lifecycle } = this.#settings
+    const hasTimeout = taskTimeoutMs !== undefined && Number.isFinite(taskTimeoutMs)
+    if (hasTimeout && !isTerminal(record.task.state, lifecycle)) {
+      record.deadline = this.#timeline.add(record.created.ms + taskTimeoutMs, () =>
+        this.#effects.timeOut(record),
+      )
+    }
+    this.#schedulePrune()
+  }
+
+  /** The task has ended, or is gone. */
+  unwatch(record: TaskRecord<S>): void {
+    if (record.deadline === undefined) return
+    this.#timeline.remove(record.deadline)
+    record.deadline = undefined
+  }
+
+  #evict(count: number): void {
+    for (let left = count; left > 0; left--) {
+      const record = this.#table.firstSettled()
+      if (record === undefined) return
+      this.#effects.remove(record, 'TASK_EVICTED')
+    }
+  }
+
+  /** A manager without tasks has no timer. */
+  #schedulePrune(): void {
+    const { pruneIntervalMs } = this.#settings
+    if (pruneIntervalMs === undefined || !Number.isFinite(pruneIntervalMs)) return
+    if (this.#nextPrune !== undefined && this.#nextPrune.index !== -1) return
+    this.#nextPrune = this.#timeline.add(this.#timeline.now().ms + pruneIntervalMs, () => {
+      this.prune(this.#timeline.now())
+      this.#effects.pruned()
+      if (this.#table.size > 0) this.#schedulePrune()
+    })
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The events of one task, as many as memory allows for.
+ *
+ * @module
+ */
+import type { TaskEvent } from './events.js'
+import { createdEvent } from './evolve.js'
+import { jsonSize } from './json.js'
+import type { TaskSnapshot } from './task.js'
+
+/** What half of one log may take, in bytes of JSON: a thousand versions of an artifact can be large. */
+const MAX_SEGMENT_BYTES = 2_097_152
+
+const NONE: readonly never[] = Object.freeze([])
+
+/**
+ * Keeps the latest `size` events, fewer where they are large. Two segments make dropping old ones O(1): when the
+ * newer is full it becomes the older, and the older goes.
+ *
+ * The `created` event is not kept: all that it says stays in the task for good, and 100,000 of them weigh 10 MB.
+ */
+export class TaskLog<S extends string> {
+  #older: readonly TaskEvent<S>[] = NONE
+  #newer: TaskEvent<S>[] | undefined
+  #newerBytes = 0
+  /** Generation of the latest event that is no longer held; 0 when all are. */
+  #dropped: number
+
+  /** `generation` is where the task stands: 1 for a new one, more for one restored without its events. */
+  constructor(generation: number) {
+    this.#dropped = generation === 1 ? 0 : generation
+  }
+
+  push(event: TaskEvent<S>, size: number): void {
+    // A literal holds one element; pushing to an empty array makes room for 17.
+    if (this.#newer === undefined) this.#newer = [event]
+    else this.#newer.push(event)
+    this.#newerBytes += payloadSize(event)
+    if (this.#newer.length < size && this.#newerBytes < MAX_SEGMENT_BYTES) return
+    this.#dropped = this.#older.at(-1)?.generation ?? this.#dropped
+    this.#older = this.#newer
+    this.#newer = undefined
+    this.#newerBytes = 0
+  }
+
+  /** The event of `generation`; `undefined` when it is not held, or not among the latest `size`. */
+  at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
+    if (generation <= this.#dropped || generation <= task.generation - size) return undefined
+    if (generation === 1) return createdEvent(task)
+    const [first] = this.#newer ?? NONE
+    if (first !== undefined && generation >= first.generation)
+      return this.#newer?.[generation - first.generation]
+    const [oldest] = this.#older
+    return oldest && this.#older[generation - oldest.generation]
+  }
+
+  /** Gives back what pushing reserved. For a task that has ended. */
+  trim(): void {
+    this.#newer = this.#newer?.slice()
+  }
+}
+
+function payloadSize(event: TaskEvent<string>): number {
+  switch (event.type) {
+    case 'created':
+      return 0
+    case 'status':
+      return event.message === undefined ? 0 : jsonSize(event.message)
+    case 'output':
+      return jsonSize(event.output)
+    case 'artifact':
+      return jsonSize(event.artifact)
+    case 'message':
+      return jsonSize(event.message)
+  }
+}

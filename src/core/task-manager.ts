@@ -1,0 +1,390 @@
+/**
+ * The manager: the shell around `decide` and `evolve`.
+ *
+ * @module
+ */
+import {
+  takeGeneration,
+  toAppend,
+  toCancel,
+  toCreate,
+  toMessage,
+  toUpdate,
+  type AppendArtifactOptions,
+  type CancelOptions,
+  type ChangeOptions,
+  type Command,
+  type CreateCommand,
+  type CreateTaskParams,
+  type MessageInput,
+  type TaskUpdate,
+} from './commands.js'
+import { decide, decideCreate } from './decide.js'
+import { TaskEmitter } from './emitter.js'
+import { ended, invalidParams, taskNotFound, type RemovalCode } from './errors.js'
+import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
+import { copyTask, create } from './evolve.js'
+import { freezeDeep } from './json.js'
+import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { toSettings, type Settings, type TaskManagerOptions } from './limits.js'
+import { toFilter, toPageQuery, type TaskFilter, type TaskPage, type TaskQuery } from './queries.js'
+import { toRecords, type SavedTask } from './restore.js'
+import { Retention } from './retention.js'
+import { entryAfter, subscribeTo, type SubscribeOptions } from './subscription.js'
+import { TaskRecord } from './task-record.js'
+import { TaskTable } from './task-table.js'
+import type { Task, TaskSnapshot } from './task.js'
+import { Timeline } from './time.js'
+import { waitFor, type WaitOptions } from './wait.js'
+
+/**
+ * Runs the life of tasks in memory, in this process.
+ *
+ * Every change is checked whole, then stored, then told to listeners, subscribers and waiters; a refused one leaves no
+ * trace. What is passed in is copied, what is returned is the caller's own copy, and what `peekTask`, `pageTasks` and
+ * events give is frozen and shared.
+ *
+ * @throws {RangeError | TypeError} from the constructor, naming the option that makes no sense.
+ * @example
+ * const tasks = new TaskManager({ maxTasks: 500 })
+ * const task = tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
+ * tasks.updateTask(task.id, { state: 'working', message: 'Reading' })
+ * tasks.updateTask(task.id, { state: 'completed', output: { summary: '…' } })
+ */
+export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
+  readonly #settings: Settings<S>
+  readonly #table: TaskTable<S>
+  readonly #timeline: Timeline
+  readonly #retention: Retention<S>
+
+  constructor(options?: TaskManagerOptions<S> | null) {
+    super()
+    this.#settings = toSettings(options ?? {})
+    this.#timeline = new Timeline(this.#settings.clock)
+    this.#table = new TaskTable((state) => isTerminal(state, this.lifecycle))
+    this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
+      remove: (record, code) => this.#remove(record, code),
+      timeOut: (record) => this.#timeOut(record),
+      pruned: () => this.deliver(),
+    })
+  }
+
+  /** Which states there are, and which may follow which. */
+  get lifecycle(): Lifecycle<S> {
+    return this.#settings.lifecycle
+  }
+
+  /**
+   * Creates a task in the lifecycle's first state. Removes expired tasks before. Emits `task:created`.
+   *
+   * @returns The task, as the caller's own copy.
+   * @throws {A2AError} `INVALID_PARAMS` without a skill, when a value is not JSON, or when the id is taken;
+   *   `LIMIT_EXCEEDED` when input and metadata exceed `maxInputSize`; `TASK_LIMIT_REACHED`.
+   */
+  createTask(params: CreateTaskParams): Task<S> {
+    const command = toCreate(params, this.#settings)
+    const now = this.#timeline.now()
+    try {
+      this.#retention.prune(now)
+      if (this.#table.get(command.id) !== undefined) throw invalidParams('id', `is taken: ${command.id}`)
+      this.#retention.makeRoom()
+      const created = decideCreate(command, this.lifecycle, now.iso)
+      const record = new TaskRecord(create(created), now)
+      this.#table.insert(record)
+      this.#retention.watch(record)
+      this.tell('task:event', () => freezeDeep(created))
+      this.tell('task:created', () => record.show())
+      return copyTask(record.task)
+    } finally {
+      this.deliver()
+    }
+  }
+
+  /**
+   * Changes a task: its state, output, artifacts and status message, all or nothing. Without a `state` it is a
+   * progress report. Emits `task:stateChange` when the state changes, and `task:updated`.
+   *
+   * @returns The task after this change, as the caller's own copy.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_TRANSITION`, also for the state it is in;
+   *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
+   */
+  updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
+    const { record } = this.#change(taskId, toUpdate(update, this.#settings))
+    return this.#answer(record)
+  }
+
+  /**
+   * Moves a task to `canceled`, and aborts its signal. Emits `task:stateChange` and `task:updated`.
+   *
+   * @returns The canceled task, as the caller's own copy.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when it has ended; `TASK_GENERATION_MISMATCH`.
+   * @see A2A 1.0 §3.1.5
+   */
+  cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
+    const { record } = this.#change(taskId, toCancel(options, this.#settings))
+    return this.#answer(record)
+  }
+
+  /**
+   * Adds a chunk to the artifact with the same `artifactId`: its `parts` are appended, its `metadata` merged, other
+   * properties overwritten. An artifact that the task does not have is created; one without an id gets one. Costs
+   * O(size of the chunk), however large the artifact is. Emits `task:artifact` and `task:updated`.
+   *
+   * @returns The log entry, frozen.
+   * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
+   * @see A2A 1.0 §4.2.2
+   */
+  appendArtifact(taskId: string, artifact: object, options: AppendArtifactOptions = {}): ArtifactChanged {
+    const { events } = this.#change(taskId, toAppend(artifact, options, this.#settings))
+    this.deliver()
+    // An update that brings one artifact makes one event of it.
+    return freezeDeep(events[0] as ArtifactChanged)
+  }
+
+  /**
+   * Adds a message to the conversation. Emits `task:message` and `task:updated`.
+   *
+   * @returns The log entry, frozen, with the message's id.
+   * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
+   */
+  addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
+    const { events } = this.#change(taskId, toMessage(message, options, this.#settings))
+    this.deliver()
+    // A message command makes one message event.
+    return freezeDeep(events[0] as MessageAdded)
+  }
+
+  /** The task, as the caller's own copy; `null` when there is none. O(size of the task). */
+  getTask(taskId: string): Task<S> | null {
+    const record = this.#table.get(taskId)
+    return record === undefined ? null : copyTask(record.task)
+  }
+
+  /** The task, frozen, and the same object for all who ask until it changes; `null` when there is none. */
+  peekTask(taskId: string): TaskSnapshot<S> | null {
+    return this.#table.get(taskId)?.show() ?? null
+  }
+
+  /** Copies of all tasks that match, oldest first. O(matches): mind its size, or use `pageTasks`. */
+  listTasks(filter: TaskFilter<S> | null = {}): Task<S>[] {
+    const records = this.#table.select(toFilter(filter ?? {}, this.lifecycle.states, 'listTasks'))
+    return records.map((record) => copyTask(record.task))
+  }
+
+  /**
+   * One page of the tasks that match, latest change first, frozen. O(page): the first query by a property builds an
+   * index of it. A task that changes moves ahead of the pages that were read: start over, or use `updatedSince`, to
+   * see it again; no other task is skipped or repeated.
+   */
+  pageTasks(query: TaskQuery<S> = {}): TaskPage<S> {
+    const { records, nextCursor } = this.#table.page(toPageQuery(query, this.lifecycle.states))
+    const tasks = records.map((record) => record.show())
+    return nextCursor === undefined ? { tasks } : { tasks, nextCursor }
+  }
+
+  /** How many tasks match. O(1) for one property, O(the rarest property's tasks) for several. */
+  countTasks(filter: TaskFilter<S> = {}): number {
+    return this.#table.count(toFilter(filter, this.lifecycle.states, 'countTasks'))
+  }
+
+  /** How many tasks are held, those that have expired and were not removed yet included. */
+  size(): number {
+    return this.#table.size
+  }
+
+  /** Whether `updateTask(taskId, { state })` would pass the lifecycle. `false` when there is no such task. */
+  can(taskId: string, state: S): boolean {
+    const record = this.#table.get(taskId)
+    return record !== undefined && canTransition(record.task.state, state, this.lifecycle)
+  }
+
+  /**
+   * The events after the generation `after` (default `0`: all), oldest first, frozen. Where some of them are no
+   * longer held, one `resync` entry with the whole task stands for all.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`, `INVALID_PARAMS`.
+   */
+  events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
+    const record = this.#find(taskId)
+    const events: TaskStreamEvent<S>[] = []
+    let cursor = takeGeneration(options.after, 'after') ?? 0
+    for (;;) {
+      const entry = entryAfter(record, cursor, this.#settings.eventLogSize)
+      if (entry === undefined) return events
+      events.push(entry)
+      cursor = entry.generation
+    }
+  }
+
+  /**
+   * The task's events as they come: after the cursor `after` without gap or repetition, or from a `snapshot` on. Ends
+   * after the event that ends the task, or when `signal` aborts. A reader slower than the log is long gets a `resync`.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`, `INVALID_PARAMS`; from `next()`, `TASK_EXPIRED` or `MANAGER_DESTROYED` when
+   *   the task goes before it ends.
+   */
+  subscribe(taskId: string, options: SubscribeOptions = {}): AsyncIterableIterator<TaskStreamEvent<S>> {
+    const record = this.#find(taskId)
+    const after = takeGeneration(options.after, 'after')
+    const isLast = (state: S): boolean => isTerminal(state, this.lifecycle)
+    return subscribeTo(record, isLast, this.#settings.eventLogSize, { ...options, after })
+  }
+
+  /**
+   * Resolves with a copy of the task as soon as it is where `until` says (default: at its end), and in any case when
+   * it has ended, since it then changes no more.
+   *
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`,
+   *   `MANAGER_DESTROYED`.
+   */
+  async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
+    return waitFor(this.#find(taskId), this.#timeline, this.lifecycle, options)
+  }
+
+  /**
+   * A signal that aborts when the task is canceled, times out, expires or is destroyed with its manager: for whoever
+   * does the task's work. Its reason is an `A2AError` that says which.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`
+   */
+  signalOf(taskId: string): AbortSignal {
+    const record = this.#find(taskId)
+    const controller = record.controller ?? new AbortController()
+    if (record.aborted !== undefined && !controller.signal.aborted)
+      controller.abort(ended(record.aborted, taskId))
+    // One that has ended holds on to nothing.
+    if (!isTerminal(record.task.state, this.lifecycle)) record.controller = controller
+    return controller.signal
+  }
+
+  /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
+  prune(): number {
+    try {
+      return this.#retention.prune(this.#timeline.now())
+    } finally {
+      this.deliver()
+    }
+  }
+
+  /** All tasks, oldest first, frozen: plain JSON, ready to be saved. */
+  snapshot(): TaskSnapshot<S>[] {
+    return this.#table.select([]).map((record) => record.show())
+  }
+
+  /**
+   * Takes saved tasks in, all or none, without an event. Their logs begin empty: a cursor from before gets a `resync`.
+   *
+   * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong, or of an id that is taken;
+   *   `TASK_LIMIT_REACHED`.
+   */
+  restore(tasks: Iterable<SavedTask<S>>): void {
+    const records = toRecords(tasks, this.#settings, this.#timeline.now())
+    const ids = new Set<string>()
+    for (const [index, { task }] of records.entries()) {
+      if (ids.has(task.id) || this.#table.get(task.id) !== undefined) {
+        throw invalidParams(`tasks[${index}].id`, `is taken: ${task.id}`)
+      }
+      ids.add(task.id)
+    }
+    this.#retention.requireRoom(records.length)
+    this.#table.insertOld(records)
+    for (const record of records) this.#retention.watch(record)
+  }
+
+  /**
+   * Drops all tasks and all listeners: signals abort, waiters and subscribers of tasks that have not ended are
+   * rejected with `MANAGER_DESTROYED`, no timer is left.
+   */
+  destroy(): void {
+    const records = this.#table.select([])
+    this.#table.clear()
+    this.#timeline.clear()
+    this.removeAllListeners()
+    for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
+    this.deliver()
+  }
+
+  #find(taskId: string): TaskRecord<S> {
+    const record = this.#table.get(taskId)
+    if (record === undefined) throw taskNotFound(taskId)
+    return record
+  }
+
+  #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
+    const record = this.#find(taskId)
+    const events = decide(record.task, command, this.#settings, record.usage, this.#timeline.now().iso)
+    this.#commit(record, events)
+    return { record, events }
+  }
+
+  /** The copy is made before listeners are told: it shows this change, not what they make of it. */
+  #answer(record: TaskRecord<S>): Task<S> {
+    const answer = copyTask(record.task)
+    this.deliver()
+    return answer
+  }
+
+  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
+    for (const event of events) record.append(event, this.#settings.eventLogSize)
+    this.#table.touch(record)
+    const hasEnded = isTerminal(record.task.state, this.lifecycle)
+    if (hasEnded) {
+      this.#retention.unwatch(record)
+      record.trim()
+    }
+    this.#announce(record, events)
+    record.wake()
+    if (hasEnded) this.#releaseSignal(record)
+  }
+
+  #releaseSignal(record: TaskRecord<S>): void {
+    if (record.task.state === 'canceled') record.aborted ??= 'TASK_CANCELED'
+    const { aborted, controller } = record
+    record.controller = undefined
+    if (aborted !== undefined) this.post(() => controller?.abort(ended(aborted, record.task.id)))
+  }
+
+  #announce(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
+    for (const event of events) {
+      if (event.type !== 'status' || event.from === event.to) continue
+      const { taskId, from, to, timestamp, generation } = event
+      this.tell('task:stateChange', () => Object.freeze({ taskId, from, to, timestamp, generation }))
+    }
+    for (const event of events) {
+      this.tell('task:event', () => freezeDeep(event))
+      if (event.type === 'artifact') this.tell('task:artifact', () => freezeDeep(event))
+      if (event.type === 'message') this.tell('task:message', () => freezeDeep(event))
+    }
+    this.tell('task:updated', () => record.show())
+    if (record.waiters === undefined) return
+    const snapshot = record.show()
+    const waiters = [...record.waiters]
+    this.post(() => {
+      for (const waiter of waiters) if (record.waiters?.has(waiter) === true) waiter.offer(snapshot)
+    })
+  }
+
+  #timeOut(record: TaskRecord<S>): void {
+    record.aborted = 'TASK_TIMED_OUT'
+    this.#change(record.task.id, { type: 'timeout' })
+    this.deliver()
+  }
+
+  #remove(record: TaskRecord<S>, code: RemovalCode): void {
+    this.#table.remove(record)
+    this.#retention.unwatch(record)
+    this.tell(code === 'TASK_EXPIRED' ? 'task:expired' : 'task:evicted', () => record.show())
+    this.#abandon(record, code)
+  }
+
+  /** Tells those who hold on to a task that is gone. */
+  #abandon(record: TaskRecord<S>, code: RemovalCode): void {
+    record.removed = code
+    record.wake()
+    const { waiters, controller, task } = record
+    if (waiters !== undefined) this.post(() => waiters.forEach((waiter) => waiter.abandon(code)))
+    if (controller !== undefined) this.post(() => controller.abort(ended(code, task.id)))
+  }
+}
+
+type TaskCommand<S extends string> = Exclude<Command<S>, CreateCommand>

@@ -1,0 +1,96 @@
+/**
+ * A task as a manager holds it. Nothing in here is ever handed out but what `show` freezes.
+ *
+ * @module
+ */
+import type { RemovalCode } from './errors.js'
+import type { TaskEvent } from './events.js'
+import { apply, thawTask } from './evolve.js'
+import { freezeDeep } from './json.js'
+import type { Link } from './task-index.js'
+import { TaskLog } from './task-log.js'
+import type { Task, TaskSnapshot } from './task.js'
+import type { Deadline, Instant } from './time.js'
+import { usageAfter, type Usage } from './usage.js'
+
+/** Settles when the task does what it waits for. Gets each version of the task in turn. */
+export interface Waiter<S extends string> {
+  offer(task: TaskSnapshot<S>): void
+  abandon(code: RemovalCode): void
+}
+
+const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
+
+export class TaskRecord<S extends string> {
+  /** In order of creation. */
+  previous: TaskRecord<S> | undefined
+  next: TaskRecord<S> | undefined
+  /** Place in the order of creation. */
+  position = 0
+  /** Place in the order of the latest change. */
+  stamp = 0
+  /** This task's links in the indexes that are in use, by the slot of the index. */
+  links: (Link<S> | undefined)[] | undefined
+
+  readonly created: Instant
+  usage: Usage
+  readonly log: TaskLog<S>
+  #task: Task<S>
+  #shown = false
+
+  /** Why the task's signal is aborted, whether anybody has asked for it or not. */
+  aborted: 'TASK_CANCELED' | 'TASK_TIMED_OUT' | undefined
+  controller: AbortController | undefined
+  waiters: Set<Waiter<S>> | undefined
+  /** Wakes the subscribers that have read all there is. */
+  wakers: Set<() => void> | undefined
+  deadline: Deadline | undefined
+  /** Why the manager no longer holds the task. */
+  removed: RemovalCode | undefined
+
+  constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE) {
+    this.#task = task
+    this.created = created
+    this.usage = usage
+    this.log = new TaskLog(task.generation)
+  }
+
+  /** The task, to read and not to keep. */
+  get task(): TaskSnapshot<S> {
+    return this.#task
+  }
+
+  /**
+   * The task, frozen: shared by all who ask until it changes. Freezing costs more than copying, so nothing is frozen
+   * before somebody asks, and then in place; the next change goes on with a copy of what it has to write to.
+   */
+  show(): TaskSnapshot<S> {
+    if (!this.#shown) {
+      this.#shown = true
+      freezeDeep(this.#task)
+    }
+    return this.#task
+  }
+
+  append(event: TaskEvent<S>, logSize: number): void {
+    if (this.#shown) {
+      this.#task = thawTask(this.#task)
+      this.#shown = false
+    }
+    this.usage = usageAfter(this.usage, this.#task, event)
+    apply(this.#task, event)
+    this.log.push(event, logSize)
+  }
+
+  /** Gives back what growing reserved. For a task that has ended. */
+  trim(): void {
+    this.#task.history = this.#task.history.slice()
+    this.log.trim()
+  }
+
+  wake(): void {
+    const wakers = this.wakers
+    this.wakers = undefined
+    if (wakers !== undefined) for (const wake of wakers) wake()
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The tasks of a manager: by id, in order of creation, and by whatever they are asked for.
+ *
+ * @module
+ */
+import { invalidParams } from './errors.js'
+import { FILTER_KEYS, type Filter, type FilterKey, type PageQuery } from './queries.js'
+import { TaskIndex, type Chain, type Link } from './task-index.js'
+import type { TaskRecord } from './task-record.js'
+
+/** Every task under one key, so that its list is the order of the latest change. */
+const ALL = 'all'
+const SETTLED = 'settled'
+type IndexName = FilterKey | typeof ALL | typeof SETTLED
+const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, SETTLED]
+
+export class TaskTable<S extends string> {
+  readonly #records = new Map<string, TaskRecord<S>>()
+  #first: TaskRecord<S> | undefined
+  #last: TaskRecord<S> | undefined
+  #latestPosition = 0
+  #latestStamp = 0
+  /** Made when first asked for, kept up from then on. */
+  #indexes = new Map<IndexName, TaskIndex<S>>()
+  readonly #isTerminal: (state: S) => boolean
+
+  constructor(isTerminal: (state: S) => boolean) {
+    this.#isTerminal = isTerminal
+  }
+
+  get size(): number {
+    return this.#records.size
+  }
+
+  /** The task that was created first. */
+  get first(): TaskRecord<S> | undefined {
+    return this.#first
+  }
+
+  get(id: string): TaskRecord<S> | undefined {
+    return this.#records.get(id)
+  }
+
+  /** In order of creation. */
+  *[Symbol.iterator](): IterableIterator<TaskRecord<S>> {
+    for (let record = this.#first; record !== undefined; record = record.next) yield record
+  }
+
+  insert(record: TaskRecord<S>): void {
+    this.#records.set(record.task.id, record)
+    this.#link(record)
+    this.touch(record)
+  }
+
+  /** Among the others by the times they bear, which O(n log n) sorts anew. */
+  insertOld(records: readonly TaskRecord<S>[]): void {
+    for (const record of records) this.#records.set(record.task.id, record)
+    const all = [...this, ...records]
+    this.#first = this.#last = undefined
+    for (const record of all.toSorted((a, b) => a.created.ms - b.created.ms)) this.#link(record)
+    this.#indexes = new Map()
+    for (const record of all) record.links = undefined
+    for (const record of all.toSorted((a, b) => byTime(a.task.updatedAt, b.task.updatedAt)))
+      this.touch(record)
+  }
+
+  remove(record: TaskRecord<S>): void {
+    this.#records.delete(record.task.id)
+    const { previous, next } = record
+    if (previous === undefined) this.#first = next
+    else previous.next = next
+    if (next === undefined) this.#last = previous
+    else next.previous = previous
+    record.previous = record.next = undefined
+    for (const index of this.#indexes.values()) index.remove(record)
+  }
+
+  clear(): void {
+    this.#records.clear()
+    this.#first = this.#last = undefined
+    this.#indexes = new Map()
+  }
+
+  /** The task has changed. */
+  touch(record: TaskRecord<S>): void {
+    record.stamp = ++this.#latestStamp
+    for (const index of this.#indexes.values()) index.touch(record)
+  }
+
+  /** The task that ended before all others. */
+  firstSettled(): TaskRecord<S> | undefined {
+    return this.#index(SETTLED).chain(SETTLED)?.first?.record
+  }
+
+  /** All that match, in order of creation. */
+  select(filter: Filter): TaskRecord<S>[] {
+    if (filter.length === 0) return [...this]
+    const chain = this.#narrowest(filter)?.chain
+    if (chain === undefined) return []
+    // Sorting k hits costs k log k; past an eighth of all, walking the order that is there costs less.
+    if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter))
+    const hits: TaskRecord<S>[] = []
+    for (let link = chain.first; link !== undefined; link = link.next) {
+      if (matches(link.record, filter)) hits.push(link.record)
+    }
+    return hits.sort((a, b) => a.position - b.position)
+  }
+
+  count(filter: Filter): number {
+    if (filter.length === 0) return this.size
+    const chain = this.#narrowest(filter)?.chain
+    if (chain === undefined || filter.length === 1) return chain?.size ?? 0
+    let count = 0
+    for (let link = chain.first; link !== undefined; link = link.next) {
+      if (matches(link.record, filter)) count += 1
+    }
+    return count
+  }
+
+  /** Latest change first. Costs O(page) and what the rest of the filter leaves out. */
+  page({ filter, pageSize, cursor, updatedSince }: PageQuery): {
+    records: TaskRecord<S>[]
+    nextCursor?: string
+  } {
+    const narrowest = this.#narrowest(filter)
+    const records: TaskRecord<S>[] = []
+    if (narrowest === undefined) return { records }
+    let link =
+      cursor === undefined ? narrowest.chain.last : this.#after(cursor, narrowest.chain, narrowest.slot)
+    for (; link !== undefined; link = link.previous) {
+      const { record } = link
+      if (updatedSince !== undefined && record.task.updatedAt < updatedSince) break
+      if (!matches(record, filter)) continue
+      const last = records.at(-1)
+      if (last !== undefined && records.length === pageSize) return { records, nextCursor: cursorOf(last) }
+      records.push(record)
+    }
+    return { records }
+  }
+
+  #link(record: TaskRecord<S>): void {
+    record.position = ++this.#latestPosition
+    record.previous = this.#last
+    record.next = undefined
+    if (this.#last === undefined) this.#first = record
+    else this.#last.next = record
+    this.#last = record
+  }
+
+  /** The shortest list that holds all that match; `undefined` when nothing does. */
+  #narrowest(filter: Filter): { chain: Chain<S>; slot: number } | undefined {
+    const lists = filter.length === 0 ? ([[ALL, ALL]] as const) : filter
+    let best: { chain: Chain<S>; slot: number } | undefined
+    for (const [name, value] of lists) {
+      const chain = this.#index(name).chain(value)
+      if (chain === undefined) return undefined
+      if (best === undefined || chain.size < best.chain.size) best = { chain, slot: SLOTS.indexOf(name) }
+    }
+    return best
+  }
+
+  #index(name: IndexName): TaskIndex<S> {
+    const present = this.#indexes.get(name)
+    if (present !== undefined) return present
+    const index = new TaskIndex<S>(SLOTS.indexOf(name), this.#keyOf(name))
+    for (const record of [...this].sort((a, b) => a.stamp - b.stamp)) index.touch(record)
+    this.#indexes.set(name, index)
+    return index
+  }
+
+  #keyOf(name: IndexName): (record: TaskRecord<S>) => string | undefined {
+    if (name === ALL) return () => ALL
+    if (name === SETTLED) return ({ task }) => (this.#isTerminal(task.state) ? SETTLED : undefined)
+    return ({ task }) => task[name]
+  }
+
+  /** Where to go on after the page that ended with the task of `cursor`, as that task was then. */
+  #after(cursor: string, chain: Chain<S>, slot: number): Link<S> | undefined {
+    const [, digits = '', id = ''] = CURSOR.exec(cursor) ?? []
+    const stamp = Number.parseInt(digits, 36)
+    if (!Number.isSafeInteger(stamp))
+      throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave')
+    const record = this.#records.get(id)
+    const known = record?.links?.[slot]
+    if (known?.chain === chain && record?.stamp === stamp) return known.previous
+    // That task has changed since, and moved to the front, or is gone.
+    let link = chain.last
+    while (link !== undefined && link.record.stamp >= stamp) link = link.previous
+    return link
+  }
+}
+
+const CURSOR = /^([0-9a-z]{1,11})\.(.+)$/s
+
+function cursorOf(record: TaskRecord<string>): string {
+  return `${record.stamp.toString(36)}.${record.task.id}`
+}
+
+function matches({ task }: TaskRecord<string>, filter: Filter): boolean {
+  return filter.every(([key, value]) => task[key] === value)
+}
+
+function byTime(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,126 @@
+/**
+ * The manager's time: it never runs backwards, and one timer serves every deadline.
+ *
+ * @module
+ */
+import type { Clock } from './ports.js'
+
+/** A moment, as a number and as the task's timestamps show it. All tasks of one millisecond share one. */
+export interface Instant {
+  readonly ms: number
+  readonly iso: string
+}
+
+export function instantOf(ms: number): Instant {
+  return { ms, iso: new Date(ms).toISOString() }
+}
+
+/** Something to do at `at`, unless it is removed before. */
+export interface Deadline {
+  readonly at: number
+  readonly run: () => void
+  /** Its place in the heap; -1 when it has run or was removed. */
+  index: number
+}
+
+export class Timeline {
+  #now: Instant = { ms: -Infinity, iso: '' }
+  /** A binary heap: no deadline is later than those at `2i + 1` and `2i + 2`. */
+  readonly #heap: Deadline[] = []
+  #disarm: (() => void) | undefined
+  #armedFor = Infinity
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The clock's time, or the latest it ever said, whichever is later. */
+  now(): Instant {
+    const ms = this.#clock.now()
+    // Formatting costs ten times what asking the clock does, and a string for each task.
+    if (ms > this.#now.ms) this.#now = instantOf(ms)
+    return this.#now
+  }
+
+  /** Runs `run` when the clock reaches `at`. `run` must not throw. */
+  add(at: number, run: () => void): Deadline {
+    const deadline: Deadline = { at, run, index: this.#heap.length }
+    this.#heap.push(deadline)
+    this.#rise(deadline)
+    this.#arm()
+    return deadline
+  }
+
+  remove(deadline: Deadline): void {
+    const { index } = deadline
+    if (index === -1) return
+    deadline.index = -1
+    const last = this.#heap.pop()
+    if (last !== undefined && last !== deadline) {
+      this.#place(last, index)
+      this.#rise(last)
+      this.#sink(last)
+    }
+    if (this.#heap.length === 0) this.#stop()
+  }
+
+  clear(): void {
+    for (const deadline of this.#heap) deadline.index = -1
+    this.#heap.length = 0
+    this.#stop()
+  }
+
+  /** The timer of a later deadline gives way; that of an earlier one may fire for nothing, and arms anew. */
+  #arm(): void {
+    const [next] = this.#heap
+    if (next === undefined || next.at >= this.#armedFor) return
+    this.#stop()
+    this.#armedFor = next.at
+    this.#disarm = this.#clock.schedule(() => this.#fire(), Math.max(0, next.at - this.now().ms))
+  }
+
+  #stop(): void {
+    this.#disarm?.()
+    this.#disarm = undefined
+    this.#armedFor = Infinity
+  }
+
+  #fire(): void {
+    this.#stop()
+    for (let next = this.#heap[0]; next !== undefined && next.at <= this.now().ms; next = this.#heap[0]) {
+      this.remove(next)
+      next.run()
+    }
+    this.#arm()
+  }
+
+  #rise(deadline: Deadline): void {
+    for (;;) {
+      const parent = this.#heap[(deadline.index - 1) >> 1]
+      if (parent === undefined || parent.at <= deadline.at) return
+      this.#swap(deadline, parent)
+    }
+  }
+
+  #sink(deadline: Deadline): void {
+    for (;;) {
+      const left = this.#heap[2 * deadline.index + 1]
+      const right = this.#heap[2 * deadline.index + 2]
+      const child = left === undefined || right === undefined || left.at <= right.at ? left : right
+      if (child === undefined || child.at >= deadline.at) return
+      this.#swap(deadline, child)
+    }
+  }
+
+  #swap(a: Deadline, b: Deadline): void {
+    const { index } = a
+    this.#place(a, b.index)
+    this.#place(b, index)
+  }
+
+  #place(deadline: Deadline, index: number): void {
+    this.#heap[index] = deadline
+    deadline.index = index
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * The life of an A2A task: `TaskManager`, its lifecycle, its events and its errors.
+ *
+ * @module
+ */
+export { TaskManager } from './core/task-manager.js'
+export type { TaskManagerOptions, LimitOptions } from './core/limits.js'
+export { DEFAULT_EXPIRY_MS, DEFAULT_MAX_INPUT_SIZE, MAX_TASKS } from './core/limits.js'
+export type {
+  AppendArtifactOptions,
+  CancelOptions,
+  ChangeOptions,
+  CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
+} from './core/commands.js'
+export type { TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
+export type { SavedTask } from './core/restore.js'
+export type { SubscribeOptions } from './core/subscription.js'
+export type { WaitOptions, WaitUntil } from './core/wait.js'
+
+export {
+  A2A_LIFECYCLE,
+  canTransition,
+  defineLifecycle,
+  INTERRUPTED_STATES,
+  isInterrupted,
+  isTerminal,
+  shortestPath,
+  TERMINAL_STATES,
+  toMermaid,
+  VALID_STATES,
+  VALID_TRANSITIONS,
+} from './core/lifecycle.js'
+export type { Lifecycle, LifecycleOptions, TaskState } from './core/lifecycle.js'
+
+export { evolve } from './core/evolve.js'
+export type {
+  ArtifactChanged,
+  ListenerFailure,
+  MessageAdded,
+  OutputChanged,
+  StateChange,
+  StatusChanged,
+  TaskCaughtUp,
+  TaskCreated,
+  TaskEvent,
+  TaskEvents,
+  TaskStreamEvent,
+} from './core/events.js'
+export type {
+  Artifact,
+  DeepReadonly,
+  JsonInput,
+  JsonObject,
+  JsonValue,
+  Message,
+  Part,
+  StateTransition,
+  Task,
+  TaskSnapshot,
+} from './core/task.js'
+
+export { A2AError } from './core/errors.js'
+export type { AnyA2AError, ErrorCode, ErrorData } from './core/errors.js'
+export type { Clock, GenerateId } from './core/ports.js'

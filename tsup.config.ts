@@ -1,0 +1,17 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  // Import specifier = folder: a2a-tasks/testing is src/testing/index.ts.
+  entry: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+  format: ['esm', 'cjs'],
+  platform: 'neutral',
+  target: 'es2022',
+  splitting: true,
+  treeshake: true,
+  sourcemap: true,
+  clean: true,
+  // uuid is published as ESM only, which `require` cannot load before Node 20.19.
+  noExternal: ['uuid'],
+  // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+})
