@@ -17,7 +17,7 @@ export interface CreateTaskParams {
   readonly input?: JsonInput | undefined
   /** A JSON object. Default is `{}`. */
   readonly metadata?: object | undefined
-  /** The conversation that the task belongs to. Default is a new one. */
+  /** The conversation that the task belongs to. Default is a new one, named after the task that begins it. */
   readonly contextId?: string | undefined
   /** Tasks that this one builds on. They need not exist here. */
   readonly referenceTaskIds?: readonly string[] | undefined
@@ -139,11 +139,12 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Intak
   const takenInput = input === undefined ? undefined : taker.take(input, 'input')
   const takenMetadata = metadata === undefined ? undefined : taker.takeObject(metadata, 'metadata')
   taker.check(takenInput, takenMetadata)
+  const takenId = takeName(id ?? generateId(), 'id')
   return {
     type: 'create',
     skill: takeName(skill, 'skill'),
-    id: takeName(id ?? generateId(), 'id'),
-    contextId: takeName(contextId ?? generateId(), 'contextId'),
+    id: takenId,
+    contextId: contextId === undefined ? takenId : takeName(contextId, 'contextId'),
     input: takenInput ?? null,
     metadata: takenMetadata ?? {},
     referenceTaskIds: referenceTaskIds && takeNames(referenceTaskIds, 'referenceTaskIds'),
@@ -325,25 +326,35 @@ export function takeGeneration(value: unknown, path: string): number | undefined
 }
 
 /**
- * The known properties of `params`, each read once. An unknown one is refused: a misspelt key that is ignored is an
- * update that is lost, or a filter that lets everything through.
+ * A copy of `params`, each property read once. An unknown one is refused: a misspelt key that is ignored is an update
+ * that is lost, or a filter that lets everything through.
  */
 export function read<T extends object>(params: T, known: readonly string[], method: string): T {
   const given: unknown = params
   if (typeof given !== 'object' || given === null) {
     throw invalidParams(`${method}()`, `takes an object, got ${describe(given)}`)
   }
-  const copy: Record<string, unknown> = {}
+  let copy: T
+  try {
+    copy = { ...params }
+  } catch (error) {
+    throw invalidParams(unreadable(params) ?? `${method}()`, 'could not be read', error)
+  }
+  for (const key of Object.keys(copy)) {
+    if (known.includes(key)) continue
+    throw invalidParams(`${method}(): "${key.slice(0, 80)}"`, `is unknown; known are ${known.join(', ')}`)
+  }
+  return copy
+}
+
+/** The first property whose getter throws. */
+function unreadable(params: object): string | undefined {
   for (const key of Object.keys(params)) {
-    if (!known.includes(key)) {
-      throw invalidParams(`${method}(): "${key.slice(0, 80)}"`, `is unknown; known are ${known.join(', ')}`)
-    }
     try {
-      copy[key] = (params as Record<string, unknown>)[key]
-    } catch (error) {
-      throw invalidParams(key, 'could not be read', error)
+      Reflect.get(params, key)
+    } catch {
+      return key
     }
   }
-  // The same keys with the same values.
-  return copy as T
+  return undefined
 }

@@ -61,40 +61,37 @@ export function decide<S extends string>(
   if (command.type !== 'timeout' && command.expectedGeneration !== undefined) {
     requireGeneration(task, command.expectedGeneration)
   }
-  const next: EventHead = { taskId: task.id, generation: task.generation + 1, timestamp }
   switch (command.type) {
     case 'update':
-      return decideUpdate(task, command, { lifecycle, limits }, usage, next)
+      return decideUpdate(task, command, { lifecycle, limits }, usage, timestamp)
     case 'cancel':
-      return [decideMove(task, 'canceled', command.message, lifecycle, next)]
+      return [moveEvent(task, 'canceled', command.message, lifecycle, timestamp)]
     case 'timeout':
-      return [decideMove(task, 'failed', TIMEOUT_MESSAGE, lifecycle, next)]
+      return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, lifecycle, timestamp)]
     case 'message':
-      return [decideMessage(task, command, limits, usage, next)]
+      return [decideMessage(task, command, limits, usage, timestamp)]
   }
 }
 
-interface EventHead {
-  readonly taskId: string
-  readonly generation: number
-  readonly timestamp: string
-}
-
 /** `cancelTask` and the timeout name their state whatever the lifecycle; one without it has no step there either. */
-function decideMove<S extends string>(
+function moveEvent<S extends string>(
   task: TaskSnapshot<S>,
   to: string,
   message: string | Message | undefined,
   lifecycle: Lifecycle<S>,
-  head: EventHead,
+  timestamp: string,
 ): StatusChanged<S> {
-  const { state: from } = task
-  if (!canTransition<string>(from, to, lifecycle)) {
-    const data = { taskId: task.id, from, to }
-    throw new A2AError('INVALID_TRANSITION', `Invalid transition from ${from} to ${to.slice(0, 80)}`, data)
-  }
-  // The lifecycle has a step to it, so it is one of its states.
-  return statusEvent(head, from, to as S, message)
+  const state = requireStep(task, to, lifecycle)
+  return statusEvent(task.id, task.generation + 1, timestamp, task.state, state, message)
+}
+
+/** `to`, when one step leads there. */
+function requireStep<S extends string>(task: TaskSnapshot<S>, to: string, lifecycle: Lifecycle<S>): S {
+  const { id: taskId, state: from } = task
+  // What the lifecycle has a step to is one of its states.
+  if (canTransition<string>(from, to, lifecycle)) return to as S
+  const data = { taskId, from, to }
+  throw new A2AError('INVALID_TRANSITION', `Invalid transition from ${from} to ${to.slice(0, 80)}`, data)
 }
 
 function decideUpdate<S extends string>(
@@ -102,25 +99,29 @@ function decideUpdate<S extends string>(
   { state, output, artifacts, message }: UpdateCommand<S>,
   { lifecycle, limits }: Rules<S>,
   usage: Usage,
-  { taskId, generation, timestamp }: EventHead,
+  timestamp: string,
 ): TaskEvent<S>[] {
+  const to = state === undefined ? task.state : requireStep(task, state, lifecycle)
+  checkArtifacts(task, artifacts, limits, usage)
+  const { id: taskId, state: from } = task
+  let { generation } = task
   const events: TaskEvent<S>[] = []
-  const head = (): EventHead => ({ taskId, generation: generation + events.length, timestamp })
-  const pushStatus = (): void => {
-    if (state === undefined) events.push(statusEvent(head(), task.state, task.state, message))
-    else events.push(decideMove(task, state, message, lifecycle, head()))
-  }
 
   // Nothing follows the event that ends a task; a state that does not end it comes before what is done in it.
-  const ends = state !== undefined && isTerminal(state, lifecycle)
-  if (!ends && (state !== undefined || message !== undefined)) pushStatus()
-  if (output !== undefined) events.push({ type: 'output', ...head(), output })
-  for (const taken of artifacts) {
-    const append = taken.append && findArtifact(task.artifacts, taken.artifact.artifactId) !== -1
-    events.push({ type: 'artifact', ...head(), artifact: taken.artifact, append, lastChunk: taken.lastChunk })
+  const ends = isTerminal(to, lifecycle)
+  const isStatus = state !== undefined || message !== undefined
+  if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+  if (output !== undefined)
+    events.push({ type: 'output', taskId, generation: ++generation, timestamp, output })
+  for (const { artifact, append, lastChunk } of artifacts) {
+    const continues = append && findArtifact(task.artifacts, artifact.artifactId) !== -1
+    generation += 1
+    events.push({ type: 'artifact', taskId, generation, timestamp, artifact, append: continues, lastChunk })
   }
-  if (ends || events.length === 0) pushStatus()
-  if (artifacts.length > 0) checkArtifacts(task, artifacts, limits, usage)
+  // An update that says nothing reports progress all the same.
+  if (ends || events.length === 0) {
+    events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+  }
   return events
 }
 
@@ -130,6 +131,7 @@ function checkArtifacts(
   limits: Limits,
   usage: Usage,
 ): void {
+  if (artifacts.length === 0) return
   const { maxArtifacts } = limits
   let count = task.artifacts.length
   if (count + artifacts.length > maxArtifacts) {
@@ -149,7 +151,7 @@ function decideMessage(
   { message, atMost }: MessageCommand,
   limits: Limits,
   usage: Usage,
-  head: EventHead,
+  timestamp: string,
 ): MessageAdded {
   const count = task.messages.length + 1
   if (count > limits.maxMessages) throw tooMany('Messages', 'maxMessages', limits.maxMessages, count)
@@ -157,11 +159,13 @@ function decideMessage(
     const size = usage.messages + messageSize(message)
     if (size > limits.messages.maxBytes) throw tooLarge(limits.messages, size)
   }
-  return { type: 'message', ...head, message }
+  return { type: 'message', taskId: task.id, generation: task.generation + 1, timestamp, message }
 }
 
 function statusEvent<S extends string>(
-  { taskId, generation, timestamp }: EventHead,
+  taskId: string,
+  generation: number,
+  timestamp: string,
   from: S,
   to: S,
   message: string | Message | undefined,

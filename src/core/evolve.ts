@@ -44,8 +44,8 @@ export function create<S extends string>(event: TaskCreated<S>): Task<S> {
     state,
     input: shared<JsonValue>(input),
     output: null,
-    messages: [],
-    artifacts: [],
+    messages: NONE,
+    artifacts: NONE,
     metadata: shared<JsonObject>(metadata),
     history: [{ state, timestamp }],
     generation: event.generation,
@@ -87,7 +87,7 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
     case 'status':
       if (event.to !== event.from) {
         task.state = event.to
-        task.history.push({ state: event.to, timestamp: event.timestamp })
+        task.history = added(task.history, { state: event.to, timestamp: event.timestamp })
       }
       if (event.message !== undefined) {
         task.message = typeof event.message === 'string' ? event.message : shared<Message>(event.message)
@@ -97,31 +97,42 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
       task.output = shared<JsonValue>(event.output)
       break
     case 'artifact':
-      applyArtifact(task.artifacts, event)
+      applyArtifact(task, event)
       break
     case 'message':
-      task.messages.push(shared<Message>(event.message))
+      task.messages = added(task.messages, shared<Message>(event.message))
       break
   }
   task.generation = event.generation
   task.updatedAt = event.timestamp
 }
 
-function applyArtifact(artifacts: Artifact[], { artifact, append }: ArtifactChanged): void {
-  const known = findArtifact(artifacts, artifact.artifactId)
-  if (known === -1) {
-    artifacts.push(ownArtifact(shared<Artifact>(artifact)))
+function applyArtifact(task: Task<string>, { artifact, append }: ArtifactChanged): void {
+  const known = findArtifact(task.artifacts, artifact.artifactId)
+  const present = task.artifacts[known]
+  if (present === undefined) {
+    task.artifacts = added(task.artifacts, ownArtifact(artifact))
     return
   }
-  const present = artifacts[known]
-  if (!append || present === undefined) {
-    artifacts[known] = ownArtifact(shared<Artifact>(artifact))
+  if (!append) {
+    task.artifacts[known] = ownArtifact(artifact)
     return
   }
   const { parts, metadata, ...rest } = shared<Artifact>(artifact)
   Object.assign(present, rest)
   if (parts !== undefined) (present.parts ??= []).push(...parts)
   if (metadata !== undefined) present.metadata = { ...present.metadata, ...metadata }
+}
+
+/** Of 100,000 tasks most have no message and no artifact: they share one empty array, which is never written to. */
+const NONE: never[] = []
+Object.freeze(NONE)
+
+/** `array`, or a new one where it is empty, with `element` at its end. Pushing to `[]` would make room for 17. */
+function added<T>(array: T[], element: T): T[] {
+  if (array.length === 0) return [element]
+  array.push(element)
+  return array
 }
 
 /** Where the artifact with this id stands, or -1. Chunks mostly go to the latest one, so the search begins there. */

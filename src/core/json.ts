@@ -31,7 +31,9 @@ export class JsonTaker {
   #atLeast = 0
   #atMost = 0
   #root = ''
+  /** The keys that lead to what is being read, `#reached` of them. */
   readonly #path: (string | number)[] = []
+  #reached = 0
   readonly #limit: SizeLimit
   readonly #maxDepth: number
 
@@ -53,14 +55,13 @@ export class JsonTaker {
    */
   take(value: unknown, root: string): JsonValue {
     this.#root = root
+    this.#reached = 0
     try {
       return this.#take(value, 0)
     } catch (error) {
       if (A2AError.is(error)) throw error
       // A getter or a proxy of the caller's threw.
-      throw invalidParams(this.#pathAt(this.#path.length), 'could not be read', error)
-    } finally {
-      this.#path.length = 0
+      throw invalidParams(this.#pathAt(this.#reached), 'could not be read', error)
     }
   }
 
@@ -119,11 +120,10 @@ export class JsonTaker {
     this.#count(2, 2)
     const copy: JsonValue[] = []
     for (let index = 0; index < value.length; index++) {
-      this.#path[depth] = index
+      this.#enter(index, depth)
       this.#count(1, 1)
       copy.push(this.#take(value[index], depth + 1))
     }
-    this.#path.length = depth
     return copy
   }
 
@@ -136,7 +136,7 @@ export class JsonTaker {
     this.#count(2, 2)
     const copy: JsonObject = {}
     for (const key of Object.keys(value)) {
-      this.#path[depth] = key
+      this.#enter(key, depth)
       const member: unknown = (value as Record<string, unknown>)[key]
       if (member === undefined) continue
       if (key === '__proto__' || key === 'constructor') {
@@ -146,8 +146,12 @@ export class JsonTaker {
       this.#count(2, 2)
       copy[key] = this.#take(member, depth + 1)
     }
-    this.#path.length = depth
     return copy
+  }
+
+  #enter(key: string | number, depth: number): void {
+    this.#path[depth] = key
+    this.#reached = depth + 1
   }
 
   #count(atLeast: number, atMost: number): void {
@@ -222,7 +226,8 @@ export function copyJson(value: unknown): unknown {
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
-  for (const member of Object.values(value)) freezeDeep(member)
+  if (Array.isArray(value)) for (const element of value) freezeDeep<unknown>(element)
+  else for (const key of Object.keys(value)) freezeDeep((value as Record<string, unknown>)[key])
   return value
 }
 
@@ -230,13 +235,14 @@ export function freezeDeep<T>(value: T): T {
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return stringSize(value)
   if (typeof value !== 'object' || value === null) return String(value).length
+  let size = 1 // a bracket; the other, or a comma, comes with each element
   if (Array.isArray(value)) {
-    // Brackets, and a comma between elements.
-    return value.reduce<number>((size, element) => size + jsonSize(element), Math.max(2, value.length + 1))
-  }
-  let size = 1
-  for (const [key, member] of Object.entries(value)) {
-    if (member !== undefined) size += stringSize(key) + jsonSize(member) + 2
+    for (const element of value) size += jsonSize(element) + 1
+  } else {
+    for (const key of Object.keys(value)) {
+      const member = (value as Record<string, unknown>)[key]
+      if (member !== undefined) size += stringSize(key) + jsonSize(member) + 2
+    }
   }
   return Math.max(2, size)
 }

@@ -53,7 +53,7 @@ export interface TaskManagerOptions<S extends string = TaskState> {
   readonly lifecycle?: Lifecycle<S> | undefined
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
-  /** Makes the ids of tasks, contexts, messages and artifacts. Default is UUID v4. */
+  /** Makes the ids of tasks, messages and artifacts. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
 }
 

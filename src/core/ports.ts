@@ -14,7 +14,7 @@ export interface Clock {
   schedule(callback: () => void, delayMs: number): () => void
 }
 
-/** Makes an id that no other task, context, message or artifact has. */
+/** Makes an id that no other task, message or artifact has. */
 export type GenerateId = () => string
 
 /** setTimeout takes 31 bits; a longer delay would fire at once. */

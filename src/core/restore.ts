@@ -37,7 +37,7 @@ export function toRecords<S extends string>(
 }
 
 function toTask<S extends string>(saved: SavedTask<S>, root: string, settings: Settings<S>): Task<S> {
-  const { lifecycle, limits, generateId } = settings
+  const { lifecycle, limits } = settings
   const json = new JsonTaker(NO_LIMIT, limits.maxDepth).takeObject(saved, root)
   const { state } = json
   // Checked in the same breath.
@@ -52,8 +52,7 @@ function toTask<S extends string>(saved: SavedTask<S>, root: string, settings: S
   }
   const task: Task<S> = {
     id: takeName(json['id'], `${root}.id`),
-    contextId:
-      json['contextId'] === undefined ? generateId() : takeName(json['contextId'], `${root}.contextId`),
+    contextId: takeName(json['contextId'] ?? json['id'], `${root}.contextId`),
     skill: takeName(json['skill'], `${root}.skill`),
     state: state as S,
     input: json['input'] ?? null,

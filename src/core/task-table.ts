@@ -84,7 +84,7 @@ export class TaskTable<S extends string> {
   /** The task has changed. */
   touch(record: TaskRecord<S>): void {
     record.stamp = ++this.#latestStamp
-    for (const index of this.#indexes.values()) index.touch(record)
+    if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
   }
 
   /** The task that ended before all others. */

@@ -62,7 +62,7 @@ export interface StateTransition<S extends string = TaskState> {
 export interface Task<S extends string = TaskState> {
   /** A UUID v4 unless the manager has an id generator of its own. */
   id: string
-  /** Groups the tasks of one conversation. */
+  /** Groups the tasks of one conversation: the id of its first task, unless the caller named it. */
   contextId: string
   /** The skill that the task asks for. */
   skill: string

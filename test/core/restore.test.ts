@@ -1,0 +1,127 @@
+import { describe, expect, test, vi } from 'vitest'
+import { TaskManager, type TaskSnapshot } from 'a2a-tasks'
+import { ManualClock } from 'a2a-tasks/testing'
+import { collect, setup, thrown, walk } from '../support/manager.js'
+
+function saved(): TaskSnapshot[] {
+  const { tasks, clock, id } = setup()
+  clock.advance(1)
+  tasks.createTask({ skill: 'second', owner: 'ada', referenceTaskIds: [id], metadata: { a: 1 } })
+  clock.advance(1)
+  walk(tasks, id, 'working')
+  tasks.updateTask(id, {
+    message: { role: 'agent', parts: [{ text: 'Hm' }] },
+    artifacts: [{ artifactId: 'a', parts: [] }],
+  })
+  tasks.addMessage(id, { role: 'user', parts: [{ text: 'Hi' }] })
+  // Through JSON, as a database would.
+  return JSON.parse(JSON.stringify(tasks.snapshot())) as TaskSnapshot[]
+}
+
+describe('snapshot and restore', () => {
+  test('carry every task over, as it was', () => {
+    const tasks = new TaskManager({ clock: new ManualClock() })
+    const before = saved()
+    const heard = vi.fn()
+    tasks.on('task:event', heard).on('task:created', heard)
+    tasks.restore(before)
+    expect(tasks.snapshot()).toEqual(before)
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('go on with the generation, and answer older cursors with a resync', async () => {
+    const tasks = new TaskManager({ clock: new ManualClock() })
+    tasks.restore(saved())
+    expect(tasks.events('task-1', { after: 2 })).toMatchObject([{ type: 'resync', generation: 5 }])
+    expect(tasks.events('task-2')).toMatchObject([{ type: 'created', generation: 1, owner: 'ada' }])
+    const reading = collect(tasks.subscribe('task-1', { after: 5 }))
+    walk(tasks, 'task-1', 'completed')
+    expect((await reading).map(({ type, generation }) => [type, generation])).toEqual([['status', 6]])
+  })
+
+  test('put restored tasks in their place by age and by latest change', () => {
+    const clock = new ManualClock()
+    const tasks = new TaskManager({ clock, expiryMs: 1_000 })
+    clock.advance(500)
+    tasks.createTask({ skill: 'test', id: 'new' })
+    tasks.restore(saved())
+    expect(tasks.listTasks().map(({ id }) => id)).toEqual(['task-1', 'task-2', 'new'])
+    expect(tasks.pageTasks().tasks.map(({ id }) => id)).toEqual(['new', 'task-1', 'task-2'])
+    clock.advance(502)
+    expect(tasks.prune()).toBe(2)
+    expect(tasks.listTasks().map(({ id }) => id)).toEqual(['new'])
+  })
+
+  test('let timeouts run from the creation, for tasks that have not ended', () => {
+    const clock = new ManualClock()
+    const tasks = new TaskManager({ clock, taskTimeoutMs: 100 })
+    clock.advance(200)
+    const [first, second] = saved()
+    if (first === undefined || second === undefined) throw new Error('two tasks were saved')
+    tasks.restore([{ ...first, state: 'completed' }, second])
+    clock.advance(0)
+    expect(tasks.listTasks().map(({ state }) => state)).toEqual(['completed', 'failed'])
+  })
+
+  test('take tasks that were saved by the TaskManager module', () => {
+    const timestamp = '2025-06-01T12:00:00.000Z'
+    const old = {
+      id: 'old',
+      skill: 'test',
+      state: 'working' as const,
+      input: null,
+      output: null,
+      artifacts: [],
+      metadata: {},
+      history: [
+        { state: 'submitted' as const, timestamp },
+        { state: 'working' as const, timestamp },
+      ],
+      createdAt: timestamp,
+      updatedAt: timestamp,
+    }
+    const tasks = new TaskManager({ expiryMs: Infinity })
+    tasks.restore([old])
+    expect(tasks.getTask('old')).toEqual({ ...old, contextId: 'old', messages: [], generation: 2 })
+  })
+
+  test('count a task from the future as made now', () => {
+    const clock = new ManualClock()
+    const tasks = new TaskManager({ clock, expiryMs: 100 })
+    tasks.restore(saved().map((task) => ({ ...task, createdAt: '2099-01-01T00:00:00.000Z' })))
+    tasks.createTask({ skill: 'test' })
+    clock.advance(101)
+    expect(tasks.prune()).toBe(3)
+  })
+
+  test('refuse all when one is wrong', () => {
+    const [task] = saved()
+    const wrong = (change: object): unknown => ({ ...task, id: 'other', ...change })
+    for (const [change, message] of [
+      [{ id: 'task-1' }, 'tasks[1].id is taken: task-1'],
+      [{ id: undefined }, 'tasks[1].id must be a string'],
+      [{ state: 'done' }, 'tasks[1].state must be one of submitted'],
+      [{ skill: '' }, 'tasks[1].skill must not be empty'],
+      [{ createdAt: 'x' }, 'tasks[1].createdAt must be an ISO 8601 timestamp'],
+      [{ createdAt: undefined }, 'tasks[1].createdAt must be'],
+      [{ messages: {} }, 'tasks[1].messages must be an array, got an object'],
+      [{ artifacts: [1] }, 'tasks[1].artifacts[0] must be an object, got a number'],
+      [{ metadata: [] }, 'tasks[1].metadata must be an object, got an array'],
+      [{ generation: -1 }, 'tasks[1].generation must be a generation'],
+      [{ history: [{ state: 'x' }] }, 'tasks[1].history[0].state must be one of'],
+      [{ input: 1n }, 'tasks[1].input must be JSON, got a BigInt'],
+    ] as const) {
+      const tasks = new TaskManager()
+      const error = thrown(() => tasks.restore([task, wrong(change)] as never))
+      expect(error).toMatchObject({ code: 'INVALID_PARAMS' })
+      expect(String(error)).toContain(message)
+      expect(tasks.size()).toBe(0)
+    }
+  })
+
+  test('refuse more tasks than fit', () => {
+    const tasks = new TaskManager({ maxTasks: 1 })
+    expect(() => tasks.restore(saved())).toThrow('Maximum task limit reached: 1')
+    expect(tasks.size()).toBe(0)
+  })
+})
