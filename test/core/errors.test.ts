@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { describe, expect, test } from 'vitest'
+import { A2AError, TaskManager } from 'a2a-tasks'
+import { thrown } from '../support/manager.js'
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('A2AError', () => {
+  const error = thrown(() => new TaskManager().cancelTask('nobody'))
+
+  test('says what, where, and in which class', () => {
+    expect(error).toBeInstanceOf(A2AError)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({
+      name: 'TaskNotFoundError',
+      code: 'TASK_NOT_FOUND',
+      message: 'Task not found: nobody',
+      data: { taskId: 'nobody' },
+    })
+    expect(String(error)).toBe('TaskNotFoundError: Task not found: nobody')
+    expect(Object.keys(error as object)).not.toContain('name')
+  })
+
+  test('is known by its code', () => {
+    expect(A2AError.is(error)).toBe(true)
+    expect(A2AError.is(error, 'TASK_NOT_FOUND')).toBe(true)
+    expect(A2AError.is(error, 'TASK_TERMINAL')).toBe(false)
+    for (const other of [null, undefined, 'TASK_NOT_FOUND', new Error('x'), { code: 'TASK_NOT_FOUND' }]) {
+      expect(A2AError.is(other)).toBe(false)
+    }
+  })
+
+  test('is known across two copies of the library, where instanceof is not', () => {
+    const copy = createRequire(import.meta.url)('../../dist/index.cjs') as { TaskManager: typeof TaskManager }
+    const foreign = thrown(() => new copy.TaskManager().cancelTask('nobody'))
+    expect(foreign).not.toBeInstanceOf(A2AError)
+    expect(A2AError.is(foreign, 'TASK_NOT_FOUND')).toBe(true)
+  })
+})
+
+test('docs/errors.md has a heading for each code, in the order of the code', () => {
+  const [, rows = ''] = /export interface ErrorData \{\n(.*?)\n\}/s.exec(read('src/core/errors.ts')) ?? []
+  const codes = [...rows.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, code]) => code)
+  const headings = [...read('docs/errors.md').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+  expect(headings).toEqual(codes)
+  expect(codes.length).toBeGreaterThan(10)
+})
