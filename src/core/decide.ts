@@ -8,11 +8,11 @@ import type { Command, CreateCommand, MessageCommand, TakenArtifact, UpdateComma
 import { A2AError } from './errors.js'
 import type { MessageAdded, StatusChanged, TaskCreated, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
-import { tooLarge } from './json.js'
+import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Limits } from './limits.js'
 import type { Message, TaskSnapshot } from './task.js'
-import { artifactGrowth, messageSize, type Usage } from './usage.js'
+import { artifactGrowth, type Usage } from './usage.js'
 
 export interface Rules<S extends string = TaskState> {
   readonly lifecycle: Lifecycle<S>
@@ -142,7 +142,10 @@ function checkArtifacts(
   }
   const atMost = artifacts.reduce((sum, taken) => sum + taken.atMost, usage.artifacts)
   if (atMost <= limits.artifacts.maxBytes) return
-  const size = artifacts.reduce((sum, taken) => sum + artifactGrowth(task, taken), usage.artifacts)
+  const size = artifacts.reduce(
+    (sum, taken) => sum + artifactGrowth(task, taken, jsonSize(taken.artifact)),
+    usage.artifacts,
+  )
   if (size > limits.artifacts.maxBytes) throw tooLarge(limits.artifacts, size)
 }
 
@@ -156,7 +159,7 @@ function decideMessage(
   const count = task.messages.length + 1
   if (count > limits.maxMessages) throw tooMany('Messages', 'maxMessages', limits.maxMessages, count)
   if (usage.messages + atMost > limits.messages.maxBytes) {
-    const size = usage.messages + messageSize(message)
+    const size = usage.messages + jsonSize(message)
     if (size > limits.messages.maxBytes) throw tooLarge(limits.messages, size)
   }
   return { type: 'message', taskId: task.id, generation: task.generation + 1, timestamp, message }

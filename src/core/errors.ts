@@ -93,15 +93,18 @@ export function invalidParams(path: string, reason: string, cause?: unknown): A2
 /** Why a task is gone from the manager. */
 export type RemovalCode = 'TASK_EXPIRED' | 'TASK_EVICTED' | 'MANAGER_DESTROYED'
 
+/** Why nobody need work on a task any more. */
+export type EndingCode = RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT'
+
 const ENDINGS = {
   TASK_CANCELED: 'was canceled',
   TASK_TIMED_OUT: 'timed out',
   TASK_EXPIRED: 'expired',
   TASK_EVICTED: 'was evicted to make room',
   MANAGER_DESTROYED: 'is gone: its manager was destroyed',
-} as const satisfies Record<RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT', string>
+} as const satisfies Record<EndingCode, string>
 
 /** The reason of a task's signal, and what its waiters and subscribers are rejected with. */
-export function ended<C extends keyof typeof ENDINGS>(code: C, taskId: string): A2AError<C> {
+export function ended<C extends EndingCode>(code: C, taskId: string): A2AError<C> {
   return new A2AError<C>(code, `Task ${taskId} ${ENDINGS[code]}`, { taskId })
 }

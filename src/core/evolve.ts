@@ -118,9 +118,13 @@ function applyArtifact(task: Task<string>, { artifact, append }: ArtifactChanged
     task.artifacts[known] = ownArtifact(artifact)
     return
   }
-  const { parts, metadata, ...rest } = shared<Artifact>(artifact)
-  Object.assign(present, rest)
-  if (parts !== undefined) (present.parts ??= []).push(...parts)
+  const { parts, metadata, ...others } = shared<Artifact>(artifact)
+  Object.assign(present, others)
+  if (parts !== undefined) {
+    present.parts ??= []
+    // Not `push(...parts)`: that many arguments do not fit on the stack.
+    for (const part of parts) present.parts.push(part)
+  }
   if (metadata !== undefined) present.metadata = { ...present.metadata, ...metadata }
 }
 
@@ -141,7 +145,9 @@ export function findArtifact(
   artifactId: string | undefined,
 ): number {
   if (artifactId === undefined) return -1
-  return artifacts.findLastIndex((artifact) => artifact.artifactId === artifactId)
+  let index = artifacts.length - 1
+  while (index >= 0 && artifacts[index]?.artifactId !== artifactId) index -= 1
+  return index
 }
 
 /** An artifact whose own fields and `parts` may be changed in place. */
@@ -175,10 +181,10 @@ export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
     state: task.state,
     input: copyJson(task.input),
     output: copyJson(task.output),
-    messages: copyJson(task.messages),
-    artifacts: copyJson(task.artifacts),
+    messages: task.messages.length === 0 ? [] : copyJson(task.messages),
+    artifacts: task.artifacts.length === 0 ? [] : copyJson(task.artifacts),
     metadata: copyJson(task.metadata),
-    history: copyJson(task.history),
+    history: task.history.map(({ state, timestamp }) => ({ state, timestamp })),
     generation: task.generation,
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,

@@ -124,7 +124,8 @@ export class JsonTaker {
       this.#count(1, 1)
       copy.push(this.#take(value[index], depth + 1))
     }
-    return copy
+    // Pushing reserves room for 17: 152 bytes for the one element that most arrays here have.
+    return copy.length < 17 ? copy.slice() : copy
   }
 
   #takeMembers(value: object, depth: number): JsonObject {
@@ -215,9 +216,11 @@ export function copyJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((element: unknown) => copyJson(element))
   const copy: Record<string, unknown> = { ...value }
-  for (const key of Object.keys(copy)) {
+  // for-in of the source is the fastest way over its keys; it also sees what somebody put on Object.prototype.
+  for (const key in value) {
     const member = copy[key]
-    if (typeof member === 'object' && member !== null) copy[key] = copyJson(member)
+    if (typeof member === 'object' && member !== null && Object.hasOwn(copy, key))
+      copy[key] = copyJson(member)
   }
   return copy
 }
@@ -225,10 +228,9 @@ export function copyJson(value: unknown): unknown {
 /** Freezes in place, all the way down to what is frozen already. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  if (Array.isArray(value)) for (const element of value) freezeDeep<unknown>(element)
-  else for (const key of Object.keys(value)) freezeDeep((value as Record<string, unknown>)[key])
-  return value
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  for (const member of members) if (typeof member === 'object') freezeDeep(member)
+  return Object.freeze(value)
 }
 
 /** The bytes that something clean takes as UTF-8 JSON, exactly. Properties that are `undefined` take none. */

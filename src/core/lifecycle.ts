@@ -126,7 +126,9 @@ for (const targets of Object.values(VALID_TRANSITIONS)) Object.freeze(targets)
 Object.freeze(VALID_TRANSITIONS)
 Object.freeze(INTERRUPTED_STATES)
 
+/** The states of {@link A2A_LIFECYCLE}, in the order of its table. */
 export const VALID_STATES: readonly TaskState[] = A2A_LIFECYCLE.states
+/** Those of them that nothing follows. */
 export const TERMINAL_STATES: readonly TaskState[] = A2A_LIFECYCLE.terminal
 
 /** Whether one step leads from `from` to `to`. A state does not lead to itself. Unknown states lead nowhere. */

@@ -7,8 +7,11 @@ import type { SizeLimit } from './json.js'
 import { A2A_LIFECYCLE, canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
 import { randomId, systemClock, type Clock, type GenerateId } from './ports.js'
 
+/** Default of `maxTasks`. */
 export const MAX_TASKS = 1000
+/** Default of `expiryMs`: 24 hours. */
 export const DEFAULT_EXPIRY_MS = 86_400_000
+/** Default of `maxInputSize`: 1 MiB. */
 export const DEFAULT_MAX_INPUT_SIZE = 1_048_576
 
 /** Bounds on what one task may grow to. Sizes are bytes of UTF-8 JSON, bounds are inclusive. */

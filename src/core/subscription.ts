@@ -30,10 +30,7 @@ export function entryAfter<S extends string>(
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
 }
 
-export function caughtUp<S extends string>(
-  type: 'snapshot' | 'resync',
-  record: TaskRecord<S>,
-): TaskStreamEvent<S> {
+function caughtUp<S extends string>(type: 'snapshot' | 'resync', record: TaskRecord<S>): TaskStreamEvent<S> {
   const task = record.show()
   return Object.freeze({
     type,
@@ -58,7 +55,7 @@ export function subscribeTo<S extends string>(
   let wake = (): void => {}
   const stop = (): void => {
     stopped = true
-    record.wakers?.delete(wake)
+    record.followers?.wakers.delete(wake)
     wake()
   }
 
@@ -73,12 +70,11 @@ export function subscribeTo<S extends string>(
           cursor = entry.generation
           yield entry
         } else if (isTerminal(record.task.state)) return
-        else if (record.removed !== undefined) throw ended(record.removed, record.task.id)
+        else if (record.over !== undefined) throw ended(record.over, record.task.id)
         else {
           await new Promise<void>((resolve) => {
             wake = resolve
-            record.wakers ??= new Set()
-            record.wakers.add(wake)
+            record.follow().wakers.add(wake)
           })
         }
       }

@@ -5,7 +5,6 @@
  */
 import type { TaskEvent } from './events.js'
 import { createdEvent } from './evolve.js'
-import { jsonSize } from './json.js'
 import type { TaskSnapshot } from './task.js'
 
 /** What half of one log may take, in bytes of JSON: a thousand versions of an artifact can be large. */
@@ -31,11 +30,12 @@ export class TaskLog<S extends string> {
     this.#dropped = generation === 1 ? 0 : generation
   }
 
-  push(event: TaskEvent<S>, size: number): void {
+  /** `bytes` is what the event carries, `size` how many events are kept. */
+  push(event: TaskEvent<S>, bytes: number, size: number): void {
     // A literal holds one element; pushing to an empty array makes room for 17.
     if (this.#newer === undefined) this.#newer = [event]
     else this.#newer.push(event)
-    this.#newerBytes += payloadSize(event)
+    this.#newerBytes += bytes
     if (this.#newer.length < size && this.#newerBytes < MAX_SEGMENT_BYTES) return
     this.#dropped = this.#older.at(-1)?.generation ?? this.#dropped
     this.#older = this.#newer
@@ -57,20 +57,5 @@ export class TaskLog<S extends string> {
   /** Gives back what pushing reserved. For a task that has ended. */
   trim(): void {
     this.#newer = this.#newer?.slice()
-  }
-}
-
-function payloadSize(event: TaskEvent<string>): number {
-  switch (event.type) {
-    case 'created':
-      return 0
-    case 'status':
-      return event.message === undefined ? 0 : jsonSize(event.message)
-    case 'output':
-      return jsonSize(event.output)
-    case 'artifact':
-      return jsonSize(event.artifact)
-    case 'message':
-      return jsonSize(event.message)
   }
 }

@@ -249,11 +249,9 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#find(taskId)
-    const controller = record.controller ?? new AbortController()
-    if (record.aborted !== undefined && !controller.signal.aborted)
-      controller.abort(ended(record.aborted, taskId))
-    // One that has ended holds on to nothing.
-    if (!isTerminal(record.task.state, this.lifecycle)) record.controller = controller
+    const controller = record.followers?.controller ?? new AbortController()
+    if (!isTerminal(record.task.state, this.lifecycle)) record.follow().controller = controller
+    else if (record.over !== undefined) controller.abort(ended(record.over, taskId))
     return controller.signal
   }
 
@@ -337,11 +335,14 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     if (hasEnded) this.#releaseSignal(record)
   }
 
+  /** A task that has ended has no use for a signal, but to say that it was called off. */
   #releaseSignal(record: TaskRecord<S>): void {
-    if (record.task.state === 'canceled') record.aborted ??= 'TASK_CANCELED'
-    const { aborted, controller } = record
-    record.controller = undefined
-    if (aborted !== undefined) this.post(() => controller?.abort(ended(aborted, record.task.id)))
+    if (record.task.state === 'canceled') record.over ??= 'TASK_CANCELED'
+    const { over, followers } = record
+    const controller = followers?.controller
+    if (followers === undefined || controller === undefined) return
+    followers.controller = undefined
+    if (over !== undefined) this.post(() => controller.abort(ended(over, record.task.id)))
   }
 
   #announce(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
@@ -356,16 +357,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
       if (event.type === 'message') this.tell('task:message', () => freezeDeep(event))
     }
     this.tell('task:updated', () => record.show())
-    if (record.waiters === undefined) return
+    const { followers } = record
+    if (followers === undefined || followers.waiters.size === 0) return
     const snapshot = record.show()
-    const waiters = [...record.waiters]
+    const waiters = [...followers.waiters]
     this.post(() => {
-      for (const waiter of waiters) if (record.waiters?.has(waiter) === true) waiter.offer(snapshot)
+      for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
     })
   }
 
   #timeOut(record: TaskRecord<S>): void {
-    record.aborted = 'TASK_TIMED_OUT'
+    record.over = 'TASK_TIMED_OUT'
     this.#change(record.task.id, { type: 'timeout' })
     this.deliver()
   }
@@ -377,13 +379,16 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     this.#abandon(record, code)
   }
 
-  /** Tells those who hold on to a task that is gone. */
+  /** Tells those who hold on to a task that is gone. One that had ended keeps its reasons. */
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    record.removed = code
+    if (!isTerminal(record.task.state, this.lifecycle)) record.over = code
     record.wake()
-    const { waiters, controller, task } = record
-    if (waiters !== undefined) this.post(() => waiters.forEach((waiter) => waiter.abandon(code)))
-    if (controller !== undefined) this.post(() => controller.abort(ended(code, task.id)))
+    const { followers, task } = record
+    if (followers === undefined) return
+    this.post(() => {
+      for (const waiter of [...followers.waiters]) waiter.abandon(code)
+      followers.controller?.abort(ended(code, task.id))
+    })
   }
 }
 

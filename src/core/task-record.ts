@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RemovalCode } from './errors.js'
+import type { EndingCode, RemovalCode } from './errors.js'
 import type { TaskEvent } from './events.js'
 import { apply, thawTask } from './evolve.js'
 import { freezeDeep } from './json.js'
@@ -11,12 +11,19 @@ import type { Link } from './task-index.js'
 import { TaskLog } from './task-log.js'
 import type { Task, TaskSnapshot } from './task.js'
 import type { Deadline, Instant } from './time.js'
-import { usageAfter, type Usage } from './usage.js'
+import { payloadSize, usageAfter, type Usage } from './usage.js'
 
 /** Settles when the task does what it waits for. Gets each version of the task in turn. */
 export interface Waiter<S extends string> {
   offer(task: TaskSnapshot<S>): void
   abandon(code: RemovalCode): void
+}
+
+export interface Followers<S extends string> {
+  controller: AbortController | undefined
+  readonly waiters: Set<Waiter<S>>
+  /** Wake the subscribers that have read all there is. */
+  readonly wakers: Set<() => void>
 }
 
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
@@ -38,15 +45,11 @@ export class TaskRecord<S extends string> {
   #task: Task<S>
   #shown = false
 
-  /** Why the task's signal is aborted, whether anybody has asked for it or not. */
-  aborted: 'TASK_CANCELED' | 'TASK_TIMED_OUT' | undefined
-  controller: AbortController | undefined
-  waiters: Set<Waiter<S>> | undefined
-  /** Wakes the subscribers that have read all there is. */
-  wakers: Set<() => void> | undefined
+  /** Why nobody need work on the task any more: why it is gone, or, once it has ended, why its signal is aborted. */
+  over: EndingCode | undefined
+  /** Whoever waits for something to happen to the task. Most tasks end without anybody. */
+  followers: Followers<S> | undefined
   deadline: Deadline | undefined
-  /** Why the manager no longer holds the task. */
-  removed: RemovalCode | undefined
 
   constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE) {
     this.#task = task
@@ -77,9 +80,10 @@ export class TaskRecord<S extends string> {
       this.#task = thawTask(this.#task)
       this.#shown = false
     }
-    this.usage = usageAfter(this.usage, this.#task, event)
+    const bytes = payloadSize(event)
+    this.usage = usageAfter(this.usage, this.#task, event, bytes)
     apply(this.#task, event)
-    this.log.push(event, logSize)
+    this.log.push(event, bytes, logSize)
   }
 
   /** Gives back what growing reserved. For a task that has ended. */
@@ -88,9 +92,15 @@ export class TaskRecord<S extends string> {
     this.log.trim()
   }
 
+  follow(): Followers<S> {
+    this.followers ??= { controller: undefined, waiters: new Set(), wakers: new Set() }
+    return this.followers
+  }
+
   wake(): void {
-    const wakers = this.wakers
-    this.wakers = undefined
-    if (wakers !== undefined) for (const wake of wakers) wake()
+    if (this.followers === undefined) return
+    const wakers = [...this.followers.wakers]
+    this.followers.wakers.clear()
+    for (const wake of wakers) wake()
   }
 }

@@ -27,7 +27,7 @@ export interface WaitOptions<S extends string = TaskState> {
   readonly timeoutMs?: number | undefined
 }
 
-export function toCondition<S extends string>(
+function toCondition<S extends string>(
   until: WaitUntil<S> | undefined,
   lifecycle: Lifecycle<S>,
 ): (task: TaskSnapshot<S>) => boolean {
@@ -57,8 +57,7 @@ export function waitFor<S extends string>(
   return new Promise((resolve, reject: (error: Error) => void) => {
     let deadline: Deadline | undefined
     const settle = (how: () => void): void => {
-      record.waiters?.delete(waiter)
-      if (record.waiters?.size === 0) record.waiters = undefined
+      record.followers?.waiters.delete(waiter)
       if (deadline !== undefined) timeline.remove(deadline)
       signal?.removeEventListener('abort', abort)
       how()
@@ -90,8 +89,7 @@ export function waitFor<S extends string>(
       abandon: (code) => settle(() => reject(ended(code, taskId))),
     }
 
-    record.waiters ??= new Set()
-    record.waiters.add(waiter)
+    record.follow().waiters.add(waiter)
     signal?.addEventListener('abort', abort, { once: true })
     if (patience !== undefined && Number.isFinite(patience)) {
       deadline = timeline.add(timeline.now().ms + patience, expire)

@@ -11,7 +11,8 @@ import {
   type TaskSnapshot,
 } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
-import { artifactGrowth, usageAfter, usageOf } from '../../src/core/usage.js'
+import { jsonSize } from '../../src/core/json.js'
+import { artifactGrowth, payloadSize, usageAfter, usageOf } from '../../src/core/usage.js'
 
 const state = fc.constantFrom(...VALID_STATES)
 const parts = fc.array(fc.record({ text: fc.string({ maxLength: 8 }) }), { maxLength: 2 })
@@ -146,7 +147,7 @@ describe('after any commands', () => {
           let task: TaskSnapshot | undefined
           let usage = { artifacts: 0, messages: 0 }
           for (const event of events) {
-            if (task !== undefined) usage = usageAfter(usage, task, event)
+            if (task !== undefined) usage = usageAfter(usage, task, event, payloadSize(event))
             task = evolve(task, event)
           }
           if (task !== undefined) expect(usage).toEqual(usageOf(task))
@@ -162,7 +163,7 @@ describe('after any commands', () => {
       const before = tasks.peekTask(id) as TaskSnapshot
       const event = tasks.appendArtifact(id, { artifactId: 'a', ...chunk })
       const grown = usageOf(tasks.peekTask(id) as TaskSnapshot).artifacts - usageOf(before).artifacts
-      expect(artifactGrowth(before, event)).toBe(grown)
+      expect(artifactGrowth(before, event, jsonSize(event.artifact))).toBe(grown)
     }
   })
 })

@@ -19,6 +19,12 @@ interface SeedTask {
   message?: unknown
 }
 
+interface CreateParams {
+  skill: string
+  input?: unknown
+  metadata?: unknown
+}
+
 const TRANSITIONS: Record<string, string[] | undefined> = {
   submitted: ['working', 'failed', 'canceled'],
   working: ['input-required', 'completed', 'failed', 'canceled'],
@@ -36,7 +42,18 @@ export class SeedTaskManager extends EventEmitter {
     this.#maxTasks = maxTasks
   }
 
-  createTask(params: { skill: string; input?: unknown; metadata?: unknown }): SeedTask {
+  /** A manager that holds `count` tasks and has room for more. Creating them there would cost O(count²). */
+  static withTasks(count: number, params: CreateParams): SeedTaskManager {
+    const manager = new SeedTaskManager(2 * count)
+    for (let made = 0; made < count; made++) {
+      const maker = new SeedTaskManager(1)
+      maker.createTask(params)
+      for (const [id, task] of maker.tasks) manager.tasks.set(id, task)
+    }
+    return manager
+  }
+
+  createTask(params: CreateParams): SeedTask {
     const size = sizeOf(params.input) + sizeOf(params.metadata)
     if (size > this.#maxInputSize) throw new Error(`Input size (${size} bytes) exceeds the limit`)
     this.#pruneExpired()

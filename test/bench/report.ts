@@ -1,0 +1,93 @@
+/**
+ * A measured row, and the table of all rows.
+ */
+import { median, medianRatio, type Comparison } from './harness.js'
+
+export interface Row {
+  readonly work: string
+  readonly peer: string
+  readonly ours: string
+  readonly theirs: string
+  readonly value: number
+  readonly unit: Unit
+  /** Whether a row is good when its value is at least its bounds, or at most. */
+  readonly good: 'at least' | 'at most'
+  readonly gate?: number
+  readonly goal?: number
+}
+
+type Unit = '×' | 'exponent' | 'ns' | 'B'
+
+export interface Bounds {
+  readonly gate?: number
+  readonly goal?: number
+}
+
+/** How many times faster than the peer. */
+export function fasterThan(work: string, peer: string, times: Comparison, bounds: Bounds): Row {
+  return {
+    ...{ work, peer, ours: formatNs(median(times.ours)), theirs: formatNs(median(times.peer)) },
+    ...{ value: medianRatio(times.peer, times.ours), unit: '×', good: 'at least' },
+    ...bounds,
+  }
+}
+
+/** How many times as long as a floor takes. */
+export function timesTheFloor(work: string, floor: string, times: Comparison, bounds: Bounds): Row {
+  return {
+    ...{ work, peer: floor, ours: formatNs(median(times.ours)), theirs: formatNs(median(times.peer)) },
+    ...{ value: medianRatio(times.ours, times.peer), unit: '×', good: 'at most' },
+    ...bounds,
+  }
+}
+
+export function formatNs(ns: number): string {
+  if (ns < 1e3) return `${ns.toFixed(ns < 100 ? 1 : 0)} ns`
+  if (ns < 1e6) return `${(ns / 1e3).toFixed(2)} µs`
+  if (ns < 1e9) return `${(ns / 1e6).toFixed(2)} ms`
+  return `${(ns / 1e9).toFixed(2)} s`
+}
+
+export function formatBytes(bytes: number): string {
+  return `${count(bytes)} B`
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString('en')
+}
+
+function formatValue(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'exponent':
+      return value.toFixed(3)
+    case 'ns':
+      return formatNs(value)
+    case 'B':
+      return formatBytes(value)
+    case '×':
+      return `${value >= 100 ? count(value) : value.toFixed(value < 10 ? 2 : 1)} ×`
+  }
+}
+
+function formatBound({ value, unit, good }: Row, bound: number | undefined): string {
+  if (bound === undefined) return '–'
+  const isMet = good === 'at least' ? value >= bound : value <= bound
+  const text = unit === 'exponent' ? String(bound) : formatValue(bound, unit).replace(/\.0+(?= )/, '')
+  return `${good === 'at least' ? '≥' : '≤'} ${text} ${isMet ? 'met' : 'MISSED'}`
+}
+
+const HEADINGS = ['work', 'peer', 'ours', "peer's", 'measured', 'gate', 'goal']
+
+/** A Markdown table, aligned to be read as it is. */
+export function toTable(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    ...[row.work, row.peer, row.ours, row.theirs, formatValue(row.value, row.unit)],
+    ...[formatBound(row, row.gate), formatBound(row, row.goal)],
+  ])
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(heading.length, ...cells.map((line) => line[column]?.length ?? 0)),
+  )
+  const toLine = (line: readonly string[]): string =>
+    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [HEADINGS, widths.map((width) => '-'.repeat(width)), ...cells].map(toLine).join('\n')
+}

@@ -1,0 +1,24 @@
+/**
+ * `npm run bench` measures every row, `npm run bench -- create 100,000` those whose names have all these words.
+ */
+import { build } from './build.js'
+import { createCases } from './create.js'
+import { pageCases } from './page.js'
+import { readCases } from './read.js'
+import { toTable, type Row } from './report.js'
+import { streamCases } from './stream.js'
+import { weightCases } from './weight.js'
+import type { Case } from './workload.js'
+
+const words = process.argv.slice(2).map((word) => word.toLowerCase())
+const all: readonly Case[] = [...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases]
+const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+
+const built = await build()
+const rows: Row[] = []
+for (const { name, run } of chosen) {
+  process.stderr.write(`${name}\n`)
+  rows.push(...(await run(built)))
+  globalThis.gc?.()
+}
+console.log(toTable(rows))

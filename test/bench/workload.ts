@@ -1,0 +1,55 @@
+/**
+ * What the benchmarks work on.
+ */
+import type { Build } from './build.js'
+import type { Row } from './report.js'
+
+export interface Case {
+  /** What `npm run bench -- <words>` chooses by. */
+  readonly name: string
+  readonly run: (build: Build) => Promise<Row[]>
+}
+
+export const SEED = 'seed algorithm'
+export const OFFICIAL = 'official SDK'
+
+/** 200 bytes of JSON. */
+export const INPUT = { url: 'https://example.com/papers/42', text: 'x'.repeat(139), lines: 120 }
+
+export const OUTPUT = { summary: 'A summary of a few words, as agents write them', tokens: 512 }
+
+/** A short text that no other task shares, in one piece. */
+export function textOf(index: number): string {
+  return JSON.parse(`"Summarize chapter ${index} of the report, please"`) as string
+}
+
+/** The same order in every run, and no order that a cache could foresee. */
+export function shuffled<T>(values: readonly T[]): T[] {
+  let state = 1
+  const random = (): number => (state = (state * 48_271) % 2_147_483_647)
+  return values
+    .map((value) => ({ value, key: random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ value }) => value)
+}
+
+/** Walks over `values` again and again: what stands in `next()` is the next `length` of them. */
+export function slices<T>(values: readonly T[], length: number): () => readonly T[] {
+  const parts: T[][] = []
+  for (let start = 0; start + length <= values.length; start += length) {
+    parts.push(values.slice(start, start + length))
+  }
+  let turn = 0
+  return () => parts[turn++ % parts.length] ?? []
+}
+
+/** Producers give way to consumers this often. */
+export const YIELD_EVERY = 50
+
+export function yieldToLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+export function expectEqual(actual: number, expected: number, what: string): void {
+  if (actual !== expected) throw new Error(`${what}: got ${actual}, expected ${expected}`)
+}

@@ -1,0 +1,61 @@
+/** Nothing in src/ reads a clock, draws a random number or reaches a runtime's global, but where it is meant to. */
+import { describe, expect, it } from 'vitest'
+import { read, SOURCES } from '../support/repository.js'
+import { reads } from '../support/source.js'
+
+const TIME = [
+  'Date.now',
+  'Date()',
+  'new Date()',
+  'performance',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'requestAnimationFrame',
+]
+const CHANCE = ['Math.random', 'crypto']
+const RUNTIME = ['globalThis', 'global', 'window', 'self', 'process', 'Buffer', 'Deno', 'Bun']
+
+const PORTS = 'core/ports.ts'
+
+describe('the source', () => {
+  it.each(SOURCES.filter((file) => file !== PORTS))('%s reads no clock, chance or global', (file) => {
+    expect(ambient(read(`src/${file}`), [...TIME, ...CHANCE, ...RUNTIME])).toEqual([])
+  })
+
+  it.each(SOURCES)('%s does not write to the console', (file) => {
+    expect(ambient(read(`src/${file}`), ['console'])).toEqual([])
+  })
+
+  it(`has its clock in ${PORTS}`, () => {
+    expect(ambient(read(`src/${PORTS}`), TIME)).not.toEqual([])
+  })
+})
+
+describe('a read of what is ambient is found', () => {
+  it.each([
+    ['const now = Date.now()', 'Date.now'],
+    ['const now = new Date()', 'new Date()'],
+    ['const now = new Date', 'new Date()'],
+    ['const now = Date()', 'Date()'],
+    ['const { random } = Math, n = Math.random()', 'Math.random'],
+    ['const id = crypto.randomUUID()', 'crypto'],
+    ['const ports = { crypto }', 'crypto'],
+    ['later(setTimeout)', 'setTimeout'],
+    ['console.log(1)', 'console'],
+  ])('%s', (code, name) => {
+    expect(ambient(code, [...TIME, ...CHANCE, 'console'])).toEqual([name])
+  })
+
+  it.each(['new Date(0).toISOString()', 'task.process.self', 'const o = { window: 1 }', 'let d: Date'])(
+    '%s is none',
+    (code) => {
+      expect(ambient(code, [...TIME, ...RUNTIME])).toEqual([])
+    },
+  )
+})
+
+function ambient(code: string, names: readonly string[]): string[] {
+  return reads(code).filter((name) => names.includes(name))
+}

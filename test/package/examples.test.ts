@@ -1,0 +1,34 @@
+/** Each example is short, and runs against the built package. */
+import { afterAll, describe, expect, it } from 'vitest'
+import { Consumer } from '../support/consumer.js'
+import { FILES, read } from '../support/repository.js'
+
+const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
+const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
+
+const consumer = new Consumer()
+afterAll(() => {
+  consumer.remove()
+})
+
+// The README too: the tour reads it.
+for (const file of [...FOLDER, ...FILES.filter((name) => name === 'README.md')])
+  consumer.write(file, read(file))
+
+it('every program in examples/ is a numbered one', () => {
+  expect(FOLDER.filter((file) => /\.[cm]?[jt]s$/.test(file))).toEqual(EXAMPLES)
+})
+
+describe.each(EXAMPLES)('%s', (example) => {
+  it('has at most 80 lines', () => {
+    expect(read(example).trimEnd().split('\n').length).toBeLessThanOrEqual(80)
+  })
+
+  it('imports the package by its name', () => {
+    expect(read(example)).toMatch(/from 'a2a-tasks['/]/)
+  })
+
+  it('runs to its end', { timeout: 60_000 }, async () => {
+    await consumer.run(example)
+  })
+})

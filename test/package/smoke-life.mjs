@@ -1,0 +1,78 @@
+/** The life of a task, with real time, on whatever runtime runs this. Asserts by throwing: that works everywhere. */
+
+/** @param core `a2a-tasks` and @param testing `a2a-tasks/testing`, however the caller has loaded them. */
+export async function live({ A2AError, TaskManager }, { ManualClock, sequentialIds }) {
+  const tasks = new TaskManager({ taskTimeoutMs: 60_000, pruneIntervalMs: 60_000 })
+  const heard = []
+  tasks.on('task:stateChange', ({ from, to }) => heard.push(`${from} → ${to}`))
+
+  const { id } = tasks.createTask({ skill: 'count', input: { to: 2 } })
+  const stream = readAll(tasks.subscribe(id))
+  const done = tasks.waitFor(id, { timeoutMs: 5_000 })
+  tasks.updateTask(id, { state: 'working', message: 'Counting' })
+  tasks.appendArtifact(id, { artifactId: 'numbers', parts: [{ text: '1' }] })
+  tasks.appendArtifact(id, { artifactId: 'numbers', parts: [{ text: '2' }] }, { lastChunk: true })
+  tasks.updateTask(id, { state: 'completed', output: { counted: 2 } })
+  const task = await done
+  equal(task.state, 'completed')
+  equal(task.artifacts[0].parts.length, 2)
+  equal(heard.join(), 'submitted → working,working → completed')
+  equal((await stream).map(({ type }) => type).join(), 'snapshot,status,artifact,artifact,output,status')
+
+  const refused = catching(() => tasks.updateTask(id, { state: 'working' }))
+  equal(A2AError.is(refused, 'TASK_TERMINAL'), true)
+
+  const hasty = new TaskManager({ taskTimeoutMs: 20 })
+  const late = hasty.createTask({ skill: 'sleep' })
+  const signal = hasty.signalOf(late.id)
+  // Our timers keep no process alive, so something else has to.
+  const alive = setInterval(() => undefined, 1_000)
+  equal((await hasty.waitFor(late.id)).state, 'failed')
+  equal(signal.aborted, true)
+  const impatient = await tasks
+    .waitFor(tasks.createTask({ skill: 'wait' }).id, { timeoutMs: 20 })
+    .catch((e) => e)
+  equal(impatient.code, 'WAIT_TIMED_OUT')
+  clearInterval(alive)
+
+  const clock = new ManualClock()
+  const still = new TaskManager({ clock, generateId: sequentialIds(), taskTimeoutMs: 1_000 })
+  equal(still.createTask({ skill: 'sleep' }).id, 'task-1')
+  clock.advance(1_000)
+  equal(still.getTask('task-1').state, 'failed')
+
+  leaveAlone(tasks)
+  return `${typeof Deno === 'object' ? 'Deno' : typeof Bun === 'object' ? 'Bun' : 'Node'} is done`
+}
+
+/** Leaves a live task with a timeout, a reader and a waiter behind. The process has a second to end by itself. */
+function leaveAlone(tasks) {
+  const { id } = tasks.createTask({ skill: 'wait' })
+  void readAll(tasks.subscribe(id))
+  void tasks.waitFor(id, { timeoutMs: 60_000 })
+  const tooLate = () => {
+    throw new Error('A second later, the process is still alive')
+  }
+  const timer = setTimeout(tooLate, 1_000)
+  if (typeof timer === 'object') timer.unref()
+  else Deno.unrefTimer(timer)
+}
+
+async function readAll(stream) {
+  const events = []
+  for await (const event of stream) events.push(event)
+  return events
+}
+
+function catching(call) {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  throw new Error(`${call} did not throw`)
+}
+
+function equal(actual, expected) {
+  if (actual !== expected) throw new Error(`Expected ${expected}, got ${actual}`)
+}
