@@ -8,15 +8,17 @@ export type { TaskManagerOptions, LimitOptions } from './core/limits.js'
 export { DEFAULT_EXPIRY_MS, DEFAULT_MAX_INPUT_SIZE, MAX_TASKS } from './core/limits.js'
 export type {
   AppendArtifactOptions,
+  ArtifactInput,
   CancelOptions,
   ChangeOptions,
   CreateTaskParams,
   MessageInput,
+  PartInput,
   TaskUpdate,
-} from './core/commands.js'
+} from './core/params.js'
 export type { TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { SavedTask } from './core/restore.js'
-export type { SubscribeOptions } from './core/subscription.js'
+export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'
 
 export {
@@ -51,11 +53,11 @@ export type {
 export type {
   Artifact,
   DeepReadonly,
-  JsonInput,
   JsonObject,
   JsonValue,
   Message,
   Part,
+  ReadonlyJson,
   StateTransition,
   Task,
   TaskSnapshot,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Command, CreateCommand, MessageCommand, TakenArtifact, UpdateCommand } from './commands.js'
+import type { CreateCommand, MessageCommand, TakenArtifact, TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
 import type { MessageAdded, StatusChanged, TaskCreated, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
@@ -52,24 +52,24 @@ export function decideCreate<S extends string>(
  */
 export function decide<S extends string>(
   task: TaskSnapshot<S>,
-  command: Exclude<Command<S>, CreateCommand>,
-  { lifecycle, limits }: Rules<S>,
+  command: TaskCommand<S>,
+  rules: Rules<S>,
   usage: Usage,
   timestamp: string,
 ): TaskEvent<S>[] {
-  if (isTerminal(task.state, lifecycle)) throw terminal(task, command.type)
+  if (isTerminal(task.state, rules.lifecycle)) throw terminal(task, command.type)
   if (command.type !== 'timeout' && command.expectedGeneration !== undefined) {
     requireGeneration(task, command.expectedGeneration)
   }
   switch (command.type) {
     case 'update':
-      return decideUpdate(task, command, { lifecycle, limits }, usage, timestamp)
+      return decideUpdate(task, command, rules, usage, timestamp)
     case 'cancel':
-      return [moveEvent(task, 'canceled', command.message, lifecycle, timestamp)]
+      return [moveEvent(task, 'canceled', command.message, rules, timestamp)]
     case 'timeout':
-      return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, lifecycle, timestamp)]
+      return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, rules, timestamp)]
     case 'message':
-      return [decideMessage(task, command, limits, usage, timestamp)]
+      return [decideMessage(task, command, rules.limits, usage, timestamp)]
   }
 }
 
@@ -78,37 +78,56 @@ function moveEvent<S extends string>(
   task: TaskSnapshot<S>,
   to: string,
   message: string | Message | undefined,
-  lifecycle: Lifecycle<S>,
+  rules: Rules<S>,
   timestamp: string,
 ): StatusChanged<S> {
-  const state = requireStep(task, to, lifecycle)
+  const state = requireStep(task, to, rules)
   return statusEvent(task.id, task.generation + 1, timestamp, task.state, state, message)
 }
 
 /** `to`, when one step leads there. */
-function requireStep<S extends string>(task: TaskSnapshot<S>, to: string, lifecycle: Lifecycle<S>): S {
+function requireStep<S extends string>(
+  task: TaskSnapshot<S>,
+  to: string,
+  { lifecycle, limits }: Rules<S>,
+): S {
+  const { maxHistory } = limits
   const { id: taskId, state: from } = task
-  // What the lifecycle has a step to is one of its states.
-  if (canTransition<string>(from, to, lifecycle)) return to as S
-  const data = { taskId, from, to }
-  throw new A2AError('INVALID_TRANSITION', `Invalid transition from ${from} to ${to.slice(0, 80)}`, data)
+  if (canTransition<string>(from, to, lifecycle)) {
+    // What the lifecycle has a step to is one of its states.
+    const state = to as S
+    // A task that has changed too often may still end.
+    const { length } = task.history
+    if (length >= maxHistory && !isTerminal(state, lifecycle))
+      throw tooMany('States', 'maxHistory', maxHistory, length + 1)
+    return state
+  }
+  const advice =
+    to === from
+      ? 'leave the state out to report progress'
+      : `${from} leads to ${lifecycle.transitions[from].join(', ')}`
+  throw new A2AError(
+    'INVALID_TRANSITION',
+    `Invalid transition from ${from} to ${to.slice(0, 80)}: ${advice}`,
+    { taskId, from, to },
+  )
 }
 
 function decideUpdate<S extends string>(
   task: TaskSnapshot<S>,
   { state, output, artifacts, message }: UpdateCommand<S>,
-  { lifecycle, limits }: Rules<S>,
+  rules: Rules<S>,
   usage: Usage,
   timestamp: string,
 ): TaskEvent<S>[] {
-  const to = state === undefined ? task.state : requireStep(task, state, lifecycle)
-  checkArtifacts(task, artifacts, limits, usage)
+  const to = state === undefined ? task.state : requireStep(task, state, rules)
+  if (artifacts.length > 0) checkArtifacts(task, artifacts, rules.limits, usage)
   const { id: taskId, state: from } = task
   let { generation } = task
   const events: TaskEvent<S>[] = []
 
   // Nothing follows the event that ends a task; a state that does not end it comes before what is done in it.
-  const ends = isTerminal(to, lifecycle)
+  const ends = isTerminal(to, rules.lifecycle)
   const isStatus = state !== undefined || message !== undefined
   if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
   if (output !== undefined)
@@ -128,25 +147,29 @@ function decideUpdate<S extends string>(
 function checkArtifacts(
   task: TaskSnapshot<string>,
   artifacts: readonly TakenArtifact[],
-  limits: Limits,
+  { maxArtifacts, artifacts: limit }: Limits,
   usage: Usage,
 ): void {
-  if (artifacts.length === 0) return
-  const { maxArtifacts } = limits
-  let count = task.artifacts.length
-  if (count + artifacts.length > maxArtifacts) {
-    const isKnown = (id: string | undefined): boolean => findArtifact(task.artifacts, id) !== -1
-    const ids = artifacts.map(({ artifact }) => artifact.artifactId)
-    count += ids.filter((id, index) => id === undefined || (!isKnown(id) && ids.indexOf(id) === index)).length
+  if (task.artifacts.length + artifacts.length > maxArtifacts) {
+    const known = new Set(task.artifacts.map(({ artifactId }) => artifactId))
+    const added = new Set(artifacts.map(({ artifact }) => artifact.artifactId).filter((id) => !known.has(id)))
+    added.delete(undefined)
+    const nameless = artifacts.filter(({ artifact }) => artifact.artifactId === undefined)
+    const count = task.artifacts.length + added.size + nameless.length
     if (count > maxArtifacts) throw tooMany('Artifacts', 'maxArtifacts', maxArtifacts, count)
   }
   const atMost = artifacts.reduce((sum, taken) => sum + taken.atMost, usage.artifacts)
-  if (atMost <= limits.artifacts.maxBytes) return
-  const size = artifacts.reduce(
-    (sum, taken) => sum + artifactGrowth(task, taken, jsonSize(taken.artifact)),
-    usage.artifacts,
+  if (atMost <= limit.maxBytes) return
+  const size = usage.artifacts + growthOf(task, artifacts)
+  if (size > limit.maxBytes) throw tooLarge(limit, size)
+}
+
+/** By how much the task's artifacts grow. Of those with one id only the last stays. */
+function growthOf(task: TaskSnapshot<string>, artifacts: readonly TakenArtifact[]): number {
+  const growths = new Map(
+    artifacts.map((taken) => [taken.artifact.artifactId ?? taken, artifactGrowth(task, taken)] as const),
   )
-  if (size > limits.artifacts.maxBytes) throw tooLarge(limits.artifacts, size)
+  return [...growths.values()].reduce((sum, growth) => sum + growth, 0)
 }
 
 function decideMessage(
@@ -186,7 +209,7 @@ function requireGeneration({ id, generation }: TaskSnapshot<string>, expectedGen
   )
 }
 
-function terminal({ id, state }: TaskSnapshot<string>, command: Command['type']): A2AError {
+function terminal({ id, state }: TaskSnapshot<string>, command: TaskCommand['type']): A2AError {
   const data = { taskId: id, state }
   return command === 'cancel'
     ? new A2AError('TASK_NOT_CANCELABLE', `Cannot cancel task in terminal state: ${state}`, data)

@@ -18,7 +18,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   readonly #guarded = new WeakMap<Listener, Listener>()
   readonly #originals = new WeakMap<Listener, Listener>()
   #event = ''
-  #queue: (() => void)[] = []
+  readonly #queue: ((() => void) | undefined)[] = []
   #delivering = false
 
   /**
@@ -101,16 +101,23 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
    * listener causes is heard by everybody after what caused it.
    */
   protected deliver(): void {
-    if (this.#delivering || this.#queue.length === 0) return
+    if (this.#delivering) return
     this.#delivering = true
-    for (let index = 0; index < this.#queue.length; index++) {
+    for (let done = 0; done < this.#queue.length; done++) {
+      const job = this.#queue[done]
+      // What listeners cause is posted behind this, without end perhaps: what is done is let go of.
+      this.#queue[done] = undefined
+      if (done === 1000) {
+        this.#queue.splice(0, done + 1)
+        done = -1
+      }
       try {
-        this.#queue[index]?.()
+        job?.()
       } catch (error) {
         throwLater(error)
       }
     }
-    this.#queue = []
+    this.#queue.length = 0
     this.#delivering = false
   }
 
@@ -124,7 +131,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
       const event = eventNow()
       try {
         const result = listener.call(this, payload)
-        if (result instanceof Promise) result.catch((error: unknown) => report(error, event))
+        if (isThenable(result)) result.then(undefined, (error: unknown) => report(error, event))
       } catch (error) {
         report(error, event)
       }
@@ -136,6 +143,10 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
 
   #report(error: unknown, event: string): void {
     if (event === 'listener:error' || this.listenerCount('listener:error') === 0) throwLater(error)
-    else super.emit('listener:error', { error, event })
+    else this.emit('listener:error', { error, event })
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

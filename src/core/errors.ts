@@ -28,8 +28,6 @@ export interface ErrorData {
   TASK_TIMED_OUT: { taskId: string }
   /** The task outlived `expiryMs` and was removed. */
   TASK_EXPIRED: { taskId: string }
-  /** The task was removed to make room for another. */
-  TASK_EVICTED: { taskId: string }
   /** `destroy()` was called. */
   MANAGER_DESTROYED: { taskId: string }
   /** `waitFor` ran out of its own `timeoutMs`; the task goes on. */
@@ -68,7 +66,8 @@ export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
   static is<C extends ErrorCode>(value: unknown, code: C): value is A2AError<C>
   static is(value: unknown, code?: ErrorCode): boolean {
     if (typeof value !== 'object' || value === null || !(BRAND in value)) return false
-    return code === undefined || ('code' in value && value.code === code)
+    // As a callback of `filter` it gets an index here.
+    return typeof code !== 'string' || ('code' in value && value.code === code)
   }
 }
 
@@ -85,13 +84,22 @@ export function taskNotFound(given: unknown): A2AError<'TASK_NOT_FOUND'> {
 }
 
 /** Reads as "`path` `reason`": `input.when must be JSON, got a Date`. */
-export function invalidParams(path: string, reason: string, cause?: unknown): A2AError<'INVALID_PARAMS'> {
-  const options = cause === undefined ? undefined : { cause }
-  return new A2AError('INVALID_PARAMS', `${path} ${reason}`, { path, reason }, options)
+export function invalidParams(
+  path: string,
+  reason: string,
+  cause?: unknown,
+  message = `${path} ${reason}`,
+): A2AError<'INVALID_PARAMS'> {
+  return new A2AError(
+    'INVALID_PARAMS',
+    message,
+    { path, reason },
+    cause === undefined ? undefined : { cause },
+  )
 }
 
-/** Why a task is gone from the manager. */
-export type RemovalCode = 'TASK_EXPIRED' | 'TASK_EVICTED' | 'MANAGER_DESTROYED'
+/** Why a task that has not ended is gone from the manager. */
+export type RemovalCode = 'TASK_EXPIRED' | 'MANAGER_DESTROYED'
 
 /** Why nobody need work on a task any more. */
 export type EndingCode = RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT'
@@ -100,7 +108,6 @@ const ENDINGS = {
   TASK_CANCELED: 'was canceled',
   TASK_TIMED_OUT: 'timed out',
   TASK_EXPIRED: 'expired',
-  TASK_EVICTED: 'was evicted to make room',
   MANAGER_DESTROYED: 'is gone: its manager was destroyed',
 } as const satisfies Record<EndingCode, string>
 

@@ -62,8 +62,11 @@ export type TaskEvent<S extends string = TaskState> =
  * The whole task in place of events: first of a subscription without a cursor (`snapshot`), or because the events
  * after the cursor are no longer held (`resync`). Go on from its `generation`; forget what came before.
  */
-export interface TaskCaughtUp<S extends string = TaskState> extends EventBase {
-  readonly type: 'snapshot' | 'resync'
+export type TaskCaughtUp<S extends string = TaskState> =
+  TaskCaughtUpAs<'snapshot', S> | TaskCaughtUpAs<'resync', S>
+
+interface TaskCaughtUpAs<T extends string, S extends string> extends EventBase {
+  readonly type: T
   readonly task: TaskSnapshot<S>
 }
 

@@ -21,7 +21,8 @@ export function evolve<S extends string = TaskState>(
   task: TaskSnapshot<S> | undefined,
   event: TaskStreamEvent<S>,
 ): TaskSnapshot<S> {
-  if ('task' in event) return event.task
+  if (event.type === 'snapshot') return event.task
+  if (event.type === 'resync') return event.task
   if (task === undefined && event.type === 'created') return create(event)
   if (event.type === 'created' || event.taskId !== task?.id || event.generation !== task.generation + 1) {
     const present = task === undefined ? 'no task' : `task ${task.id} at generation ${task.generation}`

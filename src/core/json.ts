@@ -205,9 +205,22 @@ export function describe(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (Array.isArray(value)) return 'an array'
   if (typeof value !== 'object') return typeof value === 'bigint' ? 'a BigInt' : `a ${typeof value}`
-  const { constructor } = value
-  const name: unknown = typeof constructor === 'function' ? constructor.name : ''
+  const name = classOf(value)
   return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `an instance of ${name}`
+}
+
+function classOf(value: object): unknown {
+  try {
+    return typeof value.constructor === 'function' ? value.constructor.name : ''
+  } catch {
+    return ''
+  }
+}
+
+/** A value as an error shows it where a choice was to be made: short, and told apart from a number by its quotes. */
+export function quote(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value)
 }
 
 /** A deep copy of something clean, mutable all the way down. */

@@ -32,6 +32,8 @@ export const VALID_TRANSITIONS = {
 /** States in which the agent waits for somebody else: for input, or for credentials (A2A 1.0 §4.1.3). */
 export const INTERRUPTED_STATES = ['input-required', 'auth-required'] as const satisfies readonly TaskState[]
 
+const MADE: unique symbol = Symbol.for('a2a-tasks.lifecycle')
+
 /** A lifecycle made by {@link defineLifecycle}. Inert, frozen data. */
 export interface Lifecycle<S extends string = TaskState> {
   /** The state that tasks are born in. */
@@ -71,6 +73,13 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   type S = Extract<keyof T, string>
   // Object.keys of a table typed by its keys is those keys; the intersection above makes each target one of them.
   const states = Object.keys(table) as S[]
+  for (const state of states) {
+    if (!Array.isArray(table[state]))
+      throw new TypeError(`"${state}" must have an array of the states it leads to`)
+  }
+  for (const option of Object.keys(options)) {
+    if (option !== 'interrupted') throw new TypeError(`Unknown option "${option}"; known is interrupted`)
+  }
   const entries = states.map((state) => [state, Object.freeze([...table[state]]) as readonly S[]] as const)
   const [initial] = states
   if (initial === undefined) throw new TypeError('A lifecycle needs at least one state')
@@ -83,6 +92,11 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   for (const [state, targets] of entries) checkTargets(state, targets, states)
 
   const terminal = states.filter((state) => transitions[state].length === 0)
+  const live: readonly string[] = states.filter((state) => transitions[state].length > 0)
+  for (const end of ['canceled', 'failed']) {
+    if (live.includes(end))
+      throw new TypeError(`"${end}" must be terminal: a cancel, or a timeout, ends a task there`)
+  }
   const known: readonly string[] = INTERRUPTED_STATES
   const interrupted = options.interrupted ?? states.filter((s) => known.includes(s) && !terminal.includes(s))
   for (const state of interrupted) {
@@ -103,7 +117,12 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
       throw new TypeError(`Nothing leads from "${initial}" to "${state}": list it as a target, or remove it`)
     }
   }
-  return Object.freeze(lifecycle)
+  return Object.freeze(Object.defineProperty(lifecycle, MADE, { value: true }))
+}
+
+/** Whether `defineLifecycle` made it: of this copy of the library, or of another. */
+export function isLifecycle(value: unknown): value is Lifecycle<string> {
+  return typeof value === 'object' && value !== null && MADE in value
 }
 
 function checkTargets<S extends string>(state: S, targets: readonly S[], states: readonly S[]): void {
@@ -145,15 +164,20 @@ export function canTransition(
 /** Whether nothing follows `state`. */
 export function isTerminal(state: TaskState): boolean
 export function isTerminal<S extends string>(state: S, lifecycle: Lifecycle<S>): boolean
-export function isTerminal(state: string, lifecycle: Lifecycle<string> = A2A_LIFECYCLE): boolean {
-  return lifecycle.transitions[state]?.length === 0
+export function isTerminal(state: string, lifecycle?: Lifecycle<string>): boolean {
+  return orDefault(lifecycle).transitions[state]?.length === 0
 }
 
 /** Whether the agent waits for somebody else in `state`. */
 export function isInterrupted(state: TaskState): boolean
 export function isInterrupted<S extends string>(state: S, lifecycle: Lifecycle<S>): boolean
-export function isInterrupted(state: string, lifecycle: Lifecycle<string> = A2A_LIFECYCLE): boolean {
-  return lifecycle.interrupted.includes(state)
+export function isInterrupted(state: string, lifecycle?: Lifecycle<string>): boolean {
+  return orDefault(lifecycle).interrupted.includes(state)
+}
+
+/** As a callback of `filter` these functions get an index for a lifecycle. */
+function orDefault(lifecycle: unknown): Lifecycle<string> {
+  return isLifecycle(lifecycle) ? lifecycle : A2A_LIFECYCLE
 }
 
 /**

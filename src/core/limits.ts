@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { SizeLimit } from './json.js'
-import { A2A_LIFECYCLE, canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
+import { describe, quote, type SizeLimit } from './json.js'
+import { A2A_LIFECYCLE, canTransition, isLifecycle, type Lifecycle, type TaskState } from './lifecycle.js'
 import { randomId, systemClock, type Clock, type GenerateId } from './ports.js'
 
 /** Default of `maxTasks`. */
@@ -26,7 +26,9 @@ export interface LimitOptions {
   readonly maxMessagesSize?: number | undefined
   /** How many messages. Default is `10_000`. */
   readonly maxMessages?: number | undefined
-  /** How deep JSON may nest; `{}` is 1 deep. Default is `100`. */
+  /** How many states a task may go through; after that it may only end. Default is `10_000`. */
+  readonly maxHistory?: number | undefined
+  /** How deep JSON may nest, 1000 at most; `{}` is 1 deep. Default is `100`. */
   readonly maxDepth?: number | undefined
 }
 
@@ -68,6 +70,7 @@ export interface Limits {
   readonly messages: SizeLimit
   readonly maxArtifacts: number
   readonly maxMessages: number
+  readonly maxHistory: number
   readonly maxDepth: number
 }
 
@@ -90,7 +93,15 @@ const OPTION_KEYS = [
   ...['limits', 'lifecycle', 'clock', 'generateId'],
 ]
 const LIMIT_KEYS = [
-  ...['maxOutputSize', 'maxArtifactsSize', 'maxArtifacts', 'maxMessagesSize', 'maxMessages', 'maxDepth'],
+  ...[
+    'maxOutputSize',
+    'maxArtifactsSize',
+    'maxArtifacts',
+    'maxMessagesSize',
+    'maxMessages',
+    'maxHistory',
+    'maxDepth',
+  ],
 ]
 
 /**
@@ -99,15 +110,12 @@ const LIMIT_KEYS = [
  */
 export function toSettings<S extends string>(options: TaskManagerOptions<S>): Settings<S> {
   refuseUnknownOptions(options, OPTION_KEYS)
-  const {
-    whenFull = 'reject',
-    taskTimeoutMs,
-    pruneIntervalMs,
-    clock = systemClock,
-    generateId = randomId,
-  } = options
+  const { taskTimeoutMs, pruneIntervalMs } = options
+  const whenFull = options.whenFull ?? 'reject'
+  const clock = options.clock ?? systemClock
+  const generateId = options.generateId ?? randomId
   if (!['reject', 'evict-terminal'].includes(whenFull)) {
-    throw new TypeError(`"whenFull" must be 'reject' or 'evict-terminal', got ${whenFull}`)
+    throw new TypeError(`"whenFull" must be 'reject' or 'evict-terminal', got ${quote(whenFull)}`)
   }
   if (typeof clock.now !== 'function' || typeof clock.schedule !== 'function') {
     throw new TypeError('"clock" must have the methods now and schedule')
@@ -115,6 +123,7 @@ export function toSettings<S extends string>(options: TaskManagerOptions<S>): Se
   if (typeof generateId !== 'function') throw new TypeError('"generateId" must be a function')
   // Without a lifecycle of the caller's, S is TaskState, the default of every type that has it.
   const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
+  if (!isLifecycle(lifecycle)) throw new TypeError('"lifecycle" must be made by defineLifecycle()')
   if (taskTimeoutMs !== undefined) requireFailure(lifecycle)
   return {
     maxTasks: count('maxTasks', options.maxTasks, MAX_TASKS),
@@ -144,11 +153,15 @@ function toLimits(maxInputSize: number | undefined, limits: LimitOptions): Limit
     messages: size('Messages', 'maxMessagesSize', limits.maxMessagesSize, 16_777_216),
     maxArtifacts: count('maxArtifacts', limits.maxArtifacts, 1_000),
     maxMessages: count('maxMessages', limits.maxMessages, 10_000),
+    maxHistory: count('maxHistory', limits.maxHistory, 10_000),
     maxDepth: count('maxDepth', limits.maxDepth, 100, 1_000),
   }
 }
 
-function refuseUnknownOptions(options: object, known: readonly string[]): void {
+function refuseUnknownOptions(options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`Options must be an object, got ${describe(options)}`)
+  }
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw new TypeError(`Unknown option "${key}"; known are ${known.join(', ')}`)
   }
@@ -164,15 +177,15 @@ function count(option: string, value: number | null | undefined, fallback: numbe
     (value !== Infinity && !Number.isInteger(value))
   ) {
     const range = most === Infinity ? 'a positive integer or Infinity' : `an integer from 1 to ${most}`
-    throw new RangeError(`"${option}" must be ${range}, got ${String(value)}`)
+    throw new RangeError(`"${option}" must be ${range}, got ${quote(value)}`)
   }
   return value
 }
 
-export function duration(option: string, value: number | null | undefined): number | undefined {
+function duration(option: string, value: number | null | undefined): number | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'number' || !(value > 0)) {
-    throw new RangeError(`"${option}" must be a positive number of milliseconds, got ${String(value)}`)
+    throw new RangeError(`"${option}" must be a positive number of milliseconds, got ${quote(value)}`)
   }
   return value
 }

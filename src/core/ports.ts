@@ -10,21 +10,21 @@ import { v4 } from 'uuid'
 export interface Clock {
   /** Milliseconds since the epoch. The core tolerates steps back: to it, time then stands still. */
   now(): number
-  /** Calls `callback` once, `delayMs` from now, unless the returned function is called before. */
+  /** Milliseconds since some moment, by a clock that nobody sets: timeouts count by it. Default is `now`. */
+  monotonic?(): number
+  /** Calls `callback` once, `delayMs` (0 to 2^31 - 1) from now, unless the returned function is called before. */
   schedule(callback: () => void, delayMs: number): () => void
 }
 
 /** Makes an id that no other task, message or artifact has. */
 export type GenerateId = () => string
 
-/** setTimeout takes 31 bits; a longer delay would fire at once. */
-const MAX_DELAY_MS = 2 ** 31 - 1
-
 /** The runtime's clock. Its timers never keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   schedule(callback, delayMs) {
-    const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS))
+    const timer: unknown = setTimeout(callback, delayMs)
     unref(timer)
     // What setTimeout gave is what clearTimeout takes; its type is the runtime's own affair.
     return () => clearTimeout(timer as number)

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { read, takeName } from './commands.js'
 import { invalidParams } from './errors.js'
+import { read, takeName } from './intake.js'
 import { describe } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
@@ -93,6 +93,7 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
 function toTimestamp(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
   const ms = typeof value === 'string' ? Date.parse(value) : NaN
-  if (Number.isNaN(ms)) throw invalidParams('updatedSince', 'must be an ISO 8601 timestamp')
+  if (Number.isNaN(ms) || !/^\d{4}-\d\d/.test(value))
+    throw invalidParams('updatedSince', 'must be an ISO 8601 timestamp')
   return new Date(ms).toISOString()
 }

@@ -3,85 +3,176 @@
  *
  * @module
  */
-import { requireObject, requireObjects, takeGeneration, takeName, takeNames } from './commands.js'
 import { invalidParams } from './errors.js'
-import { JsonTaker } from './json.js'
+import {
+  read,
+  requireArtifact,
+  requireMessage,
+  requireObject,
+  takeGeneration,
+  takeName,
+  takeNames,
+} from './intake.js'
+import { describe, JsonTaker, quote } from './json.js'
+import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './limits.js'
 import { TaskRecord } from './task-record.js'
-import type { JsonObject, JsonValue, Message, StateTransition, Task, TaskSnapshot } from './task.js'
+import type { JsonObject, JsonValue, StateTransition, Task, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './time.js'
 import { usageOf } from './usage.js'
 
-/** What `restore` takes: a task as `snapshot()` gives it, or one saved before it had all of today's properties. */
-export interface SavedTask<S extends string> extends Partial<
-  Omit<TaskSnapshot<S>, 'id' | 'state' | 'skill'>
+/** What `restore` takes: a task as `snapshot()` gives it, or one of an older version that had fewer properties. */
+export interface SavedTask<S extends string = TaskState> extends Partial<
+  Omit<TaskSnapshot<S>, 'id' | 'state' | 'skill' | 'createdAt'>
 > {
   readonly id: string
   readonly skill: string
   readonly state: S
+  readonly createdAt: string
 }
 
 const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
+const KEYS = [
+  ...['id', 'contextId', 'skill', 'state', 'input', 'output', 'message', 'messages', 'artifacts', 'metadata'],
+  ...['history', 'referenceTaskIds', 'owner', 'generation', 'createdAt', 'updatedAt'],
+]
+/** Beyond it a generation could not be counted up for long. */
+const MAX_GENERATION = 2 ** 52
 
-/** The records of saved tasks, checked one by one. A task made after `now` counts as made now. */
+/** The records of saved tasks, checked one by one. What happened after `now` counts as happening now. */
 export function toRecords<S extends string>(
   saved: Iterable<SavedTask<S>>,
   settings: Settings<S>,
   now: Instant,
 ): TaskRecord<S>[] {
-  return Array.from(saved, (task, index) => {
-    const restored = toTask(task, `tasks[${index}]`, settings)
-    const created = Date.parse(restored.createdAt)
-    return new TaskRecord(restored, created >= now.ms ? now : instantOf(created), usageOf(restored))
+  const given: unknown = saved
+  // A string has characters, but no tasks.
+  if (typeof given !== 'object' || given === null || !(Symbol.iterator in given)) {
+    throw invalidParams('tasks', `must be an array of tasks, got ${describe(given)}`)
+  }
+  const ids = new Set<string>()
+  return Array.from(saved, (each, index) => {
+    const path = `tasks[${index}]`
+    const task = toTask(each, path, settings, now)
+    if (ids.has(task.id)) throw invalidParams(`${path}.id`, `is taken: ${task.id}`)
+    ids.add(task.id)
+    const created = task.createdAt >= now.iso ? now : instantOf(Date.parse(task.createdAt))
+    const record = new TaskRecord(task, created, usageOf(task), task.generation)
+    if (task.state === 'canceled') record.over = 'TASK_CANCELED'
+    return record
   })
 }
 
-function toTask<S extends string>(saved: SavedTask<S>, root: string, settings: Settings<S>): Task<S> {
+function toTask<S extends string>(
+  saved: SavedTask<S>,
+  root: string,
+  settings: Settings<S>,
+  now: Instant,
+): Task<S> {
   const { lifecycle, limits } = settings
   const json = new JsonTaker(NO_LIMIT, limits.maxDepth).takeObject(saved, root)
-  const { state } = json
-  // Checked in the same breath.
-  if (!lifecycle.states.includes(state as S)) {
-    throw invalidParams(`${root}.state`, `must be one of ${lifecycle.states.join(', ')}`)
-  }
-  const { createdAt, updatedAt = createdAt ?? null, message, referenceTaskIds, owner } = json
-  const history = objectsOf<StateTransition<S>>(json, 'history', root)
-  for (const [index, entry] of history.entries()) {
-    if (lifecycle.states.includes(entry.state)) continue
-    throw invalidParams(`${root}.history[${index}].state`, `must be one of ${lifecycle.states.join(', ')}`)
-  }
+  read(json, KEYS, root)
+  const { id, skill, message, referenceTaskIds, owner, contextId = id, input = null, output = null } = json
+  const createdAt = timestamp(json['createdAt'], `${root}.createdAt`)
+  const updatedAt = timestamp(json['updatedAt'] ?? createdAt, `${root}.updatedAt`)
   const task: Task<S> = {
-    id: takeName(json['id'], `${root}.id`),
-    contextId: takeName(json['contextId'] ?? json['id'], `${root}.contextId`),
-    skill: takeName(json['skill'], `${root}.skill`),
-    state: state as S,
-    input: json['input'] ?? null,
-    output: json['output'] ?? null,
-    messages: objectsOf(json, 'messages', root),
-    artifacts: objectsOf(json, 'artifacts', root),
+    id: takeName(id, `${root}.id`),
+    contextId: takeName(contextId, `${root}.contextId`),
+    skill: takeName(skill, `${root}.skill`),
+    state: requireState(json['state'], `${root}.state`, lifecycle),
+    input,
+    output,
+    messages: elements(json, 'messages', root).map((each, index) =>
+      requireMessage(each, `${root}.messages[${index}]`),
+    ),
+    artifacts: elements(json, 'artifacts', root).map((each, i) =>
+      requireArtifact(each, `${root}.artifacts[${i}]`),
+    ),
     metadata: requireObject(json['metadata'] ?? {}, `${root}.metadata`),
-    history,
-    generation: takeGeneration(json['generation'], `${root}.generation`) ?? Math.max(1, history.length),
-    createdAt: timestamp(createdAt ?? null, `${root}.createdAt`),
-    updatedAt: timestamp(updatedAt, `${root}.updatedAt`),
+    history: [],
+    generation: 1,
+    createdAt,
+    updatedAt: updatedAt > now.iso ? now.iso : updatedAt,
   }
-  if (task.history.length === 0) task.history.push({ state: task.state, timestamp: task.updatedAt })
-  if (typeof message === 'string') task.message = message
-  else if (message !== undefined)
-    task.message = requireObject(message, `${root}.message`) as unknown as Message
+  task.history = toHistory(json, root, task, lifecycle)
+  task.generation = toGeneration(json, root, task.history.length)
+  refuseRepeatedIds(task, root)
+  if (message !== undefined) {
+    task.message = typeof message === 'string' ? message : requireMessage(message, `${root}.message`)
+  }
   if (referenceTaskIds !== undefined)
     task.referenceTaskIds = takeNames(referenceTaskIds, `${root}.referenceTaskIds`)
   if (owner !== undefined) task.owner = takeName(owner, `${root}.owner`)
   return task
 }
 
-/** What a snapshot found in its arrays; that they hold objects is as far as this looks. */
-function objectsOf<T>(json: JsonObject, key: string, root: string): T[] {
-  return requireObjects(json[key] ?? [], `${root}.${key}`) as T[]
+/** A legal path that ends where the task is. A task that was saved without one has been in its state since it changed. */
+function toHistory<S extends string>(
+  json: JsonObject,
+  root: string,
+  { state, updatedAt }: Task<S>,
+  lifecycle: Lifecycle<S>,
+): StateTransition<S>[] {
+  const history = elements(json, 'history', root).map((each, index) => {
+    const path = `${root}.history[${index}]`
+    const entry = requireObject(each, path)
+    return {
+      state: requireState(entry['state'], `${path}.state`, lifecycle),
+      timestamp: timestamp(entry['timestamp'], `${path}.timestamp`),
+    }
+  })
+  if (history.length === 0) return [{ state, timestamp: updatedAt }]
+  for (const [index, entry] of history.entries()) {
+    const before = history[index - 1]?.state
+    if (before !== undefined && !canTransition(before, entry.state, lifecycle)) {
+      throw invalidParams(`${root}.history[${index}]`, `cannot be ${entry.state} after ${before}`)
+    }
+  }
+  const last = history.at(-1)?.state
+  if (last !== state)
+    throw invalidParams(`${root}.history`, `must end with ${state}, the task's state, not ${last}`)
+  return history
 }
 
-function timestamp(value: JsonValue, path: string): string {
+/** Each state that the task went through was an event at least. */
+function toGeneration(json: JsonObject, root: string, states: number): number {
+  const path = `${root}.generation`
+  const generation = takeGeneration(json['generation'], path) ?? states
+  if (generation >= states && generation <= MAX_GENERATION) return generation
+  throw invalidParams(
+    path,
+    `must be from ${states}, the number of states it went through, to 2^52, got ${generation}`,
+  )
+}
+
+function refuseRepeatedIds({ artifacts }: Task<string>, root: string): void {
+  const seen = new Set<string>()
+  for (const [index, { artifactId }] of artifacts.entries()) {
+    if (artifactId === undefined) continue
+    if (seen.has(artifactId))
+      throw invalidParams(`${root}.artifacts[${index}].artifactId`, 'is that of another artifact')
+    seen.add(artifactId)
+  }
+}
+
+function requireState<S extends string>(
+  value: JsonValue | undefined,
+  path: string,
+  { states }: Lifecycle<S>,
+): S {
+  const state = states.find((each) => each === value)
+  if (state !== undefined) return state
+  throw invalidParams(path, `must be one of ${states.join(', ')}, got ${quote(value)}`)
+}
+
+function elements(json: JsonObject, key: string, root: string): JsonValue[] {
+  const value = json[key] ?? []
+  if (Array.isArray(value)) return value
+  throw invalidParams(`${root}.${key}`, `must be an array, got ${describe(value)}`)
+}
+
+function timestamp(value: JsonValue | undefined, path: string): string {
   const ms = typeof value === 'string' ? Date.parse(value) : NaN
-  if (Number.isNaN(ms)) throw invalidParams(path, 'must be an ISO 8601 timestamp')
+  if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
   return new Date(ms).toISOString()
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, type RemovalCode } from './errors.js'
+import { A2AError } from './errors.js'
 import { isTerminal } from './lifecycle.js'
 import type { Settings } from './limits.js'
 import type { TaskRecord } from './task-record.js'
@@ -15,7 +15,8 @@ const EVICTION_BATCH = 100
 
 /** What the manager does when a task's time has come. */
 export interface RetentionEffects<S extends string> {
-  remove(record: TaskRecord<S>, code: RemovalCode): void
+  expire(record: TaskRecord<S>): void
+  evict(record: TaskRecord<S>): void
   timeOut(record: TaskRecord<S>): void
   /** Expired tasks were removed by the timer. */
   pruned(): void
@@ -41,7 +42,7 @@ export class Retention<S extends string> {
     let count = 0
     for (let record = this.#table.first; record !== undefined; record = this.#table.first) {
       if (now.ms - record.created.ms <= expiryMs) break
-      this.#effects.remove(record, 'TASK_EXPIRED')
+      this.#effects.expire(record)
       count += 1
     }
     return count
@@ -67,9 +68,8 @@ export class Retention<S extends string> {
     const { taskTimeoutMs, lifecycle } = this.#settings
     const hasTimeout = taskTimeoutMs !== undefined && Number.isFinite(taskTimeoutMs)
     if (hasTimeout && !isTerminal(record.task.state, lifecycle)) {
-      record.deadline = this.#timeline.add(record.created.ms + taskTimeoutMs, () =>
-        this.#effects.timeOut(record),
-      )
+      const left = record.created.ms + taskTimeoutMs - this.#timeline.now().ms
+      record.deadline = this.#timeline.add(left, () => this.#effects.timeOut(record))
     }
     this.#schedulePrune()
   }
@@ -85,7 +85,7 @@ export class Retention<S extends string> {
     for (let left = count; left > 0; left--) {
       const record = this.#table.firstSettled()
       if (record === undefined) return
-      this.#effects.remove(record, 'TASK_EVICTED')
+      this.#effects.evict(record)
     }
   }
 
@@ -94,7 +94,7 @@ export class Retention<S extends string> {
     const { pruneIntervalMs } = this.#settings
     if (pruneIntervalMs === undefined || !Number.isFinite(pruneIntervalMs)) return
     if (this.#nextPrune !== undefined && this.#nextPrune.index !== -1) return
-    this.#nextPrune = this.#timeline.add(this.#timeline.now().ms + pruneIntervalMs, () => {
+    this.#nextPrune = this.#timeline.add(pruneIntervalMs, () => {
       this.prune(this.#timeline.now())
       this.#effects.pruned()
       if (this.#table.size > 0) this.#schedulePrune()

@@ -5,7 +5,9 @@
  */
 import { ended } from './errors.js'
 import type { TaskStreamEvent } from './events.js'
+import { read, takeGeneration, takeSignal } from './intake.js'
 import { freezeDeep } from './json.js'
+import type { TaskState } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
 
 export interface SubscribeOptions {
@@ -16,6 +18,14 @@ export interface SubscribeOptions {
   readonly after?: number | undefined
   /** Ends the subscription when it aborts. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** The events of one task. `return()` ends it, also while `next()` waits. */
+export interface TaskSubscription<S extends string = TaskState> extends AsyncIterableIterator<
+  TaskStreamEvent<S>
+> {
+  next: () => Promise<IteratorResult<TaskStreamEvent<S>, undefined>>
+  return: () => Promise<IteratorResult<TaskStreamEvent<S>, undefined>>
 }
 
 /** What comes after `cursor`: an event, the whole task where that event is no longer held, or nothing yet. */
@@ -49,9 +59,12 @@ export function subscribeTo<S extends string>(
   record: TaskRecord<S>,
   isTerminal: (state: S) => boolean,
   logSize: number,
-  { after, signal }: SubscribeOptions,
-): AsyncIterableIterator<TaskStreamEvent<S>> {
-  let stopped = signal?.aborted ?? false
+  options: SubscribeOptions,
+): TaskSubscription<S> {
+  const given = read(options, ['after', 'signal'], 'subscribe')
+  const after = takeGeneration(given.after, 'after')
+  const signal = takeSignal(given.signal)
+  let stopped = false
   let wake = (): void => {}
   const stop = (): void => {
     stopped = true
@@ -59,11 +72,12 @@ export function subscribeTo<S extends string>(
     wake()
   }
 
-  async function* read(): AsyncGenerator<TaskStreamEvent<S>, undefined> {
+  async function* readLog(): AsyncGenerator<TaskStreamEvent<S>, undefined> {
     signal?.addEventListener('abort', stop, { once: true })
     try {
       let cursor = after
-      while (!stopped) {
+      // It may have aborted before the first read, and fires but once.
+      while (!stopped && !signal?.aborted) {
         const entry =
           cursor === undefined ? caughtUp('snapshot', record) : entryAfter(record, cursor, logSize)
         if (entry !== undefined) {
@@ -83,7 +97,7 @@ export function subscribeTo<S extends string>(
     }
   }
 
-  const events = read()
+  const events = readLog()
   return {
     next: () => events.next(),
     // A generator that waits would only hear of this when the next event wakes it.

@@ -7,8 +7,10 @@ import type { TaskEvent } from './events.js'
 import { createdEvent } from './evolve.js'
 import type { TaskSnapshot } from './task.js'
 
-/** What half of one log may take, in bytes of JSON: a thousand versions of an artifact can be large. */
-const MAX_SEGMENT_BYTES = 2_097_152
+/** What the events of one log may take, in bytes: a thousand versions of an artifact can be large. */
+const MAX_BYTES = 4_194_304
+/** What an event takes besides what it carries. */
+const EVENT_BYTES = 150
 
 const NONE: readonly never[] = Object.freeze([])
 
@@ -21,13 +23,14 @@ const NONE: readonly never[] = Object.freeze([])
 export class TaskLog<S extends string> {
   #older: readonly TaskEvent<S>[] = NONE
   #newer: TaskEvent<S>[] | undefined
+  #olderBytes = 0
   #newerBytes = 0
   /** Generation of the latest event that is no longer held; 0 when all are. */
   #dropped: number
 
-  /** `generation` is where the task stands: 1 for a new one, more for one restored without its events. */
-  constructor(generation: number) {
-    this.#dropped = generation === 1 ? 0 : generation
+  /** `dropped` is the generation up to which events are not held: 0 for a new task, its own for a restored one. */
+  constructor(dropped: number) {
+    this.#dropped = dropped
   }
 
   /** `bytes` is what the event carries, `size` how many events are kept. */
@@ -35,12 +38,21 @@ export class TaskLog<S extends string> {
     // A literal holds one element; pushing to an empty array makes room for 17.
     if (this.#newer === undefined) this.#newer = [event]
     else this.#newer.push(event)
-    this.#newerBytes += bytes
-    if (this.#newer.length < size && this.#newerBytes < MAX_SEGMENT_BYTES) return
-    this.#dropped = this.#older.at(-1)?.generation ?? this.#dropped
+    this.#newerBytes += bytes + EVENT_BYTES
+    // A single event may be larger than all of the log should be: it stays as long as it is the latest.
+    if (this.#olderBytes + this.#newerBytes > MAX_BYTES) this.#dropOlder()
+    if (this.#newer.length < size && this.#newerBytes < MAX_BYTES / 2) return
+    this.#dropOlder()
     this.#older = this.#newer
+    this.#olderBytes = this.#newerBytes
     this.#newer = undefined
     this.#newerBytes = 0
+  }
+
+  #dropOlder(): void {
+    this.#dropped = this.#older.at(-1)?.generation ?? this.#dropped
+    this.#older = NONE
+    this.#olderBytes = 0
   }
 
   /** The event of `generation`; `undefined` when it is not held, or not among the latest `size`. */

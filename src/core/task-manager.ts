@@ -3,34 +3,29 @@
  *
  * @module
  */
-import {
-  takeGeneration,
-  toAppend,
-  toCancel,
-  toCreate,
-  toMessage,
-  toUpdate,
-  type AppendArtifactOptions,
-  type CancelOptions,
-  type ChangeOptions,
-  type Command,
-  type CreateCommand,
-  type CreateTaskParams,
-  type MessageInput,
-  type TaskUpdate,
-} from './commands.js'
+import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from './commands.js'
 import { decide, decideCreate } from './decide.js'
 import { TaskEmitter } from './emitter.js'
 import { ended, invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create } from './evolve.js'
-import { freezeDeep } from './json.js'
+import { read, takeGeneration } from './intake.js'
+import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './limits.js'
+import type {
+  AppendArtifactOptions,
+  ArtifactInput,
+  CancelOptions,
+  ChangeOptions,
+  CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
+} from './params.js'
 import { toFilter, toPageQuery, type TaskFilter, type TaskPage, type TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
 import { Retention } from './retention.js'
-import { entryAfter, subscribeTo, type SubscribeOptions } from './subscription.js'
+import { entryAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
 import { TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
@@ -42,7 +37,7 @@ import { waitFor, type WaitOptions } from './wait.js'
  *
  * Every change is checked whole, then stored, then told to listeners, subscribers and waiters; a refused one leaves no
  * trace. What is passed in is copied, what is returned is the caller's own copy, and what `peekTask`, `pageTasks` and
- * events give is frozen and shared.
+ * events give is frozen and shared. Methods that need a task throw `TASK_NOT_FOUND` when there is none.
  *
  * @throws {RangeError | TypeError} from the constructor, naming the option that makes no sense.
  * @example
@@ -63,7 +58,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     this.#timeline = new Timeline(this.#settings.clock)
     this.#table = new TaskTable((state) => isTerminal(state, this.lifecycle))
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
-      remove: (record, code) => this.#remove(record, code),
+      expire: (record) => this.#expire(record),
+      evict: (record) => this.#evict(record),
       timeOut: (record) => this.#timeOut(record),
       pruned: () => this.deliver(),
     })
@@ -90,8 +86,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
       this.#retention.makeRoom()
       const created = decideCreate(command, this.lifecycle, now.iso)
       const record = new TaskRecord(create(created), now)
-      this.#table.insert(record)
       this.#retention.watch(record)
+      this.#table.insert(record)
       this.tell('task:event', () => freezeDeep(created))
       this.tell('task:created', () => record.show())
       return copyTask(record.task)
@@ -134,7 +130,11 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
    * @see A2A 1.0 §4.2.2
    */
-  appendArtifact(taskId: string, artifact: object, options: AppendArtifactOptions = {}): ArtifactChanged {
+  appendArtifact(
+    taskId: string,
+    artifact: ArtifactInput,
+    options: AppendArtifactOptions = {},
+  ): ArtifactChanged {
     const { events } = this.#change(taskId, toAppend(artifact, options, this.#settings))
     this.deliver()
     // An update that brings one artifact makes one event of it.
@@ -176,15 +176,15 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * index of it. A task that changes moves ahead of the pages that were read: start over, or use `updatedSince`, to
    * see it again; no other task is skipped or repeated.
    */
-  pageTasks(query: TaskQuery<S> = {}): TaskPage<S> {
-    const { records, nextCursor } = this.#table.page(toPageQuery(query, this.lifecycle.states))
+  pageTasks(query: TaskQuery<S> | null = {}): TaskPage<S> {
+    const { records, nextCursor } = this.#table.page(toPageQuery(query ?? {}, this.lifecycle.states))
     const tasks = records.map((record) => record.show())
     return nextCursor === undefined ? { tasks } : { tasks, nextCursor }
   }
 
   /** How many tasks match. O(1) for one property, O(the rarest property's tasks) for several. */
-  countTasks(filter: TaskFilter<S> = {}): number {
-    return this.#table.count(toFilter(filter, this.lifecycle.states, 'countTasks'))
+  countTasks(filter: TaskFilter<S> | null = {}): number {
+    return this.#table.count(toFilter(filter ?? {}, this.lifecycle.states, 'countTasks'))
   }
 
   /** How many tasks are held, those that have expired and were not removed yet included. */
@@ -199,15 +199,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   }
 
   /**
-   * The events after the generation `after` (default `0`: all), oldest first, frozen. Where some of them are no
-   * longer held, one `resync` entry with the whole task stands for all.
-   *
-   * @throws {A2AError} `TASK_NOT_FOUND`, `INVALID_PARAMS`.
+   * The events after the generation `after` (default `0`: all), oldest first, frozen. Where some of them are not held,
+   * one `resync` entry with the whole task stands for all.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
     const record = this.#find(taskId)
     const events: TaskStreamEvent<S>[] = []
-    let cursor = takeGeneration(options.after, 'after') ?? 0
+    let cursor = takeGeneration(read(options, ['after'], 'events').after, 'after') ?? 0
     for (;;) {
       const entry = entryAfter(record, cursor, this.#settings.eventLogSize)
       if (entry === undefined) return events
@@ -220,19 +218,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * The task's events as they come: after the cursor `after` without gap or repetition, or from a `snapshot` on. Ends
    * after the event that ends the task, or when `signal` aborts. A reader slower than the log is long gets a `resync`.
    *
-   * @throws {A2AError} `TASK_NOT_FOUND`, `INVALID_PARAMS`; from `next()`, `TASK_EXPIRED` or `MANAGER_DESTROYED` when
-   *   the task goes before it ends.
+   * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
-  subscribe(taskId: string, options: SubscribeOptions = {}): AsyncIterableIterator<TaskStreamEvent<S>> {
+  subscribe(taskId: string, options: SubscribeOptions = {}): TaskSubscription<S> {
     const record = this.#find(taskId)
-    const after = takeGeneration(options.after, 'after')
     const isLast = (state: S): boolean => isTerminal(state, this.lifecycle)
-    return subscribeTo(record, isLast, this.#settings.eventLogSize, { ...options, after })
+    return subscribeTo(record, isLast, this.#settings.eventLogSize, options)
   }
 
   /**
    * Resolves with a copy of the task as soon as it is where `until` says (default: at its end), and in any case when
-   * it has ended, since it then changes no more.
+   * it has ended, since it then changes no more: look at its `state`. Waiting does not keep the process alive.
    *
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`,
    *   `MANAGER_DESTROYED`.
@@ -244,8 +240,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   /**
    * A signal that aborts when the task is canceled, times out, expires or is destroyed with its manager: for whoever
    * does the task's work. Its reason is an `A2AError` that says which.
-   *
-   * @throws {A2AError} `TASK_NOT_FOUND`
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#find(taskId)
@@ -271,22 +265,24 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
 
   /**
    * Takes saved tasks in, all or none, without an event. Their logs begin empty: a cursor from before gets a `resync`.
+   * A cursor is good only for tasks that were saved after its event; where saves may lag behind, begin anew.
    *
    * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong, or of an id that is taken;
    *   `TASK_LIMIT_REACHED`.
    */
   restore(tasks: Iterable<SavedTask<S>>): void {
-    const records = toRecords(tasks, this.#settings, this.#timeline.now())
-    const ids = new Set<string>()
-    for (const [index, { task }] of records.entries()) {
-      if (ids.has(task.id) || this.#table.get(task.id) !== undefined) {
-        throw invalidParams(`tasks[${index}].id`, `is taken: ${task.id}`)
-      }
-      ids.add(task.id)
+    try {
+      const now = this.#timeline.now()
+      const records = toRecords(tasks, this.#settings, now)
+      this.#retention.prune(now)
+      const taken = records.findIndex(({ task }) => this.#table.get(task.id) !== undefined)
+      if (taken !== -1) throw invalidParams(`tasks[${taken}].id`, `is taken: ${records[taken]?.task.id}`)
+      this.#retention.requireRoom(records.length)
+      for (const record of records) this.#retention.watch(record)
+      this.#table.insertOld(records)
+    } finally {
+      this.deliver()
     }
-    this.#retention.requireRoom(records.length)
-    this.#table.insertOld(records)
-    for (const record of records) this.#retention.watch(record)
   }
 
   /**
@@ -304,13 +300,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
 
   #find(taskId: string): TaskRecord<S> {
     const record = this.#table.get(taskId)
-    if (record === undefined) throw taskNotFound(taskId)
-    return record
+    if (record !== undefined) return record
+    throw typeof taskId === 'string'
+      ? taskNotFound(taskId)
+      : invalidParams('taskId', `must be a string, got ${describe(taskId)}`)
   }
 
   #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
+    // The clock is the user's code: nothing of the task is looked at before it is asked.
+    const { iso } = this.#timeline.now()
     const record = this.#find(taskId)
-    const events = decide(record.task, command, this.#settings, record.usage, this.#timeline.now().iso)
+    const events = decide(record.task, command, this.#settings, record.usage, iso)
     this.#commit(record, events)
     return { record, events }
   }
@@ -335,7 +335,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     if (hasEnded) this.#releaseSignal(record)
   }
 
-  /** A task that has ended has no use for a signal, but to say that it was called off. */
   #releaseSignal(record: TaskRecord<S>): void {
     if (record.task.state === 'canceled') record.over ??= 'TASK_CANCELED'
     const { over, followers } = record
@@ -359,8 +358,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     this.tell('task:updated', () => record.show())
     const { followers } = record
     if (followers === undefined || followers.waiters.size === 0) return
+    const { state } = record.task
+    const waiters = [...followers.waiters].filter((waiter) => waiter.isCurious(state))
+    if (waiters.length === 0) return
     const snapshot = record.show()
-    const waiters = [...followers.waiters]
     this.post(() => {
       for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
     })
@@ -372,11 +373,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     this.deliver()
   }
 
-  #remove(record: TaskRecord<S>, code: RemovalCode): void {
+  #expire(record: TaskRecord<S>): void {
     this.#table.remove(record)
     this.#retention.unwatch(record)
-    this.tell(code === 'TASK_EXPIRED' ? 'task:expired' : 'task:evicted', () => record.show())
-    this.#abandon(record, code)
+    this.tell('task:expired', () => record.show())
+    this.#abandon(record, 'TASK_EXPIRED')
+  }
+
+  /** It has ended: nobody waits for it any more. */
+  #evict(record: TaskRecord<S>): void {
+    this.#table.remove(record)
+    this.tell('task:evicted', () => record.show())
   }
 
   /** Tells those who hold on to a task that is gone. One that had ended keeps its reasons. */
@@ -391,5 +398,3 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     })
   }
 }
-
-type TaskCommand<S extends string> = Exclude<Command<S>, CreateCommand>

@@ -13,8 +13,10 @@ import type { Task, TaskSnapshot } from './task.js'
 import type { Deadline, Instant } from './time.js'
 import { payloadSize, usageAfter, type Usage } from './usage.js'
 
-/** Settles when the task does what it waits for. Gets each version of the task in turn. */
+/** Settles when the task does what it waits for. */
 export interface Waiter<S extends string> {
+  /** Whether it wants to see a task in `state` at all: one that only waits for a state costs nothing meanwhile. */
+  isCurious(state: S): boolean
   offer(task: TaskSnapshot<S>): void
   abandon(code: RemovalCode): void
 }
@@ -51,11 +53,11 @@ export class TaskRecord<S extends string> {
   followers: Followers<S> | undefined
   deadline: Deadline | undefined
 
-  constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE) {
+  constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE, dropped = 0) {
     this.#task = task
     this.created = created
     this.usage = usage
-    this.log = new TaskLog(task.generation)
+    this.log = new TaskLog(dropped)
   }
 
   /** The task, to read and not to keep. */
@@ -81,8 +83,9 @@ export class TaskRecord<S extends string> {
       this.#shown = false
     }
     const bytes = payloadSize(event)
-    this.usage = usageAfter(this.usage, this.#task, event, bytes)
+    const usage = usageAfter(this.usage, this.#task, event, bytes)
     apply(this.#task, event)
+    this.usage = usage
     this.log.push(event, bytes, logSize)
   }
 

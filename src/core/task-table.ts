@@ -20,6 +20,9 @@ export class TaskTable<S extends string> {
   #last: TaskRecord<S> | undefined
   #latestPosition = 0
   #latestStamp = 0
+  #earliestStamp = 0
+  /** Whether the order of stamps is the order of `updatedAt`: restored tasks may have changed after others did. */
+  #isOrdered = true
   /** Made when first asked for, kept up from then on. */
   #indexes = new Map<IndexName, TaskIndex<S>>()
   readonly #isTerminal: (state: S) => boolean
@@ -52,16 +55,18 @@ export class TaskTable<S extends string> {
     this.touch(record)
   }
 
-  /** Among the others by the times they bear, which O(n log n) sorts anew. */
+  /** Among the others by age, and behind them by latest change. O(n log n): the order of age is made anew. */
   insertOld(records: readonly TaskRecord<S>[]): void {
     for (const record of records) this.#records.set(record.task.id, record)
     const all = [...this, ...records]
     this.#first = this.#last = undefined
     for (const record of all.toSorted((a, b) => a.created.ms - b.created.ms)) this.#link(record)
-    this.#indexes = new Map()
+    // Cursors hold stamps: those that were given stay, and the newcomers get lower ones.
+    const latestFirst = records.toSorted((a, b) => byTime(b.task.updatedAt, a.task.updatedAt))
+    for (const record of latestFirst) record.stamp = --this.#earliestStamp
+    this.#isOrdered &&= records.length === 0
     for (const record of all) record.links = undefined
-    for (const record of all.toSorted((a, b) => byTime(a.task.updatedAt, b.task.updatedAt)))
-      this.touch(record)
+    this.#indexes = new Map()
   }
 
   remove(record: TaskRecord<S>): void {
@@ -76,6 +81,8 @@ export class TaskTable<S extends string> {
   }
 
   clear(): void {
+    // One that somebody still holds, a subscriber perhaps, shall not hold all others.
+    for (const record of this.#records.values()) record.previous = record.next = record.links = undefined
     this.#records.clear()
     this.#first = this.#last = undefined
     this.#indexes = new Map()
@@ -129,8 +136,9 @@ export class TaskTable<S extends string> {
       cursor === undefined ? narrowest.chain.last : this.#after(cursor, narrowest.chain, narrowest.slot)
     for (; link !== undefined; link = link.previous) {
       const { record } = link
-      if (updatedSince !== undefined && record.task.updatedAt < updatedSince) break
-      if (!matches(record, filter)) continue
+      const isTooOld = updatedSince !== undefined && record.task.updatedAt < updatedSince
+      if (isTooOld && this.#isOrdered) break
+      if (isTooOld || !matches(record, filter)) continue
       const last = records.at(-1)
       if (last !== undefined && records.length === pageSize) return { records, nextCursor: cursorOf(last) }
       records.push(record)
@@ -190,7 +198,7 @@ export class TaskTable<S extends string> {
   }
 }
 
-const CURSOR = /^([0-9a-z]{1,11})\.(.+)$/s
+const CURSOR = /^(-?[0-9a-z]{1,11})\.(.+)$/s
 
 function cursorOf(record: TaskRecord<string>): string {
   return `${record.stamp.toString(36)}.${record.task.id}`

@@ -10,11 +10,9 @@ export interface JsonObject {
   [key: string]: JsonValue
 }
 
-/**
- * What callers may pass where JSON is stored: checked at run time, copied, and refused with the path of whatever is
- * not JSON. `undefined` properties are left out, as `JSON.stringify` does.
- */
-export type JsonInput = string | number | boolean | object | null
+/** JSON that cannot be written to. */
+export type ReadonlyJson =
+  string | number | boolean | null | readonly ReadonlyJson[] | { readonly [key: string]: ReadonlyJson }
 
 interface PartBase {
   metadata?: JsonObject
@@ -67,13 +65,17 @@ export interface Task<S extends string = TaskState> {
   /** The skill that the task asks for. */
   skill: string
   state: S
+  /** What the task is given. */
   input: JsonValue
+  /** What comes of it. `null` until it is set. */
   output: JsonValue
-  /** The latest status message. Absent until the first. */
+  /** The latest status message. Absent until the first, and kept until the next, whatever the state becomes. */
   message?: string | Message
   /** The conversation, oldest first. */
   messages: Message[]
+  /** Results, in the order in which they were begun. */
   artifacts: Artifact[]
+  /** Whatever the creator wants to be kept with the task. */
   metadata: JsonObject
   /** The states that the task went through, oldest first. */
   history: StateTransition<S>[]
@@ -84,11 +86,13 @@ export interface Task<S extends string = TaskState> {
   /** The number of events that made the task what it is: 1 when created, one more with every event. */
   generation: number
   createdAt: string
+  /** When the latest event happened. */
   updatedAt: string
 }
 
 /** `T` with every property and element read-only, all the way down. */
-export type DeepReadonly<T> = T extends readonly (infer E)[]
+export type DeepReadonly<T> = [JsonValue, T] extends [T, JsonValue] ? ReadonlyJson : Elementwise<T>
+type Elementwise<T> = T extends readonly (infer E)[]
   ? readonly DeepReadonly<E>[]
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }

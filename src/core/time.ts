@@ -1,9 +1,9 @@
 /**
- * The manager's time: it never runs backwards, and one timer serves every deadline.
+ * The manager's time: it never runs backwards, and one timer serves every deadline, whatever becomes of the clock.
  *
  * @module
  */
-import type { Clock } from './ports.js'
+import { throwLater, type Clock } from './ports.js'
 
 /** A moment, as a number and as the task's timestamps show it. All tasks of one millisecond share one. */
 export interface Instant {
@@ -11,13 +11,20 @@ export interface Instant {
   readonly iso: string
 }
 
+/** setTimeout takes 31 bits; a longer delay would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+/** As far as a Date goes. */
+const MAX_DATE_MS = 8.64e15
+
 export function instantOf(ms: number): Instant {
   return { ms, iso: new Date(ms).toISOString() }
 }
 
-/** Something to do at `at`, unless it is removed before. */
+/** Something to do at `at`, by the clock that is never set, unless it is removed before. */
 export interface Deadline {
   readonly at: number
+  /** Of those that are due at once the one that was added first runs first. */
+  readonly order: number
   readonly run: () => void
   /** Its place in the heap; -1 when it has run or was removed. */
   index: number
@@ -29,6 +36,7 @@ export class Timeline {
   readonly #heap: Deadline[] = []
   #disarm: (() => void) | undefined
   #armedFor = Infinity
+  #count = 0
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -38,14 +46,17 @@ export class Timeline {
   /** The clock's time, or the latest it ever said, whichever is later. */
   now(): Instant {
     const ms = this.#clock.now()
+    if (!(Math.abs(ms) <= MAX_DATE_MS))
+      throw new RangeError(`"clock" must give milliseconds since 1970, got ${ms}`)
     // Formatting costs ten times what asking the clock does, and a string for each task.
     if (ms > this.#now.ms) this.#now = instantOf(ms)
     return this.#now
   }
 
-  /** Runs `run` when the clock reaches `at`. `run` must not throw. */
-  add(at: number, run: () => void): Deadline {
-    const deadline: Deadline = { at, run, index: this.#heap.length }
+  /** Runs `run` after `delayMs`, at least 1. */
+  add(delayMs: number, run: () => void): Deadline {
+    const at = this.#passed() + Math.max(1, delayMs)
+    const deadline: Deadline = { at, order: ++this.#count, run, index: this.#heap.length }
     this.#heap.push(deadline)
     this.#rise(deadline)
     this.#arm()
@@ -71,13 +82,18 @@ export class Timeline {
     this.#stop()
   }
 
+  #passed(): number {
+    return this.#clock.monotonic?.() ?? this.#clock.now()
+  }
+
   /** The timer of a later deadline gives way; that of an earlier one may fire for nothing, and arms anew. */
   #arm(): void {
     const [next] = this.#heap
     if (next === undefined || next.at >= this.#armedFor) return
     this.#stop()
     this.#armedFor = next.at
-    this.#disarm = this.#clock.schedule(() => this.#fire(), Math.max(0, next.at - this.now().ms))
+    const delayMs = Math.max(0, next.at - this.#passed())
+    this.#disarm = this.#clock.schedule(() => this.#fire(), Math.min(delayMs, MAX_DELAY_MS))
   }
 
   #stop(): void {
@@ -88,9 +104,14 @@ export class Timeline {
 
   #fire(): void {
     this.#stop()
-    for (let next = this.#heap[0]; next !== undefined && next.at <= this.now().ms; next = this.#heap[0]) {
+    for (let next = this.#heap[0]; next !== undefined && next.at <= this.#passed(); next = this.#heap[0]) {
       this.remove(next)
-      next.run()
+      try {
+        next.run()
+      } catch (error) {
+        // The others shall not wait for ever because of one.
+        throwLater(error)
+      }
     }
     this.#arm()
   }
@@ -98,7 +119,7 @@ export class Timeline {
   #rise(deadline: Deadline): void {
     for (;;) {
       const parent = this.#heap[(deadline.index - 1) >> 1]
-      if (parent === undefined || parent.at <= deadline.at) return
+      if (parent === undefined || isBefore(parent, deadline)) return
       this.#swap(deadline, parent)
     }
   }
@@ -107,8 +128,8 @@ export class Timeline {
     for (;;) {
       const left = this.#heap[2 * deadline.index + 1]
       const right = this.#heap[2 * deadline.index + 2]
-      const child = left === undefined || right === undefined || left.at <= right.at ? left : right
-      if (child === undefined || child.at >= deadline.at) return
+      const child = left === undefined || right === undefined || isBefore(left, right) ? left : right
+      if (child === undefined || isBefore(deadline, child)) return
       this.#swap(deadline, child)
     }
   }
@@ -123,4 +144,8 @@ export class Timeline {
     this.#heap[index] = deadline
     deadline.index = index
   }
+}
+
+function isBefore(a: Deadline, b: Deadline): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
 }

@@ -46,7 +46,7 @@ export function usageAfter(
 ): Usage {
   switch (event.type) {
     case 'artifact':
-      return { artifacts: usage.artifacts + artifactGrowth(task, event, bytes), messages: usage.messages }
+      return { artifacts: usage.artifacts + artifactGrowth(task, event), messages: usage.messages }
     case 'message':
       return { artifacts: usage.artifacts, messages: usage.messages + bytes }
     default:
@@ -54,53 +54,56 @@ export function usageAfter(
   }
 }
 
-/**
- * By how much the artifacts of `task` grow, or shrink, when `artifact`, of `bytes`, is added, replaces another or
- * continues it.
- */
+/** By how much the artifacts of `task` grow, or shrink, when `artifact` is added, replaces another or continues it. */
 export function artifactGrowth(
   task: TaskSnapshot<string>,
   { artifact, append }: { artifact: DeepReadonly<Artifact>; append: boolean },
-  bytes: number,
 ): number {
   const present = task.artifacts[findArtifact(task.artifacts, artifact.artifactId)]
-  if (present === undefined) return bytes
-  if (!append) return bytes - jsonSize(present)
-
-  const { parts, ...others } = artifact
-  const hasOthers = Object.keys(others).length > 1
-  const growth =
-    parts === undefined
-      ? 0
-      : partsGrowth(present.parts, parts, hasOthers ? jsonSize(parts) : bytes - rest(artifact))
-  if (!hasOthers) return growth
-  const head = { ...present }
-  delete head.parts
-  const merged = {
-    ...head,
-    ...others,
-    ...(others.metadata && { metadata: { ...head.metadata, ...others.metadata } }),
-  }
-  return growth + jsonSize(merged) - jsonSize(head)
+  if (present === undefined) return jsonSize(artifact)
+  if (!append) return jsonSize(artifact) - jsonSize(present)
+  return mergeGrowth(present, artifact, (key, before, after) => {
+    if (key === 'parts' && Array.isArray(before) && Array.isArray(after)) return concatGrowth(before, after)
+    if (key === 'metadata') return mergeGrowth(before as object, after as object, sizeChange)
+    return sizeChange(key, before, after)
+  })
 }
 
-/** What is not `parts` in an artifact that has nothing else but its id: most chunks, which are thus measured once. */
-function rest({ artifactId }: DeepReadonly<Artifact>): number {
-  return '{"artifactId":,"parts":}'.length + jsonSize(artifactId)
+function sizeChange(_key: string, before: unknown, after: unknown): number {
+  return before === after ? 0 : jsonSize(after) - jsonSize(before)
 }
 
-/** `bytes` is the size of `added`. */
-function partsGrowth(
-  present: readonly unknown[] | undefined,
-  added: readonly unknown[],
-  bytes: number,
+/** What `added` adds to `present`: only what is added, or gives way, is measured. */
+function mergeGrowth(
+  present: object,
+  added: object,
+  change: (key: string, before: unknown, after: unknown) => number,
 ): number {
-  const elements = bytes - arrayFrame(added.length)
-  if (present === undefined) return ',"parts":'.length + bytes
+  const before = new Map(Object.entries(present))
+  let growth = 0
+  let count = before.size
+  for (const [key, value] of Object.entries(added)) {
+    if (before.has(key)) {
+      growth += change(key, before.get(key), value)
+    } else {
+      growth += jsonSize(key) + jsonSize(value)
+      count += 1
+    }
+  }
+  return growth + objectFrame(count) - objectFrame(before.size)
+}
+
+function concatGrowth(present: readonly unknown[], added: readonly unknown[]): number {
+  const elements = jsonSize(added) - arrayFrame(added.length)
   return elements + arrayFrame(present.length + added.length) - arrayFrame(present.length)
 }
 
 /** Brackets and commas of an array. */
 function arrayFrame(length: number): number {
   return Math.max(2, length + 1)
+}
+
+/** Braces, commas and colons of an object. */
+function objectFrame(count: number): number {
+  return Math.max(2, 2 * count + 1)
 }

@@ -3,17 +3,18 @@
  *
  * @module
  */
-import { A2AError, ended } from './errors.js'
+import { A2AError, ended, invalidParams } from './errors.js'
 import { copyTask } from './evolve.js'
+import { read, takeSignal } from './intake.js'
+import { describe, quote } from './json.js'
 import { isInterrupted, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
-import { duration } from './limits.js'
 import type { TaskRecord, Waiter } from './task-record.js'
 import type { Task, TaskSnapshot } from './task.js'
 import type { Deadline, Timeline } from './time.js'
 
 /**
  * What to wait for. `'terminal'`: the task's end. `'interrupted'`: that it waits for somebody, or its end. A state, or
- * several: that it enters one of them. A function: that it returns `true`.
+ * several: that it is in one of them. A function: that it returns `true`.
  */
 export type WaitUntil<S extends string = TaskState> =
   'terminal' | 'interrupted' | S | readonly S[] | ((task: TaskSnapshot<S>) => boolean)
@@ -27,21 +28,38 @@ export interface WaitOptions<S extends string = TaskState> {
   readonly timeoutMs?: number | undefined
 }
 
+/** A condition on the state, or on the whole task. */
+type Condition<S extends string> =
+  | { readonly onState: (state: S) => boolean; readonly onTask?: never }
+  | { readonly onState?: never; readonly onTask: (task: TaskSnapshot<S>) => boolean }
+
 function toCondition<S extends string>(
   until: WaitUntil<S> | undefined,
   lifecycle: Lifecycle<S>,
-): (task: TaskSnapshot<S>) => boolean {
-  if (typeof until === 'function') return until
-  if (until === undefined || until === 'terminal') return () => false
-  if (until === 'interrupted') return ({ state }) => isInterrupted(state, lifecycle)
+): Condition<S> {
+  if (typeof until === 'function') return { onTask: (task) => requireBoolean(until(task)) }
+  if (until === undefined || until === 'terminal') return { onState: () => false }
+  if (until === 'interrupted') return { onState: (state) => isInterrupted(state, lifecycle) }
   // What is no array is one state: the two words above are taken.
   const states = (Array.isArray(until) ? until : [until]) as readonly S[]
-  for (const state of states) {
-    if (lifecycle.states.includes(state)) continue
-    const known = ['terminal', 'interrupted', ...lifecycle.states].join(', ')
-    throw new TypeError(`"until" must be a function, a state or several, got ${state}; known are ${known}`)
-  }
-  return ({ state }) => states.includes(state)
+  const unknown = states.find((state) => !lifecycle.states.includes(state))
+  if (unknown === undefined && states.length > 0) return { onState: (state) => states.includes(state) }
+  const known = ['terminal', 'interrupted', ...lifecycle.states].join(', ')
+  throw invalidParams(
+    'until',
+    `must be a function, a state or several (${known}), got ${quote(unknown ?? until)}`,
+  )
+}
+
+/** A promise would be true, whatever it promises. */
+function requireBoolean(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalidParams('until', `must return a boolean, got ${describe(value)}`)
+}
+
+function toPatience(timeoutMs: unknown): number | undefined {
+  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) return timeoutMs
+  throw invalidParams('timeoutMs', `must be a positive number of milliseconds, got ${quote(timeoutMs)}`)
 }
 
 /** Resolves with a copy of the task as it was when it first met the condition, or ended. */
@@ -49,10 +67,12 @@ export function waitFor<S extends string>(
   record: TaskRecord<S>,
   timeline: Timeline,
   lifecycle: Lifecycle<S>,
-  { until, signal, timeoutMs }: WaitOptions<S>,
+  options: WaitOptions<S>,
 ): Promise<Task<S>> {
-  const isMet = toCondition(until, lifecycle)
-  const patience = duration('timeoutMs', timeoutMs)
+  const { until, timeoutMs, ...given } = read(options, ['until', 'signal', 'timeoutMs'], 'waitFor')
+  const { onState, onTask } = toCondition(until, lifecycle)
+  const patience = toPatience(timeoutMs)
+  const signal = takeSignal(given.signal)
   const taskId = record.task.id
   return new Promise((resolve, reject: (error: Error) => void) => {
     let deadline: Deadline | undefined
@@ -74,13 +94,19 @@ export function waitFor<S extends string>(
     }
     const expire = (): void => {
       const data = { taskId, timeoutMs: patience ?? Infinity }
-      const error = new A2AError('WAIT_TIMED_OUT', `Task ${taskId} took longer than ${patience} ms`, data)
+      const error = new A2AError(
+        'WAIT_TIMED_OUT',
+        `Waiting for task ${taskId} took longer than ${patience} ms; the task goes on`,
+        data,
+      )
       settle(() => reject(error))
     }
     const waiter: Waiter<S> = {
+      isCurious: (state) => isTerminal(state, lifecycle) || (onState?.(state) ?? true),
       offer(task) {
         try {
-          if (isMet(task) || isTerminal(task.state, lifecycle)) settle(() => resolve(copyTask(task)))
+          const isMet = onTask === undefined || onTask(task) || isTerminal(task.state, lifecycle)
+          if (isMet) settle(() => resolve(copyTask(task)))
         } catch (error) {
           // Whatever the predicate threw.
           settle(() => reject(error as Error))
@@ -89,12 +115,10 @@ export function waitFor<S extends string>(
       abandon: (code) => settle(() => reject(ended(code, taskId))),
     }
 
+    if (patience !== undefined && Number.isFinite(patience)) deadline = timeline.add(patience, expire)
     record.follow().waiters.add(waiter)
     signal?.addEventListener('abort', abort, { once: true })
-    if (patience !== undefined && Number.isFinite(patience)) {
-      deadline = timeline.add(timeline.now().ms + patience, expire)
-    }
     if (signal?.aborted) abort()
-    else waiter.offer(record.show())
+    else if (waiter.isCurious(record.task.state)) waiter.offer(record.show())
   })
 }

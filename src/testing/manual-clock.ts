@@ -20,11 +20,13 @@ interface Timer {
  */
 export class ManualClock implements Clock {
   #now: number
+  #passed = 0
+  /** Each at what will have passed when it fires. */
   readonly #timers = new Set<Timer>()
 
   /** Default is the first millisecond of 2026. */
   constructor(start: number | string = '2026-01-01T00:00:00.000Z') {
-    this.#now = typeof start === 'number' ? start : Date.parse(start)
+    this.#now = toMs(start)
   }
 
   /** How many timers wait to fire. */
@@ -36,26 +38,48 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
+  monotonic(): number {
+    return this.#passed
+  }
+
   schedule(callback: () => void, delayMs: number): () => void {
-    const timer = { at: this.#now + delayMs, callback }
+    const timer = { at: this.#passed + delayMs, callback }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)
   }
 
-  /** Moves on by `ms`, firing each timer at its time, earliest first. */
+  /** Moves on by `ms`, firing each timer on the way at its time, earliest first. */
   advance(ms: number): void {
-    this.set(this.#now + ms)
-  }
-
-  /** Moves to `time`. Forward, every timer on the way fires; back, as a corrected system clock does, none. */
-  set(time: number): void {
+    if (typeof ms !== 'number' || !(ms >= 0)) {
+      throw new RangeError(`A clock advances by milliseconds, got ${String(ms)}: set() goes back`)
+    }
+    const end = this.#passed + ms
     for (;;) {
-      const [next] = [...this.#timers].filter(({ at }) => at <= time).sort((a, b) => a.at - b.at)
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
       if (next === undefined) break
       this.#timers.delete(next)
-      this.#now = Math.max(this.#now, next.at)
+      this.#move(next.at)
       next.callback()
     }
-    this.#now = time
+    this.#move(end)
   }
+
+  /** Moves on to `time`, as `advance`; or back, as when somebody sets a clock right, and then no timer fires. */
+  set(time: number | string): void {
+    const target = toMs(time)
+    if (target >= this.#now) this.advance(target - this.#now)
+    else this.#now = target
+  }
+
+  #move(passed: number): void {
+    const step = Math.max(0, passed - this.#passed)
+    this.#passed += step
+    this.#now += step
+  }
+}
+
+function toMs(time: unknown): number {
+  const ms = typeof time === 'string' ? Date.parse(time) : time
+  if (typeof ms === 'number' && Number.isFinite(ms)) return ms
+  throw new RangeError(`A time must be milliseconds or an ISO 8601 timestamp, got ${String(time)}`)
 }

@@ -26,6 +26,8 @@ describe('A2AError', () => {
     expect(A2AError.is(error)).toBe(true)
     expect(A2AError.is(error, 'TASK_NOT_FOUND')).toBe(true)
     expect(A2AError.is(error, 'TASK_TERMINAL')).toBe(false)
+    const isOurs: (value: unknown, index: number) => boolean = A2AError.is.bind(A2AError)
+    expect([1, error].filter(isOurs)).toEqual([error])
     for (const other of [null, undefined, 'TASK_NOT_FOUND', new Error('x'), { code: 'TASK_NOT_FOUND' }]) {
       expect(A2AError.is(other)).toBe(false)
     }

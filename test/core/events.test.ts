@@ -83,7 +83,7 @@ describe('the events of one command', () => {
       () => tasks.createTask({ skill: 'test' }),
       () => tasks.createTask({ skill: '' }),
       () => tasks.updateTask(id, { state: 'completed', output: 1, artifacts: [{}], message: 'x' }),
-      () => tasks.updateTask(id, { state: 'working', output: 1n as never }),
+      () => tasks.updateTask(id, { state: 'working', output: 1n }),
       () => tasks.updateTask(id, { state: 'working', artifacts: [{ ok: 1 }, { bad: () => 1 }] }),
       () => tasks.addMessage(id, { role: 'user', parts: [{}] }),
       () => tasks.cancelTask(id, { expectedGeneration: 9 }),
@@ -157,6 +157,36 @@ describe('listeners', () => {
       [{ error: boom, event: 'task:stateChange' }],
       [{ error: boom, event: 'task:updated' }],
     ])
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('b')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('b'))],
+  ])('of listener:error that %s are not called for their own error', async (_, fail) => {
+    const { tasks, id } = setup()
+    const uncaught: unknown[] = []
+    const before = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.on('uncaughtException', (error) => uncaught.push(error))
+    let calls = 0
+    tasks.on('task:updated', () => {
+      throw new Error('a')
+    })
+    tasks.on('listener:error', (): unknown => {
+      calls += 1
+      return fail()
+    })
+    tasks.updateTask(id, {})
+    await new Promise(setImmediate)
+    process.removeAllListeners('uncaughtException')
+    for (const listener of before) process.on('uncaughtException', listener)
+    expect(calls).toBe(1)
+    expect(uncaught).toEqual([new Error('b')])
   })
 
   test('whose promise rejects are reported too', async () => {
@@ -270,6 +300,17 @@ describe('a listener that gives commands', () => {
     )
     walk(tasks, id, 'working', 'completed')
     expect(stored).toEqual([true, true, true, true])
+  })
+
+  test('may go on for long without holding on to what is done', () => {
+    const { tasks, id } = setup()
+    const seen: number[] = []
+    tasks.on('task:updated', ({ generation }) => {
+      seen.push(generation)
+      if (generation < 5_000) tasks.updateTask(id, {})
+    })
+    tasks.updateTask(id, {})
+    expect(seen).toEqual(Array.from({ length: 4_999 }, (_, index) => index + 2))
   })
 
   test('may destroy the manager', () => {

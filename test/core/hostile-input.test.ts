@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { A2AError, TaskManager } from 'a2a-tasks'
-import { setup, thrown } from '../support/manager.js'
+import { setup, thrown, walk } from '../support/manager.js'
 
 class Secret {
   value = 1
@@ -48,7 +48,7 @@ const HOSTILE: [name: string, value: unknown, path: string, reason: string][] = 
 describe('what is not JSON', () => {
   test.each(HOSTILE)('%s is refused as input, with its path', (_, value, path, reason) => {
     const { tasks } = setup()
-    const error = thrown(() => tasks.createTask({ skill: 'test', input: value as object }))
+    const error = thrown(() => tasks.createTask({ skill: 'test', input: value }))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: `input${path}` } })
     expect(String(error)).toContain(`input${path} ${reason}`)
     expect(tasks.size()).toBe(1)
@@ -81,6 +81,18 @@ describe('what is not JSON', () => {
     expect((error as Error).cause).toEqual(new Error('from the getter'))
   })
 
+  test('a revoked proxy is refused wherever an object is asked for', () => {
+    const { tasks, id } = setup()
+    const bad = revoked as never
+    for (const run of [
+      () => tasks.createTask(bad),
+      () => tasks.updateTask(id, bad),
+      () => tasks.listTasks(bad),
+    ]) {
+      expect(A2AError.is(thrown(run), 'INVALID_PARAMS')).toBe(true)
+    }
+  })
+
   test('a getter that throws on the parameters themselves is named too', () => {
     const { tasks } = setup()
     const params = {
@@ -102,7 +114,7 @@ describe('depth', () => {
     (array) => {
       const { tasks } = setup()
       for (const input of [nest(100_000, array), cycle]) {
-        const error = thrown(() => tasks.createTask({ skill: 'test', input: input as object }))
+        const error = thrown(() => tasks.createTask({ skill: 'test', input: input }))
         expect(error).toMatchObject({
           code: 'LIMIT_EXCEEDED',
           data: { limit: 'maxDepth', max: 100, actual: 101 },
@@ -116,8 +128,8 @@ describe('depth', () => {
 
   test('the limit itself is allowed', () => {
     const tasks = new TaskManager({ limits: { maxDepth: 3 } })
-    expect(() => tasks.createTask({ skill: 'test', input: nest(3, false) as object })).not.toThrow()
-    expect(() => tasks.createTask({ skill: 'test', input: nest(4, true) as object })).toThrow('maxDepth (3)')
+    expect(() => tasks.createTask({ skill: 'test', input: nest(3, false) })).not.toThrow()
+    expect(() => tasks.createTask({ skill: 'test', input: nest(4, true) })).toThrow('maxDepth (3)')
   })
 })
 
@@ -229,6 +241,44 @@ describe('size', () => {
     refused(() => tasks.addMessage(id, { ...message, parts: [{ text: text + text }] }), 'maxMessagesSize')
     tasks.addMessage(id, message)
     refused(() => tasks.addMessage(id, message), 'maxMessages')
+  })
+
+  test('of one update counts each artifact once, as it will be', () => {
+    const { tasks, id } = setup({ limits: { maxArtifactsSize: 1_000 } })
+    const version = (artifactId: string, length: number): object => ({
+      artifactId,
+      parts: [{ text: 'x'.repeat(length) }],
+    })
+    tasks.updateTask(id, { artifacts: [version('a', 900) as never] })
+    const shrunk = Array.from({ length: 20 }, () => version('a', 0))
+    const others = Array.from({ length: 5 }, (_, index) => version(`b${index}`, 300))
+    expect(() => tasks.updateTask(id, { artifacts: [...shrunk, ...others] as never })).toThrow(
+      'maxArtifactsSize',
+    )
+    const versions = [version('a', 700), version('a', 800)]
+    expect(() => tasks.updateTask(id, { artifacts: versions as never })).not.toThrow()
+  })
+
+  test('of 20,000 artifacts in one update is refused at once', () => {
+    const { tasks, id } = setup()
+    const artifacts = Array.from({ length: 20_000 }, (_, index) => ({ artifactId: `a${index}` }))
+    expect(() => tasks.updateTask(id, { artifacts })).toThrow('Artifacts (20000) exceed maxArtifacts (1000)')
+  })
+
+  test('of the history is limited, but for the end', () => {
+    const { tasks, id } = setup({ limits: { maxHistory: 4 } })
+    walk(tasks, id, 'working', 'input-required', 'working')
+    expect(() => walk(tasks, id, 'auth-required')).toThrow('States (5) exceed maxHistory (4)')
+    expect(tasks.updateTask(id, { message: 'Still here' }).state).toBe('working')
+    expect(tasks.updateTask(id, { state: 'completed' }).state).toBe('completed')
+  })
+
+  test('of 200,000 parts in one chunk fits the stack', () => {
+    const { tasks, id } = setup()
+    const parts = Array.from({ length: 200_000 }, () => ({ text: '' }))
+    tasks.appendArtifact(id, { artifactId: 'a', parts })
+    tasks.appendArtifact(id, { artifactId: 'a', parts })
+    expect(tasks.peekTask(id)?.artifacts[0]?.parts).toHaveLength(400_000)
   })
 
   test('of an artifact counts chunk by chunk, and shrinks when it is replaced', () => {

@@ -136,6 +136,11 @@ describe('canTransition, isTerminal, isInterrupted', () => {
   })
 })
 
+test('the predicates may be callbacks', () => {
+  expect(VALID_STATES.filter(isTerminal)).toEqual(TERMINAL_STATES)
+  expect(VALID_STATES.filter(isInterrupted)).toEqual(INTERRUPTED_STATES)
+})
+
 describe('shortestPath', () => {
   test.each([
     ['submitted', 'completed', ['working', 'completed']],
@@ -196,6 +201,12 @@ describe('defineLifecycle', () => {
     ['a state that leads to itself', { a: ['a', 'b'], b: [] }, '"a" leads to itself'],
     ['a target listed twice', { a: ['b', 'b'], b: [] }, '"a" lists "b" twice'],
     ['no state', {}, 'at least one state'],
+    [
+      'a canceled state that is not the end',
+      { a: ['canceled'], canceled: ['a'] },
+      '"canceled" must be terminal',
+    ],
+    ['a state without an array', { a: 'b', b: [] }, '"a" must have an array of the states it leads to'],
     ['a target from the prototype', { a: ['toString'] }, '"a" leads to "toString", which is no state'],
   ])('refuses %s', (_, table, message) => {
     expect(() => defineLifecycle(table as Record<string, never[]>)).toThrow(TypeError)
@@ -211,6 +222,12 @@ describe('defineLifecycle', () => {
       'names "x", which is no state',
     )
     expect(defineLifecycle(table, { interrupted: ['a'] }).interrupted).toEqual(['a'])
+  })
+
+  test('refuses an option that it does not know', () => {
+    expect(() => defineLifecycle({ a: ['b'], b: [] }, { interupted: ['a'] } as never)).toThrow(
+      'Unknown option "interupted"',
+    )
   })
 
   test('is drawn by toMermaid with ids that Mermaid can read', () => {

@@ -18,9 +18,13 @@ function saved(): TaskSnapshot[] {
   return JSON.parse(JSON.stringify(tasks.snapshot())) as TaskSnapshot[]
 }
 
+function later(): ManualClock {
+  return new ManualClock('2026-01-02T00:00:00Z')
+}
+
 describe('snapshot and restore', () => {
   test('carry every task over, as it was', () => {
-    const tasks = new TaskManager({ clock: new ManualClock() })
+    const tasks = new TaskManager({ clock: later() })
     const before = saved()
     const heard = vi.fn()
     tasks.on('task:event', heard).on('task:created', heard)
@@ -30,10 +34,10 @@ describe('snapshot and restore', () => {
   })
 
   test('go on with the generation, and answer older cursors with a resync', async () => {
-    const tasks = new TaskManager({ clock: new ManualClock() })
+    const tasks = new TaskManager({ clock: later() })
     tasks.restore(saved())
     expect(tasks.events('task-1', { after: 2 })).toMatchObject([{ type: 'resync', generation: 5 }])
-    expect(tasks.events('task-2')).toMatchObject([{ type: 'created', generation: 1, owner: 'ada' }])
+    expect(tasks.events('task-2')).toMatchObject([{ type: 'resync', generation: 1, task: { owner: 'ada' } }])
     const reading = collect(tasks.subscribe('task-1', { after: 5 }))
     walk(tasks, 'task-1', 'completed')
     expect((await reading).map(({ type, generation }) => [type, generation])).toEqual([['status', 6]])
@@ -58,8 +62,12 @@ describe('snapshot and restore', () => {
     clock.advance(200)
     const [first, second] = saved()
     if (first === undefined || second === undefined) throw new Error('two tasks were saved')
-    tasks.restore([{ ...first, state: 'completed' }, second])
-    clock.advance(0)
+    const timestamp = first.updatedAt
+    tasks.restore([
+      { ...first, state: 'completed', history: [...first.history, { state: 'completed', timestamp }] },
+      second,
+    ])
+    clock.advance(1)
     expect(tasks.listTasks().map(({ state }) => state)).toEqual(['completed', 'failed'])
   })
 
@@ -99,6 +107,30 @@ describe('snapshot and restore', () => {
     const wrong = (change: object): unknown => ({ ...task, id: 'other', ...change })
     for (const [change, message] of [
       [{ id: 'task-1' }, 'tasks[1].id is taken: task-1'],
+      [{ ouput: 1 }, 'tasks[1](): "ouput" is unknown'],
+      [{ state: 'completed' }, "tasks[1].history must end with completed, the task's state, not working"],
+      [
+        {
+          history: [
+            { state: 'completed', timestamp: '2026' },
+            { state: 'working', timestamp: '2026' },
+          ],
+        },
+        'cannot be working after completed',
+      ],
+      [
+        { history: [{ state: 'working', timestamp: 7 }] },
+        'tasks[1].history[0].timestamp must be an ISO 8601 timestamp, got 7',
+      ],
+      [{ generation: 1 }, 'tasks[1].generation must be from 2, the number of states it went through'],
+      [{ generation: Number.MAX_SAFE_INTEGER }, 'tasks[1].generation must be from 2'],
+      [{ artifacts: [{ artifactId: 5 }] }, 'tasks[1].artifacts[0].artifactId must be a string, got a number'],
+      [{ artifacts: [{ parts: {} }] }, 'tasks[1].artifacts[0].parts must be an array, got an object'],
+      [
+        { artifacts: [{ artifactId: 'a' }, { artifactId: 'a' }] },
+        'tasks[1].artifacts[1].artifactId is that of another',
+      ],
+      [{ messages: [{ foo: 1 }] }, 'tasks[1].messages[0].messageId must be a string'],
       [{ id: undefined }, 'tasks[1].id must be a string'],
       [{ state: 'done' }, 'tasks[1].state must be one of submitted'],
       [{ skill: '' }, 'tasks[1].skill must not be empty'],
@@ -117,6 +149,41 @@ describe('snapshot and restore', () => {
       expect(String(error)).toContain(message)
       expect(tasks.size()).toBe(0)
     }
+  })
+
+  test.each([undefined, null, '[]', {}])('refuse %j', (tasks) => {
+    expect(() => new TaskManager().restore(tasks as never)).toThrow('tasks must be an array of tasks, got')
+  })
+
+  test('remember that a task was canceled', () => {
+    const { tasks, id } = setup()
+    tasks.cancelTask(id)
+    const restored = new TaskManager({ clock: later() })
+    restored.restore(tasks.snapshot())
+    expect(restored.signalOf(id).reason).toMatchObject({ code: 'TASK_CANCELED' })
+  })
+
+  test('keep the cursors of pages, and find tasks by time in any order', () => {
+    const { tasks, clock } = setup()
+    for (let i = 2; i <= 6; i++) {
+      clock.advance(1)
+      tasks.createTask({ skill: 'test' })
+    }
+    const first = tasks.pageTasks({ pageSize: 2 })
+    clock.advance(1_000)
+    const timestamp = '2026-01-01T00:00:00.500Z'
+    tasks.restore([{ id: 'old', skill: 'test', state: 'working', createdAt: timestamp }])
+    const second = tasks.pageTasks({ cursor: first.nextCursor })
+    expect(second.tasks.map(({ id }) => id)).toEqual(['task-4', 'task-3', 'task-2', 'task-1', 'old'])
+    expect(tasks.pageTasks({ updatedSince: timestamp }).tasks.map(({ id }) => id)).toEqual(['old'])
+  })
+
+  test('remove what has expired before they ask for room', () => {
+    const { tasks, clock } = setup({ maxTasks: 2, expiryMs: 100 })
+    clock.advance(101)
+    const createdAt = new Date(clock.now()).toISOString()
+    tasks.restore(['a', 'b'].map((id) => ({ id, skill: 'test', state: 'submitted' as const, createdAt })))
+    expect(tasks.listTasks().map(({ id }) => id)).toEqual(['a', 'b'])
   })
 
   test('refuse more tasks than fit', () => {

@@ -58,7 +58,7 @@ describe('expiry', () => {
     const { tasks, clock, id } = setup({ expiryMs: 100 })
     clock.advance(1_000)
     const late = create(tasks)
-    clock.advance(-900)
+    clock.set(clock.now() - 900)
     const later = tasks.createTask({ skill: 'test' })
     expect(tasks.getTask(id)).toBeNull()
     expect(later.createdAt).toBe(tasks.getTask(late)?.createdAt)
@@ -105,6 +105,17 @@ describe('taskTimeoutMs', () => {
     expect(clock.pending).toBe(1)
     tasks.destroy()
     expect(clock.pending).toBe(0)
+  })
+
+  test('comes when its time has passed, though the clock was set back', () => {
+    const { tasks, clock, id } = setup({ taskTimeoutMs: 100 })
+    clock.advance(40)
+    clock.set(clock.now() - 3_600_000)
+    const waiting = tasks.createTask({ skill: 'test' }).id
+    clock.advance(60)
+    expect([tasks.getTask(id)?.state, tasks.getTask(waiting)?.state]).toEqual(['failed', 'submitted'])
+    clock.advance(40)
+    expect(tasks.getTask(waiting)?.state).toBe('failed')
   })
 
   test('needs a lifecycle that can fail from every live state', () => {
@@ -212,7 +223,12 @@ describe('the options', () => {
   test.each([
     [{ maxTask: 5 }, 'Unknown option "maxTask"; known are maxTasks'],
     [{ limits: { depth: 5 } }, 'Unknown option "depth"; known are maxOutputSize'],
-    [{ whenFull: 'evict' }, `"whenFull" must be 'reject' or 'evict-terminal', got evict`],
+    [{ whenFull: 'evict' }, `"whenFull" must be 'reject' or 'evict-terminal', got "evict"`],
+    [5, 'Options must be an object, got a number'],
+    [[], 'Options must be an object, got an array'],
+    [{ limits: 5 }, 'Options must be an object, got a number'],
+    [{ lifecycle: {} }, '"lifecycle" must be made by defineLifecycle()'],
+    [{ lifecycle: { submitted: ['done'], done: [] } }, '"lifecycle" must be made by defineLifecycle()'],
     [{ clock: {} }, '"clock" must have the methods now and schedule'],
     [{ generateId: 'x' }, '"generateId" must be a function'],
   ])('%j is refused', (options, message) => {

@@ -83,6 +83,23 @@ describe('subscribe', () => {
     expect((await reading).map(label)).toEqual(['snapshot 1'])
   })
 
+  test('ends when its signal aborted before the first read', async () => {
+    const { tasks, id } = setup()
+    const controller = new AbortController()
+    const events = tasks.subscribe(id, { signal: controller.signal })
+    controller.abort()
+    expect(await collect(events)).toEqual([])
+  })
+
+  test.each([
+    [{ afer: 2 }, 'subscribe(): "afer" is unknown; known are after, signal'],
+    [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
+    [2, 'subscribe() takes an object, got a number'],
+  ])('refuses the options %j', (options, message) => {
+    const { tasks, id } = setup()
+    expect(() => tasks.subscribe(id, options as never)).toThrow(message)
+  })
+
   test('ends when the reader leaves, also while a read waits', async () => {
     const { tasks, id } = setup()
     for await (const entry of tasks.subscribe(id)) {
@@ -91,7 +108,7 @@ describe('subscribe', () => {
     }
     const events = tasks.subscribe(id, { after: 1 })
     const waiting = events.next()
-    await events.return?.()
+    await events.return()
     expect(await waiting).toEqual({ done: true, value: undefined })
     expect(await events.next()).toEqual({ done: true, value: undefined })
   })
@@ -166,5 +183,15 @@ describe('events', () => {
     const held = (after: number): boolean => tasks.events(id, { after })[0]?.type === 'artifact'
     expect(held(38)).toBe(true)
     expect(held(20)).toBe(false)
+  })
+
+  test('holds an event that is larger than all of the log as long as it is the latest', () => {
+    const { tasks, id } = setup()
+    const parts = [{ text: 'x'.repeat(5_000_000) }]
+    tasks.appendArtifact(id, { artifactId: 'a', parts })
+    expect(tasks.events(id, { after: 1 }).map(label)).toEqual(['artifact 2'])
+    tasks.updateTask(id, { message: 'next' })
+    expect(tasks.events(id, { after: 2 }).map(label)).toEqual(['status 3'])
+    expect(tasks.events(id, { after: 1 }).map(label)).toEqual(['resync 3'])
   })
 })

@@ -168,7 +168,7 @@ describe('updateTask', () => {
         const error = thrown(() => tasks.updateTask(id, { state: to, output: 'lost' }))
         expect(error).toMatchObject({
           code: 'INVALID_TRANSITION',
-          message: `Invalid transition from ${from} to ${to}`,
+          message: expect.stringContaining(`Invalid transition from ${from} to ${to}: `) as string,
           data: { taskId: id, from, to },
         })
         expect(tasks.getTask(id)).toEqual(before)
@@ -178,24 +178,34 @@ describe('updateTask', () => {
 
   test.each([
     [{ state: 'done' }, 'Invalid transition from working to done'],
-    [{ state: '' }, 'Invalid transition from working to '],
+    [
+      { state: '' },
+      'Invalid transition from working to : working leads to input-required, auth-required, completed',
+    ],
     [{ state: 1 }, 'state must be a string, got a number'],
     [{ artifacts: 'x' }, 'artifacts must be an array, got a string'],
     [{ artifacts: [1] }, 'artifacts[0] must be an object, got a number'],
     [{ artifacts: [{ parts: 'x' }] }, 'artifacts[0].parts must be an array, got a string'],
     [{ artifacts: [{ artifactId: '' }] }, 'artifacts[0].artifactId must not be empty'],
-    [{ message: 7 }, 'message must be an object, got a number'],
-    [{ message: { role: 'system', parts: [] } }, 'message.role must be "user" or "agent"'],
+    [{ message: 7 }, 'message must be a string or a message, got 7'],
+    [{ message: { role: 'system', parts: [] } }, 'message.role must be "user" or "agent", got "system"'],
     [
       { message: { role: 'agent', parts: [{}] } },
       'message.parts[0] must have exactly one of text, raw, url, data',
     ],
-    [{ message: { role: 'agent', parts: [{ text: 'a', url: 'b' }] } }, 'must have exactly one of'],
+    [
+      { message: { role: 'agent', parts: [{ text: 'a', url: 'b' }] } },
+      'must have exactly one of text, raw, url, data, not both text and url',
+    ],
     [
       { message: { role: 'agent', parts: [{ text: 1 }] } },
       'message.parts[0].text must be a string, got a number',
     ],
     [{ status: 'working' }, 'updateTask(): "status" is unknown; known are state, output'],
+    [
+      { expectedGeneration: undefined },
+      'expectedGeneration must be a generation, got undefined: leave it out',
+    ],
     [{ expectedGeneration: 1.5 }, 'expectedGeneration must be a generation (an integer, 0 or more), got 1.5'],
     [null, 'updateTask() takes an object, got null'],
   ])('refuses %j', (update, message) => {
@@ -279,7 +289,7 @@ describe('a task that has ended', () => {
 describe('expectedGeneration', () => {
   test('one of two writers with the same expectation wins', () => {
     const { tasks, id } = inState('working')
-    const expectedGeneration = tasks.peekTask(id)?.generation
+    const { generation: expectedGeneration } = tasks.updateTask(id, {})
     const writes = [
       () => tasks.updateTask(id, { output: 1, expectedGeneration }),
       () => tasks.appendArtifact(id, { artifactId: 'a' }, { expectedGeneration }),
@@ -291,8 +301,8 @@ describe('expectedGeneration', () => {
     for (const write of others) {
       expect(thrown(write)).toMatchObject({
         code: 'TASK_GENERATION_MISMATCH',
-        message: 'Task task-1 is at generation 3, not 2: read it again',
-        data: { taskId: id, expectedGeneration: 2, generation: 3 },
+        message: 'Task task-1 is at generation 4, not 3: read it again',
+        data: { taskId: id, expectedGeneration: 3, generation: 4 },
       })
     }
     expect(tasks.getTask(id)).toMatchObject({ output: 1, artifacts: [], messages: [], state: 'working' })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type TaskState } from 'a2a-tasks'
 import { setup, walk } from '../support/manager.js'
 
@@ -72,7 +72,7 @@ describe('waitFor', () => {
     clock.advance(1)
     await expect(waiting).rejects.toMatchObject({
       code: 'WAIT_TIMED_OUT',
-      message: 'Task task-1 took longer than 100 ms',
+      message: 'Waiting for task task-1 took longer than 100 ms; the task goes on',
       data: { taskId: id, timeoutMs: 100 },
     })
     expect(tasks.getTask(id)?.state).toBe('submitted')
@@ -122,15 +122,39 @@ describe('waitFor', () => {
   })
 
   test.each([
-    [{ until: 'done' }, TypeError, '"until" must be a function, a state or several, got done'],
-    [{ until: ['working', 'wrking'] }, TypeError, 'got wrking'],
-    [{ timeoutMs: -1 }, RangeError, '"timeoutMs" must be a positive number of milliseconds, got -1'],
-    [{ timeoutMs: NaN }, RangeError, 'got NaN'],
-  ])('rejects %j', async (options, type, message) => {
+    [{ until: 'done' }, 'until must be a function, a state or several (terminal, interrupted, submitted'],
+    [{ until: ['working', 'wrking'] }, 'got "wrking"'],
+    [{ until: [] }, 'got an array'],
+    [{ until: () => 1 }, 'until must return a boolean, got a number'],
+    [{ until: () => Promise.resolve(false) }, 'until must return a boolean, got an instance of Promise'],
+    [{ timeoutMs: -1 }, 'timeoutMs must be a positive number of milliseconds, got -1'],
+    [{ timeoutMs: NaN }, 'got NaN'],
+    [{ timeout: 5 }, 'waitFor(): "timeout" is unknown; known are until, signal, timeoutMs'],
+    [{ signal: new AbortController() }, 'signal must be an AbortSignal, got an instance of AbortController'],
+    [null, 'waitFor() takes an object, got null'],
+  ])('rejects %j, and leaves nothing behind', async (options, message) => {
+    const { tasks, clock, id } = setup()
+    const error: unknown = await tasks.waitFor(id, options as never).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'INVALID_PARAMS' })
+    expect(String(error)).toContain(message)
+    expect(clock.pending).toBe(0)
+  })
+
+  test('costs nothing while the task does what it does not wait for', () => {
     const { tasks, id } = setup()
-    const waiting = tasks.waitFor(id, options as never)
-    await expect(waiting).rejects.toBeInstanceOf(type)
-    await expect(waiting).rejects.toThrow(message)
+    void tasks.waitFor(id)
+    void tasks.waitFor(id, { until: 'input-required' })
+    const before = tasks.peekTask(id)
+    tasks.updateTask(id, { state: 'working' })
+    // Nobody has asked for this version, so nobody has frozen it.
+    expect(Object.isFrozen(before)).toBe(true)
+    const copies = vi.spyOn(Object, 'freeze')
+    for (let i = 0; i < 10; i++) tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'x' }] })
+    const frozen = copies.mock.calls.filter(
+      ([value]) => typeof value === 'object' && 'skill' in (value as object),
+    )
+    copies.mockRestore()
+    expect(frozen).toEqual([])
   })
 })
 

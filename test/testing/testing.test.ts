@@ -24,14 +24,30 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(start + 20)
   })
 
-  test('may step back, as a system clock does', () => {
+  test('may step back, as a system clock does, and what was left of a timer is left', () => {
     const clock = new ManualClock(1_000)
-    clock.schedule(() => {
-      throw new Error('too early')
-    }, 10)
+    const fired: number[] = []
+    clock.schedule(() => fired.push(clock.now()), 10)
     clock.set(500)
-    expect(clock.now()).toBe(500)
+    clock.advance(9)
+    expect(fired).toEqual([])
+    clock.advance(1)
+    expect(fired).toEqual([510])
   })
+})
+
+test('ManualClock refuses what is no time', () => {
+  const clock = new ManualClock(0)
+  for (const run of [
+    () => new ManualClock('hello'),
+    () => clock.advance('5' as never),
+    () => clock.advance(undefined as never),
+    () => clock.set(NaN),
+  ]) {
+    expect(run).toThrow(RangeError)
+  }
+  clock.set('2026-01-01T00:00:00Z')
+  expect(clock.now()).toBe(Date.UTC(2026, 0))
 })
 
 test('sequentialIds counts, each generator for itself', () => {

@@ -1,0 +1,151 @@
+/**
+ * Parameters, taken one by one: each is checked where it comes in, and refused with its path.
+ *
+ * @module
+ */
+import { type A2AError, invalidParams } from './errors.js'
+import { describe, hasLoneSurrogate, quote } from './json.js'
+import type { Artifact, JsonObject, JsonValue, Message } from './task.js'
+
+/** Long enough for any id or URI, short enough not to be a payload. In UTF-16 units. */
+const MAX_NAME_LENGTH = 1024
+const MAX_REFERENCES = 1000
+
+/** An artifact that is clean JSON already. */
+export function requireArtifact(value: JsonValue | undefined, path: string): Artifact {
+  const artifact = requireObject(value, path)
+  const { artifactId, parts, metadata } = artifact
+  if (artifactId !== undefined) takeName(artifactId, `${path}.artifactId`)
+  if (parts !== undefined) requireParts(parts, `${path}.parts`)
+  if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
+  return artifact
+}
+
+/** A message that is clean JSON already. */
+export function requireMessage(value: JsonValue | undefined, path: string): Message {
+  const message = requireObject(value, path)
+  const { messageId, role, parts, metadata } = message
+  takeName(messageId, `${path}.messageId`)
+  if (role !== 'user' && role !== 'agent') {
+    throw invalidParams(`${path}.role`, `must be "user" or "agent", got ${quote(role)}`)
+  }
+  requireParts(parts, `${path}.parts`)
+  if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
+  for (const key of ['contextId', 'taskId']) {
+    if (message[key] !== undefined) takeName(message[key], `${path}.${key}`)
+  }
+  for (const key of ['extensions', 'referenceTaskIds']) {
+    if (message[key] !== undefined) takeNames(message[key], `${path}.${key}`)
+  }
+  // Every field that `Message` types has just been checked.
+  return message as unknown as Message
+}
+
+const CONTENTS = ['text', 'raw', 'url', 'data'] as const
+
+function requireParts(value: JsonValue | undefined, path: string): void {
+  for (const [index, part] of requireObjects(value, path).entries()) {
+    let content: string | undefined
+    for (const key of CONTENTS) {
+      if (part[key] === undefined) continue
+      if (content !== undefined) throw badContent(path, index, `not both ${content} and ${key}`)
+      if (key !== 'data' && typeof part[key] !== 'string') {
+        throw invalidParams(`${path}[${index}].${key}`, `must be a string, got ${describe(part[key])}`)
+      }
+      content = key
+    }
+    if (content === undefined) throw badContent(path, index, `got ${quote(Object.keys(part).join(', '))}`)
+  }
+}
+
+function badContent(path: string, index: number, got: string): A2AError {
+  return invalidParams(`${path}[${index}]`, `must have exactly one of ${CONTENTS.join(', ')}, ${got}`)
+}
+
+export function requireObject(value: JsonValue | undefined, path: string): JsonObject {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw invalidParams(path, `must be an object, got ${describe(value)}`)
+}
+
+function requireObjects(value: JsonValue | undefined, path: string): JsonObject[] {
+  if (!Array.isArray(value)) throw invalidParams(path, `must be an array, got ${describe(value)}`)
+  return value.map((element, index) => requireObject(element, `${path}[${index}]`))
+}
+
+/** An id, a skill, an owner: a short string with something in it. */
+export function takeName(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw invalidParams(path, `must be a string, got ${describe(value)}`)
+  if (value === '') throw invalidParams(path, 'must not be empty')
+  if (value.length > MAX_NAME_LENGTH) {
+    throw invalidParams(path, `must have at most ${MAX_NAME_LENGTH} characters, got ${value.length}`)
+  }
+  if (hasLoneSurrogate(value)) throw invalidParams(path, 'has a lone surrogate, which UTF-8 cannot hold')
+  return value
+}
+
+export function takeNames(value: unknown, path: string): string[] {
+  if (!Array.isArray(value)) throw invalidParams(path, `must be an array, got ${describe(value)}`)
+  if (value.length > MAX_REFERENCES) throw invalidParams(path, `must have at most ${MAX_REFERENCES} elements`)
+  return Array.from(value, (element, index) => takeName(element, `${path}[${index}]`))
+}
+
+export function takeBoolean(value: unknown, path: string): boolean {
+  if (typeof value !== 'boolean') throw invalidParams(path, `must be a boolean, got ${describe(value)}`)
+  return value
+}
+
+/** A generation, as a cursor or an expectation: 0 is before the first event. */
+export function takeGeneration(value: unknown, path: string): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    const got = typeof value === 'number' ? String(value) : describe(value)
+    throw invalidParams(path, `must be a generation (an integer, 0 or more), got ${got}`)
+  }
+  return value
+}
+
+export function takeSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value
+  throw invalidParams('signal', `must be an AbortSignal, got ${describe(value)}`)
+}
+
+/**
+ * A copy of `params`, each property read once. An unknown one is refused: a misspelt key that is ignored is an update
+ * that is lost, or a filter that lets everything through.
+ */
+export function read<T extends object>(params: T, known: readonly string[], method: string): T {
+  const given: unknown = params
+  if (typeof given !== 'object' || given === null) {
+    throw invalidParams(`${method}()`, `takes an object, got ${describe(given)}`)
+  }
+  let copy: T
+  try {
+    copy = { ...params }
+  } catch (error) {
+    throw invalidParams(unreadable(params) ?? `${method}()`, 'could not be read', error)
+  }
+  for (const key of Object.keys(copy)) {
+    if (known.includes(key)) continue
+    const reason = `is unknown; known are ${known.join(', ')}`
+    throw invalidParams(key, reason, undefined, `${method}(): ${quote(key)} ${reason}`)
+  }
+  return copy
+}
+
+/** The first property whose getter throws. */
+function unreadable(params: object): string | undefined {
+  try {
+    return Object.keys(params).find((key) => !isReadable(params, key))
+  } catch {
+    return undefined
+  }
+}
+
+function isReadable(params: object, key: string): boolean {
+  try {
+    Reflect.get(params, key)
+    return true
+  } catch {
+    return false
+  }
+}
