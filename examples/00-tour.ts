@@ -51,7 +51,7 @@ function show(event: TaskEvent): string {
   if (event.type === 'output') return `= ${JSON.stringify(event.output)}`
   if (event.type === 'artifact') return `+ ${event.artifact.parts?.[0]?.text}`
   if (event.type === 'message') return `» ${event.message.parts[0]?.text}`
-  return [marks[event.to] ?? '▶', event.to, event.message && JSON.stringify(event.message)].join(' ')
+  return [marks[event.to] ?? '▶', event.to, event.message && JSON.stringify(event.message)].join(' ').trim()
 }
 const start = Date.now()
 tasks.on('task:event', (event) => {

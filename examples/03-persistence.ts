@@ -1,25 +1,34 @@
-/** Tasks that outlive the process: saved at every change, restored at the start. No cancellation is lost. */
+/** Tasks that outlive the process: each change is saved in order, and whatever was at work is failed at the start. */
 import assert from 'node:assert/strict'
 import { TaskManager, type TaskManagerOptions, type TaskSnapshot } from 'a2a-tasks'
 
 interface Database {
   getAllTasks: () => Promise<TaskSnapshot[]>
   saveTask: (task: TaskSnapshot) => Promise<void>
+  deleteTask: (id: string) => Promise<void>
 }
 
 class PersistentTaskManager extends TaskManager {
-  readonly #db: Database
+  /** The writes, one after the other: an older version never lands on a newer one. */
+  saved: Promise<void> = Promise.resolve()
 
   constructor(db: Database, options?: TaskManagerOptions) {
     super(options)
-    this.#db = db
-    // A promise that rejects here is reported on 'listener:error'.
-    this.on('task:created', (task) => this.#db.saveTask(task) as unknown)
-    this.on('task:updated', (task) => this.#db.saveTask(task) as unknown)
+    const write = (job: () => Promise<void>): void => {
+      this.saved = this.saved.then(job)
+    }
+    this.on('task:created', (task) => write(() => db.saveTask(task)))
+    this.on('task:updated', (task) => write(() => db.saveTask(task)))
+    this.on('task:expired', ({ id }) => write(() => db.deleteTask(id)))
+    this.on('task:evicted', ({ id }) => write(() => db.deleteTask(id)))
   }
 
-  async load(): Promise<this> {
-    this.restore(await this.#db.getAllTasks())
+  async load(db: Database): Promise<this> {
+    this.restore(await db.getAllTasks())
+    // Whoever worked on these died with the process.
+    for (const { id } of this.listTasks({ state: 'working' })) {
+      this.updateTask(id, { state: 'failed', message: 'The process ended' })
+    }
     return this
   }
 }
@@ -28,18 +37,23 @@ const rows = new Map<string, string>()
 const db: Database = {
   getAllTasks: () => Promise.resolve([...rows.values()].map((row) => JSON.parse(row) as TaskSnapshot)),
   saveTask: (task) => Promise.resolve(void rows.set(task.id, JSON.stringify(task))),
+  deleteTask: (id) => Promise.resolve(void rows.delete(id)),
 }
 
-const before = await new PersistentTaskManager(db).load()
+const before = await new PersistentTaskManager(db).load(db)
 const { id } = before.createTask({ skill: 'import', input: { rows: 1000 } })
 before.updateTask(id, { state: 'working', message: 'Row 1' })
 before.cancelTask(id, { message: 'Wrong file' })
+const other = before.createTask({ skill: 'import' })
+before.updateTask(other.id, { state: 'working' })
+await before.saved
 
-// The process ends here; another begins.
-const after = await new PersistentTaskManager(db).load()
+// The process ends here; another begins. No cancellation is lost.
+const after = await new PersistentTaskManager(db).load(db)
 assert.deepEqual(after.getTask(id), before.getTask(id))
-assert.equal(after.getTask(id)?.state, 'canceled')
+assert.equal(after.signalOf(id).aborted, true)
+assert.equal(after.getTask(other.id)?.state, 'failed')
 
 // Its log begins anew: a reader from before gets the whole task instead of silence.
 assert.equal(after.events(id, { after: 1 })[0]?.type, 'resync')
-console.log(after.getTask(id)?.message)
+console.log(after.listTasks().map(({ state, message }) => [state, message]))

@@ -71,51 +71,38 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   options: LifecycleOptions<Extract<keyof T, string>> = {},
 ): Lifecycle<Extract<keyof T, string>> {
   type S = Extract<keyof T, string>
-  // Object.keys of a table typed by its keys is those keys; the intersection above makes each target one of them.
-  const states = Object.keys(table) as S[]
-  for (const state of states) {
-    if (!Array.isArray(table[state]))
-      throw new TypeError(`"${state}" must have an array of the states it leads to`)
-  }
   for (const option of Object.keys(options)) {
     if (option !== 'interrupted') throw new TypeError(`Unknown option "${option}"; known is interrupted`)
   }
-  const entries = states.map((state) => [state, Object.freeze([...table[state]]) as readonly S[]] as const)
-  const [initial] = states
-  if (initial === undefined) throw new TypeError('A lifecycle needs at least one state')
-
-  // Without a prototype, `transitions['constructor']` is undefined and not a function.
-  const transitions = Object.assign(
-    Object.create(null) as Record<S, readonly S[]>,
-    Object.fromEntries(entries),
+  checkTable(table)
+  // The intersection above makes each target a state.
+  const lifecycle = makeLifecycle<S>(
+    table as unknown as Readonly<Record<S, readonly S[]>>,
+    options.interrupted,
   )
-  for (const [state, targets] of entries) checkTargets(state, targets, states)
+  checkEnds(lifecycle)
+  return lifecycle
+}
 
-  const terminal = states.filter((state) => transitions[state].length === 0)
-  const live: readonly string[] = states.filter((state) => transitions[state].length > 0)
-  for (const end of ['canceled', 'failed']) {
-    if (live.includes(end))
-      throw new TypeError(`"${end}" must be terminal: a cancel, or a timeout, ends a task there`)
-  }
+/** A sound table made into a lifecycle. What `defineLifecycle` checks is not checked here. */
+function makeLifecycle<S extends string>(
+  table: Readonly<Record<S, readonly S[]>>,
+  interrupted?: readonly S[],
+): Lifecycle<S> {
+  // Object.keys of a table typed by its keys is those keys.
+  const states = Object.keys(table) as S[]
+  // Without a prototype, `transitions['constructor']` is undefined and not a function.
+  const transitions = Object.create(null) as Record<S, readonly S[]>
+  for (const state of states) transitions[state] = Object.freeze([...table[state]])
   const known: readonly string[] = INTERRUPTED_STATES
-  const interrupted = options.interrupted ?? states.filter((s) => known.includes(s) && !terminal.includes(s))
-  for (const state of interrupted) {
-    if (!states.includes(state))
-      throw new TypeError(`"interrupted" names "${state}", which is no state of the table`)
-    if (terminal.includes(state)) throw new TypeError(`"interrupted" names "${state}", which is terminal`)
-  }
-
+  const waiting = states.filter((state) => known.includes(state) && transitions[state].length > 0)
   const lifecycle: Lifecycle<S> = {
-    initial,
+    // A table without states is refused before.
+    initial: states[0] as S,
     states: Object.freeze(states),
     transitions: Object.freeze(transitions),
-    terminal: Object.freeze(terminal),
-    interrupted: Object.freeze([...interrupted]),
-  }
-  for (const state of states) {
-    if (shortestPath(initial, state, lifecycle) === undefined) {
-      throw new TypeError(`Nothing leads from "${initial}" to "${state}": list it as a target, or remove it`)
-    }
+    terminal: Object.freeze(states.filter((state) => transitions[state].length === 0)),
+    interrupted: Object.freeze([...(interrupted ?? waiting)]),
   }
   return Object.freeze(Object.defineProperty(lifecycle, MADE, { value: true }))
 }
@@ -125,21 +112,44 @@ export function isLifecycle(value: unknown): value is Lifecycle<string> {
   return typeof value === 'object' && value !== null && MADE in value
 }
 
-function checkTargets<S extends string>(state: S, targets: readonly S[], states: readonly S[]): void {
-  for (const [index, target] of targets.entries()) {
-    if (!states.includes(target)) {
-      throw new TypeError(
-        `"${state}" leads to "${target}", which is no state of the table: ${states.join(', ')}`,
-      )
+function checkTable(table: Readonly<Record<string, unknown>>): void {
+  const states = Object.keys(table)
+  if (states.length === 0) throw new TypeError('A lifecycle needs at least one state')
+  for (const [state, given] of Object.entries(table)) {
+    if (!Array.isArray(given)) throw new TypeError(`"${state}" must have an array of the states it leads to`)
+    const targets: readonly unknown[] = given
+    for (const [index, target] of targets.entries()) {
+      const step = `"${state}" leads to "${String(target)}"`
+      if (!states.some((known) => known === target)) {
+        throw new TypeError(`${step}, which is no state of the table: ${states.join(', ')}`)
+      }
+      if (target === state)
+        throw new TypeError(`"${state}" leads to itself: an update without a state says that`)
+      if (targets.indexOf(target) !== index) throw new TypeError(`"${state}" lists "${String(target)}" twice`)
     }
-    if (target === state)
-      throw new TypeError(`"${state}" leads to itself: an update without a state says that`)
-    if (targets.indexOf(target) !== index) throw new TypeError(`"${state}" lists "${target}" twice`)
+  }
+}
+
+function checkEnds(lifecycle: Lifecycle<string>): void {
+  const { initial, states, terminal, interrupted } = lifecycle
+  for (const end of ['canceled', 'failed']) {
+    if (states.includes(end) && !terminal.includes(end)) {
+      throw new TypeError(`"${end}" must be terminal: a cancel, or a timeout, ends a task there`)
+    }
+  }
+  for (const state of interrupted) {
+    if (!states.includes(state))
+      throw new TypeError(`"interrupted" names "${state}", which is no state of the table`)
+    if (terminal.includes(state)) throw new TypeError(`"interrupted" names "${state}", which is terminal`)
+  }
+  for (const state of states) {
+    if (shortestPath(initial, state, lifecycle) !== undefined) continue
+    throw new TypeError(`Nothing leads from "${initial}" to "${state}": list it as a target, or remove it`)
   }
 }
 
 /** The lifecycle that a `TaskManager` uses unless it is given another. */
-export const A2A_LIFECYCLE: Lifecycle = defineLifecycle(VALID_TRANSITIONS)
+export const A2A_LIFECYCLE: Lifecycle = makeLifecycle<TaskState>(VALID_TRANSITIONS)
 
 for (const targets of Object.values(VALID_TRANSITIONS)) Object.freeze(targets)
 Object.freeze(VALID_TRANSITIONS)
