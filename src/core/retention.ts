@@ -28,6 +28,7 @@ export class Retention<S extends string> {
   readonly #settings: Settings<S>
   readonly #effects: RetentionEffects<S>
   #nextPrune: Deadline | undefined
+  readonly #timeouts = new Map<TaskRecord<S>, Deadline>()
 
   constructor(table: TaskTable<S>, timeline: Timeline, settings: Settings<S>, effects: RetentionEffects<S>) {
     this.#table = table
@@ -69,16 +70,24 @@ export class Retention<S extends string> {
     const hasTimeout = taskTimeoutMs !== undefined && Number.isFinite(taskTimeoutMs)
     if (hasTimeout && !isTerminal(record.task.state, lifecycle)) {
       const left = record.created.ms + taskTimeoutMs - this.#timeline.now().ms
-      record.deadline = this.#timeline.add(left, () => this.#effects.timeOut(record))
+      const deadline = this.#timeline.add(left, () => this.#effects.timeOut(record))
+      this.#timeouts.set(record, deadline)
     }
     this.#schedulePrune()
   }
 
+  /** All tasks are gone. */
+  clear(): void {
+    this.#timeline.clear()
+    this.#timeouts.clear()
+  }
+
   /** The task has ended, or is gone. */
   unwatch(record: TaskRecord<S>): void {
-    if (record.deadline === undefined) return
-    this.#timeline.remove(record.deadline)
-    record.deadline = undefined
+    const deadline = this.#timeouts.get(record)
+    if (deadline === undefined) return
+    this.#timeline.remove(deadline)
+    this.#timeouts.delete(record)
   }
 
   #evict(count: number): void {

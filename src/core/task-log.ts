@@ -12,7 +12,10 @@ const MAX_BYTES = 4_194_304
 /** What an event takes besides what it carries. */
 const EVENT_BYTES = 150
 
-const NONE: readonly never[] = Object.freeze([])
+interface Segment<S extends string> {
+  readonly events: readonly TaskEvent<S>[]
+  readonly bytes: number
+}
 
 /**
  * Keeps the latest `size` events, fewer where they are large. Two segments make dropping old ones O(1): when the
@@ -21,9 +24,9 @@ const NONE: readonly never[] = Object.freeze([])
  * The `created` event is not kept: all that it says stays in the task for good, and 100,000 of them weigh 10 MB.
  */
 export class TaskLog<S extends string> {
-  #older: readonly TaskEvent<S>[] = NONE
+  /** Most tasks end without one. */
+  #older: Segment<S> | undefined
   #newer: TaskEvent<S>[] | undefined
-  #olderBytes = 0
   #newerBytes = 0
   /** Generation of the latest event that is no longer held; 0 when all are. */
   #dropped: number
@@ -40,34 +43,31 @@ export class TaskLog<S extends string> {
     else this.#newer.push(event)
     this.#newerBytes += bytes + EVENT_BYTES
     // A single event may be larger than all of the log should be: it stays as long as it is the latest.
-    if (this.#olderBytes + this.#newerBytes > MAX_BYTES) this.#dropOlder()
+    if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
     if (this.#newer.length < size && this.#newerBytes < MAX_BYTES / 2) return
-    this.#dropOlder()
-    this.#older = this.#newer
-    this.#olderBytes = this.#newerBytes
+    this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes })
     this.#newer = undefined
     this.#newerBytes = 0
-  }
-
-  #dropOlder(): void {
-    this.#dropped = this.#older.at(-1)?.generation ?? this.#dropped
-    this.#older = NONE
-    this.#olderBytes = 0
   }
 
   /** The event of `generation`; `undefined` when it is not held, or not among the latest `size`. */
   at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
     if (generation <= this.#dropped || generation <= task.generation - size) return undefined
     if (generation === 1) return createdEvent(task)
-    const [first] = this.#newer ?? NONE
+    const first = this.#newer?.[0]
     if (first !== undefined && generation >= first.generation)
       return this.#newer?.[generation - first.generation]
-    const [oldest] = this.#older
-    return oldest && this.#older[generation - oldest.generation]
+    const oldest = this.#older?.events[0]
+    return oldest && this.#older?.events[generation - oldest.generation]
   }
 
   /** Gives back what pushing reserved. For a task that has ended. */
   trim(): void {
     this.#newer = this.#newer?.slice()
+  }
+
+  #replaceOlder(segment: Segment<S> | undefined): void {
+    this.#dropped = this.#older?.events.at(-1)?.generation ?? this.#dropped
+    this.#older = segment
   }
 }

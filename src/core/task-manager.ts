@@ -292,7 +292,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   destroy(): void {
     const records = this.#table.select([])
     this.#table.clear()
-    this.#timeline.clear()
+    this.#retention.clear()
     this.removeAllListeners()
     for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
     this.deliver()

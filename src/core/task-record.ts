@@ -10,7 +10,7 @@ import { freezeDeep } from './json.js'
 import type { Link } from './task-index.js'
 import { TaskLog } from './task-log.js'
 import type { Task, TaskSnapshot } from './task.js'
-import type { Deadline, Instant } from './time.js'
+import type { Instant } from './time.js'
 import { payloadSize, usageAfter, type Usage } from './usage.js'
 
 /** Settles when the task does what it waits for. */
@@ -51,7 +51,6 @@ export class TaskRecord<S extends string> {
   over: EndingCode | undefined
   /** Whoever waits for something to happen to the task. Most tasks end without anybody. */
   followers: Followers<S> | undefined
-  deadline: Deadline | undefined
 
   constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE, dropped = 0) {
     this.#task = task

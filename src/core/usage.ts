@@ -70,27 +70,30 @@ export function artifactGrowth(
 }
 
 function sizeChange(_key: string, before: unknown, after: unknown): number {
-  return before === after ? 0 : jsonSize(after) - jsonSize(before)
+  return jsonSize(after) - jsonSize(before)
 }
 
-/** What `added` adds to `present`: only what is added, or gives way, is measured. */
+/** What `added` adds to `present`: only what is new, or gives way, is measured. */
 function mergeGrowth(
   present: object,
   added: object,
   change: (key: string, before: unknown, after: unknown) => number,
 ): number {
-  const before = new Map(Object.entries(present))
+  const before = present as Record<string, unknown>
+  const after = added as Record<string, unknown>
   let growth = 0
-  let count = before.size
-  for (const [key, value] of Object.entries(added)) {
-    if (before.has(key)) {
-      growth += change(key, before.get(key), value)
-    } else {
-      growth += jsonSize(key) + jsonSize(value)
-      count += 1
+  let fresh = 0
+  for (const key of Object.keys(after)) {
+    if (!Object.hasOwn(before, key)) {
+      growth += jsonSize(key) + jsonSize(after[key])
+      fresh += 1
+    } else if (before[key] !== after[key]) {
+      growth += change(key, before[key], after[key])
     }
   }
-  return growth + objectFrame(count) - objectFrame(before.size)
+  if (fresh === 0) return growth
+  const count = Object.keys(before).length
+  return growth + objectFrame(count + fresh) - objectFrame(count)
 }
 
 function concatGrowth(present: readonly unknown[], added: readonly unknown[]): number {
