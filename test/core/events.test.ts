@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type TaskEvent, type TaskEvents, TaskManager, type TaskSnapshot } from 'a2a-tasks'
 import { setup, walk } from '../support/manager.js'
+import { uncaughtBy } from '../support/uncaught.js'
 
 const NAMES = [
   'task:created',
@@ -169,10 +170,6 @@ describe('listeners', () => {
     ['rejects', () => Promise.reject(new Error('b'))],
   ])('of listener:error that %s are not called for their own error', async (_, fail) => {
     const { tasks, id } = setup()
-    const uncaught: unknown[] = []
-    const before = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', (error) => uncaught.push(error))
     let calls = 0
     tasks.on('task:updated', () => {
       throw new Error('a')
@@ -181,10 +178,7 @@ describe('listeners', () => {
       calls += 1
       return fail()
     })
-    tasks.updateTask(id, {})
-    await new Promise(setImmediate)
-    process.removeAllListeners('uncaughtException')
-    for (const listener of before) process.on('uncaughtException', listener)
+    const uncaught = await uncaughtBy(() => tasks.updateTask(id, {}))
     expect(calls).toBe(1)
     expect(uncaught).toEqual([new Error('b')])
   })
@@ -200,23 +194,13 @@ describe('listeners', () => {
 
   test('that throw while nobody hears of errors make an uncaught one, after the command', async () => {
     const { tasks, id } = setup()
-    const uncaught = vi.fn()
-    const before = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', uncaught)
-    try {
-      tasks.on('task:updated', () => {
-        throw new Error('nobody listens')
-      })
-      tasks.updateTask(id, { state: 'working' })
-      expect(uncaught).not.toHaveBeenCalled()
-      expect(tasks.getTask(id)?.state).toBe('working')
-      await new Promise(setImmediate)
-      expect(uncaught).toHaveBeenCalledOnce()
-    } finally {
-      process.removeAllListeners('uncaughtException')
-      for (const listener of before) process.on('uncaughtException', listener)
-    }
+    tasks.on('task:updated', () => {
+      throw new Error('nobody listens')
+    })
+    const uncaught = await uncaughtBy(() => {
+      expect(tasks.updateTask(id, { state: 'working' }).state).toBe('working')
+    })
+    expect(uncaught).toEqual([new Error('nobody listens')])
   })
 
   test('are removed by the function that was added, and only once where added once', () => {

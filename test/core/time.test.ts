@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Timeline, type Deadline } from '../../src/core/time.js'
 import { ManualClock } from 'a2a-tasks/testing'
+import { uncaughtBy } from '../support/uncaught.js'
 
 describe('Timeline', () => {
   test('runs what was added and not removed, in the order of the deadlines, each at its time', () => {
@@ -97,10 +98,6 @@ describe('Timeline', () => {
   })
 
   test('runs the others when one throws, which becomes an uncaught error', async () => {
-    const uncaught: unknown[] = []
-    const listeners = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', (error) => uncaught.push(error))
     const clock = new ManualClock(0)
     const timeline = new Timeline(clock)
     const ran: number[] = []
@@ -109,10 +106,7 @@ describe('Timeline', () => {
     })
     timeline.add(1, () => ran.push(1))
     timeline.add(2, () => ran.push(2))
-    clock.advance(2)
-    await new Promise(setImmediate)
-    process.removeAllListeners('uncaughtException')
-    for (const listener of listeners) process.on('uncaughtException', listener)
+    const uncaught = await uncaughtBy(() => clock.advance(2))
     expect(ran).toEqual([1, 2])
     expect(uncaught).toEqual([new Error('boom')])
   })
