@@ -112,7 +112,8 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Intak
     contextId: contextId === undefined ? takenId : takeName(contextId, 'contextId'),
     input: takenInput ?? null,
     metadata: takenMetadata ?? NO_METADATA,
-    referenceTaskIds: referenceTaskIds && takeNames(referenceTaskIds, 'referenceTaskIds'),
+    referenceTaskIds:
+      referenceTaskIds === undefined ? undefined : takeNames(referenceTaskIds, 'referenceTaskIds'),
     owner: owner === undefined ? undefined : takeName(owner, 'owner'),
   }
 }
@@ -216,7 +217,6 @@ function takeArtifact(
   const artifact = taker.takeObject(value, root)
   if (generateId !== undefined) artifact['artifactId'] ??= taker.take(generateId(), `${root}.artifactId`)
   requireArtifact(artifact, root)
-  taker.check(artifact)
   return { artifact, append: false, lastChunk: false, atMost: taker.atMost }
 }
 

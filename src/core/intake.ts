@@ -4,7 +4,7 @@
  * @module
  */
 import { type A2AError, invalidParams } from './errors.js'
-import { describe, hasLoneSurrogate, quote } from './json.js'
+import { describe, hasLoneSurrogate, isPlain, quote } from './json.js'
 import type { Artifact, JsonObject, JsonValue, Message } from './task.js'
 
 /** Long enough for any id or URI, short enough not to be a payload. In UTF-16 units. */
@@ -45,6 +45,10 @@ const CONTENTS = ['text', 'raw', 'url', 'data'] as const
 
 function requireParts(value: JsonValue | undefined, path: string): void {
   for (const [index, part] of requireObjects(value, path).entries()) {
+    if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
+    for (const key of ['filename', 'mediaType']) {
+      if (part[key] !== undefined) takeName(part[key], `${path}[${index}].${key}`)
+    }
     let content: string | undefined
     for (const key of CONTENTS) {
       if (part[key] === undefined) continue
@@ -119,11 +123,15 @@ export function read<T extends object>(params: T, known: readonly string[], meth
     throw invalidParams(`${method}()`, `takes an object, got ${describe(given)}`)
   }
   let copy: T
+  let isObject: boolean
   try {
+    // Of a promise or a Map, a spread copies nothing: a forgotten `await` would be a filter that lets everything through.
+    isObject = isPlain(given)
     copy = { ...params }
   } catch (error) {
     throw invalidParams(unreadable(params) ?? `${method}()`, 'could not be read', error)
   }
+  if (!isObject) throw invalidParams(`${method}()`, `takes a plain object, got ${describe(given)}`)
   for (const key of Object.keys(copy)) {
     if (known.includes(key)) continue
     const reason = `is unknown; known are ${known.join(', ')}`

@@ -129,9 +129,7 @@ export class JsonTaker {
   }
 
   #takeMembers(value: object, depth: number): JsonObject {
-    const prototype: unknown = Object.getPrototypeOf(value)
-    // Object.prototype of another realm (a vm, an iframe) is another object, whose own prototype is null too.
-    if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    if (!isPlain(value)) {
       throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
     }
     this.#count(2, 2)
@@ -172,6 +170,13 @@ export class JsonTaker {
     const shown = keys.length > 10 ? [...keys.slice(0, 8), '…', ...keys.slice(-1)] : keys
     return shown.reduce<string>(childPath, this.#root)
   }
+}
+
+/** Whether `value` is what `{}` makes, and no instance of anything. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // Object.prototype of another realm (a vm, an iframe) is another object, whose own prototype is null too.
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /**

@@ -116,6 +116,8 @@ function checkTable(table: Readonly<Record<string, unknown>>): void {
   const states = Object.keys(table)
   if (states.length === 0) throw new TypeError('A lifecycle needs at least one state')
   for (const [state, given] of Object.entries(table)) {
+    // waitFor has its own meaning for two; numbers come first in an object, wherever they were written.
+    if (/^(?:|terminal|interrupted|\d+)$/.test(state)) throw new TypeError(`"${state}" cannot name a state`)
     if (!Array.isArray(given)) throw new TypeError(`"${state}" must have an array of the states it leads to`)
     const targets: readonly unknown[] = given
     for (const [index, target] of targets.entries()) {

@@ -5,7 +5,6 @@
  */
 import { invalidParams } from './errors.js'
 import {
-  read,
   requireArtifact,
   requireMessage,
   requireObject,
@@ -36,6 +35,8 @@ const KEYS = [
   ...['id', 'contextId', 'skill', 'state', 'input', 'output', 'message', 'messages', 'artifacts', 'metadata'],
   ...['history', 'referenceTaskIds', 'owner', 'generation', 'createdAt', 'updatedAt'],
 ]
+/** `{ messages: [message] }` puts two levels around what `maxDepth` speaks of. */
+const ENVELOPE_DEPTH = 2
 /** Beyond it a generation could not be counted up for long. */
 const MAX_GENERATION = 2 ** 52
 
@@ -56,7 +57,7 @@ export function toRecords<S extends string>(
     const task = toTask(each, path, settings, now)
     if (ids.has(task.id)) throw invalidParams(`${path}.id`, `is taken: ${task.id}`)
     ids.add(task.id)
-    const created = task.createdAt >= now.iso ? now : instantOf(Date.parse(task.createdAt))
+    const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
     if (task.state === 'canceled') record.over = 'TASK_CANCELED'
     return record
@@ -70,11 +71,13 @@ function toTask<S extends string>(
   now: Instant,
 ): Task<S> {
   const { lifecycle, limits } = settings
-  const json = new JsonTaker(NO_LIMIT, limits.maxDepth).takeObject(saved, root)
-  read(json, KEYS, root)
+  const json = new JsonTaker(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).takeObject(saved, root)
+  for (const key of Object.keys(json)) {
+    if (!KEYS.includes(key)) throw invalidParams(`${root}.${key}`, `is unknown; known are ${KEYS.join(', ')}`)
+  }
   const { id, skill, message, referenceTaskIds, owner, contextId = id, input = null, output = null } = json
-  const createdAt = timestamp(json['createdAt'], `${root}.createdAt`)
-  const updatedAt = timestamp(json['updatedAt'] ?? createdAt, `${root}.updatedAt`)
+  const createdAt = timestamp(json['createdAt'], `${root}.createdAt`, now)
+  const updatedAt = timestamp(json['updatedAt'] ?? createdAt, `${root}.updatedAt`, now)
   const task: Task<S> = {
     id: takeName(id, `${root}.id`),
     contextId: takeName(contextId, `${root}.contextId`),
@@ -92,9 +95,9 @@ function toTask<S extends string>(
     history: [],
     generation: 1,
     createdAt,
-    updatedAt: updatedAt > now.iso ? now.iso : updatedAt,
+    updatedAt,
   }
-  task.history = toHistory(json, root, task, lifecycle)
+  task.history = toHistory(json, root, task, lifecycle, now)
   task.generation = toGeneration(json, root, task.history.length)
   refuseRepeatedIds(task, root)
   if (message !== undefined) {
@@ -112,16 +115,22 @@ function toHistory<S extends string>(
   root: string,
   { state, updatedAt }: Task<S>,
   lifecycle: Lifecycle<S>,
+  now: Instant,
 ): StateTransition<S>[] {
   const history = elements(json, 'history', root).map((each, index) => {
     const path = `${root}.history[${index}]`
     const entry = requireObject(each, path)
     return {
       state: requireState(entry['state'], `${path}.state`, lifecycle),
-      timestamp: timestamp(entry['timestamp'], `${path}.timestamp`),
+      timestamp: timestamp(entry['timestamp'], `${path}.timestamp`, now),
     }
   })
   if (history.length === 0) return [{ state, timestamp: updatedAt }]
+  const [first] = history
+  // One entry is what a task has that was saved without a history before.
+  if (history.length > 1 && first?.state !== lifecycle.initial) {
+    throw invalidParams(`${root}.history[0].state`, `must be ${lifecycle.initial}, in which tasks begin`)
+  }
   for (const [index, entry] of history.entries()) {
     const before = history[index - 1]?.state
     if (before !== undefined && !canTransition(before, entry.state, lifecycle)) {
@@ -171,8 +180,9 @@ function elements(json: JsonObject, key: string, root: string): JsonValue[] {
   throw invalidParams(`${root}.${key}`, `must be an array, got ${describe(value)}`)
 }
 
-function timestamp(value: JsonValue | undefined, path: string): string {
-  const ms = typeof value === 'string' ? Date.parse(value) : NaN
+/** What happened after `now`, by the clock of some other machine, counts as happening now. */
+function timestamp(value: JsonValue | undefined, path: string, now: Instant): string {
+  const ms = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN
   if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
-  return new Date(ms).toISOString()
+  return ms >= now.ms ? now.iso : new Date(ms).toISOString()
 }

@@ -44,8 +44,15 @@ export class TaskLog<S extends string> {
     this.#newerBytes += bytes + EVENT_BYTES
     // A single event may be larger than all of the log should be: it stays as long as it is the latest.
     if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
-    if (this.#newer.length < size && this.#newerBytes < MAX_BYTES / 2) return
-    this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes })
+    if (this.#newer.length >= size) {
+      this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes })
+    } else if (this.#newerBytes >= MAX_BYTES / 2) {
+      // Not full yet, only heavy: what came before may still fit.
+      const { events, bytes } = this.#older ?? { events: [], bytes: 0 }
+      this.#older = { events: [...events, ...this.#newer], bytes: bytes + this.#newerBytes }
+    } else {
+      return
+    }
     this.#newer = undefined
     this.#newerBytes = 0
   }

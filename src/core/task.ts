@@ -14,7 +14,8 @@ export interface JsonObject {
 export type ReadonlyJson =
   string | number | boolean | null | readonly ReadonlyJson[] | { readonly [key: string]: ReadonlyJson }
 
-interface PartBase {
+// A type, not an interface: only a type may be passed where an object with any other properties is taken.
+type PartBase = {
   metadata?: JsonObject
   filename?: string
   mediaType?: string

@@ -59,7 +59,12 @@ export class Timeline {
     const deadline: Deadline = { at, order: ++this.#count, run, index: this.#heap.length }
     this.#heap.push(deadline)
     this.#rise(deadline)
-    this.#arm()
+    try {
+      this.#arm()
+    } catch (error) {
+      this.remove(deadline)
+      throw error
+    }
     return deadline
   }
 
@@ -91,9 +96,9 @@ export class Timeline {
     const [next] = this.#heap
     if (next === undefined || next.at >= this.#armedFor) return
     this.#stop()
-    this.#armedFor = next.at
     const delayMs = Math.max(0, next.at - this.#passed())
     this.#disarm = this.#clock.schedule(() => this.#fire(), Math.min(delayMs, MAX_DELAY_MS))
+    this.#armedFor = next.at
   }
 
   #stop(): void {

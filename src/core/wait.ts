@@ -41,7 +41,7 @@ function toCondition<S extends string>(
   if (until === undefined || until === 'terminal') return { onState: () => false }
   if (until === 'interrupted') return { onState: (state) => isInterrupted(state, lifecycle) }
   // What is no array is one state: the two words above are taken.
-  const states = (Array.isArray(until) ? until : [until]) as readonly S[]
+  const states = (Array.isArray(until) ? [...(until as readonly S[])] : [until]) as readonly S[]
   const unknown = states.find((state) => !lifecycle.states.includes(state))
   if (unknown === undefined && states.length > 0) return { onState: (state) => states.includes(state) }
   const known = ['terminal', 'interrupted', ...lifecycle.states].join(', ')

@@ -50,7 +50,7 @@ export class ManualClock implements Clock {
 
   /** Moves on by `ms`, firing each timer on the way at its time, earliest first. */
   advance(ms: number): void {
-    if (typeof ms !== 'number' || !(ms >= 0)) {
+    if (!Number.isFinite(ms) || ms < 0) {
       throw new RangeError(`A clock advances by milliseconds, got ${String(ms)}: set() goes back`)
     }
     const end = this.#passed + ms

@@ -206,6 +206,12 @@ describe('defineLifecycle', () => {
       { a: ['canceled'], canceled: ['a'] },
       '"canceled" must be terminal',
     ],
+    [
+      'a state that waitFor could not tell',
+      { a: ['terminal'], terminal: [] },
+      '"terminal" cannot name a state',
+    ],
+    ['a state that is a number', { a: ['1'], 1: [] }, '"1" cannot name a state'],
     ['a state without an array', { a: 'b', b: [] }, '"a" must have an array of the states it leads to'],
     ['a target from the prototype', { a: ['toString'] }, '"a" leads to "toString", which is no state'],
   ])('refuses %s', (_, table, message) => {

@@ -50,6 +50,9 @@ describe('listTasks', () => {
 
   test.each([
     [{ state: 'cancelled' }, 'state must be one of submitted, working'],
+    [Promise.resolve({ owner: 'ada' }), 'takes a plain object, got an instance of Promise'],
+    [Object.create({ owner: 'ada' }) as object, 'takes a plain object, got an object'],
+    [[], 'takes a plain object, got an array'],
     [{ owner: undefined }, 'owner must be a string, got undefined'],
     [{ owner: null }, 'owner must be a string, got null'],
     [{ user: 'ada' }, '"user" is unknown; known are state, skill, contextId, owner'],

@@ -107,16 +107,16 @@ describe('snapshot and restore', () => {
     const wrong = (change: object): unknown => ({ ...task, id: 'other', ...change })
     for (const [change, message] of [
       [{ id: 'task-1' }, 'tasks[1].id is taken: task-1'],
-      [{ ouput: 1 }, 'tasks[1](): "ouput" is unknown'],
+      [{ ouput: 1 }, 'tasks[1].ouput is unknown; known are id'],
       [{ state: 'completed' }, "tasks[1].history must end with completed, the task's state, not working"],
       [
         {
           history: [
-            { state: 'completed', timestamp: '2026' },
-            { state: 'working', timestamp: '2026' },
+            { state: 'completed', timestamp: '2026-01-01' },
+            { state: 'working', timestamp: '2026-01-01' },
           ],
         },
-        'cannot be working after completed',
+        'tasks[1].history[0].state must be submitted, in which tasks begin',
       ],
       [
         { history: [{ state: 'working', timestamp: 7 }] },
@@ -153,6 +153,27 @@ describe('snapshot and restore', () => {
 
   test.each([undefined, null, '[]', {}])('refuse %j', (tasks) => {
     expect(() => new TaskManager().restore(tasks as never)).toThrow('tasks must be an array of tasks, got')
+  })
+
+  test('take all that a manager accepts, to the limit of depth', () => {
+    for (const maxDepth of [1, 3, 100]) {
+      const { tasks, id } = setup({ limits: { maxDepth } })
+      const deep = (depth: number): unknown => (depth === 0 ? 'core' : [deep(depth - 1)])
+      tasks.updateTask(id, { output: deep(maxDepth) })
+      if (maxDepth > 1) tasks.updateTask(id, { artifacts: [{ deep: deep(maxDepth - 1) }] })
+      if (maxDepth > 2) tasks.addMessage(id, { role: 'user', parts: [{ data: deep(maxDepth - 3) }] })
+      const restored = new TaskManager({ clock: later(), limits: { maxDepth } })
+      restored.restore(JSON.parse(JSON.stringify(tasks.snapshot())) as TaskSnapshot[])
+      expect(restored.snapshot()).toEqual(tasks.snapshot())
+    }
+  })
+
+  test('count what another clock dated ahead as happening now', () => {
+    const restored = new TaskManager({ clock: new ManualClock('2025-01-01T00:00:00Z') })
+    restored.restore(saved())
+    const task = restored.updateTask('task-1', { state: 'completed' })
+    const times = [task.createdAt, ...task.history.map(({ timestamp }) => timestamp), task.updatedAt]
+    expect(new Set(times)).toEqual(new Set(['2025-01-01T00:00:00.000Z']))
   })
 
   test('remember that a task was canceled', () => {

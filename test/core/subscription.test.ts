@@ -185,6 +185,15 @@ describe('events', () => {
     expect(held(20)).toBe(false)
   })
 
+  test('keeps small events beside a large one that fits', () => {
+    const { tasks, id } = setup({ eventLogSize: 10, limits: { maxOutputSize: 3_000_000 } })
+    for (let i = 0; i < 10; i++) tasks.updateTask(id, {})
+    tasks.updateTask(id, { output: 'x'.repeat(2_200_000) })
+    expect(tasks.events(id, { after: 5 }).map(({ generation }) => generation)).toEqual([
+      6, 7, 8, 9, 10, 11, 12,
+    ])
+  })
+
   test('holds an event that is larger than all of the log as long as it is the latest', () => {
     const { tasks, id } = setup()
     const parts = [{ text: 'x'.repeat(5_000_000) }]

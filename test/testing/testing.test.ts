@@ -42,6 +42,7 @@ test('ManualClock refuses what is no time', () => {
     () => new ManualClock('hello'),
     () => clock.advance('5' as never),
     () => clock.advance(undefined as never),
+    () => clock.advance(Infinity),
     () => clock.set(NaN),
   ]) {
     expect(run).toThrow(RangeError)

@@ -65,6 +65,17 @@ test('mistakes are seen by the compiler', () => {
   tasks.getTask('id')?.messages.push({ messageId: 'm', role: 'user', parts: [{ text: 'a', url: 'b' }] })
 })
 
+test('what the manager gives it takes', () => {
+  const task = tasks.createTask({ skill: 'x' })
+  const snapshot = tasks.snapshot()
+  for (const message of task.messages) tasks.addMessage('id', message)
+  tasks.updateTask('id', { artifacts: task.artifacts })
+  tasks.updateTask('id', { artifacts: snapshot[0]?.artifacts })
+  for (const artifact of task.artifacts) tasks.appendArtifact('id', artifact)
+  tasks.restore([task])
+  tasks.restore(snapshot)
+})
+
 test('snapshots cannot be written to', () => {
   const task = tasks.peekTask('id')
   if (task === null) return
