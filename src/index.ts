@@ -16,7 +16,7 @@ export type {
   PartInput,
   TaskUpdate,
 } from './core/params.js'
-export type { TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
+export type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { SavedTask } from './core/restore.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'

@@ -53,13 +53,13 @@ export interface UpdateCommand<S extends string = TaskState> {
   readonly state: S | undefined
   readonly output: JsonValue | undefined
   readonly artifacts: readonly TakenArtifact[]
-  readonly message: string | Message | undefined
+  readonly message: string | Message | null | undefined
   readonly expectedGeneration: number | undefined
 }
 
 export interface CancelCommand {
   readonly type: 'cancel'
-  readonly message: string | Message | undefined
+  readonly message: string | Message | null | undefined
   readonly expectedGeneration: number | undefined
 }
 
@@ -130,7 +130,7 @@ export function toUpdate<S extends string>(update: TaskUpdate<S>, intake: Intake
     state,
     output: output === undefined ? undefined : takeOutput(output, limits),
     artifacts: takeArtifacts(artifacts, limits),
-    message: message === undefined ? undefined : takeStatusMessage(message, intake),
+    message: takeStatusMessage(message, intake),
     expectedGeneration: takeExpected(given),
   }
 }
@@ -140,7 +140,7 @@ export function toCancel(options: CancelOptions, intake: Intake): CancelCommand 
   const { message } = given
   return {
     type: 'cancel',
-    message: message === undefined ? undefined : takeStatusMessage(message, intake),
+    message: takeStatusMessage(message, intake),
     expectedGeneration: takeExpected(given),
   }
 }
@@ -220,7 +220,11 @@ function takeArtifact(
   return { artifact, append: false, lastChunk: false, atMost: taker.atMost }
 }
 
-function takeStatusMessage(message: string | MessageInput, { limits, generateId }: Intake): string | Message {
+function takeStatusMessage(
+  message: string | MessageInput | null | undefined,
+  { limits, generateId }: Intake,
+): string | Message | null | undefined {
+  if (message === undefined || message === null) return message
   const taker = new JsonTaker(limits.messages, limits.maxDepth)
   if (typeof message === 'string') {
     taker.check(taker.take(message, 'message'))

@@ -77,7 +77,7 @@ export function decide<S extends string>(
 function moveEvent<S extends string>(
   task: TaskSnapshot<S>,
   to: string,
-  message: string | Message | undefined,
+  message: string | Message | null | undefined,
   rules: Rules<S>,
   timestamp: string,
 ): StatusChanged<S> {
@@ -194,7 +194,7 @@ function statusEvent<S extends string>(
   timestamp: string,
   from: S,
   to: S,
-  message: string | Message | undefined,
+  message: string | Message | null | undefined,
 ): StatusChanged<S> {
   if (message === undefined) return { type: 'status', taskId, generation, timestamp, from, to }
   return { type: 'status', taskId, generation, timestamp, from, to, message }

@@ -4,6 +4,9 @@
  * @module
  */
 
+/** Nothing is told beside the code. */
+type NoData = Readonly<Record<string, never>>
+
 /** What `error.data` holds, by `error.code`. Adding an error is adding a row here. */
 export interface ErrorData {
   /** A parameter is missing, has the wrong type, or is not JSON; `path` says which, `reason` what is wrong. */
@@ -34,6 +37,35 @@ export interface ErrorData {
   WAIT_TIMED_OUT: { taskId: string; timeoutMs: number }
   /** The signal given to `waitFor` was aborted; the task goes on. `cause` is the signal's reason. */
   WAIT_ABORTED: { taskId: string }
+
+  /** The text is not JSON (JSON-RPC −32700). */
+  PARSE_ERROR: { reason: string }
+  /** It is JSON, but no request (JSON-RPC −32600). */
+  INVALID_REQUEST: { reason: string }
+  /** The method or path does not exist in the version that is spoken (JSON-RPC −32601). */
+  METHOD_NOT_FOUND: { method: string }
+  /** The agent does not do this, or not with a task in this state (A2A 1.0 §3.3.2 UnsupportedOperationError). */
+  UNSUPPORTED_OPERATION: { operation: string }
+  /** A media type that is not taken (A2A 1.0 §3.3.2 ContentTypeNotSupportedError). */
+  CONTENT_TYPE_NOT_SUPPORTED: { mediaType: string }
+  /** The agent sends no push notifications (A2A 1.0 §3.3.2). */
+  PUSH_NOTIFICATION_NOT_SUPPORTED: NoData
+  /** What the agent made does not conform to the protocol (A2A 1.0 §3.3.2). */
+  INVALID_AGENT_RESPONSE: { reason: string }
+  /** The card declares an extended card, and there is none (A2A 1.0 §3.3.2). */
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: NoData
+  /** The agent requires an extension that the client did not declare (A2A 1.0 §3.3.2). */
+  EXTENSION_SUPPORT_REQUIRED: { extensions: readonly string[] }
+  /** The agent does not speak the version that is asked for (A2A 1.0 §3.3.2). */
+  VERSION_NOT_SUPPORTED: { version: string; supported: readonly string[] }
+  /** Who asks did not say who he is, or it was not believed. */
+  UNAUTHENTICATED: NoData
+  /** Who asks may not do this. */
+  PERMISSION_DENIED: NoData
+  /** The agent is closing down, or has too much to do; try again later. */
+  UNAVAILABLE: { reason: string }
+  /** Something went wrong inside; what it was stays inside. */
+  INTERNAL: NoData
 }
 
 export type ErrorCode = keyof ErrorData

@@ -30,8 +30,8 @@ export interface StatusChanged<S extends string = TaskState> extends EventBase {
   readonly type: 'status'
   readonly from: S
   readonly to: S
-  /** The status message that came with it. */
-  readonly message?: string | DeepReadonly<Message>
+  /** The status message that came with it; `null`: there is none any more. */
+  readonly message?: string | DeepReadonly<Message> | null
 }
 
 export interface OutputChanged extends EventBase {

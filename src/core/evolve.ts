@@ -90,7 +90,8 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
         task.state = event.to
         task.history = added(task.history, { state: event.to, timestamp: event.timestamp })
       }
-      if (event.message !== undefined) {
+      if (event.message === null) delete task.message
+      else if (event.message !== undefined) {
         task.message = typeof event.message === 'string' ? event.message : shared<Message>(event.message)
       }
       break

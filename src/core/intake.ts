@@ -30,6 +30,7 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
     throw invalidParams(`${path}.role`, `must be "user" or "agent", got ${quote(role)}`)
   }
   requireParts(parts, `${path}.parts`)
+  if (Array.isArray(parts) && parts.length === 0) throw invalidParams(`${path}.parts`, 'must not be empty')
   if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
   for (const key of ['contextId', 'taskId']) {
     if (message[key] !== undefined) takeName(message[key], `${path}.${key}`)

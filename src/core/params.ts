@@ -73,13 +73,13 @@ export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions 
   readonly output?: unknown
   /** JSON objects to add. One whose `artifactId` the task knows takes that artifact's place. */
   readonly artifacts?: readonly ArtifactInput[] | undefined
-  /** The new status message. */
-  readonly message?: string | MessageInput | undefined
+  /** The new status message; `null` takes the present one away. */
+  readonly message?: string | MessageInput | null | undefined
 }
 
 export interface CancelOptions extends ChangeOptions {
-  /** The new status message. */
-  readonly message?: string | MessageInput | undefined
+  /** The new status message; `null` takes the present one away. */
+  readonly message?: string | MessageInput | null | undefined
 }
 
 export interface AppendArtifactOptions extends ChangeOptions {

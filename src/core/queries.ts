@@ -9,13 +9,22 @@ import { describe } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 
+export interface OwnerFilter {
+  /**
+   * `null` is for tasks that have no owner. Refused when it is `undefined`, which would let everybody's tasks through:
+   * leave it out.
+   */
+  readonly owner?: string | null
+}
+
+/** The owner of tasks that have none: no owner is called so, since names are not empty. */
+export const NOBODY = ''
+
 /** Those tasks that have every property given here. */
-export interface TaskFilter<S extends string = TaskState> {
+export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
   readonly state?: S | undefined
   readonly skill?: string | undefined
   readonly contextId?: string | undefined
-  /** Refused when it is `undefined`, since a filter by nobody would let everybody's tasks through: leave it out. */
-  readonly owner?: string
 }
 
 export interface TaskQuery<S extends string = TaskState> extends TaskFilter<S> {
@@ -52,6 +61,14 @@ const QUERY_KEYS = [...FILTER_KEYS, 'pageSize', 'cursor', 'updatedSince']
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1000
 
+/** Looks at nothing but the owner: how long it takes tells a stranger nothing of the task. */
+export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
+  if (filter === undefined) return true
+  const { owner } = read(filter, ['owner'], 'peekTask')
+  if (!Object.hasOwn(filter, 'owner')) return true
+  return takeOwner(owner) === (task.owner ?? NOBODY)
+}
+
 export function toFilter(filter: TaskFilter<string>, states: readonly string[], method: string): Filter {
   return pick(read(filter, FILTER_KEYS, method), states)
 }
@@ -72,12 +89,16 @@ export function toPageQuery(query: TaskQuery<string>, states: readonly string[])
   return { filter: pick(filter, states), pageSize, cursor, updatedSince: toTimestamp(updatedSince) }
 }
 
+function takeOwner(owner: unknown): string {
+  return owner === null ? NOBODY : takeName(owner, 'owner')
+}
+
 function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   const picked: [FilterKey, string][] = []
   for (const key of FILTER_KEYS) {
     const value = filter[key]
     if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
-    picked.push([key, takeName(value, key)])
+    picked.push([key, key === 'owner' ? takeOwner(value) : takeName(value, key)])
   }
   const state = filter.state
   if (state !== undefined && !states.includes(state)) {

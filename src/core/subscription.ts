@@ -63,50 +63,84 @@ export function subscribeTo<S extends string>(
 ): TaskSubscription<S> {
   const given = read(options, ['after', 'signal'], 'subscribe')
   const after = takeGeneration(given.after, 'after')
-  const signal = takeSignal(given.signal)
-  let stopped = false
-  let wake = (): void => {}
-  const stop = (): void => {
-    stopped = true
-    record.followers?.wakers.delete(wake)
-    wake()
+  return new LogReader(record, isTerminal, logSize, after, takeSignal(given.signal))
+}
+
+type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
+
+/** Not a generator: of one that waits, `return()` is heard only when the next event wakes it; and it is slower. */
+class LogReader<S extends string> implements TaskSubscription<S> {
+  readonly #record: TaskRecord<S>
+  readonly #isTerminal: (state: S) => boolean
+  readonly #logSize: number
+  readonly #signal: AbortSignal | undefined
+  #cursor: number | undefined
+  #isOver = false
+  /** Settles when the `next()` that waits has its event: those that are called meanwhile come after it. */
+  #waiting: Promise<unknown> | undefined
+  #wake: () => void = () => {}
+
+  constructor(
+    record: TaskRecord<S>,
+    isTerminal: (state: S) => boolean,
+    logSize: number,
+    after: number | undefined,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#record = record
+    this.#isTerminal = isTerminal
+    this.#logSize = logSize
+    this.#cursor = after
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#stop, { once: true })
   }
 
-  async function* readLog(): AsyncGenerator<TaskStreamEvent<S>, undefined> {
-    signal?.addEventListener('abort', stop, { once: true })
-    try {
-      let cursor = after
-      // It may have aborted before the first read, and fires but once.
-      while (!stopped && !signal?.aborted) {
-        const entry =
-          cursor === undefined ? caughtUp('snapshot', record) : entryAfter(record, cursor, logSize)
-        if (entry !== undefined) {
-          cursor = entry.generation
-          yield entry
-        } else if (isTerminal(record.task.state)) return
-        else if (record.over !== undefined) throw ended(record.over, record.task.id)
-        else {
-          await new Promise<void>((resolve) => {
-            wake = resolve
-            record.follow().wakers.add(wake)
-          })
-        }
-      }
-    } finally {
-      signal?.removeEventListener('abort', stop)
+  next(): Promise<Result<S>> {
+    if (this.#waiting !== undefined) return this.#waiting.then(() => this.next())
+    const record = this.#record
+    // It may have aborted before the first read, and fires but once.
+    if (this.#isOver || this.#signal?.aborted) return this.return()
+    const entry =
+      this.#cursor === undefined
+        ? caughtUp('snapshot', record)
+        : entryAfter(record, this.#cursor, this.#logSize)
+    if (entry !== undefined) {
+      this.#cursor = entry.generation
+      return Promise.resolve({ done: false, value: entry })
     }
+    if (this.#isTerminal(record.task.state)) return this.return()
+    if (record.over === undefined) return this.#wait()
+    this.#stop()
+    return Promise.reject(ended(record.over, record.task.id))
   }
 
-  const events = readLog()
-  return {
-    next: () => events.next(),
-    // A generator that waits would only hear of this when the next event wakes it.
-    return: () => {
-      stop()
-      return events.return(undefined)
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+  return(): Promise<Result<S>> {
+    this.#stop()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #wait(): Promise<Result<S>> {
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve
+      this.#record.follow().wakers.add(resolve)
+    })
+    const next = woken.then(() => {
+      this.#waiting = undefined
+      return this.next()
+    })
+    // A `next()` after one that fails finds the end.
+    this.#waiting = next.catch(() => undefined)
+    return next
+  }
+
+  readonly #stop = (): void => {
+    this.#isOver = true
+    this.#signal?.removeEventListener('abort', this.#stop)
+    this.#record.followers?.wakers.delete(this.#wake)
+    this.#wake()
   }
 }

@@ -22,7 +22,8 @@ import type {
   MessageInput,
   TaskUpdate,
 } from './params.js'
-import { toFilter, toPageQuery, type TaskFilter, type TaskPage, type TaskQuery } from './queries.js'
+import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
 import { Retention } from './retention.js'
 import { entryAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
@@ -105,8 +106,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
-    const { record } = this.#change(taskId, toUpdate(update, this.#settings))
-    return this.#answer(record)
+    return this.#answer(this.#change(taskId, toUpdate(update, this.#settings)).record)
   }
 
   /**
@@ -117,8 +117,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * @see A2A 1.0 §3.1.5
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
-    const { record } = this.#change(taskId, toCancel(options, this.#settings))
-    return this.#answer(record)
+    return this.#answer(this.#change(taskId, toCancel(options, this.#settings)).record)
   }
 
   /**
@@ -160,9 +159,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     return record === undefined ? null : copyTask(record.task)
   }
 
-  /** The task, frozen, and the same object for all who ask until it changes; `null` when there is none. */
-  peekTask(taskId: string): TaskSnapshot<S> | null {
-    return this.#table.get(taskId)?.show() ?? null
+  /** The task, frozen, and the same object for all who ask until it changes; `null` when `owner` has none of this id. */
+  peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
+    const record = this.#table.get(taskId)
+    return record !== undefined && isOwnedBy(record.task, filter) ? record.show() : null
   }
 
   /** Copies of all tasks that match, oldest first. O(matches): mind its size, or use `pageTasks`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from './errors.js'
-import { FILTER_KEYS, type Filter, type FilterKey, type PageQuery } from './queries.js'
+import { FILTER_KEYS, NOBODY, type Filter, type FilterKey, type PageQuery } from './queries.js'
 import { TaskIndex, type Chain, type Link } from './task-index.js'
 import type { TaskRecord } from './task-record.js'
 
@@ -129,11 +129,12 @@ export class TaskTable<S extends string> {
     records: TaskRecord<S>[]
     nextCursor?: string
   } {
+    const place = cursor === undefined ? undefined : placeOf(cursor)
     const narrowest = this.#narrowest(filter)
     const records: TaskRecord<S>[] = []
     if (narrowest === undefined) return { records }
-    let link =
-      cursor === undefined ? narrowest.chain.last : this.#after(cursor, narrowest.chain, narrowest.slot)
+    const { chain, slot } = narrowest
+    let link = place === undefined ? chain.last : this.#after(place, chain, slot)
     for (; link !== undefined; link = link.previous) {
       const { record } = link
       const isTooOld = updatedSince !== undefined && record.task.updatedAt < updatedSince
@@ -179,15 +180,11 @@ export class TaskTable<S extends string> {
   #keyOf(name: IndexName): (record: TaskRecord<S>) => string | undefined {
     if (name === ALL) return () => ALL
     if (name === SETTLED) return ({ task }) => (this.#isTerminal(task.state) ? SETTLED : undefined)
-    return ({ task }) => task[name]
+    return ({ task }) => task[name] ?? NOBODY
   }
 
-  /** Where to go on after the page that ended with the task of `cursor`, as that task was then. */
-  #after(cursor: string, chain: Chain<S>, slot: number): Link<S> | undefined {
-    const [, digits = '', id = ''] = CURSOR.exec(cursor) ?? []
-    const stamp = Number.parseInt(digits, 36)
-    if (!Number.isSafeInteger(stamp))
-      throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave')
+  /** Where to go on after the page that ended with the task of a cursor, as that task was then. */
+  #after({ stamp, id }: Place, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
     if (known?.chain === chain && record?.stamp === stamp) return known.previous
@@ -198,14 +195,27 @@ export class TaskTable<S extends string> {
   }
 }
 
+/** What a cursor holds. */
+interface Place {
+  readonly stamp: number
+  readonly id: string
+}
+
 const CURSOR = /^(-?[0-9a-z]{1,11})\.(.+)$/s
+
+function placeOf(cursor: string): Place {
+  const [, digits = '', id = ''] = CURSOR.exec(cursor) ?? []
+  const stamp = Number.parseInt(digits, 36)
+  if (Number.isSafeInteger(stamp)) return { stamp, id }
+  throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave')
+}
 
 function cursorOf(record: TaskRecord<string>): string {
   return `${record.stamp.toString(36)}.${record.task.id}`
 }
 
 function matches({ task }: TaskRecord<string>, filter: Filter): boolean {
-  return filter.every(([key, value]) => task[key] === value)
+  return filter.every(([key, value]) => (task[key] ?? NOBODY) === value)
 }
 
 function byTime(a: string, b: string): number {

@@ -46,7 +46,7 @@ export function usageAfter(
 ): Usage {
   switch (event.type) {
     case 'artifact':
-      return { artifacts: usage.artifacts + artifactGrowth(task, event), messages: usage.messages }
+      return { artifacts: usage.artifacts + artifactGrowth(task, event, bytes), messages: usage.messages }
     case 'message':
       return { artifacts: usage.artifacts, messages: usage.messages + bytes }
     default:
@@ -58,10 +58,11 @@ export function usageAfter(
 export function artifactGrowth(
   task: TaskSnapshot<string>,
   { artifact, append }: { artifact: DeepReadonly<Artifact>; append: boolean },
+  bytes = jsonSize(artifact),
 ): number {
   const present = task.artifacts[findArtifact(task.artifacts, artifact.artifactId)]
-  if (present === undefined) return jsonSize(artifact)
-  if (!append) return jsonSize(artifact) - jsonSize(present)
+  if (present === undefined) return bytes
+  if (!append) return bytes - jsonSize(present)
   return mergeGrowth(present, artifact, (key, before, after) => {
     if (key === 'parts' && Array.isArray(before) && Array.isArray(after)) return concatGrowth(before, after)
     if (key === 'metadata') return mergeGrowth(before as object, after as object, sizeChange)

@@ -35,7 +35,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
         state,
         output: fc.jsonValue({ maxDepth: 1 }),
         artifacts: fc.array(artifact, { maxLength: 2 }),
-        message: fc.string(),
+        message: fc.option(fc.string()),
       },
       { requiredKeys: [] },
     )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type TaskManager, type TaskQuery } from 'a2a-tasks'
+import { TaskManager, type TaskQuery } from 'a2a-tasks'
 import { setup, thrown, walk } from '../support/manager.js'
 
 /** Ten tasks, each a millisecond younger than the last: odd ones of ada, even ones of bob; every third is working. */
@@ -54,7 +54,7 @@ describe('listTasks', () => {
     [Object.create({ owner: 'ada' }) as object, 'takes a plain object, got an object'],
     [[], 'takes a plain object, got an array'],
     [{ owner: undefined }, 'owner must be a string, got undefined'],
-    [{ owner: null }, 'owner must be a string, got null'],
+    [{ owner: '' }, 'owner must not be empty'],
     [{ user: 'ada' }, '"user" is unknown; known are state, skill, contextId, owner'],
   ])('refuses the filter %j', (filter, message) => {
     const { tasks } = ten()
@@ -149,5 +149,47 @@ describe('pageTasks', () => {
   ])('refuses %j', (query, message) => {
     const { tasks } = ten()
     expect(() => tasks.pageTasks(query as never)).toThrow(message)
+  })
+})
+
+describe('the owner null', () => {
+  test('is for tasks that have none, in every query', () => {
+    const tasks = new TaskManager()
+    const { id } = tasks.createTask({ skill: 'test' })
+    tasks.createTask({ skill: 'test', owner: 'ada' })
+    const owner = null
+    expect(tasks.listTasks({ owner }).map((task) => task.id)).toEqual([id])
+    expect(tasks.pageTasks({ owner }).tasks.map((task) => task.id)).toEqual([id])
+    expect(tasks.countTasks({ owner })).toBe(1)
+    expect(tasks.peekTask(id, { owner })).not.toBeNull()
+    expect(tasks.peekTask(id, { owner: 'ada' })).toBeNull()
+  })
+})
+
+describe('a cursor that nobody gave', () => {
+  test('is refused, also where nothing matches', () => {
+    const tasks = new TaskManager()
+    expect(thrown(() => tasks.pageTasks({ contextId: 'none', cursor: '?' }))).toMatchObject({
+      data: { path: 'cursor' },
+    })
+  })
+})
+
+describe('peekTask with an owner', () => {
+  test('gives what is his, and nothing of what is not', () => {
+    const tasks = new TaskManager()
+    const { id } = tasks.createTask({ skill: 'test', owner: 'ada' })
+    const ownerless = tasks.createTask({ skill: 'test' }).id
+    expect(tasks.peekTask(id, { owner: 'ada' })).toBe(tasks.peekTask(id))
+    expect(tasks.peekTask(id, {})).toBe(tasks.peekTask(id))
+    expect(tasks.peekTask(id, { owner: 'bob' })).toBeNull()
+    expect(tasks.peekTask(ownerless, { owner: 'ada' })).toBeNull()
+  })
+
+  test('is refused when it is undefined, which would be everybody', () => {
+    const tasks = new TaskManager()
+    const { id } = tasks.createTask({ skill: 'test', owner: 'ada' })
+    const owner = undefined as unknown as string
+    expect(thrown(() => tasks.peekTask(id, { owner }))).toMatchObject({ data: { path: 'owner' } })
   })
 })

@@ -218,6 +218,19 @@ describe('updateTask', () => {
   })
 })
 
+describe('a status message', () => {
+  test('stays until the next one, or until `null` takes it away', () => {
+    const { tasks, id } = setup()
+    tasks.updateTask(id, { state: 'working', message: 'Reading' })
+    expect(tasks.updateTask(id, { output: 1 }).message).toBe('Reading')
+    expect(tasks.updateTask(id, { state: 'input-required', message: 'Which?' }).message).toBe('Which?')
+    expect(tasks.updateTask(id, { state: 'working', message: null })).not.toHaveProperty('message')
+    expect(tasks.events(id).at(-1)).toMatchObject({ type: 'status', message: null })
+    tasks.updateTask(id, { message: 'Reading on' })
+    expect(tasks.cancelTask(id, { message: null })).not.toHaveProperty('message')
+  })
+})
+
 describe('cancelTask', () => {
   test('cancelTask works from every live state', () => {
     for (const state of LIVE) {
