@@ -1,0 +1,87 @@
+/**
+ * The agent card: who an agent is, what it can do, and how to reach it.
+ *
+ * @module
+ */
+import * as z from 'zod'
+import { JsonObjectSchema } from './json.js'
+import { nonEmptyString, optional, strings } from './scalars.js'
+import { SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
+
+// Required arrays have at least one element (§5.7).
+const requiredStrings = strings.min(1, 'must not be empty')
+
+/** A2A 1.0 §4.4.6. The binding is open: a custom one is named by a URI (§5.8). */
+export const AgentInterfaceSchema = z.object({
+  url: nonEmptyString,
+  protocolBinding: nonEmptyString,
+  tenant: optional(z.string()),
+  protocolVersion: nonEmptyString,
+})
+export type AgentInterface = z.infer<typeof AgentInterfaceSchema>
+
+/** A2A 1.0 §4.4.2. */
+export const AgentProviderSchema = z.object({
+  url: nonEmptyString,
+  organization: z.string(),
+})
+export type AgentProvider = z.infer<typeof AgentProviderSchema>
+
+/** A2A 1.0 §4.4.4. */
+export const AgentExtensionSchema = z.object({
+  uri: optional(nonEmptyString),
+  description: optional(z.string()),
+  required: optional(z.boolean()),
+  params: optional(JsonObjectSchema),
+})
+export type AgentExtension = z.infer<typeof AgentExtensionSchema>
+
+/** A2A 1.0 §4.4.3. */
+export const AgentCapabilitiesSchema = z.object({
+  streaming: optional(z.boolean()),
+  pushNotifications: optional(z.boolean()),
+  extensions: optional(z.array(AgentExtensionSchema)),
+  extendedAgentCard: optional(z.boolean()),
+})
+export type AgentCapabilities = z.infer<typeof AgentCapabilitiesSchema>
+
+/** A2A 1.0 §4.4.5. */
+export const AgentSkillSchema = z.object({
+  id: nonEmptyString,
+  name: z.string(),
+  description: z.string(),
+  tags: requiredStrings,
+  examples: optional(strings),
+  inputModes: optional(strings),
+  outputModes: optional(strings),
+  securityRequirements: optional(z.array(SecurityRequirementSchema)),
+})
+export type AgentSkill = z.infer<typeof AgentSkillSchema>
+
+/** A JWS (A2A 1.0 §4.4.7). */
+export const AgentCardSignatureSchema = z.object({
+  protected: nonEmptyString,
+  signature: nonEmptyString,
+  header: optional(JsonObjectSchema),
+})
+export type AgentCardSignature = z.infer<typeof AgentCardSignatureSchema>
+
+/** A2A 1.0 §4.4.1. */
+export const AgentCardSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  supportedInterfaces: z.array(AgentInterfaceSchema).min(1, 'must have at least one interface'),
+  provider: optional(AgentProviderSchema),
+  version: z.string(),
+  documentationUrl: optional(z.string()),
+  capabilities: AgentCapabilitiesSchema,
+  securitySchemes: optional(z.record(z.string(), SecuritySchemeSchema)),
+  securityRequirements: optional(z.array(SecurityRequirementSchema)),
+  defaultInputModes: requiredStrings,
+  defaultOutputModes: requiredStrings,
+  // May be empty in spite of §5.7, as it is in the specification's own example of a card to sign (§8.4.1).
+  skills: z.array(AgentSkillSchema),
+  signatures: optional(z.array(AgentCardSignatureSchema)),
+  iconUrl: optional(z.string()),
+})
+export type AgentCard = z.infer<typeof AgentCardSchema>

@@ -1,0 +1,54 @@
+/**
+ * What an agent sends: the events of a stream, and the answer to a message.
+ *
+ * @module
+ */
+import * as z from 'zod'
+import { ArtifactSchema } from './artifact.js'
+import { JsonObjectSchema } from './json.js'
+import { MessageSchema } from './message.js'
+import { exactlyOneOf } from './one-of.js'
+import { nonEmptyString, optional } from './scalars.js'
+import { TaskSchema, TaskStatusSchema } from './task.js'
+
+/** A2A 1.0 §4.2.1. */
+export const TaskStatusUpdateEventSchema = z.object({
+  taskId: nonEmptyString,
+  contextId: nonEmptyString,
+  status: TaskStatusSchema,
+  metadata: optional(JsonObjectSchema),
+})
+export type TaskStatusUpdateEvent = z.infer<typeof TaskStatusUpdateEventSchema>
+
+/** A2A 1.0 §4.2.2. */
+export const TaskArtifactUpdateEventSchema = z.object({
+  taskId: nonEmptyString,
+  contextId: nonEmptyString,
+  artifact: ArtifactSchema,
+  append: optional(z.boolean()),
+  lastChunk: optional(z.boolean()),
+  metadata: optional(JsonObjectSchema),
+})
+export type TaskArtifactUpdateEvent = z.infer<typeof TaskArtifactUpdateEventSchema>
+
+/** One event of a stream, or the body of a push notification (A2A 1.0 §3.2.3). */
+export const StreamResponseSchema = exactlyOneOf(
+  z.object({
+    task: optional(TaskSchema),
+    message: optional(MessageSchema),
+    statusUpdate: optional(TaskStatusUpdateEventSchema),
+    artifactUpdate: optional(TaskArtifactUpdateEventSchema),
+  }),
+  ['task', 'message', 'statusUpdate', 'artifactUpdate'],
+)
+export type StreamResponse = z.infer<typeof StreamResponseSchema>
+
+/** A2A 1.0 §3.1.1. */
+export const SendMessageResponseSchema = exactlyOneOf(
+  z.object({
+    task: optional(TaskSchema),
+    message: optional(MessageSchema),
+  }),
+  ['task', 'message'],
+)
+export type SendMessageResponse = z.infer<typeof SendMessageResponseSchema>

@@ -1,0 +1,42 @@
+/**
+ * What the protocol calls a oneof: an object of which exactly one of several members is present.
+ *
+ * @module
+ */
+import type * as z from 'zod'
+
+/** `T` with exactly one of its members `K`: a union with one object for each of them. */
+export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends K
+  ? Plain<Omit<T, K> & Required<Pick<T, Each>> & { [P in Exclude<K, Each>]?: never }>
+  : never
+type Plain<T> = { [P in keyof T]: T[P] }
+
+/** `schema`, of whose optional `members` exactly one has to be present, whatever its value. */
+export function exactlyOneOf<S extends z.ZodObject, K extends keyof z.output<S> & string>(
+  schema: S,
+  members: readonly K[],
+): z.ZodType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>> {
+  const present = (value: object): K[] => members.filter((member) => Reflect.get(value, member) !== undefined)
+  const checked = schema.refine(
+    (value) => {
+      let count = 0
+      for (const member of members) if (value[member] !== undefined) count++
+      return count === 1
+    },
+    {
+      // The input of a refinement is what the object schema gave.
+      error: ({ input }) => {
+        const got = list(present(input as object))
+        return `must have exactly one of ${list(members)}, got ${got === '' ? 'none' : got}`
+      },
+    },
+  )
+  // The type says what has just been checked. One flat object with a check instead of a union of objects: it parses
+  // once, and its errors are about the member that is there.
+  return checked as unknown as z.ZodType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>>
+}
+
+/** `a, b and c`. */
+function list(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
+}

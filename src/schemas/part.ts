@@ -1,0 +1,35 @@
+/**
+ * A piece of content.
+ *
+ * @module
+ */
+import * as z from 'zod'
+import { JsonObjectSchema, JsonValueSchema } from './json.js'
+import { exactlyOneOf } from './one-of.js'
+import { nonEmptyString, optional } from './scalars.js'
+
+/** A2A 1.0 §4.1.6. */
+export const PartSchema = exactlyOneOf(
+  z.object({
+    text: optional(z.string()),
+    raw: optional(z.string().refine(isBase64, 'must be base64')),
+    url: optional(nonEmptyString),
+    data: optional(JsonValueSchema),
+    metadata: optional(JsonObjectSchema),
+    filename: optional(nonEmptyString),
+    mediaType: optional(nonEmptyString),
+  }),
+  ['text', 'raw', 'url', 'data'],
+)
+export type Part = z.infer<typeof PartSchema>
+
+const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/
+const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
+
+/** ProtoJSON takes either alphabet, with padding or without. */
+function isBase64(text: string): boolean {
+  const digitsOver = text.length % 4
+  return (
+    (text.endsWith('=') ? digitsOver === 0 : digitsOver !== 1) && (STANDARD.test(text) || URL_SAFE.test(text))
+  )
+}
