@@ -1,0 +1,185 @@
+/**
+ * What a version of the protocol is to the rest of the library: a table of codecs.
+ *
+ * @module
+ */
+import type { A2AError } from '../core/errors.js'
+import type { ArtifactChanged, StatusChanged } from '../core/events.js'
+import type { TaskState } from '../core/lifecycle.js'
+import type { JsonObject, JsonValue, Message, TaskSnapshot } from '../core/task.js'
+import type { AgentCard } from '../schemas/index.js'
+
+/** Where the client wants to be told of a task's changes. */
+export interface PushConfig {
+  readonly id?: string
+  readonly url: string
+  readonly token?: string
+  readonly authentication?: { readonly scheme: string; readonly credentials?: string }
+}
+
+/** A {@link PushConfig} that is registered for a task. */
+export interface TaskPushConfig {
+  readonly taskId: string
+  readonly config: PushConfig & { readonly id: string }
+}
+
+interface InTenant {
+  /** The tenant that the request names. */
+  readonly tenant?: string
+}
+
+export interface SendRequest extends InTenant {
+  readonly message: Message
+  /** Answer as soon as there is a task, instead of when it has ended or waits for somebody. */
+  readonly returnImmediately: boolean
+  /** The media types that the client takes; empty for any. */
+  readonly acceptedOutputModes: readonly string[]
+  /** How many messages of the conversation the answer may hold. Absent for all. */
+  readonly historyLength?: number
+  readonly pushConfig?: PushConfig
+  readonly metadata?: JsonObject
+}
+
+export interface TaskRequest extends InTenant {
+  readonly id: string
+}
+
+export interface SubscribeRequest extends TaskRequest {
+  /** Answer with a task that has ended, instead of refusing. */
+  readonly evenIfEnded: boolean
+}
+
+export interface ListRequest extends InTenant {
+  readonly contextId?: string
+  readonly state?: TaskState
+  readonly pageSize: number
+  /** Absent for the first page. */
+  readonly pageToken?: string
+  readonly historyLength?: number
+  /** Tasks that changed at this time or later (ISO 8601). */
+  readonly since?: string
+  readonly includeArtifacts: boolean
+}
+
+/** What each operation is asked with, in the core's terms. The operations have the names that A2A 1.0 gives them. */
+export interface Requests {
+  SendMessage: SendRequest
+  SendStreamingMessage: SendRequest
+  GetTask: TaskRequest & { readonly historyLength?: number }
+  ListTasks: ListRequest
+  CancelTask: TaskRequest & { readonly metadata?: JsonObject }
+  SubscribeToTask: SubscribeRequest
+  CreateTaskPushNotificationConfig: InTenant & { readonly taskId: string; readonly config: PushConfig }
+  GetTaskPushNotificationConfig: InTenant & { readonly taskId: string; readonly id?: string }
+  ListTaskPushNotificationConfigs: InTenant & {
+    readonly taskId: string
+    readonly pageSize?: number
+    readonly pageToken?: string
+  }
+  DeleteTaskPushNotificationConfig: InTenant & { readonly taskId: string; readonly id: string }
+  GetExtendedAgentCard: InTenant
+}
+
+export type Operation = keyof Requests
+
+/** A task, and how much of it is shown. */
+export interface TaskView {
+  readonly task: TaskSnapshot
+  /** The latest so many messages; absent for all, `0` for none. */
+  readonly historyLength?: number | undefined
+  /** `false` leaves the artifacts out. Default is `true`. */
+  readonly artifacts?: boolean
+}
+
+/** One entry of a stream. */
+export type StreamEntry =
+  | ({
+      readonly type: 'task'
+      readonly last: boolean
+      /** It stands for events that are no longer held. */
+      readonly isResync: boolean
+    } & TaskView)
+  | { readonly type: 'message'; readonly last: true; readonly message: Message }
+  | {
+      readonly type: 'status' | 'artifact'
+      readonly contextId: string
+      readonly event: StatusChanged | ArtifactChanged
+      /** Whether the stream ends here. */
+      readonly last: boolean
+    }
+
+/** What each operation answers, in the core's terms; the two that stream answer with entries of this type. */
+export interface Results {
+  SendMessage:
+    ({ readonly type: 'task' } & TaskView) | { readonly type: 'message'; readonly message: Message }
+  SendStreamingMessage: StreamEntry
+  GetTask: TaskView
+  ListTasks: {
+    readonly tasks: readonly TaskView[]
+    /** Empty on the last page. */
+    readonly nextPageToken: string
+    readonly pageSize: number
+    /** How many tasks there are on all pages. */
+    readonly totalSize: number
+  }
+  CancelTask: TaskView
+  SubscribeToTask: StreamEntry
+  CreateTaskPushNotificationConfig: TaskPushConfig
+  GetTaskPushNotificationConfig: TaskPushConfig
+  ListTaskPushNotificationConfigs: {
+    readonly configs: readonly TaskPushConfig[]
+    readonly nextPageToken: string
+  }
+  DeleteTaskPushNotificationConfig: null
+  GetExtendedAgentCard: AgentCard
+}
+
+/** Both directions of one operation. `decode` throws `INVALID_PARAMS` with the path of what is wrong. */
+export interface Codec<Request, Result> {
+  decode(params: unknown): Request
+  encode(result: Result): JsonValue
+}
+
+/** Operations that a version does not have are absent. */
+export type Codecs = { readonly [O in Operation]?: Codec<Requests[O], Results[O]> }
+
+/** One row of the HTTP+JSON binding: `{name}` in the path, and the query, become parameters. */
+export interface Route {
+  readonly verb: 'GET' | 'POST' | 'DELETE'
+  /** Below the interface's URL: `/tasks/{id}:cancel`. */
+  readonly path: string
+  readonly operation: Operation
+  /** The parameters in the query that are not text. */
+  readonly query?: Readonly<Record<string, 'integer' | 'boolean'>>
+}
+
+/** An error as JSON-RPC has it. */
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: JsonValue
+}
+
+/** A version of the protocol. */
+export interface Dialect {
+  /** As in `A2A-Version`: `Major.Minor`. */
+  readonly version: string
+  /** The request and response header that names extensions. */
+  readonly extensionsHeader: string
+  /** What answers of the HTTP+JSON binding are. */
+  readonly mediaType: string
+  /** Method names of the JSON-RPC binding. */
+  readonly methods: ReadonlyMap<string, Operation>
+  readonly rpc: Codecs
+  readonly routes: readonly Route[]
+  readonly rest: Codecs
+  /** Whether a tenant may stand before the path of a route. */
+  readonly hasTenants: boolean
+  /** Operations whose JSON-RPC errors come as a stream with one event, since that is all their clients read. */
+  readonly errorsInStream: readonly Operation[]
+  /** Only fixed texts and what `error.data` holds: see {@link describeError}. */
+  encodeRpcError(error: A2AError): RpcError
+  /** `status` where HTTP says more than the protocol does: 405, 413. */
+  encodeHttpError(error: A2AError, status?: number): { readonly status: number; readonly body: JsonObject }
+  encodeCard(card: AgentCard): JsonObject
+}

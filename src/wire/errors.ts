@@ -1,0 +1,106 @@
+/**
+ * Our errors as the protocol's, and what of them may cross the wire.
+ *
+ * @module
+ */
+import type { A2AError, ErrorCode } from '../core/errors.js'
+import type { JsonObject } from '../core/task.js'
+
+/** An error of the protocol (A2A 1.0 §5.4). */
+export interface WireError {
+  /** JSON-RPC code. */
+  readonly code: number
+  /** HTTP status. */
+  readonly http: number
+  /** The name of the gRPC status, which the HTTP+JSON binding sends too. */
+  readonly status: string
+  /** As in `google.rpc.ErrorInfo`. */
+  readonly reason: string
+}
+
+function row(reason: string, code: number, http: number, status: string): WireError {
+  return { code, http, status, reason }
+}
+
+const INVALID = ['INVALID_PARAMS', -32602, 400, 'INVALID_ARGUMENT'] as const
+const NOT_FOUND = ['TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND'] as const
+const UNSUPPORTED = ['UNSUPPORTED_OPERATION', -32004, 400, 'FAILED_PRECONDITION'] as const
+const FAILURE = ['INTERNAL_ERROR', -32603, 500, 'INTERNAL'] as const
+const UNAVAILABLE = ['UNAVAILABLE', -32603, 503, 'UNAVAILABLE'] as const
+
+/** A2A 1.0.1 §5.4, and what the specification leaves open: authentication, overload, the standard JSON-RPC errors. */
+export const WIRE_ERRORS = {
+  INVALID_PARAMS: row(...INVALID),
+  LIMIT_EXCEEDED: row('LIMIT_EXCEEDED', -32602, 400, 'INVALID_ARGUMENT'),
+  TASK_LIMIT_REACHED: row('TASK_LIMIT_REACHED', -32603, 503, 'RESOURCE_EXHAUSTED'),
+  TASK_NOT_FOUND: row(...NOT_FOUND),
+  INVALID_TRANSITION: row(...UNSUPPORTED),
+  TASK_TERMINAL: row(...UNSUPPORTED),
+  TASK_NOT_CANCELABLE: row('TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'),
+  TASK_GENERATION_MISMATCH: row('TASK_GENERATION_MISMATCH', -32010, 409, 'ABORTED'),
+  TASK_CANCELED: row(...UNSUPPORTED),
+  TASK_TIMED_OUT: row(...UNSUPPORTED),
+  TASK_EXPIRED: row(...NOT_FOUND),
+  MANAGER_DESTROYED: row(...UNAVAILABLE),
+  WAIT_TIMED_OUT: row(...UNAVAILABLE),
+  WAIT_ABORTED: row(...UNAVAILABLE),
+  PARSE_ERROR: row('PARSE_ERROR', -32700, 400, 'INVALID_ARGUMENT'),
+  INVALID_REQUEST: row('INVALID_REQUEST', -32600, 400, 'INVALID_ARGUMENT'),
+  METHOD_NOT_FOUND: row('METHOD_NOT_FOUND', -32601, 404, 'NOT_FOUND'),
+  UNSUPPORTED_OPERATION: row(...UNSUPPORTED),
+  CONTENT_TYPE_NOT_SUPPORTED: row('CONTENT_TYPE_NOT_SUPPORTED', -32005, 400, 'INVALID_ARGUMENT'),
+  PUSH_NOTIFICATION_NOT_SUPPORTED: row('PUSH_NOTIFICATION_NOT_SUPPORTED', -32003, 400, 'FAILED_PRECONDITION'),
+  INVALID_AGENT_RESPONSE: row('INVALID_AGENT_RESPONSE', -32006, 500, 'INTERNAL'),
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: row(
+    'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+    -32007,
+    400,
+    'FAILED_PRECONDITION',
+  ),
+  EXTENSION_SUPPORT_REQUIRED: row('EXTENSION_SUPPORT_REQUIRED', -32008, 400, 'FAILED_PRECONDITION'),
+  VERSION_NOT_SUPPORTED: row('VERSION_NOT_SUPPORTED', -32009, 400, 'FAILED_PRECONDITION'),
+  UNAUTHENTICATED: row('UNAUTHENTICATED', -32603, 401, 'UNAUTHENTICATED'),
+  PERMISSION_DENIED: row('PERMISSION_DENIED', -32603, 403, 'PERMISSION_DENIED'),
+  UNAVAILABLE: row(...UNAVAILABLE),
+  INTERNAL: row(...FAILURE),
+} as const satisfies Record<ErrorCode, WireError>
+
+/** What of an error crosses the wire. Its `cause` and its stack never do. */
+export interface ErrorDescription extends WireError {
+  readonly message: string
+  /** Texts only, as `ErrorInfo.metadata` demands. */
+  readonly metadata: Readonly<Record<string, string>>
+  /** What is wrong with which parameter. */
+  readonly violations: readonly { readonly field: string; readonly description: string }[]
+}
+
+/** Ids and paths come from the client: what goes back is bounded. */
+const MAX_TEXT = 200
+
+/** What of `error` a client may read: its text and its data, bounded, and nothing of what caused it. */
+export function describeError(error: A2AError): ErrorDescription {
+  const metadata: Record<string, string> = {}
+  for (const [key, value] of Object.entries(error.data)) metadata[key] = clip(String(value))
+  const { path, reason } = metadata
+  const isInvalid = error.code === 'INVALID_PARAMS' && path !== undefined && reason !== undefined
+  return {
+    ...WIRE_ERRORS[error.code],
+    message: clip(error.message),
+    metadata: isInvalid ? {} : metadata,
+    violations: isInvalid ? [{ field: path, description: reason }] : [],
+  }
+}
+
+function clip(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+}
+
+const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
+const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest'
+
+/** The details of an error: each object has an `@type` (A2A 1.0 §9.5, §11.6). */
+export function errorDetails({ reason, metadata, violations }: ErrorDescription): JsonObject[] {
+  const info = { '@type': ERROR_INFO, reason, domain: 'a2a-protocol.org', metadata: { ...metadata } }
+  if (violations.length === 0) return [info]
+  return [info, { '@type': BAD_REQUEST, fieldViolations: violations.map((violation) => ({ ...violation })) }]
+}

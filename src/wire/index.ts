@@ -1,0 +1,28 @@
+/**
+ * The versions of the A2A protocol as pure codecs between their JSON and the core's objects.
+ *
+ * @module
+ */
+export type {
+  Codec,
+  Codecs,
+  Dialect,
+  ListRequest,
+  Operation,
+  PushConfig,
+  Requests,
+  Results,
+  Route,
+  RpcError,
+  SendRequest,
+  StreamEntry,
+  SubscribeRequest,
+  TaskPushConfig,
+  TaskRequest,
+  TaskView,
+} from './dialect.js'
+export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
+export { check } from './check.js'
+export { v0_3 } from './v0-3.js'
+export { v1, type V1Options } from './v1.js'
+export { outputEvent } from './view.js'

@@ -1,0 +1,133 @@
+/**
+ * What every version shows of a task: the core holds more kinds of artifacts and messages than A2A has.
+ *
+ * @module
+ */
+import type { ArtifactChanged, OutputChanged } from '../core/events.js'
+import type {
+  Artifact,
+  DeepReadonly,
+  JsonValue,
+  Message,
+  Part,
+  ReadonlyJson,
+  TaskSnapshot,
+} from '../core/task.js'
+
+/** An artifact as A2A wants it. */
+export type CompleteArtifact = DeepReadonly<Artifact> & {
+  readonly artifactId: string
+  readonly parts: readonly DeepReadonly<Part>[]
+}
+
+/** Under this id a task's `output` is shown: A2A has artifacts only. */
+const OUTPUT_ID = 'output'
+
+export function artifactsOf({ artifacts, output }: TaskSnapshot): readonly CompleteArtifact[] {
+  const complete = artifacts.every(isComplete)
+    ? artifacts
+    : artifacts.map((artifact, index) => completeArtifact(artifact, `artifact-${index + 1}`))
+  if (output === null || complete.some(({ artifactId }) => artifactId === OUTPUT_ID)) return complete
+  return [...complete, outputArtifact(output)]
+}
+
+const ARTIFACT_KEYS = new Set(['artifactId', 'name', 'description', 'parts', 'metadata', 'extensions'])
+const PART_KEYS = new Set(['text', 'raw', 'url', 'data', 'metadata', 'filename', 'mediaType'])
+const MESSAGE_KEYS = new Set([
+  ...['messageId', 'role', 'parts', 'contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'],
+])
+
+/** Nothing is missing, and nothing is there that the protocol does not know: its schemas are closed. */
+function isComplete(artifact: DeepReadonly<Artifact>): artifact is CompleteArtifact {
+  const { artifactId, parts } = artifact
+  if (artifactId === undefined || parts === undefined || parts.length === 0) return false
+  return hasOnly(artifact, ARTIFACT_KEYS) && parts.every((part) => hasOnly(part, PART_KEYS))
+}
+
+function hasOnly(value: object, keys: ReadonlySet<string>): boolean {
+  for (const key in value) if (!keys.has(key)) return false
+  return true
+}
+
+function only<T extends object>(value: T, keys: ReadonlySet<string>): T {
+  const entries = Object.entries(value).filter(([key]) => keys.has(key))
+  // What is gone is what the type does not know.
+  return Object.fromEntries(entries) as T
+}
+
+/** An artifact that is any JSON object becomes one with that object as its data. */
+export function completeArtifact(artifact: DeepReadonly<Artifact>, fallbackId: string): CompleteArtifact {
+  if (isComplete(artifact)) return artifact
+  const { artifactId = fallbackId, parts = [], name, description, metadata, extensions } = artifact
+  return {
+    artifactId,
+    ...(typeof name === 'string' && { name }),
+    ...(typeof description === 'string' && { description }),
+    ...(metadata !== undefined && { metadata }),
+    ...(Array.isArray(extensions) && { extensions }),
+    parts:
+      parts.length > 0
+        ? parts.map((part) => only(part, PART_KEYS))
+        : // It is JSON, whatever its type says of the parts that it has not.
+          [{ data: artifact as { readonly [key: string]: ReadonlyJson } }],
+  }
+}
+
+/** A message as A2A wants it: what agents add of their own is left out. */
+export function completeMessage(message: DeepReadonly<Message>): DeepReadonly<Message> {
+  const isPure = hasOnly(message, MESSAGE_KEYS) && message.parts.every((part) => hasOnly(part, PART_KEYS))
+  if (isPure) return message
+  return { ...only(message, MESSAGE_KEYS), parts: message.parts.map((part) => only(part, PART_KEYS)) }
+}
+
+/** Base64 in the alphabet and with the padding that every peer reads (A2A 1.0 §4.1.6). */
+export function standardBase64<T extends { readonly raw?: string | undefined }>(part: T): T {
+  const { raw } = part
+  if (raw === undefined || (raw.length % 4 === 0 && !/[-_]/.test(raw))) return part
+  const digits = raw.replace(/-/g, '+').replace(/_/g, '/').replace(/=+$/, '')
+  return { ...part, raw: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') }
+}
+
+function outputArtifact(output: DeepReadonly<JsonValue>): CompleteArtifact {
+  return { artifactId: OUTPUT_ID, parts: [typeof output === 'string' ? { text: output } : { data: output }] }
+}
+
+/** The output, as the artifact that stands for it. */
+export function outputEvent({ taskId, generation, timestamp, output }: OutputChanged): ArtifactChanged {
+  const artifact = outputArtifact(output)
+  return { type: 'artifact', taskId, generation, timestamp, artifact, append: false, lastChunk: true }
+}
+
+/** The latest `length` messages. */
+export function historyOf(
+  { messages }: TaskSnapshot,
+  length: number | undefined,
+): readonly DeepReadonly<Message>[] {
+  if (length === undefined || length >= messages.length) return messages
+  return length === 0 ? [] : messages.slice(-length)
+}
+
+/** A status message that is only a text becomes a message of the agent; the same text always the same one. */
+export function statusMessage(
+  message: string | DeepReadonly<Message>,
+  taskId: string,
+  contextId: string,
+): DeepReadonly<Message> {
+  if (typeof message !== 'string') return message
+  return {
+    messageId: `${taskId}/${hash(message)}`,
+    role: 'agent',
+    parts: [{ text: message }],
+    contextId,
+    taskId,
+  }
+}
+
+/** FNV-1a, 32 bits: it tells the few texts of one task apart. */
+function hash(text: string): string {
+  let value = 0x811c9dc5
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
+  }
+  return (value >>> 0).toString(16)
+}
