@@ -1,8 +1,13 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  // Import specifier = folder: a2a-tasks/testing is src/testing/index.ts.
-  entry: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+  // Import specifier = folder: a2a-tasks/server/node is src/server/node/index.ts.
+  entry: Object.fromEntries(
+    ['', 'schemas/', 'wire/', 'agent-card/', 'server/', 'server/node/', 'testing/'].map((folder) => [
+      `${folder}index`,
+      `src/${folder}index.ts`,
+    ]),
+  ),
   format: ['esm', 'cjs'],
   platform: 'neutral',
   target: 'es2022',

@@ -1,15 +1,26 @@
 /** Each example is short, and runs against the built package. */
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Consumer } from '../support/consumer.js'
-import { FILES, read } from '../support/repository.js'
+import { FILES, read, ROOT } from '../support/repository.js'
 
 const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
 const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
+
+/** What the examples that mount a handler bring along. */
+const FRAMEWORKS = ['express', 'fastify', 'hono', '@hono/node-server']
 
 const consumer = new Consumer()
 afterAll(() => {
   consumer.remove()
 })
+
+for (const name of FRAMEWORKS) {
+  const link = join(consumer.folder, 'node_modules', name)
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(`${ROOT}node_modules/${name}`, link, 'junction')
+}
 
 // The README too: the tour reads it.
 for (const file of [...FOLDER, ...FILES.filter((name) => name === 'README.md')])

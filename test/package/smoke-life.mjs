@@ -1,7 +1,7 @@
 /** The life of a task, with real time, on whatever runtime runs this. Asserts by throwing: that works everywhere. */
 
-/** @param core `a2a-tasks` and @param testing `a2a-tasks/testing`, however the caller has loaded them. */
-export async function live({ A2AError, TaskManager }, { ManualClock, sequentialIds }) {
+/** @param core `a2a-tasks`, @param server `a2a-tasks/server`, @param testing `a2a-tasks/testing`, however loaded. */
+export async function live({ A2AError, TaskManager }, server, { ManualClock, sequentialIds }) {
   const tasks = new TaskManager({ taskTimeoutMs: 60_000, pruneIntervalMs: 60_000 })
   const heard = []
   tasks.on('task:stateChange', ({ from, to }) => heard.push(`${from} → ${to}`))
@@ -41,8 +41,38 @@ export async function live({ A2AError, TaskManager }, { ManualClock, sequentialI
   clock.advance(1_000)
   equal(still.getTask('task-1').state, 'failed')
 
+  await serve(server)
   leaveAlone(tasks)
   return `${typeof Deno === 'object' ? 'Deno' : typeof Bun === 'object' ? 'Bun' : 'Node'} is done`
+}
+
+/** An agent, asked over Fetch in memory: its card, an answer, a stream, an error. */
+async function serve({ createRequestHandler }) {
+  const handler = createRequestHandler({
+    card: { name: 'Echo', url: 'https://echo.example' },
+    execute: async (run) => `You said: ${run.text}`,
+  })
+  const ask = (path, body) =>
+    handler.fetch(
+      new Request(`https://echo.example${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        ...(body !== undefined && {
+          body: JSON.stringify(body),
+          headers: { 'content-type': 'application/json' },
+        }),
+      }),
+    )
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+  equal((await (await ask('/.well-known/agent-card.json')).json()).name, 'Echo')
+  const { task } = await (await ask('/message:send', { message })).json()
+  equal(task.artifacts[0].parts[0].text, 'You said: hello')
+  const events = await (await ask('/message:stream', { message })).text()
+  equal(events.match(/(?<=^data: {")\w+/gm).join(), 'task,statusUpdate,artifactUpdate,statusUpdate')
+  const refused = await (
+    await ask('/', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'x' } })
+  ).json()
+  equal(refused.error.code, -32001)
+  await handler.close()
 }
 
 /** Leaves a live task with a timeout, a reader and a waiter behind. The process has a second to end by itself. */

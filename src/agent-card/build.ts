@@ -1,0 +1,61 @@
+/**
+ * A card from few words.
+ *
+ * @module
+ */
+import { invalidParams } from '../core/errors.js'
+import {
+  AgentCardSchema,
+  type AgentCapabilities,
+  type AgentCard,
+  type AgentInterface,
+  type AgentSkill,
+} from '../schemas/index.js'
+import { check } from '../wire/index.js'
+
+/** A card with what goes without saying left out: a `name`, and where the agent is. */
+export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities'>> {
+  readonly name: string
+  /** Where the agent is reached, by both bindings. Or say it in `supportedInterfaces`. */
+  readonly url?: string
+  /** The versions that are spoken at `url`. Default is `['1.0', '0.3']`. */
+  readonly protocolVersions?: readonly string[]
+  /** Default is streaming. */
+  readonly capabilities?: AgentCapabilities
+  /** Default is one skill with the agent's name and description. */
+  readonly skills?: readonly AgentSkill[]
+}
+
+/**
+ * A complete A2A 1.0 card (§4.4.1). What is left out gets a default: version `1.0.0`, text in and out, streaming, one
+ * skill that is what the agent itself is.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong: `card.skills[0].id …`.
+ */
+export function buildAgentCard(input: AgentCardInput): AgentCard {
+  const { url, protocolVersions = ['1.0', '0.3'], ...given } = input
+  if (url === undefined && given.supportedInterfaces === undefined) {
+    throw invalidParams('card.url', 'is missing: say where the agent is reached, as https://agent.example')
+  }
+  const { name, description = name } = given
+  return check(
+    AgentCardSchema,
+    {
+      description,
+      supportedInterfaces: url === undefined ? [] : interfacesAt(url, protocolVersions),
+      version: '1.0.0',
+      capabilities: { streaming: true },
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [{ id: 'default', name, description, tags: ['general'] }],
+      ...given,
+    },
+    'card',
+  )
+}
+
+function interfacesAt(url: string, versions: readonly string[]): AgentInterface[] {
+  return versions.flatMap((protocolVersion) =>
+    ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion })),
+  )
+}

@@ -1,0 +1,87 @@
+/**
+ * The agent's card over HTTP.
+ *
+ * @module
+ */
+import type { JsonObject, JsonValue } from '../core/task.js'
+import type { AgentCard } from '../schemas/index.js'
+import type { HttpAnswer, HttpRequest } from './exchange.js'
+import type { Dialects } from './negotiation.js'
+import { digest } from './platform.js'
+
+interface Representation {
+  readonly body: string
+  readonly etag: string
+}
+
+/** Serves a card in each version, with what clients need to keep it (A2A 1.0 §8.6.1). */
+export class CardRoute {
+  readonly #card: AgentCard
+  readonly #maxAgeSeconds: number
+  readonly #lastModified: Date
+  readonly #made = new Map<string, Promise<Representation>>()
+
+  constructor(card: AgentCard, maxAgeSeconds: number, now: number) {
+    this.#card = card
+    this.#maxAgeSeconds = maxAgeSeconds
+    this.#lastModified = new Date(Math.floor(now / 1000) * 1000)
+  }
+
+  /** `dialects`: the version that is asked for, or all where none is. */
+  async respond(request: HttpRequest, dialects: Dialects): Promise<HttpAnswer> {
+    const { body, etag } = await this.#representation(dialects)
+    const headers = {
+      'content-type': 'application/json',
+      'cache-control': `public, max-age=${this.#maxAgeSeconds}`,
+      etag,
+      'last-modified': this.#lastModified.toUTCString(),
+      vary: 'A2A-Version',
+    }
+    if (this.#isFresh(request, etag)) return { status: 304, headers, body: null }
+    return { status: 200, headers, body: request.method === 'HEAD' ? null : body }
+  }
+
+  /** `If-None-Match` decides where there is one (RFC 9110 §13.2.2). */
+  #isFresh(request: HttpRequest, etag: string): boolean {
+    const tags = request.header('if-none-match')
+    if (tags !== null) {
+      return tags.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+    }
+    const since = request.header('if-modified-since')
+    return since !== null && this.#lastModified.getTime() <= Date.parse(since)
+  }
+
+  #representation(dialects: Dialects): Promise<Representation> {
+    const key = dialects.map(({ version }) => version).join()
+    const made = this.#made.get(key) ?? represent(dialects, this.#card)
+    this.#made.set(key, made)
+    return made
+  }
+}
+
+async function represent(dialects: Dialects, card: AgentCard): Promise<Representation> {
+  const body = JSON.stringify(dialects.map((dialect) => dialect.encodeCard(card)).reduce(merge))
+  return { body, etag: `"${await digest(body)}"` }
+}
+
+/**
+ * A card that the clients of several versions read, each what it knows: old clients do not say which version they
+ * want. Where two versions have something else to say under one name, the preferred one speaks.
+ */
+function merge(preferred: JsonObject, other: JsonObject): JsonObject {
+  const merged: JsonObject = { ...other, ...preferred }
+  for (const [key, value] of Object.entries(other)) merged[key] = mergeValues(preferred[key], value)
+  return merged
+}
+
+function mergeValues(preferred: JsonValue | undefined, other: JsonValue): JsonValue {
+  if (preferred === undefined) return other
+  if (Array.isArray(preferred)) {
+    const isAlike = Array.isArray(other) && other.length === preferred.length
+    return isAlike ? preferred.map((value, index) => mergeValues(value, other[index] ?? value)) : preferred
+  }
+  const areObjects = typeof preferred === 'object' && typeof other === 'object'
+  return areObjects && preferred !== null && other !== null && !Array.isArray(other)
+    ? merge(preferred, other)
+    : preferred
+}

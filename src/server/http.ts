@@ -1,0 +1,223 @@
+/**
+ * The agent over HTTP: which binding a request is for, who sends it, and what the answer looks like.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import type { JsonValue } from '../core/task.js'
+import { WIRE_ERRORS, type Dialect, type Operation } from '../wire/index.js'
+import { readJson } from './body.js'
+import { CardRoute } from './card-route.js'
+import { challengeOf } from './challenge.js'
+import type { HttpAnswer, HttpRequest } from './exchange.js'
+import { FrameStream, toA2AError, type Frame, type Source } from './frames.js'
+import { requireHarmless } from './harmless.js'
+import { answerRpc, failure } from './json-rpc.js'
+import { isSpoken, knownExtensions, speaking } from './negotiation.js'
+import type { Operations } from './operations.js'
+import type { Settings } from './options.js'
+import { perform } from './perform.js'
+import { noRoute, paramsOf } from './rest.js'
+import { Routes, type RouteMatch } from './routes.js'
+import { Heart, SSE_HEADERS } from './sse.js'
+import { generationOf, requirePrincipal, type Caller, type Principal } from './visibility.js'
+
+const CARD_PATH = '/.well-known/agent-card.json'
+const JSON_TYPE = 'application/json'
+const A2A_TYPE = 'application/a2a+json'
+
+export class HttpBinding<P extends Principal> {
+  readonly #settings: Settings<P>
+  readonly #operations: Operations<P>
+  readonly #routes: Routes
+  readonly #card: CardRoute
+  readonly #heart: Heart
+  readonly #challenge: string
+
+  constructor(settings: Settings<P>, operations: Operations<P>) {
+    const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs } = settings
+    this.#settings = settings
+    this.#operations = operations
+    this.#routes = new Routes(card, dialects)
+    this.#card = new CardRoute(card, cardMaxAgeSeconds, clock.now())
+    this.#heart = new Heart(clock, heartbeatMs)
+    this.#challenge = challengeOf(card)
+  }
+
+  /** Never rejects. */
+  async respond(request: HttpRequest): Promise<HttpAnswer> {
+    const [preferred] = this.#settings.dialects
+    let dialect = preferred
+    try {
+      const { pathname, searchParams } = new URL(request.url)
+      const version = request.header('a2a-version') ?? searchParams.get('A2A-Version')
+      if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version)
+      if (request.method === 'POST' && this.#routes.isRpc(pathname))
+        return await this.#respondRpc(request, version)
+      const matches = this.#routes.match(pathname)
+      dialect = matches[0]?.dialect ?? preferred
+      const match = this.#choose(request, pathname, version, matches)
+      if ('status' in match) return match
+      dialect = match.dialect
+      return await this.#respondRest(request, searchParams, match)
+    } catch (thrown) {
+      const error = toA2AError(thrown, `${request.method} request`, this.#settings.onError)
+      const { status, body } = dialect.encodeHttpError(error, isTooLarge(error) ? 413 : undefined)
+      return this.#json(body, status, this.#headers(mediaTypeFor(request, dialect), request, dialect, error))
+    }
+  }
+
+  /** The route of the version that is asked for; a response where the path is right and the verb is not. */
+  #choose(
+    request: HttpRequest,
+    path: string,
+    version: string | null,
+    matches: readonly RouteMatch[],
+  ): RouteMatch | HttpAnswer {
+    const { method } = request
+    const spoken = speaking(this.#settings.dialects, version)
+    const known = matches.filter(({ dialect }) => spoken.includes(dialect))
+    const match = known.find(({ route }) => route.verb === method)
+    if (match !== undefined) return match
+    const allowed = [...new Set(known.map(({ route }) => route.verb))]
+    if (this.#routes.isRpc(path)) allowed.push('POST')
+    const [dialect] = spoken
+    const isThere = allowed.length > 0
+    const { status, body } = dialect.encodeHttpError(noRoute(method, path), isThere ? 405 : undefined)
+    const headers = { 'content-type': mediaTypeFor(request, dialect) }
+    return this.#json(body, status, isThere ? { ...headers, allow: allowed.join(', ') } : headers)
+  }
+
+  #respondCard(request: HttpRequest, version: string | null): Promise<HttpAnswer> | HttpAnswer {
+    if (!['GET', 'HEAD'].includes(request.method)) {
+      return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
+    }
+    const { dialects } = this.#settings
+    // Versions are those of interfaces: who asks for one that is not spoken learns from the card which ones are.
+    return this.#card.respond(request, isSpoken(dialects, version) ? speaking(dialects, version) : dialects)
+  }
+
+  async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
+    const { dialects, limits, onError } = this.#settings
+    try {
+      const principal = await this.#authenticate(request)
+      const body = (await readJson(request, limits.maxBodyBytes, [JSON_TYPE])) ?? null
+      const answer = await answerRpc(
+        { settings: this.#settings, operations: this.#operations },
+        body,
+        version,
+        (dialect) => this.#callerOf(request, dialect, principal),
+      )
+      const headers = this.#headers(
+        JSON_TYPE,
+        request,
+        answer.dialect,
+        'error' in answer ? answer.error : undefined,
+      )
+      if (answer.type === 'stream') return this.#events(answer.frames, headers)
+      const { json, error } = answer
+      return this.#json(json, error === undefined ? 200 : rpcStatusOf(error), headers)
+    } catch (thrown) {
+      // Nothing of the request was understood: it has no id to answer to.
+      const error = toA2AError(thrown, 'authenticate', onError)
+      const [dialect] = dialects
+      return this.#json(
+        failure(null, dialect, error),
+        rpcStatusOf(error),
+        this.#headers(JSON_TYPE, request, dialect, error),
+      )
+    }
+  }
+
+  async #respondRest(request: HttpRequest, query: URLSearchParams, match: RouteMatch): Promise<HttpAnswer> {
+    const { dialect, route, params } = match
+    const principal = await this.#authenticate(request)
+    const { maxBodyBytes, maxDepth } = this.#settings.limits
+    const body =
+      route.verb === 'POST' ? await readJson(request, maxBodyBytes, [A2A_TYPE, JSON_TYPE]) : undefined
+    requireHarmless(body, maxDepth)
+    const caller = this.#callerOf(request, dialect, principal)
+    const asked = paramsOf(route, query, body, params)
+    const performed = await perform(route.operation, this.#operations, dialect.rest, asked, caller)
+    const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
+    if (performed.type === 'stream') {
+      const { entries, encode } = performed
+      const encodeError = (thrown: unknown): JsonValue =>
+        dialect.encodeHttpError(toA2AError(thrown, route.operation, this.#settings.onError)).body
+      return this.#events(new FrameStream(entries, { encode, encodeError }), headers)
+    }
+    if (isPrivate(route.operation)) headers['cache-control'] = 'private, no-cache'
+    return this.#json(performed.json ?? {}, 200, headers)
+  }
+
+  async #authenticate(request: HttpRequest): Promise<P | undefined> {
+    const { authenticate } = this.#settings
+    if (authenticate === undefined) return undefined
+    const principal = await authenticate(request.toFetch())
+    if (principal === null) throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
+    return requirePrincipal(principal)
+  }
+
+  #callerOf(request: HttpRequest, dialect: Dialect, principal: P | undefined): Caller<P> {
+    return {
+      principal,
+      extensions: knownExtensions(
+        this.#settings.card,
+        request.header(dialect.extensionsHeader.toLowerCase()),
+      ),
+      lastGeneration: generationOf(request.header('last-event-id')),
+      get signal() {
+        return request.signal
+      },
+    }
+  }
+
+  #headers(
+    mediaType: string,
+    request: HttpRequest,
+    dialect: Dialect,
+    error?: A2AError,
+  ): Record<string, string> {
+    const headers: Record<string, string> = { 'content-type': mediaType }
+    const extensions = knownExtensions(
+      this.#settings.card,
+      request.header(dialect.extensionsHeader.toLowerCase()),
+    )
+    if (extensions.length > 0) headers[dialect.extensionsHeader] = extensions.join(', ')
+    if (error?.code === 'UNAUTHENTICATED') headers['www-authenticate'] = this.#challenge
+    if (error !== undefined && WIRE_ERRORS[error.code].http === 503) headers['retry-after'] = '1'
+    return headers
+  }
+
+  #json(json: JsonValue, status: number, headers: Readonly<Record<string, string>>): HttpAnswer {
+    return { status, headers, body: JSON.stringify(json) }
+  }
+
+  #events(frames: Source<Frame>, headers: Readonly<Record<string, string>>): HttpAnswer {
+    return { status: 200, headers: { ...headers, ...SSE_HEADERS }, body: { frames, heart: this.#heart } }
+  }
+}
+
+/** A JSON-RPC error is an answer like any other, unless the request never got as far as JSON-RPC. */
+function rpcStatusOf(error: A2AError): number {
+  const { http } = WIRE_ERRORS[error.code]
+  const isOfHttp = http === 401 || http === 403 || http >= 500
+  const isUnread = ['PARSE_ERROR', 'INVALID_REQUEST', 'CONTENT_TYPE_NOT_SUPPORTED'].includes(error.code)
+  if (isTooLarge(error)) return 413
+  return isOfHttp || isUnread ? http : 200
+}
+
+function isTooLarge(error: A2AError): boolean {
+  return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxBodyBytes'
+}
+
+/** A2A's own media type, unless the client takes plain JSON only (A2A 1.0 §11.1). */
+function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
+  const accept = request.header('accept') ?? '*/*'
+  const takesOwn = ['*/*', 'application/*', dialect.mediaType].some((type) => accept.includes(type))
+  return takesOwn ? dialect.mediaType : JSON_TYPE
+}
+
+function isPrivate(operation: Operation): boolean {
+  return operation === 'GetExtendedAgentCard'
+}

@@ -1,0 +1,116 @@
+/**
+ * The JSON-RPC binding, without HTTP.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import { describe, quote } from '../core/json.js'
+import type { JsonObject, JsonValue } from '../core/task.js'
+import type { Dialect, Operation } from '../wire/index.js'
+import { FrameStream, sourceOf, toA2AError, type Frame, type Source } from './frames.js'
+import { speaking } from './negotiation.js'
+import type { Operations } from './operations.js'
+import type { Settings } from './options.js'
+import { requireHarmless } from './harmless.js'
+import { perform } from './perform.js'
+import type { Caller, Principal } from './visibility.js'
+
+/** What a request is answered with. */
+export type RpcAnswer =
+  | { readonly type: 'json'; readonly json: JsonObject; readonly error?: A2AError; readonly dialect: Dialect }
+  | {
+      readonly type: 'stream'
+      readonly frames: Source<Frame>
+      readonly dialect: Dialect
+    }
+
+type Id = string | number | null
+
+interface RpcRequest {
+  readonly id: Id
+  readonly method: string
+  readonly params: unknown
+}
+
+/** Answers one JSON-RPC request. Never rejects: every error is an answer. */
+export async function answerRpc<P extends Principal>(
+  { settings, operations }: { readonly settings: Settings<P>; readonly operations: Operations<P> },
+  body: unknown,
+  version: string | null | undefined,
+  callerOf: (dialect: Dialect) => Caller<P>,
+): Promise<RpcAnswer> {
+  let id: Id = idOf(body)
+  let [dialect] = settings.dialects
+  let operation: Operation | undefined
+  try {
+    requireHarmless(body, settings.limits.maxDepth)
+    const request = toRequest(body)
+    id = request.id
+    const candidates = settings.dialects.filter(({ methods }) => methods.has(request.method))
+    // An unsupported version is refused in the words of the one whose method it is.
+    dialect = candidates[0] ?? dialect
+    const spoken = speaking(settings.dialects, version)
+    dialect = spoken.find(({ methods }) => methods.has(request.method)) ?? spoken[0]
+    operation = dialect.methods.get(request.method)
+    if (operation === undefined) throw methodNotFound(request.method, dialect)
+    const performed = await perform(operation, operations, dialect.rpc, request.params, callerOf(dialect))
+    const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
+    if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
+    const { entries, encode } = performed
+    const frames = new FrameStream(entries, {
+      encode: (entry) => success(encode(entry)),
+      encodeError: (thrown) => failure(id, dialect, toA2AError(thrown, request.method, settings.onError)),
+    })
+    return { type: 'stream', frames, dialect }
+  } catch (thrown) {
+    const error = toA2AError(thrown, operation ?? 'dispatch', settings.onError)
+    const json = failure(id, dialect, error)
+    if (operation !== undefined && dialect.errorsInStream.includes(operation)) {
+      return { type: 'stream', frames: sourceOf<Frame>({ json, event: 'error' }), dialect }
+    }
+    return { type: 'json', json, error, dialect }
+  }
+}
+
+/** An error as an answer to the request `id`. */
+export function failure(id: Id, dialect: Dialect, error: A2AError): JsonObject {
+  return { jsonrpc: '2.0', id, error: { ...dialect.encodeRpcError(error) } }
+}
+
+/** JSON-RPC 2.0 §4; notifications and batches have no place in A2A. */
+function toRequest(body: unknown): RpcRequest {
+  if (Array.isArray(body)) throw invalidRequest('Batch requests are not supported')
+  if (typeof body !== 'object' || body === null) {
+    throw invalidRequest(`A request must be an object, got ${describe(body)}`)
+  }
+  const { jsonrpc, id, method, params } = body as Record<string, unknown>
+  if (jsonrpc !== '2.0') throw invalidRequest(`jsonrpc must be "2.0", got ${quote(jsonrpc)}`)
+  if (id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
+  if (!isId(id)) throw invalidRequest('id must be a string, an integer or null')
+  if (typeof method !== 'string') throw invalidRequest(`method must be a string, got ${describe(method)}`)
+  if (params !== undefined && params !== null && (typeof params !== 'object' || Array.isArray(params))) {
+    throw invalidRequest(`params must be an object, got ${describe(params)}`)
+  }
+  return { id, method, params: params ?? {} }
+}
+
+/** The id to answer with, where the rest of the request may be anything. */
+function idOf(body: unknown): Id {
+  const id: unknown = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : null
+  return isId(id) ? id : null
+}
+
+function isId(id: unknown): id is Id {
+  return typeof id === 'string' ? id.length <= 1024 : id === null || Number.isSafeInteger(id)
+}
+
+function invalidRequest(reason: string): A2AError {
+  return new A2AError('INVALID_REQUEST', reason, { reason })
+}
+
+function methodNotFound(method: string, dialect: Dialect): A2AError {
+  const shown = quote(method)
+  return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}`, {
+    method: shown,
+  })
+}

@@ -1,0 +1,50 @@
+/**
+ * Which version of the protocol a request speaks, and which extensions it declares.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import type { AgentCard } from '../schemas/index.js'
+import type { Dialect } from '../wire/index.js'
+
+/** The dialects, the preferred one first. */
+export type Dialects = readonly [Dialect, ...Dialect[]]
+
+/**
+ * The dialects that a request may be in: the one of the version it names, or all where it names none. Patch versions
+ * do not count (A2A 1.0 §3.6).
+ *
+ * @throws {A2AError} `VERSION_NOT_SUPPORTED`.
+ */
+export function speaking(dialects: Dialects, version: string | null | undefined): Dialects {
+  const asked = version?.trim()
+  if (!asked) return dialects
+  const dialect = find(dialects, asked)
+  if (dialect !== undefined) return [dialect]
+  const supported = dialects.map((each) => each.version)
+  throw new A2AError(
+    'VERSION_NOT_SUPPORTED',
+    `Version ${asked.slice(0, 20)} is not supported; supported are ${supported.join(', ')}`,
+    { version: asked.slice(0, 20), supported },
+  )
+}
+
+/** Whether {@link speaking} finds the version. */
+export function isSpoken(dialects: Dialects, version: string | null): boolean {
+  const asked = version?.trim()
+  return !asked || find(dialects, asked) !== undefined
+}
+
+function find(dialects: Dialects, version: string): Dialect | undefined {
+  const [, majorMinor = version] = /^(\d+\.\d+)(?:\.\d+)?$/.exec(version) ?? []
+  return dialects.find((each) => each.version === majorMinor)
+}
+
+/** Of the extensions that a client lists in the header, those that the card has (A2A 1.0 §3.2.6). */
+export function knownExtensions({ capabilities }: AgentCard, header: string | null): readonly string[] {
+  if (!header) return []
+  const asked = new Set(header.split(',').map((uri) => uri.trim()))
+  return (capabilities.extensions ?? []).flatMap(({ uri }) =>
+    uri !== undefined && asked.has(uri) ? [uri] : [],
+  )
+}

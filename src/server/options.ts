@@ -1,0 +1,196 @@
+/**
+ * What a handler is made of, checked, with its defaults.
+ *
+ * @module
+ */
+import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
+import { read } from '../core/intake.js'
+import { describe } from '../core/json.js'
+import { randomId, systemClock, type Clock, type GenerateId } from '../core/ports.js'
+import { TaskManager } from '../core/task-manager.js'
+import type { Message, TaskSnapshot } from '../core/task.js'
+import type { AgentCard } from '../schemas/index.js'
+import { v0_3, v1, type Dialect } from '../wire/index.js'
+import { reportError } from './platform.js'
+import type { Run } from './run.js'
+import type { Principal } from './visibility.js'
+
+/**
+ * What comes of a run: a text completes the task with it as an artifact, texts one after the other stream into one
+ * artifact, nothing completes it as it is, unless it has been settled or waits for the user.
+ */
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function that returns nothing is as welcome
+export type Outcome = string | AsyncIterable<string> | undefined | void
+
+/** The agent's work on a task, or on one turn of it. */
+export type Execute<P extends Principal = Principal> = (run: Run<P>) => Outcome | Promise<Outcome>
+
+/**
+ * What becomes of a message to a task that is being worked on. `'queue'`: it joins the conversation, and is the answer
+ * to what the run asks next, or the message of another run after this one, unless this one ends the task. `'steer'`: it
+ * joins the conversation, where the run finds it in `run.messages`. `'reject'`: it is refused.
+ */
+export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
+
+export interface HandlerLimits {
+  /** Bytes of a request's body. Default is `4_194_304` (4 MiB). */
+  readonly maxBodyBytes?: number | undefined
+  /** How deep the JSON of a request may nest, 1000 at most. Default is `100`. */
+  readonly maxDepth?: number | undefined
+  /** How long a run may work at a stretch, in ms: up to its end or a question. Then its task fails. Default is no limit. */
+  readonly runTimeoutMs?: number | undefined
+  /** How many runs at a time; more messages are answered with `UNAVAILABLE`. Default is `10_000`. */
+  readonly maxRuns?: number | undefined
+  /** How many open streams; more are answered with `UNAVAILABLE`. Default is `100_000`. */
+  readonly maxStreams?: number | undefined
+}
+
+/** Where an error came from. */
+export interface ErrorContext {
+  /** What was being done: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, or the operation. */
+  readonly during: string
+  readonly taskId?: string | undefined
+}
+
+export interface RequestHandlerOptions<P extends Principal = Principal> {
+  /** The agent's card, complete or in few words: `{ name, url }` is enough. */
+  readonly card: AgentCardInput
+  /** Does the work of one message. May throw: the task then fails, and what was thrown goes to `onError` only. */
+  readonly execute: Execute<P>
+  /** Where tasks live. Default is a new manager that drops ended tasks when it is full. */
+  readonly tasks?: TaskManager | undefined
+  /** Who sends this request; `null` is answered with 401. Default is that everybody is the one owner of all tasks. */
+  readonly authenticate?: ((request: Request) => P | null | Promise<P | null>) | undefined
+  /** The card for those who have authenticated, or what makes it for one of them. Requires `authenticate`. */
+  readonly extendedCard?:
+    AgentCardInput | ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
+  /** What becomes of a message to a task that is being worked on. Default is `'queue'`. */
+  readonly onFollowUp?:
+    FollowUpPolicy | ((message: Message, task: TaskSnapshot) => FollowUpPolicy) | undefined
+  /** Refuses parts whose media type neither the card nor a skill lists. Default is `false`. */
+  readonly checkInputModes?: boolean | undefined
+  /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
+  readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
+  readonly limits?: HandlerLimits | undefined
+  /** The versions of the protocol that are spoken, the preferred one first. Default is 1.0 and 0.3. */
+  readonly dialects?: readonly Dialect[] | undefined
+  /** How often a silent stream says that it is alive, in ms. Default is `15_000` (15 seconds). */
+  readonly heartbeatMs?: number | undefined
+  /** How long clients may keep the card, in seconds. Default is `300`. */
+  readonly cardMaxAgeSeconds?: number | undefined
+  /** Default is the runtime's clock. */
+  readonly clock?: Clock | undefined
+  /** Makes the ids of messages and artifacts. Default is UUID v4. */
+  readonly generateId?: GenerateId | undefined
+}
+
+export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
+
+/** {@link RequestHandlerOptions}, complete. */
+export interface Settings<P extends Principal = Principal> {
+  readonly card: AgentCard
+  readonly execute: Execute<P>
+  readonly tasks: TaskManager
+  readonly authenticate: ((request: Request) => P | null | Promise<P | null>) | undefined
+  readonly extendedCard: ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
+  readonly onFollowUp: (message: Message, task: TaskSnapshot) => FollowUpPolicy
+  readonly checkInputModes: boolean
+  readonly onError: (error: unknown, context: ErrorContext) => void
+  readonly limits: CompleteLimits
+  readonly dialects: readonly [Dialect, ...Dialect[]]
+  readonly heartbeatMs: number
+  readonly cardMaxAgeSeconds: number
+  readonly clock: Clock
+  readonly generateId: GenerateId
+}
+
+const KEYS = [
+  ...['card', 'execute', 'tasks', 'authenticate', 'extendedCard', 'onFollowUp', 'onError', 'limits'],
+  'checkInputModes',
+  ...['dialects', 'heartbeatMs', 'cardMaxAgeSeconds', 'clock', 'generateId'],
+]
+const LIMITS = {
+  maxBodyBytes: 4_194_304,
+  maxDepth: 100,
+  runTimeoutMs: Infinity,
+  maxRuns: 10_000,
+  maxStreams: 100_000,
+}
+const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
+
+/** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
+export function toSettings<P extends Principal>(options: RequestHandlerOptions<P>): Settings<P> {
+  const given = read(options, KEYS, 'createRequestHandler')
+  const { onFollowUp = 'queue', extendedCard, authenticate } = given
+  requireFunction('execute', given.execute)
+  if (authenticate !== undefined) requireFunction('authenticate', authenticate)
+  if (typeof onFollowUp !== 'function' && !POLICIES.includes(onFollowUp)) {
+    throw new TypeError(
+      `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
+    )
+  }
+  const [first, ...others] = given.dialects ?? [v1(), v0_3()]
+  if (first === undefined) throw new TypeError('"dialects" must not be empty')
+  const protocolVersions = [first, ...others].map(({ version }) => version)
+  const card = buildAgentCard({ protocolVersions, ...given.card })
+  if (card.capabilities.pushNotifications) {
+    throw new TypeError('"card.capabilities.pushNotifications" must not be true: this handler sends none')
+  }
+  if (extendedCard !== undefined && authenticate === undefined) {
+    throw new TypeError('"extendedCard" requires "authenticate": it is for those who are known only')
+  }
+  return {
+    card: extendedCard === undefined ? card : withExtendedCard(card),
+    execute: given.execute,
+    tasks: given.tasks ?? new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000 }),
+    authenticate,
+    extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
+    onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
+    checkInputModes: given.checkInputModes ?? false,
+    onError: given.onError === undefined ? reportError : guarded(given.onError),
+    limits: toLimits(given.limits),
+    dialects: [first, ...others],
+    heartbeatMs: requirePositive('heartbeatMs', given.heartbeatMs ?? 15_000),
+    cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
+    clock: given.clock ?? systemClock,
+    generateId: given.generateId ?? randomId,
+  }
+}
+
+/** Whoever is told of errors makes none. */
+function guarded(onError: NonNullable<RequestHandlerOptions['onError']>): Settings['onError'] {
+  return (error, context) => {
+    try {
+      onError(error, context)
+    } catch (failure) {
+      reportError(failure, { during: 'onError' })
+    }
+  }
+}
+
+function withExtendedCard(card: AgentCard): AgentCard {
+  return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
+}
+
+function toLimits(limits: HandlerLimits = {}): CompleteLimits {
+  const given = read(limits, Object.keys(LIMITS), 'limits')
+  const complete: Record<string, number> = { ...LIMITS }
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined) complete[name] = requirePositive(`limits.${name}`, value)
+  }
+  if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
+  // It has every key of LIMITS.
+  return complete as typeof LIMITS
+}
+
+function requireFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function')
+    throw new TypeError(`"${option}" must be a function, got ${describe(value)}`)
+}
+
+function requirePositive(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw new RangeError(
+    `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
+  )
+}

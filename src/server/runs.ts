@@ -1,0 +1,366 @@
+/**
+ * The runs that are going on: who starts them, what messages they get, and how they end.
+ *
+ * @module
+ */
+import { A2AError, ended, invalidParams } from '../core/errors.js'
+import { requireMessage } from '../core/intake.js'
+import { describe } from '../core/json.js'
+import { isInterrupted, isTerminal } from '../core/lifecycle.js'
+import type { OwnerFilter } from '../core/queries.js'
+import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
+import type { SendRequest } from '../wire/index.js'
+import type { Outcome, Settings } from './options.js'
+import { TaskRun, type RunContext } from './task-run.js'
+import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
+
+/** What came of a message. `opening` is the task before any work on the message was done. */
+export type Accepted =
+  | {
+      readonly type: 'task'
+      readonly taskId: string
+      readonly opening: TaskSnapshot | undefined
+      /** Rejects when the work has stopped and the task could not be made to say so. */
+      readonly broken: Promise<never>
+    }
+  | { readonly type: 'message'; readonly message: Message }
+
+/** What the client reads when a run fails: what really happened is nobody's business but the agent's. */
+const FAILED = 'The agent could not finish this task'
+const SHUT_DOWN = 'The agent was shut down before this task was finished'
+const TIMED_OUT = 'Task timed out'
+
+/** A message that waits for a run to have time for it. */
+interface Queued<P extends Principal> {
+  readonly request: SendRequest
+  readonly caller: Caller<P>
+}
+
+interface LiveRun<P extends Principal> {
+  readonly run: TaskRun<P>
+  readonly owner: OwnerFilter
+  /** Settles when the executor has. */
+  ended: Promise<void>
+  opening: TaskSnapshot | undefined
+  stopTimer: () => void
+  /** As in {@link Accepted}, and what makes it reject. */
+  readonly broken: Promise<never>
+  readonly break: (error: Error) => void
+}
+
+export class Runs<P extends Principal> {
+  readonly #settings: Settings<P>
+  readonly #live = new Set<LiveRun<P>>()
+  readonly #byTask = new Map<string, LiveRun<P>>()
+  readonly #queues = new Map<string, Queued<P>[]>()
+  /** Runs that have just begun. */
+  readonly #undecided = new Set<TaskRun<P>>()
+  #isOpeningSoon = false
+  #isClosing = false
+
+  constructor(settings: Settings<P>) {
+    this.#settings = settings
+  }
+
+  /**
+   * Takes a message in: as the beginning of a new task, as an answer, or as more to a task that goes on.
+   *
+   * @throws {A2AError} `UNAVAILABLE`; `INVALID_PARAMS`; of a task that the message names: `TASK_NOT_FOUND`,
+   *   `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`.
+   */
+  async accept(request: SendRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
+    if (this.#isClosing) throw unavailable('is shutting down')
+    if (this.#live.size >= this.#settings.limits.maxRuns) throw unavailable('has too much to do')
+    if (request.message.role !== 'user') {
+      throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
+    }
+    // What the core will refuse once work has begun is refused before.
+    const { taskId } = requireMessage(asJson(request.message), 'message')
+    const owner = ownedBy(caller.principal, request.tenant)
+    if (taskId !== undefined) {
+      return this.#followUp(requireVisible(this.#settings.tasks, taskId, owner), request, caller, owner)
+    }
+    const live = this.#start(request, caller, owner, { isStream })
+    const decision = await live.run.decided()
+    return decision.type === 'message' ? decision : acceptedBy(live, decision.taskId, live.opening)
+  }
+
+  /** No new work from now on. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true
+    for (const live of this.#live) if (live.run.isWaiting) live.run.abort(unavailable('is shutting down'))
+    const { clock } = this.#settings
+    let stop = (): void => {}
+    const grace = new Promise<void>((resolve) => {
+      stop = clock.schedule(resolve, graceMs)
+    })
+    await Promise.race([grace, Promise.all([...this.#live].map((live) => live.ended))])
+    stop()
+    for (const live of this.#live) {
+      if (!live.run.isWaiting) this.#failTask(live, SHUT_DOWN)
+      live.run.abort(unavailable('is shutting down'))
+    }
+  }
+
+  #followUp(task: TaskSnapshot, request: SendRequest, caller: Caller<P>, owner: OwnerFilter): Accepted {
+    const { tasks, onFollowUp } = this.#settings
+    const { id, contextId, state } = task
+    if (isTerminal(state)) {
+      throw new A2AError('TASK_TERMINAL', `Cannot send a message to a task in terminal state: ${state}`, {
+        taskId: id,
+        state,
+      })
+    }
+    const given = request.message.contextId
+    if (given !== undefined && given !== contextId) {
+      throw invalidParams(
+        'message.contextId',
+        'is not the context of this task: leave it out, or send the right one',
+      )
+    }
+    const message = { ...request.message, contextId }
+    const live = this.#byTask.get(id)
+    const isWorking = live !== undefined && !isInterrupted(state)
+    const policy = isWorking ? onFollowUp(message, task) : undefined
+    if (policy === 'reject') {
+      throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
+        operation: 'SendMessage',
+      })
+    }
+    tasks.addMessage(id, message)
+    const next = { ...request, message }
+    if (policy === 'queue') this.#queue(id, { request: next, caller })
+    if (live === undefined) {
+      const started = this.#start(next, caller, owner, { isStream: true, taskId: id })
+      return acceptedBy(started, id, started.opening)
+    }
+    if (!isWorking) live.run.resume(message)
+    return acceptedBy(live, id, tasks.peekTask(id) ?? undefined)
+  }
+
+  #queue(taskId: string, queued: Queued<P>): void {
+    const queue = this.#queues.get(taskId)
+    if (queue === undefined) this.#queues.set(taskId, [queued])
+    else queue.push(queued)
+  }
+
+  #next(taskId: string): Queued<P> | undefined {
+    const queue = this.#queues.get(taskId)
+    const next = queue?.shift()
+    if (queue?.length === 0) this.#queues.delete(taskId)
+    return next
+  }
+
+  /** Begins to work on a message: of a new task, or, with `taskId`, of one that there is. */
+  #start(
+    request: SendRequest,
+    caller: Caller<P>,
+    owner: OwnerFilter,
+    { isStream, taskId }: { readonly isStream: boolean; readonly taskId?: string },
+  ): LiveRun<P> {
+    const { tasks } = this.#settings
+    const begin = (id: string): void => {
+      this.#byTask.set(id, live)
+      if (isStream) live.opening = tasks.peekTask(id) ?? undefined
+    }
+    const context: RunContext<P> = {
+      settings: this.#settings,
+      request,
+      caller,
+      owner,
+      onTask: begin,
+      nextMessage: (id) => this.#next(id)?.request,
+      onWaiting: (isWaiting) => {
+        live.stopTimer()
+        if (!isWaiting && this.#live.has(live)) this.#startTimer(live)
+      },
+    }
+    const run = new TaskRun(context, taskId)
+    const live = toLive(run, owner)
+    if (taskId !== undefined) {
+      // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
+      run.start()
+      begin(taskId)
+    }
+    this.#live.add(live)
+    this.#startTimer(live)
+    live.ended = this.#execute(live).catch((error: unknown) => {
+      // Not even the manager works any more.
+      this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
+      run.giveUp(error as Error)
+    })
+    return live
+  }
+
+  async #execute(live: LiveRun<P>): Promise<void> {
+    const { run } = live
+    this.#openSoon(run)
+    try {
+      await this.#finish(run, await this.#settings.execute(run))
+    } catch (error) {
+      this.#fail(live, error)
+    } finally {
+      this.#undecided.delete(run)
+      this.#live.delete(live)
+      live.stopTimer()
+      run.leave()
+      this.#leave(live)
+    }
+  }
+
+  /** As soon as the executor waits for something, whoever asked gets a task meanwhile. One timer for all runs. */
+  #openSoon(run: TaskRun<P>): void {
+    this.#undecided.add(run)
+    if (this.#isOpeningSoon) return
+    this.#isOpeningSoon = true
+    this.#settings.clock.schedule(() => {
+      this.#isOpeningSoon = false
+      const runs = [...this.#undecided]
+      this.#undecided.clear()
+      for (const each of runs) this.#open(each)
+    }, 0)
+  }
+
+  #open(run: TaskRun<P>): void {
+    try {
+      run.openUnlessReplying()
+    } catch (error) {
+      // No room for the task, or none for its message.
+      run.giveUp(error as Error)
+    }
+  }
+
+  /** Another turn for a message that came meanwhile; none when the task has ended. */
+  #leave(live: LiveRun<P>): void {
+    const { run, owner } = live
+    const { taskId } = run
+    if (taskId === undefined) return
+    this.#byTask.delete(taskId)
+    const next = this.#next(taskId)
+    if (next === undefined) return
+    try {
+      if (run.hasEnded || this.#isClosing) this.#queues.delete(taskId)
+      else {
+        const started = this.#start(next.request, next.caller, owner, { isStream: false, taskId })
+        started.broken.catch(live.break)
+      }
+    } catch (error) {
+      // The task may not even begin to work any more.
+      this.#queues.delete(taskId)
+      this.#settings.onError(error, { during: 'execute', taskId })
+      this.#failTask(live, FAILED)
+    }
+  }
+
+  async #finish(run: TaskRun<P>, outcome: Outcome): Promise<void> {
+    if (typeof outcome === 'string') {
+      run.completeWith(outcome)
+      return
+    }
+    if (outcome !== undefined) await this.#stream(run, outcome)
+    await run.replied
+    if (run.hasReplied) return
+    const { state, id } = run.task
+    const isOver = isTerminal(state) || (outcome === undefined && isInterrupted(state))
+    if (!isOver && !this.#queues.has(id)) run.complete()
+  }
+
+  async #stream(run: TaskRun<P>, texts: unknown): Promise<void> {
+    if (typeof texts !== 'object' || texts === null || !(Symbol.asyncIterator in texts)) {
+      throw new TypeError(
+        `execute() must return a string, an async iterable of strings, or nothing, got ${describe(texts)}`,
+      )
+    }
+    const artifactId = this.#settings.generateId()
+    // What it yields is checked one by one.
+    for await (const text of texts as AsyncIterable<unknown>) {
+      if (typeof text !== 'string') throw new TypeError(`execute() must yield strings, got ${describe(text)}`)
+      run.artifact({ artifactId, parts: [{ text }] })
+    }
+  }
+
+  #fail(live: LiveRun<P>, error: unknown): void {
+    const { run } = live
+    const { abortReason } = run
+    const isExpected = abortReason !== undefined && (error === abortReason || isAbortError(error))
+    // Whoever ended the run from outside has seen to its task.
+    if (isExpected) return
+    this.#failTask(live, FAILED)
+    this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
+    // When the message itself was refused, its task has ended before anybody was told of it.
+    run.giveUp(error as Error)
+  }
+
+  /** A run that ends badly leaves a task that says so, where there can be one. */
+  #failTask(live: LiveRun<P>, text: string): void {
+    const { run } = live
+    if (run.hasReplied || run.hasEnded) return
+    try {
+      run.fail(text)
+    } catch {
+      this.#failSilently(live)
+    }
+  }
+
+  /** The conversation has no room for one more message. */
+  #failSilently(live: LiveRun<P>): void {
+    try {
+      live.run.fail()
+    } catch (error) {
+      // Nor is there room for a task.
+      live.run.giveUp(error as Error)
+      live.break(error as Error)
+    }
+  }
+
+  #startTimer(live: LiveRun<P>): void {
+    const { limits, clock } = this.#settings
+    if (!Number.isFinite(limits.runTimeoutMs)) return
+    live.stopTimer = clock.schedule(() => this.#timeOut(live), limits.runTimeoutMs)
+  }
+
+  #timeOut(live: LiveRun<P>): void {
+    const { run } = live
+    this.#failTask(live, TIMED_OUT)
+    run.abort(ended('TASK_TIMED_OUT', run.taskId ?? ''))
+  }
+}
+
+function toLive<P extends Principal>(run: TaskRun<P>, owner: OwnerFilter): LiveRun<P> {
+  let reject: (error: Error) => void = () => {}
+  const broken = new Promise<never>((_, rejectIt: (error: Error) => void) => {
+    reject = rejectIt
+  })
+  // Mostly nobody is there to hear it.
+  broken.catch(() => undefined)
+  return {
+    run,
+    owner,
+    ended: Promise.resolve(),
+    opening: undefined,
+    stopTimer: () => {},
+    broken,
+    break: reject,
+  }
+}
+
+function acceptedBy<P extends Principal>(
+  { broken }: LiveRun<P>,
+  taskId: string,
+  opening: TaskSnapshot | undefined,
+): Accepted {
+  return { type: 'task', taskId, opening, broken }
+}
+
+/** Every message is. */
+function asJson(message: Message): JsonValue {
+  return message as unknown as JsonValue
+}
+
+function isAbortError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+function unavailable(reason: string): A2AError {
+  return new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+}

@@ -1,0 +1,91 @@
+/**
+ * `docs/spec-coverage.md` says of each requirement of the protocol where it is held, and which test shows it.
+ */
+import { describe, expect, test } from 'vitest'
+import { FILES, read } from '../support/repository.js'
+
+interface Row {
+  readonly number: number
+  readonly level: string
+  readonly where: string
+  /** `file › name`, or a word on why there is none. */
+  readonly tests: readonly string[]
+}
+
+const PAGE = read('docs/spec-coverage.md')
+
+const ROWS: readonly Row[] = PAGE.split('\n').flatMap((line) => {
+  const [, number = '', , level = '', where = '', test = ''] = line.split('|').map((cell) => cell.trim())
+  return /^\d+$/.test(number) ? [{ number: Number(number), level, where, tests: test.split('; ') }] : []
+})
+
+const EXCUSE = /^(later|not applicable|differs)\b/
+
+/** `send › 1.` → the file, and how the name begins. */
+function toTest(cell: string): { file: string; name: string } {
+  const [short = '', name = ''] = cell.split(' › ')
+  return { file: `test/${short.includes('/') ? short : `server/spec/${short}`}.test.ts`, name }
+}
+
+/** The numbers that the names of a file's tests begin with. */
+function numbersIn(file: string): Set<string> {
+  const names = read(file).matchAll(/['"`](\d+(?:, \d+)*)\. /g)
+  return new Set([...names].flatMap(([, numbers = '']) => numbers.split(', ')))
+}
+
+function exists(cell: string): boolean {
+  const { file, name } = toTest(cell)
+  if (!FILES.includes(file) || name === '') return false
+  const [, number] = /^(\d+)\.$/.exec(name) ?? []
+  return number === undefined ? read(file).includes(name) : numbersIn(file).has(number)
+}
+
+test('every requirement is listed, once, in order', () => {
+  expect(ROWS.map(({ number }) => number)).toEqual(Array.from({ length: 178 }, (_, index) => index + 1))
+})
+
+test('every level is one that there is', () => {
+  expect(new Set(ROWS.map(({ level }) => level))).toEqual(new Set(['MUST', 'SHOULD', 'policy']))
+})
+
+describe.each(ROWS)('$number', ({ number, where, tests }) => {
+  const named = tests.filter((cell) => !EXCUSE.test(cell))
+
+  test('names tests that there are, or says why there are none', () => {
+    expect(tests.join('')).not.toBe('')
+    expect(named.filter((cell) => !exists(cell))).toEqual([])
+    for (const cell of tests) if (cell.startsWith('differs')) expect(cell).toMatch(/^differs: ./)
+  })
+
+  test('is shown by a test, if it is done', () => {
+    if (tests.some((cell) => EXCUSE.test(cell))) return
+    // A test without its number would not be found by whoever looks for it.
+    expect(named.some((cell) => toTest(cell).name === `${number}.` || cell.startsWith('wire/'))).toBe(true)
+  })
+
+  test('names a module that there is, if it is done', () => {
+    const file = /`(.+)`/.exec(where)?.[1]
+    if (named.length > 0) expect(FILES).toContain(`src/${file ?? ''}`)
+  })
+})
+
+test('every number that a test begins with is on the page, with that file', () => {
+  const specs = FILES.filter((file) => /^test\/server\/spec\/.*\.test\.ts$/.test(file))
+  const missing = specs.flatMap((file) => {
+    const short = file.replace(/^test\/server\/spec\/(.*)\.test\.ts$/, '$1')
+    return [...numbersIn(file)].filter((number) => {
+      const row = ROWS.find((each) => each.number === Number(number))
+      return !row?.tests.includes(`${short} › ${number}.`)
+    })
+  })
+  expect(missing).toEqual([])
+})
+
+test('a page that is wrong is found', () => {
+  expect(exists('send › 1.')).toBe(true)
+  expect(exists('send › 178.')).toBe(false)
+  expect(exists('nowhere › 1.')).toBe(false)
+  expect(exists('send')).toBe(false)
+  expect(exists('wire/v1-corpus › every folder')).toBe(true)
+  expect(exists('wire/v1-corpus › no folder')).toBe(false)
+})

@@ -1,0 +1,172 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { agent, BINDINGS, call, gate, open, ORIGIN, post, refused, taskOf, user } from './support.js'
+import type { Binding, TestAgent } from './support.js'
+
+const failing = (limits: object): TestAgent =>
+  agent(
+    () => {
+      throw new Error('The agent was asked')
+    },
+    { limits },
+  )
+
+/** A body that says nothing of its length, and is never all there. */
+function endless(): { body: ReadableStream<Uint8Array>; pulled: () => number } {
+  let pulled = 0
+  const chunk = new TextEncoder().encode('"'.padEnd(64, 'x'))
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulled += 1
+      controller.enqueue(chunk)
+    },
+  })
+  return { body, pulled: () => pulled }
+}
+
+function streamed(path: string, body: ReadableStream<Uint8Array>): Request {
+  const headers = { 'content-type': 'application/json' }
+  return new Request(ORIGIN + path, { method: 'POST', headers, body, duplex: 'half' })
+}
+
+async function reasonOf(binding: Binding, response: Response): Promise<string | undefined> {
+  return binding.unwrap((await response.json()) as never).error?.reason
+}
+
+const pathOf = (binding: Binding): string => (binding.name === 'JSON-RPC' ? '/' : '/message:send')
+
+describe.each(BINDINGS)('$name: limits', (binding) => {
+  test('161. a body that says that it is too large is not read', async () => {
+    const a = failing({ maxBodyBytes: 1000 })
+    const request = binding.request(
+      'SendMessage',
+      { message: user('x'.repeat(2000)) },
+      { headers: { 'content-length': '3000' } },
+    )
+    const response = await a.handler.fetch(request)
+    expect(response.status).toBe(413)
+    expect(request.bodyUsed).toBe(false)
+    expect(await reasonOf(binding, response)).toBe('LIMIT_EXCEEDED')
+    expect(a.tasks.size()).toBe(0)
+    expect(a.errors).toEqual([])
+  })
+
+  test('161. a body that does not say so is read no further than allowed', async () => {
+    const a = failing({ maxBodyBytes: 1000 })
+    const { body, pulled } = endless()
+    const response = await a.handler.fetch(streamed(pathOf(binding), body))
+    expect(response.status).toBe(413)
+    expect(await reasonOf(binding, response)).toBe('LIMIT_EXCEEDED')
+    await turn()
+    expect(pulled()).toBeLessThan(25)
+  })
+
+  test('161. a body of just the size is read', async () => {
+    const params = { message: user('x') }
+    const size = (await binding.request('SendMessage', params).text()).length
+    for (const [maxBodyBytes, status] of [
+      [size, 200],
+      [size - 1, 413],
+    ] as const) {
+      const { handler } = agent(() => 'done', { limits: { maxBodyBytes } })
+      expect((await handler.fetch(binding.request('SendMessage', params))).status).toBe(status)
+    }
+  })
+
+  test('161. JSON that nests too deep is refused before anything looks into it', async () => {
+    const a = failing({ maxDepth: 10 })
+    for (const depth of [11, 50_000]) {
+      const deep = `${'['.repeat(depth)}1${']'.repeat(depth)}`
+      const body =
+        binding.name === 'JSON-RPC'
+          ? `{"jsonrpc":"2.0","id":"request-1","method":"SendMessage","params":${deep}}`
+          : `{"message":${deep}}`
+      const response = await a.handler.fetch(post(pathOf(binding), body))
+      expect(response.status).toBeLessThan(500)
+      expect(await reasonOf(binding, response)).toBe('LIMIT_EXCEEDED')
+    }
+    expect(a.tasks.size()).toBe(0)
+  })
+
+  test('161. no more runs than allowed: the others are told to come again', async () => {
+    const { opened, open: finish } = gate()
+    const began = gate()
+    const a = agent(
+      async (run) => {
+        run.start()
+        began.open()
+        await opened
+      },
+      { limits: { maxRuns: 1 } },
+    )
+    const first = call(binding, a, 'SendMessage', { message: user('go') })
+    await began.opened
+    const response = await a.handler.fetch(binding.request('SendMessage', { message: user('go') }))
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await reasonOf(binding, response)).toBe('UNAVAILABLE')
+    finish()
+    expect(taskOf(await first).status.state).toBe('TASK_STATE_COMPLETED')
+    const next = taskOf(await call(binding, a, 'SendMessage', { message: user('go') }))
+    expect(next.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('161. no more streams than allowed, and room again when one is left', async () => {
+    const { opened, open: finish } = gate()
+    const a = agent(() => opened, { limits: { maxStreams: 1 } })
+    const { id } = a.tasks.createTask({ skill: 'test' })
+    const first = await open(binding, a, 'SubscribeToTask', { id })
+    expect((await refused(binding, a, 'SubscribeToTask', { id })).reason).toBe('UNAVAILABLE')
+    const params = { message: user('go') }
+    expect((await refused(binding, a, 'SendStreamingMessage', params)).reason).toBe('UNAVAILABLE')
+    expect(a.tasks.size()).toBe(1)
+    await first.leave()
+    const second = await open(binding, a, 'SubscribeToTask', { id })
+    await second.leave()
+    finish()
+  })
+
+  test('161. a run that takes too long fails its task; waiting for the user does not count', async () => {
+    const asked = gate()
+    const again = gate()
+    const reasons: unknown[] = []
+    const a = agent(
+      async (run) => {
+        const answer = run.requireInput('Which?')
+        asked.open()
+        await answer
+        again.open()
+        await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+        reasons.push(run.signal.reason)
+      },
+      { limits: { runTimeoutMs: 1000 } },
+    )
+    const { id } = taskOf(await call(binding, a, 'SendMessage', { message: user('go') }))
+    await asked.opened
+    a.clock.advance(60_000)
+    const sent = call(binding, a, 'SendMessage', { message: user('this', { taskId: id }) })
+    await again.opened
+    a.clock.advance(999)
+    expect(a.tasks.peekTask(id)?.state).toBe('working')
+    a.clock.advance(1)
+    const { status } = taskOf(await sent)
+    expect(status).toMatchObject({
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'Task timed out' }] },
+    })
+    await a.handler.close()
+    expect(reasons).toMatchObject([{ code: 'TASK_TIMED_OUT' }])
+  })
+})
+
+test.each([
+  ['maxBodyBytes', 0],
+  ['maxDepth', -1],
+  ['maxRuns', NaN],
+  ['maxStreams', '1'],
+])('161. a limit %s of %j is refused when the agent is made', (name, value) => {
+  expect(() => failing({ [name]: value })).toThrow(new RegExp(`limits\\.${name}`))
+})
+
+test('161. a limit that nobody knows is refused, too', () => {
+  expect(() => failing({ maxBodySize: 1 })).toThrow(/maxBodySize/)
+})
