@@ -48,6 +48,11 @@ export function formatNs(ns: number): string {
   return `${(ns / 1e9).toFixed(2)} s`
 }
 
+/** How many a second, when one takes `ns`. */
+export function formatRate(ns: number): string {
+  return `${count(1e9 / ns)} /s`
+}
+
 export function formatBytes(bytes: number): string {
   return `${count(bytes)} B`
 }

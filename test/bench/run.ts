@@ -3,15 +3,21 @@
  */
 import { build } from './build.js'
 import { createCases } from './create.js'
+import { httpCases } from './http.js'
 import { pageCases } from './page.js'
 import { readCases } from './read.js'
 import { toTable, type Row } from './report.js'
+import { serverCases } from './server.js'
+import { openStreamCases } from './open-streams.js'
 import { streamCases } from './stream.js'
 import { weightCases } from './weight.js'
 import type { Case } from './workload.js'
 
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
-const all: readonly Case[] = [...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases]
+const all: readonly Case[] = [
+  ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
+  ...[...serverCases, ...httpCases, ...openStreamCases],
+]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 
 const built = await build()

@@ -12,6 +12,7 @@ export interface Case {
 
 export const SEED = 'seed algorithm'
 export const OFFICIAL = 'official SDK'
+export const EXPRESS = 'official SDK, Express'
 
 /** 200 bytes of JSON. */
 export const INPUT = { url: 'https://example.com/papers/42', text: 'x'.repeat(139), lines: 120 }

@@ -1,0 +1,82 @@
+/**
+ * One side of the HTTP benchmarks, in a process of its own: `http-child.ts <side> <url of our server>`. Tells its port
+ * first; then answers `usage` with its memory, `cpu` with its CPU time, and on `tick` adds a chunk to the task that never ends.
+ */
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AGENT_CARD_PATH } from '@a2a-js/sdk'
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
+import type * as Server from 'a2a-tasks/server'
+import type * as Node from 'a2a-tasks/server/node'
+import express from 'express'
+import { chunkOf } from './peers/official.js'
+import { answerWith, executorOf, officialHandler, type Work } from './peers/official-server.js'
+import { ENDLESS, REPLY } from './requests.js'
+
+export interface Usage {
+  readonly rss: number
+  readonly heapUsed: number
+}
+
+const never = new Promise<never>(() => undefined)
+/** Adds a chunk to the task that never ends. */
+let tick = (): void => {}
+
+/** Ours as its documentation says: `toNodeListener`, the defaults of the handler. */
+async function oursListener(url: string): Promise<RequestListener> {
+  // What was built from src/server has its exports.
+  const { createRequestHandler } = (await import(url)) as typeof Server
+  const { toNodeListener } = (await import(new URL('node/index.js', url).href)) as typeof Node
+  const { fetch } = createRequestHandler({
+    card: { name: 'Bench', description: 'Answers at once', url: 'http://localhost/' },
+    execute: async (run) => {
+      if (run.text !== ENDLESS) return REPLY
+      tick = () => void run.artifact({ artifactId: 'ticks', parts: [{ text: 'tick' }] })
+      run.start()
+      return never
+    },
+  })
+  return toNodeListener(fetch)
+}
+
+const endless: Work = (publish, taskId) => {
+  tick = () => publish(chunkOf(taskId, 'ticks', 'tick'))
+  return never
+}
+
+/** The peer as its samples do: Express, its handler of the card, its handler of JSON-RPC. */
+function officialListener(): RequestListener {
+  const requestHandler = officialHandler(
+    executorOf((text) => (text === ENDLESS ? endless : answerWith(REPLY))),
+  )
+  const app = express()
+  app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }))
+  app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
+  // Express applications are listeners.
+  return app as RequestListener
+}
+
+function usage(): Usage {
+  for (let turn = 0; turn < 4; turn++) globalThis.gc?.()
+  const { rss, heapUsed } = process.memoryUsage()
+  return { rss, heapUsed }
+}
+
+/** Nanoseconds since the start of the process. */
+function cpu(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) * 1e3
+}
+
+const [side = '', url = ''] = process.argv.slice(2)
+const server = createServer(side === 'ours' ? await oursListener(url) : officialListener())
+process.on('message', (message) => {
+  if (message === 'tick') tick()
+  else process.send?.(message === 'cpu' ? cpu() : usage())
+})
+process.once('disconnect', () => process.exit())
+// As many connect at once as there are to be streams.
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+  // A TCP server has such an address.
+  process.send?.((server.address() as AddressInfo).port)
+})

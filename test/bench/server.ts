@@ -1,0 +1,170 @@
+/**
+ * The server without HTTP: JSON in, JSON out.
+ *
+ * Ours is `handler.dispatch`, the peer's is `JsonRpcTransportHandler.handle`; both get the same bodies, one after the
+ * other, each with a context of its own, as their HTTP layers make it. Both check the body, keep a new task with the
+ * user's message, run the executor, store what it does and make the answer's JSON; that the answers are alike is
+ * verified. Ours tells a stream, if there were one, of the task, the message, `working`, and `completed` with the
+ * artifact; the peer's executor publishes the task with `working`, the artifact and `completed`. Each round begins with
+ * an empty store on both sides, which is untimed.
+ */
+import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server'
+import type * as Server from 'a2a-tasks/server'
+import type { RequestHandler } from 'a2a-tasks/server'
+import type { Build } from './build.js'
+import { compare, type Variant } from './harness.js'
+import { chunkOf } from './peers/official.js'
+import { answerWith, executorOf, officialHandler, type Work } from './peers/official-server.js'
+import { fasterThan, type Row } from './report.js'
+import { getBody, REPLY, requireCompleted, sendBody, type RpcAnswer, type RpcBody } from './requests.js'
+import { expectEqual, OFFICIAL, shuffled, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
+
+/** Answers one body, with JSON or a stream of it. */
+type Dispatch = (body: RpcBody) => Promise<unknown>
+
+const VERSION = '1.0'
+const CARD = { name: 'Bench', url: 'http://localhost/' }
+
+async function loadServer({ url }: Build): Promise<typeof Server> {
+  // What was built from src/server/index.ts has its exports.
+  return (await import(new URL('server/index.js', url).href)) as typeof Server
+}
+
+function oursWith(handler: RequestHandler): Dispatch {
+  return (body) => handler.dispatch(body, { version: VERSION })
+}
+
+function officialWith(work: (text: string) => Work): Dispatch {
+  const transport = new JsonRpcTransportHandler(officialHandler(executorOf(work)))
+  return (body) => transport.handle(body, new ServerCallContext({ requestedVersion: VERSION }))
+}
+
+const SENDS = 2_000
+
+function sending(make: () => Dispatch): Variant {
+  let dispatch = make()
+  let bodies: RpcBody[] = []
+  return {
+    ops: SENDS,
+    before: () => {
+      dispatch = make()
+      bodies = Array.from({ length: SENDS }, (_, index) => sendBody(index))
+    },
+    run: async () => {
+      // Both answer with what JSON-RPC says.
+      for (const body of bodies) requireCompleted(((await dispatch(body)) as RpcAnswer).result?.task)
+    },
+  }
+}
+
+async function send(build: Build): Promise<Row[]> {
+  const { createRequestHandler } = await loadServer(build)
+  const { TaskManager } = build.library
+  const ours = sending(() =>
+    oursWith(
+      createRequestHandler({
+        card: CARD,
+        execute: () => REPLY,
+        // Neither side drops a task.
+        tasks: new TaskManager({ maxTasks: SENDS }),
+      }),
+    ),
+  )
+  const peer = sending(() => officialWith(() => answerWith(REPLY)))
+  const times = await compare(ours, peer, { rounds: 15, warmUpOps: 3 * SENDS })
+  return [fasterThan('SendMessage to completion, in process', OFFICIAL, times, { gate: 4, goal: 8 })]
+}
+
+const HELD = 1_000
+const GETS = 10_000
+
+async function getting(dispatch: Dispatch): Promise<Variant> {
+  const ids: string[] = []
+  for (let index = 0; index < HELD; index++) {
+    ids.push(requireCompleted(((await dispatch(sendBody(index))) as RpcAnswer).result?.task).id)
+  }
+  const order = shuffled(ids)
+  const bodies = Array.from({ length: GETS }, (_, index) => getBody(index, order[index % HELD] ?? ''))
+  return {
+    ops: GETS,
+    run: async () => {
+      // The task itself is the result.
+      for (const body of bodies) {
+        requireCompleted(
+          ((await dispatch(body)) as { result?: Parameters<typeof requireCompleted>[0] }).result,
+        )
+      }
+    },
+  }
+}
+
+async function get(build: Build): Promise<Row[]> {
+  const { createRequestHandler } = await loadServer(build)
+  const ours = await getting(oursWith(createRequestHandler({ card: CARD, execute: () => REPLY })))
+  const peer = await getting(officialWith(() => answerWith(REPLY)))
+  const times = await compare(ours, peer, { rounds: 15, warmUpOps: 2 * GETS })
+  return [fasterThan('GetTask out of 1,000, in process', OFFICIAL, times, { gate: 3, goal: 6 })]
+}
+
+const CHUNKS = 2_000
+/** A run of ours takes milliseconds, one of the peer's seconds. */
+const OUR_RUNS = 50
+
+const chunkText = (index: number): string => `chunk ${index} of the answer `
+
+async function* oursInChunks(): AsyncGenerator<string, undefined> {
+  for (let index = 0; index < CHUNKS; index++) {
+    if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
+    yield chunkText(index)
+  }
+}
+
+const officialInChunks: Work = async (publish, taskId) => {
+  for (let index = 0; index < CHUNKS; index++) {
+    if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
+    publish(chunkOf(taskId, 'answer', chunkText(index)))
+  }
+}
+
+/** A client that takes every event; each chunk must come, in order. */
+async function readStream(dispatch: Dispatch, index: number): Promise<void> {
+  let chunks = 0
+  // The method streams.
+  const events = (await dispatch(sendBody(index, 'SendStreamingMessage'))) as AsyncIterable<RpcAnswer>
+  for await (const { error, result } of events) {
+    if (error !== undefined) throw new Error(JSON.stringify(error))
+    const text = result?.artifactUpdate?.artifact.parts?.[0]?.text
+    if (text === undefined) continue
+    if (text !== chunkText(chunks)) throw new Error(`Chunk ${chunks} is "${text}"`)
+    chunks += 1
+  }
+  expectEqual(chunks, CHUNKS, 'chunks that the client got')
+}
+
+function reading(runs: number, make: () => Dispatch): Variant {
+  return {
+    ops: CHUNKS * runs,
+    run: async () => {
+      const dispatch = make()
+      for (let run = 0; run < runs; run++) await readStream(dispatch, run)
+    },
+  }
+}
+
+async function stream(build: Build): Promise<Row[]> {
+  const { createRequestHandler } = await loadServer(build)
+  const ours = reading(OUR_RUNS, () =>
+    oursWith(createRequestHandler({ card: CARD, execute: () => oursInChunks() })),
+  )
+  const peer = reading(1, () => officialWith(() => officialInChunks))
+  const times = await compare(ours, peer, { rounds: 3, warmUpOps: CHUNKS })
+  return [
+    fasterThan('SendStreamingMessage, 2,000 chunks, a chunk', OFFICIAL, times, { gate: 500, goal: 1_000 }),
+  ]
+}
+
+export const serverCases: readonly Case[] = [
+  { name: 'server: SendMessage in process', run: send },
+  { name: 'server: GetTask in process', run: get },
+  { name: 'server: SendStreamingMessage, 2,000 chunks', run: stream },
+]
