@@ -89,6 +89,8 @@ export interface Intake {
 /** Most tasks have none: they share this one. */
 const NO_METADATA: JsonObject = Object.freeze({})
 
+const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
+
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
 const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'expectedGeneration']
 const CANCEL_KEYS = ['message', 'expectedGeneration']
@@ -148,10 +150,10 @@ export function toCancel(options: CancelOptions, intake: Intake): CancelCommand 
 /** A chunk is an update that brings one artifact and nothing else. */
 export function toAppend(
   value: ArtifactInput,
-  options: AppendArtifactOptions,
+  options: AppendArtifactOptions | undefined,
   { limits, generateId }: Intake,
 ): UpdateCommand<never> {
-  const given = read(options, APPEND_KEYS, 'appendArtifact')
+  const given = options === undefined ? NO_OPTIONS : read(options, APPEND_KEYS, 'appendArtifact')
   const append = takeBoolean(given.append ?? true, 'append')
   const lastChunk = takeBoolean(given.lastChunk ?? false, 'lastChunk')
   const taken = takeArtifact(value, 'artifact', limits, generateId)

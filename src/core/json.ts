@@ -246,8 +246,8 @@ export function copyJson(value: unknown): unknown {
 /** Freezes in place, all the way down to what is frozen already. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  for (const member of members) if (typeof member === 'object') freezeDeep(member)
+  if (Array.isArray(value)) for (const element of value) freezeDeep(element)
+  else for (const member of Object.values(value)) if (typeof member === 'object') freezeDeep(member)
   return Object.freeze(value)
 }
 

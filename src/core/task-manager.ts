@@ -129,11 +129,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
    * @see A2A 1.0 §4.2.2
    */
-  appendArtifact(
-    taskId: string,
-    artifact: ArtifactInput,
-    options: AppendArtifactOptions = {},
-  ): ArtifactChanged {
+  appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
     const { events } = this.#change(taskId, toAppend(artifact, options, this.#settings))
     this.deliver()
     // An update that brings one artifact makes one event of it.

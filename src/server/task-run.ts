@@ -135,12 +135,16 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#hasSpoken = true
   }
 
-  artifact(artifact: string | ArtifactInput, { append, lastChunk }: ArtifactOptions = {}): string {
+  artifact(artifact: string | ArtifactInput, options?: ArtifactOptions): string {
     const id = this.#begin()
     const given = typeof artifact === 'string' ? { parts: [{ text: artifact }] } : artifact
-    const event = this.#do(() => this.#tasks.appendArtifact(id, given, { append, lastChunk }))
-    // The manager gives an id to those that have none.
-    return event.artifact.artifactId ?? ''
+    try {
+      const event = this.#tasks.appendArtifact(id, given, options)
+      // The manager gives an id to those that have none.
+      return event.artifact.artifactId ?? ''
+    } catch (error) {
+      throw this.#reasonOf(error)
+    }
   }
 
   requireInput(prompt: Say): Promise<DeepReadonly<Message>> {
@@ -375,13 +379,17 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId }
   }
 
-  /** Changes the task. When it was ended from outside, the run learns why. */
-  #do<T>(change: () => T): T {
+  /** Changes the task. */
+  #do(change: () => void): void {
     try {
-      return change()
+      change()
     } catch (error) {
-      const reason = A2AError.is(error, 'TASK_TERMINAL') ? this.abortReason : undefined
-      throw reason === undefined ? error : reason
+      throw this.#reasonOf(error)
     }
+  }
+
+  /** When the task was ended from outside, the run learns why. */
+  #reasonOf(error: unknown): unknown {
+    return (A2AError.is(error, 'TASK_TERMINAL') ? this.abortReason : undefined) ?? error
   }
 }

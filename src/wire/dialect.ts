@@ -87,7 +87,7 @@ export interface TaskView {
   readonly task: TaskSnapshot
   /** The latest so many messages; absent for all, `0` for none. */
   readonly historyLength?: number | undefined
-  /** `false` leaves the artifacts out. Default is `true`. */
+  /** `false` leaves the artifacts out, `true` shows them even if there are none. Default is to show those there are. */
   readonly artifacts?: boolean
 }
 

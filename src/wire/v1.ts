@@ -89,12 +89,12 @@ function toStatus(
   return status
 }
 
-function toTask({ task, historyLength, artifacts = true }: TaskView): JsonObject {
+function toTask({ task, historyLength, artifacts }: TaskView): JsonObject {
   const { id, contextId, state, updatedAt, message, metadata } = task
   const shown: JsonObject = { id, contextId, status: toStatus(state, updatedAt, message, id, contextId) }
-  // In a list, artifacts that are asked for may be none; elsewhere an empty array is left out, as ProtoJSON does.
-  const made = artifacts ? artifactsOf(task) : []
-  if (made.length > 0) shown['artifacts'] = json(made)
+  const made = artifacts === false ? [] : artifactsOf(task)
+  // Artifacts that were asked for may be none (A2A 1.0 §3.1.4); elsewhere ProtoJSON leaves an empty array out.
+  if (made.length > 0 || artifacts === true) shown['artifacts'] = json(made)
   const history = historyOf(task, historyLength)
   if (history.length > 0) shown['history'] = history.map(toMessage)
   if (Object.keys(metadata).length > 0) shown['metadata'] = json(metadata)

@@ -10,7 +10,7 @@
  */
 import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import type * as Server from 'a2a-tasks/server'
-import type { RequestHandler } from 'a2a-tasks/server'
+import type { RequestHandler, Run } from 'a2a-tasks/server'
 import type { Build } from './build.js'
 import { compare, type Variant } from './harness.js'
 import { chunkOf } from './peers/official.js'
@@ -112,10 +112,11 @@ const OUR_RUNS = 50
 
 const chunkText = (index: number): string => `chunk ${index} of the answer `
 
-async function* oursInChunks(): AsyncGenerator<string, undefined> {
+/** As the peer's agent does: by hand, chunk by chunk. */
+async function oursInChunks(run: Run): Promise<void> {
   for (let index = 0; index < CHUNKS; index++) {
     if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
-    yield chunkText(index)
+    run.artifact({ artifactId: 'answer', parts: [{ text: chunkText(index) }] })
   }
 }
 
@@ -153,9 +154,7 @@ function reading(runs: number, make: () => Dispatch): Variant {
 
 async function stream(build: Build): Promise<Row[]> {
   const { createRequestHandler } = await loadServer(build)
-  const ours = reading(OUR_RUNS, () =>
-    oursWith(createRequestHandler({ card: CARD, execute: () => oursInChunks() })),
-  )
+  const ours = reading(OUR_RUNS, () => oursWith(createRequestHandler({ card: CARD, execute: oursInChunks })))
   const peer = reading(1, () => officialWith(() => officialInChunks))
   const times = await compare(ours, peer, { rounds: 3, warmUpOps: CHUNKS })
   return [
