@@ -37,6 +37,14 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
   if (url === undefined && given.supportedInterfaces === undefined) {
     throw invalidParams('card.url', 'is missing: say where the agent is reached, as https://agent.example')
   }
+  const unknown = Object.keys(given).find((key) => !(key in AgentCardSchema.shape))
+  if (unknown !== undefined) {
+    const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)].join(', ')
+    throw invalidParams(`card.${unknown}`, `is unknown; known are ${known}`)
+  }
+  if (url !== undefined && !/^https?:\/\/[^/]/.test(url)) {
+    throw invalidParams('card.url', 'must be an absolute URL, such as https://agent.example')
+  }
   const { name, description = name } = given
   return check(
     AgentCardSchema,

@@ -5,11 +5,11 @@
  */
 import * as z from 'zod'
 import { JsonObjectSchema } from './json.js'
-import { nonEmptyString, optional, strings } from './scalars.js'
+import { list, nonEmptyString, optional, strings } from './scalars.js'
 import { SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
 
 // Required arrays have at least one element (§5.7).
-const requiredStrings = strings.min(1, 'must not be empty')
+const requiredStrings = list(z.string(), 'must not be empty')
 
 /** A2A 1.0 §4.4.6. The binding is open: a custom one is named by a URI (§5.8). */
 export const AgentInterfaceSchema = z.object({
@@ -40,7 +40,7 @@ export type AgentExtension = z.infer<typeof AgentExtensionSchema>
 export const AgentCapabilitiesSchema = z.object({
   streaming: optional(z.boolean()),
   pushNotifications: optional(z.boolean()),
-  extensions: optional(z.array(AgentExtensionSchema)),
+  extensions: optional(list(AgentExtensionSchema)),
   extendedAgentCard: optional(z.boolean()),
 })
 export type AgentCapabilities = z.infer<typeof AgentCapabilitiesSchema>
@@ -54,7 +54,7 @@ export const AgentSkillSchema = z.object({
   examples: optional(strings),
   inputModes: optional(strings),
   outputModes: optional(strings),
-  securityRequirements: optional(z.array(SecurityRequirementSchema)),
+  securityRequirements: optional(list(SecurityRequirementSchema)),
 })
 export type AgentSkill = z.infer<typeof AgentSkillSchema>
 
@@ -70,18 +70,18 @@ export type AgentCardSignature = z.infer<typeof AgentCardSignatureSchema>
 export const AgentCardSchema = z.object({
   name: z.string(),
   description: z.string(),
-  supportedInterfaces: z.array(AgentInterfaceSchema).min(1, 'must have at least one interface'),
+  supportedInterfaces: list(AgentInterfaceSchema, 'must have at least one interface'),
   provider: optional(AgentProviderSchema),
   version: z.string(),
   documentationUrl: optional(z.string()),
   capabilities: AgentCapabilitiesSchema,
   securitySchemes: optional(z.record(z.string(), SecuritySchemeSchema)),
-  securityRequirements: optional(z.array(SecurityRequirementSchema)),
+  securityRequirements: optional(list(SecurityRequirementSchema)),
   defaultInputModes: requiredStrings,
   defaultOutputModes: requiredStrings,
   // May be empty in spite of §5.7, as it is in the specification's own example of a card to sign (§8.4.1).
-  skills: z.array(AgentSkillSchema),
-  signatures: optional(z.array(AgentCardSignatureSchema)),
+  skills: list(AgentSkillSchema),
+  signatures: optional(list(AgentCardSignatureSchema)),
   iconUrl: optional(z.string()),
 })
 export type AgentCard = z.infer<typeof AgentCardSchema>

@@ -6,7 +6,7 @@
 import * as z from 'zod'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
-import { nonEmptyString, optional, strings } from './scalars.js'
+import { list, nonEmptyString, optional, strings } from './scalars.js'
 
 /** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which stands for a role that is missing. */
 export const RoleSchema = z.enum(['ROLE_USER', 'ROLE_AGENT'])
@@ -16,11 +16,11 @@ export type Role = z.infer<typeof RoleSchema>
 export const MessageSchema = z.object({
   messageId: nonEmptyString,
   role: RoleSchema,
-  parts: z.array(PartSchema).min(1, 'must have at least one part'),
+  parts: list(PartSchema, 'must have at least one part'),
   contextId: optional(nonEmptyString),
   taskId: optional(nonEmptyString),
   metadata: optional(JsonObjectSchema),
   extensions: optional(strings),
-  referenceTaskIds: optional(z.array(nonEmptyString)),
+  referenceTaskIds: optional(list(nonEmptyString)),
 })
 export type Message = z.infer<typeof MessageSchema>

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from 'zod'
-import { integer, nonEmptyString, optional } from './scalars.js'
+import { integer, list, nonEmptyString, optional } from './scalars.js'
 
 /** A2A 1.0 §4.3.2. */
 export const AuthenticationInfoSchema = z.object({
@@ -45,7 +45,7 @@ export type ListTaskPushNotificationConfigsRequest = z.infer<
 
 /** A2A 1.0 §3.1.9. `configs` is not required: an empty list may be left out. */
 export const ListTaskPushNotificationConfigsResponseSchema = z.object({
-  configs: optional(z.array(TaskPushNotificationConfigSchema)),
+  configs: optional(list(TaskPushNotificationConfigSchema)),
   nextPageToken: optional(z.string()),
 })
 export type ListTaskPushNotificationConfigsResponse = z.infer<

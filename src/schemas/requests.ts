@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
 import { TaskPushNotificationConfigSchema } from './push.js'
-import { integer, nonEmptyString, optional, strings, timestamp } from './scalars.js'
+import { integer, list, nonEmptyString, optional, strings, timestamp } from './scalars.js'
 import { TaskSchema, TaskStateSchema } from './task.js'
 
 /** A2A 1.0 §3.2.2. */
@@ -51,7 +51,7 @@ export type ListTasksRequest = z.infer<typeof ListTasksRequestSchema>
 
 /** A2A 1.0 §3.1.4. `tasks` is required and yet may be empty, and so may the token: that of the last page is. */
 export const ListTasksResponseSchema = z.object({
-  tasks: z.array(TaskSchema),
+  tasks: list(TaskSchema),
   nextPageToken: z.string(),
   pageSize: integer(0),
   totalSize: integer(0),

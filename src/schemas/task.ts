@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
-import { nonEmptyString, optional, timestamp } from './scalars.js'
+import { list, nonEmptyString, optional, timestamp } from './scalars.js'
 
 /** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which no task is in. */
 export const TaskStateSchema = z.enum([
@@ -35,8 +35,8 @@ export const TaskSchema = z.object({
   id: nonEmptyString,
   contextId: optional(nonEmptyString),
   status: TaskStatusSchema,
-  artifacts: optional(z.array(ArtifactSchema)),
-  history: optional(z.array(MessageSchema)),
+  artifacts: optional(list(ArtifactSchema)),
+  history: optional(list(MessageSchema)),
   metadata: optional(JsonObjectSchema),
 })
 export type Task = z.infer<typeof TaskSchema>

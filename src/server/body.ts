@@ -52,9 +52,14 @@ function parse(bytes: Uint8Array): unknown {
  * @throws {A2AError} `LIMIT_EXCEEDED` when it is more than `max`.
  */
 export function requireLength(declared: string | null, max: number): boolean {
-  if (declared === null) return false
-  if (Number(declared) > max) throw tooLarge(max, Number(declared))
+  if (declared === null || !/^\d{1,15}$/.test(declared)) return false
+  requireSize(Number(declared), max)
   return true
+}
+
+/** @throws {A2AError} `LIMIT_EXCEEDED`. */
+export function requireSize(size: number, max: number): void {
+  if (size > max) throw tooLarge(max, size)
 }
 
 /** All of a body. Stops reading at `max` bytes, and leaves the rest: canceling would cut the connection. */
@@ -85,7 +90,7 @@ export class Chunks {
   /** @throws {A2AError} `LIMIT_EXCEEDED`. */
   add(chunk: Uint8Array): void {
     this.#size += chunk.byteLength
-    if (this.#size > this.#max) throw tooLarge(this.#max, this.#size)
+    requireSize(this.#size, this.#max)
     this.#chunks.push(chunk)
   }
 

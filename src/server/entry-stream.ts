@@ -17,6 +17,8 @@ export interface EntryStreamOptions {
   readonly historyLength: number | undefined
   /** Whether the stream ends when the task waits for input (A2A 1.0 §3.1.2), or only when it ends (§3.1.6). */
   readonly endsAtInput: boolean
+  /** The cursor that `subscription` begins after. */
+  readonly after?: number | undefined
   /** The task's present generation. */
   readonly generation: () => number
   readonly onEnd: () => void
@@ -33,13 +35,14 @@ export class EntryStream implements Source<StreamEntry> {
   #isOver = false
   #isClosing = false
   /** Of the latest event that was read. */
-  #generation = 0
+  #generation: number
   #failure: { readonly error: unknown } | undefined
 
   constructor(subscription: TaskSubscription, options: EntryStreamOptions) {
     this.#subscription = subscription
     this.#options = options
     this.#opening = options.opening
+    this.#generation = options.after ?? 0
   }
 
   next(): Promise<IteratorResult<StreamEntry, undefined>> {

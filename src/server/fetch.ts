@@ -3,12 +3,18 @@
  *
  * @module
  */
-import { collect, requireLength } from './body.js'
+import { collect, requireLength, requireSize } from './body.js'
 import type { EventSource, HttpAnswer, HttpRequest, Respond } from './exchange.js'
 import { formatFrame, HEARTBEAT } from './sse.js'
 
 export function toFetch(respond: Respond): (request: Request) => Promise<Response> {
-  return async (request) => toResponse(await respond(toHttpRequest(request)))
+  return async (request) => {
+    // What frameworks for Node call with objects of Node's.
+    if (typeof (request as Partial<Request>).headers?.get !== 'function') {
+      throw new TypeError('handler.fetch takes a Request; in Node use toNodeListener(handler.fetch)')
+    }
+    return toResponse(await respond(toHttpRequest(request)))
+  }
 }
 
 function toHttpRequest(request: Request): HttpRequest {
@@ -26,9 +32,11 @@ function toHttpRequest(request: Request): HttpRequest {
 
 async function readBytes(request: Request, max: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
-  // A declared length is the runtime's to hold; without one somebody has to count.
-  const isDeclared = requireLength(request.headers.get('content-length'), max)
-  return isDeclared ? new Uint8Array(await request.arrayBuffer()) : collect(request.body, max)
+  // A declared length is mostly the runtime's to hold; without one somebody has to count.
+  if (!requireLength(request.headers.get('content-length'), max)) return collect(request.body, max)
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  requireSize(bytes.byteLength, max)
+  return bytes
 }
 
 function toResponse({ status, headers, body }: HttpAnswer): Response {

@@ -116,13 +116,26 @@ export class FrameStream implements Source<Frame> {
   }
 }
 
-/** The JSON of frames alone. What JSON-RPC wraps is an object. */
-export function jsonOf(frames: Source<Frame>): AsyncIterableIterator<JsonObject, undefined> {
+/** The JSON of frames alone, until `signal` aborts. What JSON-RPC wraps is an object. */
+export function jsonOf(
+  frames: Source<Frame>,
+  signal: AbortSignal | undefined,
+): AsyncIterableIterator<JsonObject, undefined> {
+  const stop = (): void => {
+    signal?.removeEventListener('abort', stop)
+    void frames.return()
+  }
+  if (signal?.aborted) stop()
+  else signal?.addEventListener('abort', stop)
   return {
-    next: () => frames.nextAs(({ json }) => json as JsonObject),
-    return: async () => {
-      await frames.return()
-      return { done: true, value: undefined }
+    async next() {
+      const result = await frames.nextAs(({ json }) => json as JsonObject)
+      if (result.done) stop()
+      return result
+    },
+    return() {
+      stop()
+      return Promise.resolve({ done: true, value: undefined })
     },
     [Symbol.asyncIterator]() {
       return this

@@ -37,6 +37,8 @@ export function requireHarmless(value: unknown, maxDepth: number): void {
 /** The path is put together on the way back, so that what is harmless pays nothing for it. */
 function harmOf(value: unknown, depth: number): Harm | undefined {
   if (typeof value === 'string') return hasLoneSurrogate(value) ? { path: '', reason: SURROGATE } : undefined
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return { path: '', reason: 'is too large a number' }
   if (typeof value !== 'object' || value === null) return undefined
   if (depth === 0) return { path: '', reason: undefined }
   if (Array.isArray(value)) {

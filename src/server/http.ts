@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { JsonValue } from '../core/task.js'
-import { WIRE_ERRORS, type Dialect, type Operation } from '../wire/index.js'
+import { WIRE_ERRORS, type Dialect } from '../wire/index.js'
 import { readJson } from './body.js'
 import { CardRoute } from './card-route.js'
 import { challengeOf } from './challenge.js'
@@ -83,7 +83,10 @@ export class HttpBinding<P extends Principal> {
     if (this.#routes.isRpc(path)) allowed.push('POST')
     const [dialect] = spoken
     const isThere = allowed.length > 0
-    const { status, body } = dialect.encodeHttpError(noRoute(method, path), isThere ? 405 : undefined)
+    const { status, body } = dialect.encodeHttpError(
+      noRoute(method, path, allowed),
+      isThere ? 405 : undefined,
+    )
     const headers = { 'content-type': mediaTypeFor(request, dialect) }
     return this.#json(body, status, isThere ? { ...headers, allow: allowed.join(', ') } : headers)
   }
@@ -146,16 +149,21 @@ export class HttpBinding<P extends Principal> {
         dialect.encodeHttpError(toA2AError(thrown, route.operation, this.#settings.onError)).body
       return this.#events(new FrameStream(entries, { encode, encodeError }), headers)
     }
-    if (isPrivate(route.operation)) headers['cache-control'] = 'private, no-cache'
+    // What one principal gets is no other's, and changes.
+    headers['cache-control'] = 'private, no-cache'
     return this.#json(performed.json ?? {}, 200, headers)
   }
 
   async #authenticate(request: HttpRequest): Promise<P | undefined> {
     const { authenticate } = this.#settings
     if (authenticate === undefined) return undefined
-    const principal = await authenticate(request.toFetch())
-    if (principal === null) throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
-    return requirePrincipal(principal)
+    try {
+      const principal = await authenticate(request.toFetch())
+      if (principal) return requirePrincipal(principal)
+    } catch (error) {
+      throw toA2AError(error, 'authenticate', this.#settings.onError)
+    }
+    throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
   }
 
   #callerOf(request: HttpRequest, dialect: Dialect, principal: P | undefined): Caller<P> {
@@ -216,8 +224,4 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
   const accept = request.header('accept') ?? '*/*'
   const takesOwn = ['*/*', 'application/*', dialect.mediaType].some((type) => accept.includes(type))
   return takesOwn ? dialect.mediaType : JSON_TYPE
-}
-
-function isPrivate(operation: Operation): boolean {
-  return operation === 'GetExtendedAgentCard'
 }

@@ -13,7 +13,7 @@ export type {
   Outcome,
   RequestHandlerOptions,
 } from './options.js'
-export type { ArtifactOptions, Progress, Run, Say } from './run.js'
+export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 export type { Principal } from './visibility.js'
 export { SSEStream } from './sse-stream.js'
 export type { NodeResponse, SSEStreamOptions } from './sse-stream.js'

@@ -39,10 +39,11 @@ export async function answerRpc<P extends Principal>(
   version: string | null | undefined,
   callerOf: (dialect: Dialect) => Caller<P>,
 ): Promise<RpcAnswer> {
-  let id: Id = idOf(body)
+  let id: Id = null
   let [dialect] = settings.dialects
   let operation: Operation | undefined
   try {
+    id = idOf(body)
     requireHarmless(body, settings.limits.maxDepth)
     const request = toRequest(body)
     id = request.id

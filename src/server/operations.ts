@@ -117,7 +117,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     return this.#streams.open(
       (onEnd) =>
         new EntryStream(subscription, {
-          ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd },
+          ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd, after: lastGeneration },
           generation: this.#generationOf(id),
         }),
     )

@@ -27,7 +27,8 @@ export type Execute<P extends Principal = Principal> = (run: Run<P>) => Outcome 
 
 /**
  * What becomes of a message to a task that is being worked on. `'queue'`: it joins the conversation, and is the answer
- * to what the run asks next, or the message of another run after this one, unless this one ends the task. `'steer'`: it
+ * to what the run asks next, or the message of another run when this one returns; only `run.complete()`, `fail()` and
+ * `reject()` end a task with messages unanswered. `'steer'`: it
  * joins the conversation, where the run finds it in `run.messages`. `'reject'`: it is refused.
  */
 export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
@@ -59,8 +60,9 @@ export interface RequestHandlerOptions<P extends Principal = Principal> {
   readonly execute: Execute<P>
   /** Where tasks live. Default is a new manager that drops ended tasks when it is full. */
   readonly tasks?: TaskManager | undefined
-  /** Who sends this request; `null` is answered with 401. Default is that everybody is the one owner of all tasks. */
-  readonly authenticate?: ((request: Request) => P | null | Promise<P | null>) | undefined
+  /** Who sends this request; `null` and `undefined` are answered with 401. Default is that tasks belong to nobody. */
+  readonly authenticate?:
+    ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
   /** The card for those who have authenticated, or what makes it for one of them. Requires `authenticate`. */
   readonly extendedCard?:
     AgentCardInput | ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
@@ -91,7 +93,8 @@ export interface Settings<P extends Principal = Principal> {
   readonly card: AgentCard
   readonly execute: Execute<P>
   readonly tasks: TaskManager
-  readonly authenticate: ((request: Request) => P | null | Promise<P | null>) | undefined
+  readonly authenticate:
+    ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
   readonly extendedCard: ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
   readonly onFollowUp: (message: Message, task: TaskSnapshot) => FollowUpPolicy
   readonly checkInputModes: boolean
@@ -116,7 +119,7 @@ const LIMITS = {
   maxRuns: 10_000,
   maxStreams: 100_000,
 }
-const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
+export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
 export function toSettings<P extends Principal>(options: RequestHandlerOptions<P>): Settings<P> {
@@ -129,8 +132,15 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
       `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
     )
   }
+  if (given.tasks !== undefined && !('createTask' in given.tasks)) {
+    throw new TypeError('"tasks" must be a TaskManager: new TaskManager({ … })')
+  }
   const [first, ...others] = given.dialects ?? [v1(), v0_3()]
   if (first === undefined) throw new TypeError('"dialects" must not be empty')
+  for (const dialect of [first, ...others]) {
+    if (typeof dialect !== 'object')
+      throw new TypeError('"dialects" must hold dialects: v1(), v0_3() of a2a-tasks/wire')
+  }
   const protocolVersions = [first, ...others].map(({ version }) => version)
   const card = buildAgentCard({ protocolVersions, ...given.card })
   if (card.capabilities.pushNotifications) {
@@ -150,7 +160,7 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     onError: given.onError === undefined ? reportError : guarded(given.onError),
     limits: toLimits(given.limits),
     dialects: [first, ...others],
-    heartbeatMs: requirePositive('heartbeatMs', given.heartbeatMs ?? 15_000),
+    heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000),
     cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock: given.clock ?? systemClock,
     generateId: given.generateId ?? randomId,
@@ -173,10 +183,12 @@ function withExtendedCard(card: AgentCard): AgentCard {
 }
 
 function toLimits(limits: HandlerLimits = {}): CompleteLimits {
-  const given = read(limits, Object.keys(LIMITS), 'limits')
+  const given = read(limits, Object.keys(LIMITS), 'createRequestHandler')
   const complete: Record<string, number> = { ...LIMITS }
   for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined) complete[name] = requirePositive(`limits.${name}`, value)
+    if (value === undefined) continue
+    const require = name === 'runTimeoutMs' ? requireDelay : requirePositive
+    complete[name] = require(`limits.${name}`, value)
   }
   if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
   // It has every key of LIMITS.
@@ -188,8 +200,14 @@ function requireFunction(option: string, value: unknown): void {
     throw new TypeError(`"${option}" must be a function, got ${describe(value)}`)
 }
 
-function requirePositive(option: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0) return value
+/** Milliseconds that a timer takes: 1 to 2^31 - 1. */
+export function requireDelay(option: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 1 && value <= 2_147_483_647) return value
+  throw new RangeError(`"${option}" must be from 1 to 2147483647 ms, got ${String(value)}`)
+}
+
+export function requirePositive(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value < Infinity) return value
   throw new RangeError(
     `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
   )

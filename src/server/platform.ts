@@ -13,10 +13,19 @@ interface Process {
 export function reportError(error: unknown, { during, taskId }: ErrorContext): void {
   const { process } = globalThis as { process?: Process }
   const where = taskId === undefined ? during : `${during}, task ${taskId}`
-  process?.emitWarning?.(`${where}: ${String(error)}. Pass "onError" to handle it`, {
+  process?.emitWarning?.(`${where}: ${textOf(error)}. Pass "onError" to handle it`, {
     type: 'A2ATasksWarning',
     detail: error instanceof Error ? String(error.stack) : '',
   })
+}
+
+/** Some values have no text. */
+function textOf(error: unknown): string {
+  try {
+    return String(error)
+  } catch {
+    return 'an error that has no text'
+  }
 }
 
 /** The first 128 bits of the SHA-256 of a text, in hexadecimal. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import { read } from '../core/intake.js'
 import type { JsonObject } from '../core/task.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { AgentCard } from '../schemas/index.js'
@@ -20,7 +21,7 @@ import { generationOf, requirePrincipal, type Caller, type Principal } from './v
 /** What HTTP would say beside the body of a request. */
 export interface DispatchContext<P extends Principal = Principal> {
   /** Who asks: what `authenticate` would return. Required where the handler has one. */
-  readonly principal?: P | undefined
+  readonly principal?: P | null | undefined
   /** As in the header `A2A-Version`. Default is to go by the method's name. */
   readonly version?: string | undefined
   /** As in the header `A2A-Extensions`: URIs, separated by commas. */
@@ -30,6 +31,8 @@ export interface DispatchContext<P extends Principal = Principal> {
   /** Aborts when the client has gone. */
   readonly signal?: AbortSignal | undefined
 }
+
+const CONTEXT_KEYS = ['principal', 'version', 'extensions', 'lastEventId', 'signal']
 
 export interface RequestHandler<P extends Principal = Principal> {
   /** The card, complete. */
@@ -78,11 +81,12 @@ export function createRequestHandler<P extends Principal = Principal>(
 
   function callerOf(context: DispatchContext<P>): Caller<P> {
     const { principal, extensions, lastEventId, signal } = context
-    if (principal === undefined && settings.authenticate !== undefined) {
+    const isNobody = principal === undefined || principal === null
+    if (isNobody && settings.authenticate !== undefined) {
       throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
     }
     return {
-      principal: principal && requirePrincipal(principal),
+      principal: isNobody ? undefined : requirePrincipal(principal),
       extensions: knownExtensions(settings.card, extensions ?? null),
       lastGeneration: generationOf(lastEventId),
       signal,
@@ -93,15 +97,21 @@ export function createRequestHandler<P extends Principal = Principal>(
     card: settings.card,
     tasks: settings.tasks,
     fetch: Object.assign(toFetch(respond), { [DIRECT]: respond }),
-    async dispatch(body, context = {}) {
+    async dispatch(body, given) {
+      const context = given === undefined ? {} : read(given, CONTEXT_KEYS, 'dispatch')
       const answer = await answerRpc({ settings, operations: agent }, body, context.version, () =>
         callerOf(context),
       )
       if (answer.type === 'json') return answer.json
       const { frames } = answer
-      context.signal?.addEventListener('abort', () => void frames.return(), { once: true })
-      return jsonOf(frames)
+      return jsonOf(frames, context.signal)
     },
-    close: ({ graceMs = 10_000 } = {}) => agent.close(graceMs),
+    async close(options = {}) {
+      const { graceMs = 10_000 } = read(options, ['graceMs'], 'close')
+      if (!(graceMs >= 0 && graceMs <= 2_147_483_647)) {
+        throw new RangeError(`"graceMs" must be from 0 to 2147483647, got ${String(graceMs)}`)
+      }
+      await agent.close(graceMs)
+    },
   }
 }

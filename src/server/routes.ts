@@ -43,7 +43,9 @@ export class Routes {
 
   /** Whether JSON-RPC is served at this path. */
   isRpc(path: string): boolean {
-    return this.#bases.includes(path.replace(/\/+$/, ''))
+    let end = path.length
+    while (path[end - 1] === '/') end -= 1
+    return this.#bases.includes(path.slice(0, end))
   }
 
   /** All that the path matches, the best first; several differ in their verbs and versions. */

@@ -4,8 +4,20 @@
  * @module
  */
 import type { ArtifactInput, MessageInput } from '../core/params.js'
-import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../core/task.js'
+import type { DeepReadonly, JsonObject, Part, ReadonlyJson, TaskSnapshot } from '../core/task.js'
 import type { Principal } from './visibility.js'
+
+/** A message that cannot be written to. */
+export interface ReadonlyMessage {
+  readonly messageId: string
+  readonly role: 'user' | 'agent'
+  readonly parts: readonly DeepReadonly<Part>[]
+  readonly contextId?: string
+  readonly taskId?: string
+  readonly metadata?: { readonly [key: string]: ReadonlyJson }
+  readonly extensions?: readonly string[]
+  readonly referenceTaskIds?: readonly string[]
+}
 
 /** What the agent says: a text, or a message whose role is the agent's. */
 export type Say = string | Omit<MessageInput, 'role' | 'taskId' | 'contextId'>
@@ -31,17 +43,18 @@ export interface ArtifactOptions {
  *
  * The task is made when the run first needs one, or as soon as the run waits for something, unless it has begun to
  * {@link reply}. Changes are stored and told to every stream before the method that makes them returns. When the task
- * is canceled, times out or expires, `signal` aborts and every method throws the signal's reason.
+ * is canceled, times out or expires, `signal` aborts and every method throws the signal's reason. The methods need no
+ * `this`: `const { artifact } = run` is fine.
  */
 export interface Run<P extends Principal = Principal> {
   /** The message that the run is about. */
-  readonly message: DeepReadonly<Message>
+  readonly message: ReadonlyMessage
   /** The texts of that message, one after the other. */
   readonly text: string
   /** The task as it is now, frozen. */
   readonly task: TaskSnapshot
   /** The conversation so far, oldest first, this message and those that came meanwhile included. */
-  readonly messages: readonly DeepReadonly<Message>[]
+  readonly messages: readonly ReadonlyMessage[]
   /** The tasks that the message refers to and the principal may see. */
   readonly referenceTasks: readonly TaskSnapshot[]
   /** Who asks; absent where the handler has no `authenticate`. */
@@ -58,36 +71,36 @@ export interface Run<P extends Principal = Principal> {
   readonly signal: AbortSignal
 
   /** Moves the task to `working`. Done already, or by the next method that reports work: nothing happens. */
-  start(): void
+  readonly start: () => void
   /** Reports progress as a status message. It does not join the conversation. */
-  update(report: string | Progress): void
+  readonly update: (report: string | Progress) => void
   /**
-   * Adds an artifact, or a chunk of one: give the same `artifactId` again. A text is an artifact with one part.
+   * Adds an artifact, or a chunk of one: give the same `artifactId` again. It has parts; a text is one with one part.
    *
    * @returns The artifact's id.
    */
-  artifact(artifact: string | ArtifactInput, options?: ArtifactOptions): string
+  readonly artifact: (artifact: string | ArtifactInput, options?: ArtifactOptions) => string
   /**
    * Asks the user: the task is `input-required` until he answers, then `working` again. Not waiting for the promise
    * and returning ends the turn: the answer then begins another run.
    *
    * @returns The answer. Rejects with the signal's reason when the task ends without one.
    */
-  requireInput(prompt: Say): Promise<DeepReadonly<Message>>
+  readonly requireInput: (prompt: Say) => Promise<ReadonlyMessage>
   /**
    * Asks for credentials, out of band: the task is `auth-required` until a message comes or `start()` is called. The
    * message is no proof that anything was authorized (A2A 1.0 §7.6.4).
    */
-  requireAuth(prompt: Say): Promise<DeepReadonly<Message>>
+  readonly requireAuth: (prompt: Say) => Promise<ReadonlyMessage>
   /** Ends the task as `completed`. */
-  complete(message?: Say): void
+  readonly complete: (message?: Say) => void
   /** Ends the task as `failed`; `message` is for the client to read. */
-  fail(message?: Say): void
+  readonly fail: (message?: Say) => void
   /** Ends the task as `rejected`: the agent will not do it. */
-  reject(message?: Say): void
+  readonly reject: (message?: Say) => void
   /**
    * Answers with a message and no task. Where there is a task already, it is completed with the message. Pass a promise
    * to begin replying before it is known what.
    */
-  reply(message: Say | Promise<Say>): Promise<void>
+  readonly reply: (message: Say | Promise<Say>) => Promise<void>
 }

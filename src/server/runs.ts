@@ -3,14 +3,16 @@
  *
  * @module
  */
-import { A2AError, ended, invalidParams } from '../core/errors.js'
+import { A2AError, ended, invalidParams, type ErrorCode } from '../core/errors.js'
 import { requireMessage } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
 import type { SendRequest } from '../wire/index.js'
-import type { Outcome, Settings } from './options.js'
+import type { Queued } from './answer.js'
+import { POLICIES, type Outcome, type Settings } from './options.js'
+import { streamTexts } from './outcome.js'
 import { TaskRun, type RunContext } from './task-run.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
 
@@ -29,12 +31,9 @@ export type Accepted =
 const FAILED = 'The agent could not finish this task'
 const SHUT_DOWN = 'The agent was shut down before this task was finished'
 const TIMED_OUT = 'Task timed out'
-
-/** A message that waits for a run to have time for it. */
-interface Queued<P extends Principal> {
-  readonly request: SendRequest
-  readonly caller: Caller<P>
-}
+const ENDINGS: readonly ErrorCode[] = [
+  ...(['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'MANAGER_DESTROYED', 'UNAVAILABLE'] as const),
+]
 
 interface LiveRun<P extends Principal> {
   readonly run: TaskRun<P>
@@ -70,7 +69,6 @@ export class Runs<P extends Principal> {
    */
   async accept(request: SendRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
     if (this.#isClosing) throw unavailable('is shutting down')
-    if (this.#live.size >= this.#settings.limits.maxRuns) throw unavailable('has too much to do')
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
     }
@@ -80,8 +78,9 @@ export class Runs<P extends Principal> {
     if (taskId !== undefined) {
       return this.#followUp(requireVisible(this.#settings.tasks, taskId, owner), request, caller, owner)
     }
+    this.#requireRoom()
     const live = this.#start(request, caller, owner, { isStream })
-    const decision = await live.run.decided()
+    const decision = await live.run.decision.wait()
     return decision.type === 'message' ? decision : acceptedBy(live, decision.taskId, live.opening)
   }
 
@@ -97,9 +96,15 @@ export class Runs<P extends Principal> {
     await Promise.race([grace, Promise.all([...this.#live].map((live) => live.ended))])
     stop()
     for (const live of this.#live) {
-      if (!live.run.isWaiting) this.#failTask(live, SHUT_DOWN)
+      this.#shutDown(live)
       live.run.abort(unavailable('is shutting down'))
     }
+  }
+
+  /** A task that waits for the user goes on waiting: he may answer the next process. */
+  #shutDown(live: LiveRun<P>): void {
+    const { run } = live
+    if (run.taskId === undefined || !isInterrupted(run.task.state)) this.#failTask(live, SHUT_DOWN)
   }
 
   #followUp(task: TaskSnapshot, request: SendRequest, caller: Caller<P>, owner: OwnerFilter): Accepted {
@@ -122,26 +127,38 @@ export class Runs<P extends Principal> {
     const live = this.#byTask.get(id)
     const isWorking = live !== undefined && !isInterrupted(state)
     const policy = isWorking ? onFollowUp(message, task) : undefined
+    if (policy !== undefined && !POLICIES.includes(policy)) {
+      throw new TypeError(`onFollowUp() must return ${POLICIES.join(', ')}, got ${describe(policy)}`)
+    }
     if (policy === 'reject') {
       throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
         operation: 'SendMessage',
       })
     }
+    if (live === undefined) this.#requireRoom()
     tasks.addMessage(id, message)
-    const next = { ...request, message }
-    if (policy === 'queue') this.#queue(id, { request: next, caller })
+    const next = { request: { ...request, message }, caller }
     if (live === undefined) {
-      const started = this.#start(next, caller, owner, { isStream: true, taskId: id })
+      const started = this.#start(next.request, caller, owner, { isStream: true, taskId: id })
       return acceptedBy(started, id, started.opening)
     }
-    if (!isWorking) live.run.resume(message)
+    const isTaken = isWorking ? policy === 'steer' : live.run.resume(next)
+    if (!isTaken) this.#queueOf(id).push(next)
     return acceptedBy(live, id, tasks.peekTask(id) ?? undefined)
   }
 
-  #queue(taskId: string, queued: Queued<P>): void {
-    const queue = this.#queues.get(taskId)
-    if (queue === undefined) this.#queues.set(taskId, [queued])
-    else queue.push(queued)
+  /** Runs that wait for the user, or whose task has ended, keep nobody from work. */
+  #requireRoom(): void {
+    const { maxRuns } = this.#settings.limits
+    if (this.#live.size < maxRuns) return
+    const working = [...this.#live].filter(({ run }) => !run.isWaiting && !run.hasEnded)
+    if (working.length >= maxRuns) throw unavailable('has too much to do')
+  }
+
+  #queueOf(taskId: string): Queued<P>[] {
+    const queue = this.#queues.get(taskId) ?? []
+    this.#queues.set(taskId, queue)
+    return queue
   }
 
   #next(taskId: string): Queued<P> | undefined {
@@ -169,10 +186,11 @@ export class Runs<P extends Principal> {
       caller,
       owner,
       onTask: begin,
-      nextMessage: (id) => this.#next(id)?.request,
+      nextMessage: (id) => this.#next(id),
       onWaiting: (isWaiting) => {
         live.stopTimer()
         if (!isWaiting && this.#live.has(live)) this.#startTimer(live)
+        if (isWaiting && this.#isClosing) run.abort(unavailable('is shutting down'))
       },
     }
     const run = new TaskRun(context, taskId)
@@ -187,7 +205,7 @@ export class Runs<P extends Principal> {
     live.ended = this.#execute(live).catch((error: unknown) => {
       // Not even the manager works any more.
       this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
-      run.giveUp(error as Error)
+      run.decision.giveUp(error as Error)
     })
     return live
   }
@@ -226,7 +244,7 @@ export class Runs<P extends Principal> {
       run.openUnlessReplying()
     } catch (error) {
       // No room for the task, or none for its message.
-      run.giveUp(error as Error)
+      run.decision.giveUp(error as Error)
     }
   }
 
@@ -239,8 +257,10 @@ export class Runs<P extends Principal> {
     const next = this.#next(taskId)
     if (next === undefined) return
     try {
-      if (run.hasEnded || this.#isClosing) this.#queues.delete(taskId)
-      else {
+      if (run.hasEnded || this.#isClosing) {
+        this.#queues.delete(taskId)
+        this.#shutDown(live)
+      } else {
         const started = this.#start(next.request, next.caller, owner, { isStream: false, taskId })
         started.broken.catch(live.break)
       }
@@ -252,12 +272,16 @@ export class Runs<P extends Principal> {
     }
   }
 
+  /** A run that returns ends the task, unless somebody waits for an answer: the user of us, or we of the user. */
   async #finish(run: TaskRun<P>, outcome: Outcome): Promise<void> {
+    const { unread } = run
+    if (unread !== undefined && run.taskId !== undefined) this.#queueOf(run.taskId).unshift(unread)
     if (typeof outcome === 'string') {
-      run.completeWith(outcome)
+      if (run.taskId !== undefined && this.#queues.has(run.taskId)) run.artifact(outcome)
+      else run.completeWith(outcome)
       return
     }
-    if (outcome !== undefined) await this.#stream(run, outcome)
+    if (outcome !== undefined) await streamTexts(run, outcome, this.#settings.generateId())
     await run.replied
     if (run.hasReplied) return
     const { state, id } = run.task
@@ -265,30 +289,16 @@ export class Runs<P extends Principal> {
     if (!isOver && !this.#queues.has(id)) run.complete()
   }
 
-  async #stream(run: TaskRun<P>, texts: unknown): Promise<void> {
-    if (typeof texts !== 'object' || texts === null || !(Symbol.asyncIterator in texts)) {
-      throw new TypeError(
-        `execute() must return a string, an async iterable of strings, or nothing, got ${describe(texts)}`,
-      )
-    }
-    const artifactId = this.#settings.generateId()
-    // What it yields is checked one by one.
-    for await (const text of texts as AsyncIterable<unknown>) {
-      if (typeof text !== 'string') throw new TypeError(`execute() must yield strings, got ${describe(text)}`)
-      run.artifact({ artifactId, parts: [{ text }] })
-    }
-  }
-
   #fail(live: LiveRun<P>, error: unknown): void {
     const { run } = live
     const { abortReason } = run
-    const isExpected = abortReason !== undefined && (error === abortReason || isAbortError(error))
+    const isExpected = abortReason !== undefined && (error === abortReason || isAbort(error))
     // Whoever ended the run from outside has seen to its task.
     if (isExpected) return
     this.#failTask(live, FAILED)
     this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
     // When the message itself was refused, its task has ended before anybody was told of it.
-    run.giveUp(error as Error)
+    run.decision.giveUp(error as Error)
   }
 
   /** A run that ends badly leaves a task that says so, where there can be one. */
@@ -308,7 +318,7 @@ export class Runs<P extends Principal> {
       live.run.fail()
     } catch (error) {
       // Nor is there room for a task.
-      live.run.giveUp(error as Error)
+      live.run.decision.giveUp(error as Error)
       live.break(error as Error)
     }
   }
@@ -322,7 +332,10 @@ export class Runs<P extends Principal> {
   #timeOut(live: LiveRun<P>): void {
     const { run } = live
     this.#failTask(live, TIMED_OUT)
-    run.abort(ended('TASK_TIMED_OUT', run.taskId ?? ''))
+    const { taskId = '' } = run
+    const reason = ended('TASK_TIMED_OUT', taskId)
+    this.#settings.onError(reason, { during: 'execute', taskId })
+    run.abort(reason)
   }
 }
 
@@ -357,7 +370,9 @@ function asJson(message: Message): JsonValue {
   return message as unknown as JsonValue
 }
 
-function isAbortError(error: unknown): boolean {
+/** What whoever heeds a signal throws, in its own words or in ours. */
+function isAbort(error: unknown): boolean {
+  if (A2AError.is(error)) return ENDINGS.includes(error.code)
   return error instanceof Error && error.name === 'AbortError'
 }
 

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { read } from '../core/intake.js'
 import { systemClock, type Clock } from '../core/ports.js'
+import { requireDelay, requirePositive } from './options.js'
 import { formatEvent, Heart, SSE_HEADERS } from './sse.js'
 
 export interface SSEStreamOptions {
@@ -22,6 +24,7 @@ export interface NodeResponse {
   end(): unknown
   on(event: 'drain' | 'close', listener: () => void): unknown
   flushHeaders?(): unknown
+  readonly destroyed?: boolean
 }
 
 /**
@@ -29,7 +32,8 @@ export interface NodeResponse {
  *
  * @example
  * const stream = new SSEStream()
- * tasks.on('task:updated', (task) => stream.send('task.updated', task))
+ * const tell = (task: TaskSnapshot) => stream.send('task.updated', task) || tasks.off('task:updated', tell)
+ * tasks.on('task:updated', tell)
  * return stream.response()
  */
 export class SSEStream {
@@ -38,12 +42,12 @@ export class SSEStream {
   readonly #stopBeating: () => void
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
 
-  constructor({
-    maxBufferBytes = 1_048_576,
-    heartbeatMs = 15_000,
-    clock = systemClock,
-  }: SSEStreamOptions = {}) {
-    this.#maxBufferBytes = maxBufferBytes
+  /** @throws {RangeError | A2AError} naming the option that makes no sense. */
+  constructor(options: SSEStreamOptions = {}) {
+    const given = read(options, ['maxBufferBytes', 'heartbeatMs', 'clock'], 'SSEStream')
+    const { clock = systemClock } = given
+    const heartbeatMs = requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000)
+    this.#maxBufferBytes = requirePositive('maxBufferBytes', given.maxBufferBytes ?? 1_048_576)
     this.#readable = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -101,6 +105,10 @@ export class SSEStream {
    */
   async pipe(res: NodeResponse): Promise<void> {
     const reader = this.#readable.getReader()
+    if (res.destroyed) {
+      await reader.cancel()
+      return
+    }
     res.writeHead(200, SSE_HEADERS)
     res.flushHeaders?.()
     let resume = (): void => {}

@@ -4,20 +4,19 @@
  * @module
  */
 import { A2AError, ended } from '../core/errors.js'
+import { read } from '../core/intake.js'
 import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { ArtifactInput, MessageInput } from '../core/params.js'
-import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../core/task.js'
+import type { JsonObject, Message, TaskSnapshot } from '../core/task.js'
 import type { SendRequest } from '../wire/index.js'
+import { Question, type Queued } from './answer.js'
+import { Deciding } from './decision.js'
 import type { Settings } from './options.js'
-import { toMessage, toReply } from './say.js'
+import { toArtifact, toMessage, toProgress, toReply } from './say.js'
 import { textOf } from './text.js'
-import type { ArtifactOptions, Progress, Run, Say } from './run.js'
+import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { Caller, Principal } from './visibility.js'
-
-/** What came of a message: a task, or a message and no task. */
-export type Decision =
-  { readonly type: 'task'; readonly taskId: string } | { readonly type: 'message'; readonly message: Message }
 
 /** What a run is given by whoever starts it. */
 export interface RunContext<P extends Principal> {
@@ -28,31 +27,26 @@ export interface RunContext<P extends Principal> {
   /** Is told of the task as soon as there is one. */
   readonly onTask: (taskId: string) => void
   /** The next message that waits to be answered, if any does. */
-  readonly nextMessage: (taskId: string) => SendRequest | undefined
+  readonly nextMessage: (taskId: string) => Queued<P> | undefined
   /** The clock of the run stops while it waits for the user. */
   readonly onWaiting: (isWaiting: boolean) => void
 }
 
-interface Prompt {
-  resolve(answer: DeepReadonly<Message>): void
-  reject(reason: Error): void
-}
-
 export class TaskRun<P extends Principal> implements Run<P> {
   readonly message: Message
+  readonly decision = new Deciding()
   readonly #context: RunContext<P>
   #taskId: string | undefined
   #contextId: string | undefined
   #controller: AbortController | undefined
   #abortReason: Error | undefined
-  #prompt: Prompt | undefined
+  #question: Question<P> | undefined
+  #answered: Question<P> | undefined
+  #isOver = false
   #replied: Promise<void> | undefined
   #isWorking = false
   /** Whether the task may have a status message. */
   #hasSpoken: boolean
-  #decision: Decision | undefined
-  #failure: Error | undefined
-  #asker: { resolve(decision: Decision): void; reject(reason: Error): void } | undefined
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
@@ -74,7 +68,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return task
   }
 
-  get messages(): readonly DeepReadonly<Message>[] {
+  get messages(): readonly ReadonlyMessage[] {
     return this.#taskId === undefined ? [this.message] : this.task.messages
   }
 
@@ -113,33 +107,26 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#controller.signal
   }
 
-  start(): void {
+  readonly start = (): void => {
     if (this.#isWorking) return
-    const wasWaiting = this.isWaiting
-    this.#prompt = undefined
     this.#move('working')
-    if (wasWaiting) this.#context.onWaiting(false)
+    this.#drop()
   }
 
-  update(report: string | Progress): void {
-    const tasks = this.#tasks
-    const { message, current, total } = typeof report === 'string' ? { message: report } : report
-    if (message === undefined && current === undefined) {
-      throw new TypeError('run.update() takes a text, or an object with "message" or "current"')
-    }
+  readonly update = (report: string | Progress): void => {
+    const progress = toProgress(report)
     const id = this.#begin()
-    const said = this.#say(message ?? (total === undefined ? `${current}` : `${current} of ${total}`))
-    const progress = { current, ...(total !== undefined && { total }) }
-    const metadata = { ...said.metadata, progress }
-    this.#do(() => tasks.updateTask(id, { message: current === undefined ? said : { ...said, metadata } }))
+    const message = this.#say(progress)
+    this.#do(() => this.#tasks.updateTask(id, { message }))
     this.#hasSpoken = true
   }
 
-  artifact(artifact: string | ArtifactInput, options?: ArtifactOptions): string {
+  readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
+    const given = toArtifact(artifact)
+    const checked = options && read(options, ['append', 'lastChunk'], 'run.artifact')
     const id = this.#begin()
-    const given = typeof artifact === 'string' ? { parts: [{ text: artifact }] } : artifact
     try {
-      const event = this.#tasks.appendArtifact(id, given, options)
+      const event = this.#tasks.appendArtifact(id, given, checked)
       // The manager gives an id to those that have none.
       return event.artifact.artifactId ?? ''
     } catch (error) {
@@ -147,27 +134,27 @@ export class TaskRun<P extends Principal> implements Run<P> {
     }
   }
 
-  requireInput(prompt: Say): Promise<DeepReadonly<Message>> {
+  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => {
     return this.#ask('input-required', prompt)
   }
 
-  requireAuth(prompt: Say): Promise<DeepReadonly<Message>> {
+  readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => {
     return this.#ask('auth-required', prompt)
   }
 
-  complete(message?: Say): void {
+  readonly complete = (message?: Say): void => {
     this.#end('completed', message)
   }
 
-  fail(message?: Say): void {
+  readonly fail = (message?: Say): void => {
     this.#end('failed', message)
   }
 
-  reject(message?: Say): void {
+  readonly reject = (message?: Say): void => {
     this.#end('rejected', message)
   }
 
-  reply(message: Say | Promise<Say>): Promise<void> {
+  readonly reply = (message: Say | Promise<Say>): Promise<void> => {
     const replied = this.#reply(message)
     // The run waits for it in any case, and fails when it does.
     replied.catch(() => undefined)
@@ -182,29 +169,14 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   async #reply(message: Say | Promise<Say>): Promise<void> {
     const said = await message
-    if (this.#decision?.type === 'message') throw new TypeError('run.reply() has answered already')
+    if (this.decision.made?.type === 'message') throw new TypeError('run.reply() has answered already')
     if (this.#taskId !== undefined) {
       this.complete(said)
       return
     }
     const { generateId } = this.#context.settings
     const contextId = this.message.contextId ?? generateId()
-    this.#settle({ type: 'message', message: toReply(said, generateId(), contextId) })
-  }
-
-  /** What comes of the message: known as soon as there is a task or a reply. Rejects when there can be neither. */
-  decided(): Promise<Decision> {
-    if (this.#decision !== undefined) return Promise.resolve(this.#decision)
-    return new Promise((resolve, reject: (reason: Error) => void) => {
-      if (this.#failure === undefined) this.#asker = { resolve, reject }
-      else reject(this.#failure)
-    })
-  }
-
-  /** The run could not even make a task. */
-  giveUp(reason: Error): void {
-    this.#failure ??= reason
-    this.#asker?.reject(this.#failure)
+    this.decision.make({ type: 'message', message: toReply(said, generateId(), contextId) })
   }
 
   get taskId(): string | undefined {
@@ -219,16 +191,19 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get hasReplied(): boolean {
-    return this.#decision?.type === 'message'
+    return this.decision.made?.type === 'message'
   }
 
   /** Why the run is over, where it was ended from outside. */
-  get abortReason(): unknown {
+  get abortReason(): Error | undefined {
     if (this.#abortReason !== undefined || this.#taskId === undefined) return this.#abortReason
     const task = this.#tasks.peekTask(this.#taskId)
     if (task !== null && !isTerminal(task.state)) return undefined
     const signal = task === null ? undefined : this.#tasks.signalOf(this.#taskId)
-    return signal?.aborted ? (signal.reason as unknown) : undefined
+    if (!signal?.aborted) return undefined
+    // Each signal has a reason of its own: the first that is seen is the run's.
+    this.#abortReason = signal.reason as Error
+    return this.#abortReason
   }
 
   /** The run waits for something: a client that does not want to wait gets a task. */
@@ -236,35 +211,50 @@ export class TaskRun<P extends Principal> implements Run<P> {
     if (this.#replied === undefined && this.#taskId === undefined) this.start()
   }
 
-  /** The user has answered, or said something to a task that waits. The message is in the conversation already. */
-  resume(answer: Message): void {
+  /**
+   * The user has said something to a task that waits. The message is in the conversation already.
+   *
+   * @returns Whether the run had asked.
+   */
+  resume(message: Queued<P>): boolean {
+    const question = this.#question
+    this.#question = undefined
     this.#move('working')
-    const prompt = this.#prompt
-    this.#prompt = undefined
     this.#context.onWaiting(false)
-    prompt?.resolve(answer)
+    this.#answered = question
+    question?.give(message)
+    return question !== undefined
   }
 
   get isWaiting(): boolean {
-    return this.#prompt !== undefined
+    return this.#question !== undefined
+  }
+
+  /** The answer to the latest question, where the executor has not looked at it. */
+  get unread(): Queued<P> | undefined {
+    return this.#answered?.unread
   }
 
   /** The executor has returned: nobody waits for an answer any more. */
   leave(): void {
-    this.#prompt = undefined
+    this.#isOver = true
+    this.#question?.drop()
+    this.#question = undefined
+    if (this.decision.made === undefined) this.decision.giveUp(new Error('The run came to nothing'))
   }
 
   /** Ends the run from outside. The task is the caller's to end. */
   abort(reason: Error): void {
     this.#abortReason ??= reason
     this.#controller?.abort(reason)
-    this.#prompt?.reject(reason)
-    this.#prompt = undefined
+    this.#question?.drop(reason)
+    this.#question = undefined
   }
 
   /** Completes the task with `text` as an artifact, all at once. */
   completeWith(text: string): void {
-    const id = this.#begin()
+    const id = this.#open()
+    this.start()
     const artifact = { artifactId: this.#context.settings.generateId(), parts: [{ text }] }
     this.#do(() =>
       this.#tasks.updateTask(id, { state: 'completed', artifacts: [artifact], ...this.#silence() }),
@@ -278,7 +268,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   /** The task's id; makes the task where there is none yet. */
   #open(): string {
     if (this.#taskId !== undefined) return this.#taskId
-    if (this.#decision !== undefined) throw new TypeError('run.reply() has answered: there is no task')
+    if (this.decision.made !== undefined) throw new TypeError('run.reply() has answered: there is no task')
     if (this.#abortReason !== undefined) throw this.#abortReason
     const { settings, owner } = this.#context
     const { contextId, referenceTaskIds } = this.message
@@ -295,11 +285,12 @@ export class TaskRun<P extends Principal> implements Run<P> {
       this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
     } catch (error) {
       this.#tasks.updateTask(task.id, { state: 'rejected' })
+      this.decision.giveUp(error as Error)
       throw error
     }
     if (this.#controller !== undefined) this.#follow(task.id)
     this.#context.onTask(task.id)
-    this.#settle({ type: 'task', taskId: task.id })
+    this.decision.make({ type: 'task', taskId: task.id })
     return task.id
   }
 
@@ -310,11 +301,6 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return id
   }
 
-  #settle(decision: Decision): void {
-    this.#decision = decision
-    this.#asker?.resolve(decision)
-  }
-
   #follow(taskId: string): void {
     const signal = this.#tasks.signalOf(taskId)
     const abort = (): void => this.abort(signal.reason as Error)
@@ -322,25 +308,43 @@ export class TaskRun<P extends Principal> implements Run<P> {
     else signal.addEventListener('abort', abort, { once: true })
   }
 
-  #ask(state: 'input-required' | 'auth-required', prompt: Say): Promise<DeepReadonly<Message>> {
+  #ask(state: 'input-required' | 'auth-required', prompt: Say): Promise<ReadonlyMessage> {
     if (this.isWaiting) throw new TypeError('The run waits for an answer already')
-    const waiting = this.#context.nextMessage(this.#open())
-    if (waiting !== undefined) return Promise.resolve(waiting.message)
-    this.#tell(state, prompt)
+    if (this.#isOver) throw new TypeError('The run is over: nobody would get the answer')
+    const id = this.#open()
+    const question = new Question<P>(id)
+    const next = this.#context.nextMessage(id)
+    if (next !== undefined) {
+      this.#answered = question
+      question.give(next)
+      return question.answer
+    }
+    // Before anybody is told: a listener may answer at once.
+    this.#question = question
+    try {
+      this.#tell(state, prompt)
+    } catch (error) {
+      this.#question = undefined
+      throw error
+    }
+    this.#context.onWaiting(this.isWaiting)
     const { signal } = this
-    const answer = new Promise<DeepReadonly<Message>>((resolve, reject: (reason: Error) => void) => {
-      this.#prompt = { resolve, reject }
-    })
-    // Whoever does not wait for it is not to be killed by its rejection.
-    answer.catch(() => undefined)
-    this.#context.onWaiting(true)
     if (signal.aborted) this.abort(signal.reason as Error)
-    return answer
+    return question.answer
+  }
+
+  /** Nobody waits for the answer any more: the run goes on without, or has ended its task. */
+  #drop(): void {
+    if (this.#question === undefined) return
+    this.#question.drop()
+    this.#question = undefined
+    this.#context.onWaiting(false)
   }
 
   #end(state: TaskState, message: Say | undefined): void {
     if (message === undefined) this.#move(state)
     else this.#tell(state, message)
+    this.#drop()
   }
 
   /** Moves the task, with a message that joins the conversation. */
@@ -356,12 +360,13 @@ export class TaskRun<P extends Principal> implements Run<P> {
     const id = this.#open()
     const tasks = this.#tasks
     const path = tasks.can(id, to) ? [to] : (shortestPath(this.task.state, to) ?? [to])
+    // Before anybody is told: what a listener does about it comes after. Wrong is only to believe it of no working task.
+    this.#isWorking = to === 'working' && path.length > 0
     this.#do(() => {
       for (const state of path.slice(0, -1)) tasks.updateTask(id, { state, ...this.#silence() })
       if (path.length > 0) tasks.updateTask(id, { state: to, ...(message ? { message } : this.#silence()) })
       else if (message !== undefined) tasks.updateTask(id, { message })
     })
-    this.#isWorking = to === 'working'
     this.#hasSpoken ||= message !== undefined
   }
 

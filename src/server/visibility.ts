@@ -4,6 +4,7 @@
  * @module
  */
 import { invalidParams, taskNotFound } from '../core/errors.js'
+import { hasLoneSurrogate } from '../core/json.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
@@ -29,14 +30,15 @@ export interface Caller<P extends Principal = Principal> {
 /** @throws {TypeError} when `principal` is none: what `authenticate` returns is the integrator's to mend. */
 export function requirePrincipal<P extends Principal>(principal: P): P {
   const id: unknown = (principal as Partial<Principal>).id
-  if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id)) return principal
+  if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id) && !hasLoneSurrogate(id))
+    return principal
   throw new TypeError(
     'authenticate() must return null or an object whose "id" is a string of 1 to 512 characters, none a control character',
   )
 }
 
-/** Percent-encoded, it is three times as long, and an owner's name may have 1024 characters. */
-const MAX_TENANT = 128
+/** With a principal's id of 512, it fits into an owner's name of 1024. */
+const MAX_TENANT = 500
 
 /**
  * What a caller's tasks are found by: without a principal, those that have no owner. A tenant has tasks of its own for
@@ -47,9 +49,12 @@ export function ownedBy(
   tenant: string | undefined,
 ): { owner: string | null } {
   if (!tenant) return { owner: principal?.id ?? null }
-  if (tenant.length > MAX_TENANT) throw invalidParams('tenant', `must have at most ${MAX_TENANT} characters`)
+  const encoded = encodeURIComponent(tenant)
+  if (encoded.length > MAX_TENANT) {
+    throw invalidParams('tenant', `must have at most ${MAX_TENANT} characters when percent-encoded`)
+  }
   // No id has a line break in it, so no two pairs give the same text.
-  return { owner: `\n${encodeURIComponent(tenant)}\n${principal?.id ?? ''}` }
+  return { owner: `\n${encoded}\n${principal?.id ?? ''}` }
 }
 
 /**

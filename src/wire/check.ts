@@ -17,7 +17,7 @@ export function check<T>(schema: z.ZodType<T>, value: unknown, root = ''): T {
   const first = schema.safeParse(value)
   if (first.success) return first.data
   // Few peers send nulls and empty texts: only they pay for a second look.
-  const second = schema.safeParse(withoutDefaults(value))
+  const second = hasDefaults(value) ? schema.safeParse(withoutDefaults(value)) : first
   if (second.success) return second.data
   const [issue] = second.error.issues
   throw invalidParams(pathText(issue?.path ?? [], root), issue === undefined ? 'is invalid' : reasonOf(issue))
@@ -44,12 +44,22 @@ const FREE = new Set(['data', 'metadata', 'params', 'header'])
 /** What a peer that writes out every default says where it means nothing. */
 const OFTEN_EMPTY = new Set(['contextId', 'taskId', 'tenant', 'pageToken', 'filename', 'mediaType'])
 
+function isDefault(key: string, value: unknown): boolean {
+  return (value === null && key !== 'data') || (value === '' && OFTEN_EMPTY.has(key))
+}
+
+function hasDefaults(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasDefaults)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([key, child]) => isDefault(key, child) || (!FREE.has(key) && hasDefaults(child)),
+  )
+}
+
 function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDefaults)
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(
-    ([key, child]) => (child !== null || key === 'data') && !(child === '' && OFTEN_EMPTY.has(key)),
-  )
+  const kept = Object.entries(value).filter(([key, child]) => !isDefault(key, child))
   return Object.fromEntries(kept.map(([key, child]) => [key, FREE.has(key) ? child : withoutDefaults(child)]))
 }
 

@@ -10,7 +10,7 @@ import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject, Message, Part } from '../core/task.js'
 import { JsonObjectSchema, PartSchema as CorePartSchema } from '../schemas/index.js'
 import { exactlyOneOf } from '../schemas/one-of.js'
-import { integer, optional } from '../schemas/scalars.js'
+import { integer, list, optional } from '../schemas/scalars.js'
 import type { ListRequest, PushConfig } from './dialect.js'
 import { standardBase64 } from './view.js'
 
@@ -19,7 +19,7 @@ export const WRAPPED = 'data_part_compat'
 
 const text = z.string()
 const nonEmptyText = text.min(1, 'must not be empty')
-const texts = z.array(text)
+const texts = list(text)
 
 /** ProtoJSON has no other way to leave a text out than to have an empty one: that counts as absent. */
 const optionalText = optional(text)
@@ -58,7 +58,7 @@ const PartSchema = exactlyOneOf(
   error: 'must name the content that the part has',
 })
 
-const partsOf = z.array(PartSchema).min(1, 'must have at least one part')
+const partsOf = list(PartSchema, 'must have at least one part')
 
 /** A2A 0.3 §6.4. */
 export const MessageSchema = exactlyOneOf(
@@ -72,7 +72,7 @@ export const MessageSchema = exactlyOneOf(
     taskId: optionalText,
     metadata: optional(JsonObjectSchema),
     extensions: optional(texts),
-    referenceTaskIds: optional(z.array(nonEmptyText)),
+    referenceTaskIds: optional(list(nonEmptyText)),
   }),
   ['parts', 'content'],
 )
@@ -84,7 +84,7 @@ export const PushNotificationConfigSchema = z.object({
   token: optionalText,
   authentication: optional(
     z.object({
-      schemes: z.array(nonEmptyText).min(1, 'must not be empty'),
+      schemes: list(nonEmptyText, 'must not be empty'),
       credentials: optionalText,
     }),
   ),

@@ -1,7 +1,10 @@
 /**
  * What the pages say is so: a block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built
- * package, and prints what the ` ```text ` block right after it says; links lead somewhere.
+ * package, and prints what the ` ```text ` block right after it says; links lead somewhere. An agent marked
+ * ` ```ts serve ` is talked to by the curl commands of its page, and answers what their ` ```text ` blocks say.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -12,6 +15,7 @@ import { FILES, read, ROOT } from '../support/repository.js'
 
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
 const PROGRAMS = PAGES.flatMap((page) => programsOf(page, read(page)))
+const AGENTS = PAGES.flatMap((page) => agentsOf(page, read(page)))
 
 const consumer = new Consumer()
 afterAll(() => {
@@ -28,12 +32,45 @@ describe('the README', () => {
 describe.each(PROGRAMS)('the program at $at', { timeout: 60_000 }, (program) => {
   const file = consumer.write(`${program.at.replace(/\W/g, '-')}.${program.language}`, program.code)
 
-  it('has right types', () => {
-    expect(typeErrors(file)).toEqual([])
-  })
-
   it('runs, and prints what it says', async () => {
     expectOutput(await consumer.run(file), program)
+  })
+})
+
+describe('all programs', () => {
+  it('have right types', { timeout: 60_000 }, () => {
+    expect(typeErrors([...PROGRAMS, ...AGENTS])).toEqual([])
+  })
+})
+
+describe.each(AGENTS)('the agent at $at', { timeout: 60_000 }, (agent) => {
+  it('answers its page', async () => {
+    // Of tests that run at a time, each has a port of its own.
+    const listening = '.listen(0, function () { console.log(this.address().port) })'
+    const code = agent.code.replace('.listen(3000)', listening)
+    const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, code)
+    const loader = import.meta.resolve('tsx')
+    const server = spawn(process.execPath, ['--import', loader, file], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      const [port] = (await once(server.stdout, 'data')) as [Buffer]
+      const talks = talksOf(read(pageOf(agent)))
+      expect(talks).not.toEqual([])
+      let task = ''
+      for (const { commands, output } of talks) {
+        const answers: string[] = []
+        for (const command of commands) {
+          const answer = await curl(command, { origin: `http://localhost:${Number(port)}`, task, output })
+          task = /^(?:data: )?\{"task":\{"id":"([^"]+)/m.exec(answer)?.[1] ?? task
+          answers.push(answer)
+        }
+        const said = answers.join('\n')
+        if (!isPrinted(said, output)) expect(said).toBe(output)
+      }
+    } finally {
+      server.kill()
+    }
   })
 })
 
@@ -60,8 +97,15 @@ describe('a page that is wrong is found', () => {
   })
 
   it('by its types', () => {
-    const bad = `import { TaskManager } from 'a2a-tasks'\nnew TaskManager({ maxTask: 1 })\n`
-    expect(typeErrors(consumer.write('bad.ts', bad))).toEqual([expect.stringContaining('maxTask')])
+    const bad = [
+      `import { TaskManager } from 'a2a-tasks'\nnew TaskManager({ maxTask: 1 })`,
+      `const response = await fetch('https://agent.example')\nconst { task } = await response.json()`,
+    ]
+    const text = bad.map((code) => `\`\`\`ts run\n${code}\n\`\`\`\n`).join('')
+    expect(typeErrors(programsOf('page.md', text))).toEqual([
+      expect.stringMatching(/^page\.md:3: .*maxTask/),
+      expect.stringMatching(/^page\.md:7: .*task.*unknown|^page\.md:7: .*'\{\}'/),
+    ])
   })
 
   it('by its links', () => {
@@ -88,18 +132,99 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || !target.endsWith('.md') || anchorsOf(read(target)).includes(anchor)
 }
 
-function typeErrors(file: string): string[] {
-  const program = ts.createProgram([file], {
-    strict: true,
-    noEmit: true,
-    allowJs: true,
-    skipLibCheck: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.NodeNext,
-    typeRoots: [`${ROOT}node_modules/@types`],
-    types: ['node'],
+function pageOf({ at }: Program): string {
+  return at.slice(0, at.lastIndexOf(':'))
+}
+
+/** Programs that go on until somebody ends them. */
+function agentsOf(page: string, text: string): Program[] {
+  return programsOf(page, text.replace(/^```ts run$/gm, '```ts').replace(/^```ts serve$/gm, '```ts run'))
+}
+
+interface Talk {
+  readonly commands: readonly string[]
+  readonly output: string
+}
+
+/** The curl commands of a page, with what they print, one after the other. */
+function talksOf(text: string): Talk[] {
+  return [...text.matchAll(/^```sh\n((?:curl .*\n)+)```\n+```text\n([^]*?)\n```$/gm)].map(
+    ([, commands = '', output = '']) => ({ commands: commands.trimEnd().split('\n'), output }),
+  )
+}
+
+interface Surroundings {
+  readonly origin: string
+  readonly task: string
+  readonly output: string
+}
+
+/** As much of curl as the pages use. With `-m` it leaves when it has read what the page says. */
+async function curl(command: string, { origin, task, output }: Surroundings): Promise<string> {
+  const [, ...words] = wordsOf(command, task)
+  const headers = new Headers()
+  let [url, method, body, isImpatient]: [string, string, string | null, boolean] = ['', 'GET', null, false]
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (word === '-N') continue
+    if (!word.startsWith('-')) url = word.replace('http://localhost:3000', origin)
+    else if (word === '-X') method = words.shift() ?? ''
+    else if (word === '-m') isImpatient = words.shift() !== ''
+    else if (word === '-H') headers.append(...((words.shift() ?? '').split(': ') as [string, string]))
+    else if (word === '--json') {
+      ;[method, body] = ['POST', words.shift() ?? '']
+      headers.set('content-type', 'application/json')
+      headers.set('accept', 'application/json')
+    } else throw new Error(`curl ${word} is not known here`)
+  }
+  const response = await fetch(url, { method, headers, body })
+  let text = ''
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk
+    if (isImpatient && isPrinted(text, output)) break
+  }
+  return text
+}
+
+/** A command as a shell takes it apart. */
+function wordsOf(command: string, task: string): string[] {
+  return [...command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
+    word.replace(
+      /'([^']*)'|"([^"]*)"|\$TASK/g,
+      (_, plain?: string, quoted?: string) => plain ?? quoted?.replaceAll('${TASK}', task) ?? task,
+    ),
+  )
+}
+
+/** Types as of the sources, in one program: each block is a module of its own, with the lines of its page. */
+function typeErrors(programs: readonly Program[]): string[] {
+  const { options } = ts.parseJsonConfigFileContent(JSON.parse(read('tsconfig.json')), ts.sys, ROOT)
+  // With declarations of the DOM, which whoever writes for Node has not, `response.json()` would be anything.
+  Object.assign(options, { allowJs: true, checkJs: true, moduleDetection: ts.ModuleDetectionKind.Force })
+  const blocks = new Map(
+    programs.map((program) => {
+      const line = Number(program.at.slice(pageOf(program).length + 1))
+      return [`${ROOT}${program.at.replace(/\W/g, '-')}.${program.language}`, { program, line }]
+    }),
+  )
+  const host = ts.createCompilerHost(options)
+  const getSourceFile = host.getSourceFile.bind(host)
+  host.fileExists = (file) => blocks.has(file) || ts.sys.fileExists(file)
+  host.readFile = (file) => {
+    const block = blocks.get(file)
+    return block === undefined ? ts.sys.readFile(file) : '\n'.repeat(block.line) + block.program.code
+  }
+  host.getSourceFile = (file, version, ...rest) =>
+    blocks.has(file)
+      ? ts.createSourceFile(file, host.readFile(file) ?? '', version)
+      : getSourceFile(file, version, ...rest)
+  const program = ts.createProgram([...blocks.keys()], options, host)
+  return [...blocks].flatMap(([file, block]) => {
+    const source = program.getSourceFile(file)
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ messageText, start = 0 }) => {
+        const line = (source?.getLineAndCharacterOfPosition(start).line ?? 0) + 1
+        return `${pageOf(block.program)}:${line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+      },
+    )
   })
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
 }

@@ -320,7 +320,7 @@ describe('faults of the agent', () => {
 
   test('an agent that never ends is ended', async () => {
     const aborted = gate<unknown>()
-    const { stream, get, clock } = agent(
+    const { stream, get, clock, errors } = agent(
       async (run) => {
         run.start()
         run.signal.addEventListener('abort', () => aborted.open(run.signal.reason))
@@ -337,6 +337,7 @@ describe('faults of the agent', () => {
     expect((await get(id)).status.state).toBe('TASK_STATE_FAILED')
     expect(await aborted.opened).toMatchObject({ code: 'TASK_TIMED_OUT' })
     expect(statesOf(await collect(events)).at(-1)).toBe('TASK_STATE_FAILED')
+    expect(errors.splice(0)).toMatchObject([{ error: { code: 'TASK_TIMED_OUT' } }])
   })
 
   test('waiting for the user is no work', async () => {

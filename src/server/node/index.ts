@@ -4,6 +4,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { A2AError } from '../../core/errors.js'
 import { Chunks, requireLength } from '../body.js'
 import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest, type Respond } from '../exchange.js'
 import { formatFrame, HEARTBEAT } from '../sse.js'
@@ -35,7 +36,7 @@ export function toNodeListener(fetch: (request: Request) => Promise<Response>): 
 
 async function answer(respond: Respond, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const url = urlOf(req)
-  if (!URL.canParse(url)) {
+  if (url === undefined) {
     res.writeHead(400).end()
     return
   }
@@ -55,10 +56,15 @@ function send(res: ServerResponse, { status, headers, body }: HttpAnswer & { bod
   res.writeHead(status, headers).end(body ?? undefined)
 }
 
-function urlOf({ socket, headers, url = '/' }: IncomingMessage): string {
-  const protocol = 'encrypted' in socket ? 'https' : 'http'
+/** `undefined` for a request that no client means: a path in the Host header would go past whoever guards paths. */
+function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
+  const { host = 'localhost' } = headers
+  if (!/^[\w.\-:[\]]+$/.test(host)) return undefined
+  // Of the absolute form, which proxies are sent, only the path counts.
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
   // Pasted together, not resolved: `//host` in a request is a path.
-  return `${protocol}://${headers.host ?? 'localhost'}${url.startsWith('/') ? url : '/'}`
+  const text = `${'encrypted' in socket ? 'https' : 'http'}://${host}${path.startsWith('/') ? path : `/${path}`}`
+  return URL.canParse(text) ? text : undefined
 }
 
 function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): HttpRequest {
@@ -83,6 +89,7 @@ function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): 
 /** Aborts when the connection closes before the answer is whole. */
 function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController()
+  if (res.destroyed) controller.abort()
   res.on('close', () => {
     if (!res.writableFinished) controller.abort()
   })
@@ -92,17 +99,15 @@ function signalOf(res: ServerResponse): AbortSignal {
 function toHeaders(req: IncomingMessage): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(req.headers)) {
-    for (const each of [value ?? []].flat()) headers.append(name, each)
+    // HTTP/2 has `:path` and the like among its headers.
+    if (!name.startsWith(':')) for (const each of [value ?? []].flat()) headers.append(name, each)
   }
   return headers
 }
 
 function read(req: IncomingMessage, declared: string | null, max: number): Promise<Uint8Array> {
   requireLength(declared, max)
-  // A framework has parsed it: express.json(), say. Nothing is left to read.
-  if (req.readableEnded && 'body' in req && req.body !== undefined) {
-    return Promise.resolve(Buffer.from(JSON.stringify(req.body)))
-  }
+  if (req.readableEnded) return Promise.resolve(parsedBody(req))
   const chunks = new Chunks(max)
   return new Promise((resolve, reject: (reason: Error) => void) => {
     const take = (chunk: Uint8Array): void => {
@@ -114,11 +119,25 @@ function read(req: IncomingMessage, declared: string | null, max: number): Promi
         reject(error as Error)
       }
     }
+    const leave = (): void => reject(gone())
+    if (req.destroyed) leave()
     req.on('data', take)
     req.on('end', () => resolve(chunks.join()))
-    req.on('error', reject)
-    req.on('close', () => reject(new Error('The connection was closed before the body was whole')))
+    req.on('error', leave)
+    req.on('close', leave)
   })
+}
+
+/** What a framework has left of a body that it has read: express.json() keeps what it has parsed. */
+function parsedBody(req: IncomingMessage): Uint8Array {
+  if ('body' in req && req.body !== undefined) return Buffer.from(JSON.stringify(req.body))
+  if (Number(req.headers['content-length'] ?? 0) === 0) return Buffer.alloc(0)
+  throw new TypeError('The body has been read already: put this listener before whatever reads it')
+}
+
+function gone(): A2AError {
+  const reason = 'The client has gone'
+  return new A2AError('UNAVAILABLE', reason, { reason })
 }
 
 /** Writes no faster than the connection takes it; a connection that closes ends the stream. */
@@ -133,19 +152,22 @@ async function sendEvents(res: ServerResponse, { frames, heart }: EventSource): 
     resume()
     void frames.return()
   })
+  // It may close at any moment, also before anybody listens for it.
+  const isGone = (): boolean => res.destroyed
   try {
-    for (;;) {
+    while (!isGone()) {
       isWaiting = true
       const { done, value } = await frames.next()
       isWaiting = false
-      if (done || res.destroyed) break
-      if (res.write(formatFrame(value))) continue
+      if (done || isGone()) break
+      if (res.write(formatFrame(value)) || isGone()) continue
       await new Promise<void>((resolve) => {
         resume = resolve
       })
     }
   } finally {
     stopBeating()
+    void frames.return()
     res.end()
   }
 }

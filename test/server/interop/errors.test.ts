@@ -172,17 +172,21 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
   })
 
   test('an agent that has too much to do', async () => {
+    const busy = gate()
     const { url, handler } = await serve({
       async execute(run) {
-        await run.requireInput('?')
+        run.start()
+        await busy.opened
       },
       limits: { maxRuns: 1 },
     })
     const peer = await connect(line, url)
-    const { id } = taskOf(await peer.send(say('x')))
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const params = { message, configuration: { returnImmediately: true } }
+    await handler.dispatch({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
     const error = await rejection(() => peer.send(say('y')))
     expect(String(error)).toContain('The agent has too much to do; try again later')
-    handler.tasks.cancelTask(id)
+    busy.open()
   })
 
   test('what the library itself did not foresee says nothing of itself', async () => {

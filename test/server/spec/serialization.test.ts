@@ -88,7 +88,7 @@ describe.each(BINDINGS)('$name: what goes out', (binding) => {
     const a = agent((run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'x', shade: 'red' }], colour: 'red' })
       run.artifact({ artifactId: 'b', parts: [{ text: 'y', kind: 'text' }], index: 0 })
-      run.artifact({ colour: 'red' })
+      a.tasks.appendArtifact(run.task.id, { colour: 'red' })
     })
     const stream = await open(binding, a, 'SendStreamingMessage', { message: user('go') })
     const items = await stream.rest()

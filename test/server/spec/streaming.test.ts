@@ -174,7 +174,7 @@ describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'two' }] })
       run.artifact({ artifactId: 'b', parts: [{ text: 'old' }] })
       run.artifact({ artifactId: 'b', parts: [{ text: 'new' }] }, { append: false, lastChunk: true })
-      run.artifact({ artifactId: 'c', name: 'without parts' })
+      a.tasks.appendArtifact(run.task.id, { artifactId: 'c', name: 'without parts' })
     })
     const items = await (await open(binding, a, 'SendStreamingMessage', message())).rest()
     const updates = items.flatMap(({ value }) => value.artifactUpdate ?? [])

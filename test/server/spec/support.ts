@@ -288,7 +288,7 @@ export async function refused(
   return error
 }
 
-export function eventsOf(binding: Binding, response: Response): EventStream {
+function eventsOf(binding: Binding, response: Response): EventStream {
   const reader = new SseReader(response)
   const stream: EventStream = {
     response,
