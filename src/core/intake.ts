@@ -11,6 +11,10 @@ import type { Artifact, JsonObject, JsonValue, Message } from './task.js'
 const MAX_NAME_LENGTH = 1024
 const MAX_REFERENCES = 1000
 
+const ID_KEYS = ['contextId', 'taskId']
+const LIST_KEYS = ['extensions', 'referenceTaskIds']
+const TYPE_KEYS = ['filename', 'mediaType']
+
 /** An artifact that is clean JSON already. */
 export function requireArtifact(value: JsonValue | undefined, path: string): Artifact {
   const artifact = requireObject(value, path)
@@ -32,10 +36,10 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
   requireParts(parts, `${path}.parts`)
   if (Array.isArray(parts) && parts.length === 0) throw invalidParams(`${path}.parts`, 'must not be empty')
   if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
-  for (const key of ['contextId', 'taskId']) {
+  for (const key of ID_KEYS) {
     if (message[key] !== undefined) takeName(message[key], `${path}.${key}`)
   }
-  for (const key of ['extensions', 'referenceTaskIds']) {
+  for (const key of LIST_KEYS) {
     if (message[key] !== undefined) takeNames(message[key], `${path}.${key}`)
   }
   // Every field that `Message` types has just been checked.
@@ -47,7 +51,7 @@ const CONTENTS = ['text', 'raw', 'url', 'data'] as const
 function requireParts(value: JsonValue | undefined, path: string): void {
   for (const [index, part] of requireObjects(value, path).entries()) {
     if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
-    for (const key of ['filename', 'mediaType']) {
+    for (const key of TYPE_KEYS) {
       if (part[key] !== undefined) takeName(part[key], `${path}[${index}].${key}`)
     }
     let content: string | undefined

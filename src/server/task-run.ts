@@ -117,7 +117,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     const progress = toProgress(report)
     const id = this.#begin()
     const message = this.#say(progress)
-    this.#do(() => this.#tasks.updateTask(id, { message }))
+    this.#do(() => this.#tasks.patchTask(id, { message }))
     this.#hasSpoken = true
   }
 
@@ -257,7 +257,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.start()
     const artifact = { artifactId: this.#context.settings.generateId(), parts: [{ text }] }
     this.#do(() =>
-      this.#tasks.updateTask(id, { state: 'completed', artifacts: [artifact], ...this.#silence() }),
+      this.#tasks.patchTask(id, { state: 'completed', artifacts: [artifact], ...this.#silence() }),
     )
   }
 
@@ -284,7 +284,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     try {
       this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
     } catch (error) {
-      this.#tasks.updateTask(task.id, { state: 'rejected' })
+      this.#tasks.patchTask(task.id, { state: 'rejected' })
       this.decision.giveUp(error as Error)
       throw error
     }
@@ -363,9 +363,9 @@ export class TaskRun<P extends Principal> implements Run<P> {
     // Before anybody is told: what a listener does about it comes after. Wrong is only to believe it of no working task.
     this.#isWorking = to === 'working' && path.length > 0
     this.#do(() => {
-      for (const state of path.slice(0, -1)) tasks.updateTask(id, { state, ...this.#silence() })
-      if (path.length > 0) tasks.updateTask(id, { state: to, ...(message ? { message } : this.#silence()) })
-      else if (message !== undefined) tasks.updateTask(id, { message })
+      for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#silence() })
+      if (path.length > 0) tasks.patchTask(id, { state: to, ...(message ? { message } : this.#silence()) })
+      else if (message !== undefined) tasks.patchTask(id, { message })
     })
     this.#hasSpoken ||= message !== undefined
   }

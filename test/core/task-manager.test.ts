@@ -218,6 +218,18 @@ describe('updateTask', () => {
   })
 })
 
+describe('patchTask', () => {
+  test('does what updateTask does, and returns nothing', () => {
+    const { tasks, id } = setup()
+    const told = vi.fn()
+    tasks.on('task:updated', told)
+    tasks.patchTask(id, { state: 'working', output: 1 })
+    expect(tasks.getTask(id)).toMatchObject({ state: 'working', output: 1, generation: 3 })
+    expect(told).toHaveBeenCalledOnce()
+    expect(() => tasks.patchTask(id, { state: 'working' })).toThrow('Invalid transition')
+  })
+})
+
 describe('a status message', () => {
   test('stays until the next one, or until `null` takes it away', () => {
     const { tasks, id } = setup()

@@ -267,7 +267,7 @@ describe('what the store says', () => {
   const METHODS = [
     'createTask',
     'addMessage',
-    'updateTask',
+    'patchTask',
     'peekTask',
     'cancelTask',
     'pageTasks',
@@ -337,7 +337,7 @@ describe('what the store says', () => {
   })
 
   test('no client waits for a task that nothing can end any more', { timeout: 2_000 }, async () => {
-    const { made, breakIt } = withBroken('updateTask')
+    const { made, breakIt } = withBroken('patchTask')
     breakIt()
     expect((await made.call('SendMessage', params('x'))).error?.code).toBe(-32603)
     made.errors.length = 0

@@ -122,7 +122,11 @@ function read(req: IncomingMessage, declared: string | null, max: number): Promi
     const leave = (): void => reject(gone())
     if (req.destroyed) leave()
     req.on('data', take)
-    req.on('end', () => resolve(chunks.join()))
+    req.on('end', () => {
+      // Every request closes after it has ended: an error made then is made for nobody, and dear.
+      req.off('close', leave)
+      resolve(chunks.join())
+    })
     req.on('error', leave)
     req.on('close', leave)
   })
