@@ -26,7 +26,7 @@ class Answer extends Promise<ReadonlyMessage> {
     onAnswer?: ((answer: ReadonlyMessage) => T | PromiseLike<T>) | null,
     onFailure?: ((reason: unknown) => F | PromiseLike<F>) | null,
   ): Promise<T | F> {
-    this.isRead = true
+    if (typeof onAnswer === 'function') this.isRead = true
     return super.then(onAnswer, onFailure)
   }
 }

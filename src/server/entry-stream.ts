@@ -32,6 +32,9 @@ export class EntryStream implements Source<StreamEntry> {
   readonly #subscription: TaskSubscription
   readonly #options: EntryStreamOptions
   #opening: TaskSnapshot | undefined
+  /** How many `next()` there are that have not been answered: each comes after the one before it. */
+  #pending = 0
+  #latest: Promise<unknown> = Promise.resolve()
   #isOver = false
   #isClosing = false
   /** Of the latest event that was read. */
@@ -49,7 +52,15 @@ export class EntryStream implements Source<StreamEntry> {
     return this.nextAs((entry) => entry)
   }
 
-  async nextAs<T>(map: (entry: StreamEntry) => T): Promise<IteratorResult<T, undefined>> {
+  nextAs<T>(map: (entry: StreamEntry) => T): Promise<IteratorResult<T, undefined>> {
+    const take = (): Promise<IteratorResult<T, undefined>> => this.#take(map)
+    const next = this.#pending === 0 ? take() : this.#latest.then(take, take)
+    this.#pending += 1
+    this.#latest = next
+    return next
+  }
+
+  async #take<T>(map: (entry: StreamEntry) => T): Promise<IteratorResult<T, undefined>> {
     try {
       while (!this.#isOver && !this.#isClosed()) {
         const entry = this.#takeOpening() ?? this.#entryOf(await this.#subscription.next())
@@ -61,6 +72,8 @@ export class EntryStream implements Source<StreamEntry> {
     } catch (error) {
       this.#end()
       throw error
+    } finally {
+      this.#pending -= 1
     }
     this.#end()
     if (this.#failure !== undefined) {

@@ -14,7 +14,7 @@ import { sourceOf, type Source } from './frames.js'
 import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import type { Settings } from './options.js'
-import { Runs } from './runs.js'
+import { Runs, type Accepted } from './runs.js'
 import { Streams } from './streams.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
 
@@ -67,14 +67,24 @@ export class Agent<P extends Principal> implements Operations<P> {
   async SendStreamingMessage(request: SendRequest, caller: Caller<P>): Promise<Source<StreamEntry>> {
     this.#requireStreaming('SendStreamingMessage')
     this.#requireAcceptable(request, caller)
-    this.#streams.requireRoom()
-    const accepted = await this.#runs.accept(request, caller, true)
-    if (accepted.type === 'message') return sourceOf<StreamEntry>({ ...accepted, last: true })
+    const release = this.#streams.reserve()
+    let accepted: Accepted
+    try {
+      accepted = await this.#runs.accept(request, caller, true)
+    } catch (error) {
+      release()
+      throw error
+    }
+    if (accepted.type === 'message') {
+      release()
+      return sourceOf<StreamEntry>({ ...accepted, last: true })
+    }
     const { taskId, opening, broken } = accepted
     const subscription = this.#settings.tasks.subscribe(taskId, { after: opening?.generation })
     const { historyLength } = request
     const { contextId = '' } = opening ?? {}
     const stream = this.#streams.open(
+      release,
       (onEnd) =>
         new EntryStream(subscription, {
           ...{ opening, contextId, historyLength, endsAtInput: true, onEnd },
@@ -112,9 +122,10 @@ export class Agent<P extends Principal> implements Operations<P> {
       const message = `Cannot subscribe to a task in terminal state: ${state}`
       throw new A2AError('TASK_TERMINAL', message, { taskId: id, state })
     }
-    this.#streams.requireRoom()
+    const release = this.#streams.reserve()
     const subscription = this.#settings.tasks.subscribe(id, { after: lastGeneration })
     return this.#streams.open(
+      release,
       (onEnd) =>
         new EntryStream(subscription, {
           ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd, after: lastGeneration },

@@ -34,6 +34,8 @@ async function* withResult(texts: AsyncIterable<unknown, unknown>): AsyncGenerat
   let isOver = false
   try {
     while (!isOver) {
+      // One that throws is over.
+      isOver = true
       const result = await iterator.next()
       isOver = result.done ?? false
       if (!isOver || result.value !== undefined) yield result.value

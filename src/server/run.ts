@@ -84,7 +84,8 @@ export interface Run<P extends Principal = Principal> {
    * Asks the user: the task is `input-required` until he answers, then `working` again. Not waiting for the promise
    * and returning ends the turn: the answer then begins another run.
    *
-   * @returns The answer. Rejects with the signal's reason when the task ends without one.
+   * @returns The answer. Rejects with the signal's reason when the task ends without one. Nobody knows that it has lost
+   *   a race: call `start()` then, and what the user says later begins another run.
    */
   readonly requireInput: (prompt: Say) => Promise<ReadonlyMessage>
   /**

@@ -124,8 +124,7 @@ export class Runs<P extends Principal> {
       )
     }
     const message = { ...request.message, contextId }
-    const live = this.#byTask.get(id)
-    const isWorking = live !== undefined && !isInterrupted(state)
+    const isWorking = this.#byTask.has(id) && !isInterrupted(state)
     const policy = isWorking ? onFollowUp(message, task) : undefined
     if (policy !== undefined && !POLICIES.includes(policy)) {
       throw new TypeError(`onFollowUp() must return ${POLICIES.join(', ')}, got ${describe(policy)}`)
@@ -135,9 +134,12 @@ export class Runs<P extends Principal> {
         operation: 'SendMessage',
       })
     }
-    if (live === undefined) this.#requireRoom()
+    // An answer, as a message to a task that nobody works on, sets somebody to work.
+    if (!isWorking) this.#requireRoom()
     tasks.addMessage(id, message)
     const next = { request: { ...request, message }, caller }
+    // Whoever hears of the message may have sent another.
+    const live = this.#byTask.get(id)
     if (live === undefined) {
       const started = this.#start(next.request, caller, owner, { isStream: true, taskId: id })
       return acceptedBy(started, id, started.opening)
@@ -147,12 +149,13 @@ export class Runs<P extends Principal> {
     return acceptedBy(live, id, tasks.peekTask(id) ?? undefined)
   }
 
-  /** Runs that wait for the user, or whose task has ended, keep nobody from work. */
+  /** Runs that wait for the user take no place; those whose task has ended do, for as long as they go on. */
   #requireRoom(): void {
     const { maxRuns } = this.#settings.limits
     if (this.#live.size < maxRuns) return
-    const working = [...this.#live].filter(({ run }) => !run.isWaiting && !run.hasEnded)
-    if (working.length >= maxRuns) throw unavailable('has too much to do')
+    let working = 0
+    for (const { run } of this.#live) if (!run.isWaiting) working += 1
+    if (working >= maxRuns) throw unavailable('has too much to do')
   }
 
   #queueOf(taskId: string): Queued<P>[] {
@@ -274,9 +277,10 @@ export class Runs<P extends Principal> {
 
   /** A run that returns ends the task, unless somebody waits for an answer: the user of us, or we of the user. */
   async #finish(run: TaskRun<P>, outcome: Outcome): Promise<void> {
-    const { unread } = run
-    if (unread !== undefined && run.taskId !== undefined) this.#queueOf(run.taskId).unshift(unread)
     if (typeof outcome === 'string') {
+      if (run.replied !== undefined)
+        throw new TypeError('execute() returned a text, and replied: do one of the two')
+      this.#takeBack(run)
       if (run.taskId !== undefined && this.#queues.has(run.taskId)) run.artifact(outcome)
       else run.completeWith(outcome)
       return
@@ -284,9 +288,16 @@ export class Runs<P extends Principal> {
     if (outcome !== undefined) await streamTexts(run, outcome, this.#settings.generateId())
     await run.replied
     if (run.hasReplied) return
+    this.#takeBack(run)
     const { state, id } = run.task
     const isOver = isTerminal(state) || (outcome === undefined && isInterrupted(state))
     if (!isOver && !this.#queues.has(id)) run.complete()
+  }
+
+  /** Answers that the run has not looked at come before what waits already. */
+  #takeBack(run: TaskRun<P>): void {
+    const unread = run.takeUnread()
+    if (unread.length > 0 && run.taskId !== undefined) this.#queueOf(run.taskId).unshift(...unread)
   }
 
   #fail(live: LiveRun<P>, error: unknown): void {

@@ -9,21 +9,37 @@ import type { EntryStream } from './entry-stream.js'
 export class Streams {
   readonly #open = new Set<EntryStream>()
   readonly #max: number
+  /** Places that are taken, open streams and those to come. */
+  #places = 0
   #isClosed = false
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** @throws {A2AError} `UNAVAILABLE` when there are as many as there may be, or the agent shuts down. */
-  requireRoom(): void {
+  /**
+   * A place for a stream. Give it to {@link open}, or call it to give it back.
+   *
+   * @throws {A2AError} `UNAVAILABLE` when there are as many as there may be, or the agent shuts down.
+   */
+  reserve(): () => void {
     const reason = this.#isClosed ? 'is shutting down' : 'has too many streams open'
-    if (!this.#isClosed && this.#open.size < this.#max) return
-    throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+    if (this.#isClosed || this.#places >= this.#max) {
+      throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+    }
+    this.#places += 1
+    let isTaken = true
+    return () => {
+      if (isTaken) this.#places -= 1
+      isTaken = false
+    }
   }
 
-  open(make: (onEnd: () => void) => EntryStream): EntryStream {
-    const stream = make(() => this.#open.delete(stream))
+  open(release: () => void, make: (onEnd: () => void) => EntryStream): EntryStream {
+    const stream = make(() => {
+      this.#open.delete(stream)
+      release()
+    })
     this.#open.add(stream)
     return stream
   }

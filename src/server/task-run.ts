@@ -41,7 +41,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   #controller: AbortController | undefined
   #abortReason: Error | undefined
   #question: Question<P> | undefined
-  #answered: Question<P> | undefined
+  readonly #answered: Question<P>[] = []
   #isOver = false
   #replied: Promise<void> | undefined
   #isWorking = false
@@ -134,25 +134,15 @@ export class TaskRun<P extends Principal> implements Run<P> {
     }
   }
 
-  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => {
-    return this.#ask('input-required', prompt)
-  }
+  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
 
-  readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => {
-    return this.#ask('auth-required', prompt)
-  }
+  readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('auth-required', prompt)
 
-  readonly complete = (message?: Say): void => {
-    this.#end('completed', message)
-  }
+  readonly complete = (message?: Say): void => this.#end('completed', message)
 
-  readonly fail = (message?: Say): void => {
-    this.#end('failed', message)
-  }
+  readonly fail = (message?: Say): void => this.#end('failed', message)
 
-  readonly reject = (message?: Say): void => {
-    this.#end('rejected', message)
-  }
+  readonly reject = (message?: Say): void => this.#end('rejected', message)
 
   readonly reply = (message: Say | Promise<Say>): Promise<void> => {
     const replied = this.#reply(message)
@@ -221,18 +211,21 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#question = undefined
     this.#move('working')
     this.#context.onWaiting(false)
-    this.#answered = question
-    question?.give(message)
-    return question !== undefined
+    if (question === undefined) return false
+    this.#answered.push(question)
+    question.give(message)
+    return true
   }
 
   get isWaiting(): boolean {
     return this.#question !== undefined
   }
 
-  /** The answer to the latest question, where the executor has not looked at it. */
-  get unread(): Queued<P> | undefined {
-    return this.#answered?.unread
+  /** The answers that the executor has not looked at, oldest first. */
+  takeUnread(): Queued<P>[] {
+    const unread = this.#answered.flatMap((question) => question.unread ?? [])
+    this.#answered.length = 0
+    return unread
   }
 
   /** The executor has returned: nobody waits for an answer any more. */
@@ -254,6 +247,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   /** Completes the task with `text` as an artifact, all at once. */
   completeWith(text: string): void {
     const id = this.#open()
+    if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const artifact = { artifactId: this.#context.settings.generateId(), parts: [{ text }] }
     this.#do(() =>
@@ -315,7 +309,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     const question = new Question<P>(id)
     const next = this.#context.nextMessage(id)
     if (next !== undefined) {
-      this.#answered = question
+      this.#answered.push(question)
       question.give(next)
       return question.answer
     }
@@ -364,10 +358,10 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#isWorking = to === 'working' && path.length > 0
     this.#do(() => {
       for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#silence() })
+      if (message !== undefined) this.#hasSpoken = true
       if (path.length > 0) tasks.patchTask(id, { state: to, ...(message ? { message } : this.#silence()) })
       else if (message !== undefined) tasks.patchTask(id, { message })
     })
-    this.#hasSpoken ||= message !== undefined
   }
 
   /** A status message belongs to what it was said of: the next state begins without one. */

@@ -169,6 +169,108 @@ describe('a question', () => {
   })
 })
 
+describe('an answer', () => {
+  const first = async (a: ReturnType<typeof agent>): Promise<string> =>
+    taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('first') })).id
+
+  test.each<[string, (run: Run) => unknown]>([
+    ['is only caught', (run) => run.requireInput('Which?').catch(() => undefined)],
+    ['is not looked at', (run) => run.requireInput('Which?')],
+  ])('that %s begins another run', async (_, ask) => {
+    const go = gate()
+    const a = agent(async (run) => {
+      if (run.text !== 'first') return `turn ${run.text}`
+      void ask(run)
+      await go.opened
+      return undefined
+    })
+    const id = await first(a)
+    const answered = call(jsonRpc, a, 'SendMessage', { message: user('b', { taskId: id }) })
+    await turn()
+    go.open()
+    expect(textsOf(taskOf(await answered))).toEqual(['turn b'])
+  })
+
+  test('that a stream of texts reads is handled once, and one that it does not read once, too', async () => {
+    for (const reads of [true, false]) {
+      const go = gate()
+      const a = agent(async (run) => {
+        if (run.text !== 'first') return `turn ${run.text}`
+        const answer = run.requireInput('Which?')
+        await go.opened
+        return (async function* () {
+          yield reads ? `got ${(await answer).parts[0]?.text}` : 'got nothing'
+        })()
+      })
+      const id = await first(a)
+      const answered = call(jsonRpc, a, 'SendMessage', { message: user('b', { taskId: id }) })
+      await turn()
+      go.open()
+      expect(textsOf(taskOf(await answered))).toEqual(reads ? ['got b'] : ['got nothing', 'turn b'])
+    }
+  })
+})
+
+describe('limits', () => {
+  test('a run whose task was canceled takes its place for as long as it goes on', async () => {
+    const never = gate()
+    const a = agent(
+      (run) => {
+        run.start()
+        return never.opened
+      },
+      { limits: { maxRuns: 2 } },
+    )
+    for (const text of ['a', 'b']) {
+      const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', now(text)))
+      await call(jsonRpc, a, 'CancelTask', { id })
+    }
+    const { error } = await call(jsonRpc, a, 'SendMessage', now('c'))
+    expect(error?.message).toContain('has too much to do')
+    never.open()
+  })
+
+  test('maxStreams holds for streams that begin at once', async () => {
+    const a = agent((run) => void run.requireAuth('Key?'), { limits: { maxStreams: 2 } })
+    const begun = Array.from({ length: 10 }, () =>
+      a.handler.dispatch(rpc('SendStreamingMessage', { message: user('x') })),
+    )
+    const streams = (await Promise.all(begun)).filter((answer) => Symbol.asyncIterator in answer)
+    expect(streams).toHaveLength(2)
+  })
+})
+
+test('of many next() at once each comes after the one before it', async () => {
+  const a = agent(async (run) => {
+    run.artifact('one')
+    await turn()
+    run.complete('Done')
+  })
+  const stream = await a.handler.dispatch(rpc('SendStreamingMessage', { message: user('x') }))
+  if (!(Symbol.asyncIterator in stream)) throw new Error('No stream')
+  const results = await Promise.all(Array.from({ length: 9 }, () => stream.next()))
+  expect(results.map((result) => result.done === true)).toEqual(
+    [0, 1, 2, 3, 4, 5, 6, 7, 8].map((index) => index > 3),
+  )
+})
+
+test('a prompt that is answered at once is no message of what comes then', async () => {
+  const a = agent(async (run) => {
+    await run.requireInput('Which?')
+    await never.opened
+  })
+  const never = gate()
+  let hasAnswered = false
+  a.tasks.on('task:updated', ({ id, state }) => {
+    if (state !== 'input-required' || hasAnswered) return
+    hasAnswered = true
+    void a.handler.dispatch(rpc('SendMessage', { message: user('this', { taskId: id }) }))
+  })
+  const { status } = taskOf(await call(jsonRpc, a, 'SendMessage', now('x')))
+  expect([status.state, status.message]).toEqual(['TASK_STATE_WORKING', undefined])
+  never.open()
+})
+
 test('a first message that the manager does not take is answered, whatever the agent makes of it', async () => {
   const a = agent(
     async (run) => {

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { A2AError } from '../../core/errors.js'
-import { Chunks, requireLength } from '../body.js'
+import { Chunks, requireLength, requireSize } from '../body.js'
 import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest, type Respond } from '../exchange.js'
 import { formatFrame, HEARTBEAT } from '../sse.js'
 
@@ -58,7 +58,7 @@ function send(res: ServerResponse, { status, headers, body }: HttpAnswer & { bod
 
 /** `undefined` for a request that no client means: a path in the Host header would go past whoever guards paths. */
 function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
-  const { host = 'localhost' } = headers
+  const host = headers.host || 'localhost'
   if (!/^[\w.\-:[\]]+$/.test(host)) return undefined
   // Of the absolute form, which proxies are sent, only the path counts.
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
@@ -107,7 +107,7 @@ function toHeaders(req: IncomingMessage): Headers {
 
 function read(req: IncomingMessage, declared: string | null, max: number): Promise<Uint8Array> {
   requireLength(declared, max)
-  if (req.readableEnded) return Promise.resolve(parsedBody(req))
+  if (req.readableEnded) return Promise.resolve(parsedBody(req, max))
   const chunks = new Chunks(max)
   return new Promise((resolve, reject: (reason: Error) => void) => {
     const take = (chunk: Uint8Array): void => {
@@ -133,10 +133,26 @@ function read(req: IncomingMessage, declared: string | null, max: number): Promi
 }
 
 /** What a framework has left of a body that it has read: express.json() keeps what it has parsed. */
-function parsedBody(req: IncomingMessage): Uint8Array {
-  if ('body' in req && req.body !== undefined) return Buffer.from(JSON.stringify(req.body))
+function parsedBody(req: IncomingMessage, max: number): Uint8Array {
+  if ('body' in req && req.body !== undefined) {
+    const { body } = req
+    const bytes =
+      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : toText(body))
+    requireSize(bytes.byteLength, max)
+    return bytes
+  }
   if (Number(req.headers['content-length'] ?? 0) === 0) return Buffer.alloc(0)
   throw new TypeError('The body has been read already: put this listener before whatever reads it')
+}
+
+function toText(body: unknown): string {
+  try {
+    return JSON.stringify(body)
+  } catch {
+    // What was JSON can only be too deep.
+    const data = { limit: 'maxDepth', max: 1000, actual: 1001 }
+    throw new A2AError('LIMIT_EXCEEDED', 'The request nests too deep', data)
+  }
 }
 
 function gone(): A2AError {
