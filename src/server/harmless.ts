@@ -42,8 +42,8 @@ function harmOf(value: unknown, depth: number): Harm | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (depth === 0) return { path: '', reason: undefined }
   if (Array.isArray(value)) {
-    for (const [index, element] of value.entries()) {
-      const harm = harmOf(element, depth - 1)
+    for (let index = 0; index < value.length; index += 1) {
+      const harm = harmOf(value[index], depth - 1)
       if (harm !== undefined) return { ...harm, path: `[${index}]${harm.path}` }
     }
     return undefined
