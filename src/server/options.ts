@@ -28,8 +28,8 @@ export type Execute<P extends Principal = Principal> = (run: Run<P>) => Outcome 
 /**
  * What becomes of a message to a task that is being worked on. `'queue'`: it joins the conversation, and is the answer
  * to what the run asks next, or the message of another run when this one returns; only `run.complete()`, `fail()` and
- * `reject()` end a task with messages unanswered. `'steer'`: it
- * joins the conversation, where the run finds it in `run.messages`. `'reject'`: it is refused.
+ * `reject()` end a task with messages unanswered. `'steer'`: it joins the conversation, where the run finds it in
+ * `run.messages`. `'reject'`: it is refused.
  */
 export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 

@@ -8,7 +8,14 @@ import type { TaskState } from '../core/lifecycle.js'
 import type { DeepReadonly, JsonObject, JsonValue, Message, Part } from '../core/task.js'
 import type { PushConfig, StreamEntry, TaskPushConfig, TaskView } from './dialect.js'
 import { STATES, WRAPPED } from './v0-3-schemas.js'
-import { artifactsOf, completeArtifact, historyOf, statusMessage, type CompleteArtifact } from './view.js'
+import {
+  artifactsOf,
+  completeArtifact,
+  historyOf,
+  json,
+  statusMessage,
+  type CompleteArtifact,
+} from './view.js'
 
 /** In what the two forms differ. */
 export interface Form {
@@ -63,11 +70,6 @@ export const PROTO_FORM: Form = {
     name: `tasks/${taskId}/pushNotificationConfigs/${config.id}`,
     pushNotificationConfig: toPushConfig(config),
   }),
-}
-
-/** JSON that is only read from here on: what the core freezes is sent as it is. */
-function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
-  return value as JsonValue
 }
 
 function toPart(form: Form, part: DeepReadonly<Part>): JsonObject {

@@ -14,6 +14,11 @@ import type {
   TaskSnapshot,
 } from '../core/task.js'
 
+/** JSON that is only read from here on: what the core freezes is sent as it is. */
+export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
+  return value as JsonValue
+}
+
 /** An artifact as A2A wants it. */
 export type CompleteArtifact = DeepReadonly<Artifact> & {
   readonly artifactId: string
