@@ -3,53 +3,53 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
-import { list, nonEmptyString, optional, strings } from './scalars.js'
+import { boolean, list, nonEmptyString, object, optional, record, string, strings } from './scalars.js'
 import { SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
 
 // Required arrays have at least one element (§5.7).
-const requiredStrings = list(z.string(), 'must not be empty')
+const requiredStrings = list(string, 'must not be empty')
 
 /** A2A 1.0 §4.4.6. The binding is open: a custom one is named by a URI (§5.8). */
-export const AgentInterfaceSchema = z.object({
+export const AgentInterfaceSchema = object({
   url: nonEmptyString,
   protocolBinding: nonEmptyString,
-  tenant: optional(z.string()),
+  tenant: optional(string),
   protocolVersion: nonEmptyString,
 })
 export type AgentInterface = z.infer<typeof AgentInterfaceSchema>
 
 /** A2A 1.0 §4.4.2. */
-export const AgentProviderSchema = z.object({
+export const AgentProviderSchema = object({
   url: nonEmptyString,
-  organization: z.string(),
+  organization: string,
 })
 export type AgentProvider = z.infer<typeof AgentProviderSchema>
 
 /** A2A 1.0 §4.4.4. */
-export const AgentExtensionSchema = z.object({
+export const AgentExtensionSchema = object({
   uri: optional(nonEmptyString),
-  description: optional(z.string()),
-  required: optional(z.boolean()),
+  description: optional(string),
+  required: optional(boolean),
   params: optional(JsonObjectSchema),
 })
 export type AgentExtension = z.infer<typeof AgentExtensionSchema>
 
 /** A2A 1.0 §4.4.3. */
-export const AgentCapabilitiesSchema = z.object({
-  streaming: optional(z.boolean()),
-  pushNotifications: optional(z.boolean()),
+export const AgentCapabilitiesSchema = object({
+  streaming: optional(boolean),
+  pushNotifications: optional(boolean),
   extensions: optional(list(AgentExtensionSchema)),
-  extendedAgentCard: optional(z.boolean()),
+  extendedAgentCard: optional(boolean),
 })
 export type AgentCapabilities = z.infer<typeof AgentCapabilitiesSchema>
 
 /** A2A 1.0 §4.4.5. */
-export const AgentSkillSchema = z.object({
+export const AgentSkillSchema = object({
   id: nonEmptyString,
-  name: z.string(),
-  description: z.string(),
+  name: string,
+  description: string,
   tags: requiredStrings,
   examples: optional(strings),
   inputModes: optional(strings),
@@ -59,7 +59,7 @@ export const AgentSkillSchema = z.object({
 export type AgentSkill = z.infer<typeof AgentSkillSchema>
 
 /** A JWS (A2A 1.0 §4.4.7). */
-export const AgentCardSignatureSchema = z.object({
+export const AgentCardSignatureSchema = object({
   protected: nonEmptyString,
   signature: nonEmptyString,
   header: optional(JsonObjectSchema),
@@ -67,21 +67,21 @@ export const AgentCardSignatureSchema = z.object({
 export type AgentCardSignature = z.infer<typeof AgentCardSignatureSchema>
 
 /** A2A 1.0 §4.4.1. */
-export const AgentCardSchema = z.object({
-  name: z.string(),
-  description: z.string(),
+export const AgentCardSchema = object({
+  name: string,
+  description: string,
   supportedInterfaces: list(AgentInterfaceSchema, 'must have at least one interface'),
   provider: optional(AgentProviderSchema),
-  version: z.string(),
-  documentationUrl: optional(z.string()),
+  version: string,
+  documentationUrl: optional(string),
   capabilities: AgentCapabilitiesSchema,
-  securitySchemes: optional(z.record(z.string(), SecuritySchemeSchema)),
+  securitySchemes: optional(record(SecuritySchemeSchema)),
   securityRequirements: optional(list(SecurityRequirementSchema)),
   defaultInputModes: requiredStrings,
   defaultOutputModes: requiredStrings,
   // May be empty in spite of §5.7, as it is in the specification's own example of a card to sign (§8.4.1).
   skills: list(AgentSkillSchema),
   signatures: optional(list(AgentCardSignatureSchema)),
-  iconUrl: optional(z.string()),
+  iconUrl: optional(string),
 })
 export type AgentCard = z.infer<typeof AgentCardSchema>

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
-import { list, nonEmptyString, optional, strings } from './scalars.js'
+import { list, nonEmptyString, object, optional, string, strings } from './scalars.js'
 
 /** A2A 1.0 §4.1.7. */
-export const ArtifactSchema = z.object({
+export const ArtifactSchema = object({
   artifactId: nonEmptyString,
-  name: optional(z.string()),
-  description: optional(z.string()),
+  name: optional(string),
+  description: optional(string),
   parts: list(PartSchema, 'must have at least one part'),
   metadata: optional(JsonObjectSchema),
   extensions: optional(strings),

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
 import { exactlyOneOf } from './one-of.js'
-import { nonEmptyString, optional } from './scalars.js'
+import { boolean, nonEmptyString, object, optional } from './scalars.js'
 import { TaskSchema, TaskStatusSchema } from './task.js'
 
 /** A2A 1.0 §4.2.1. */
-export const TaskStatusUpdateEventSchema = z.object({
+export const TaskStatusUpdateEventSchema = object({
   taskId: nonEmptyString,
   contextId: nonEmptyString,
   status: TaskStatusSchema,
@@ -21,19 +21,19 @@ export const TaskStatusUpdateEventSchema = z.object({
 export type TaskStatusUpdateEvent = z.infer<typeof TaskStatusUpdateEventSchema>
 
 /** A2A 1.0 §4.2.2. */
-export const TaskArtifactUpdateEventSchema = z.object({
+export const TaskArtifactUpdateEventSchema = object({
   taskId: nonEmptyString,
   contextId: nonEmptyString,
   artifact: ArtifactSchema,
-  append: optional(z.boolean()),
-  lastChunk: optional(z.boolean()),
+  append: optional(boolean),
+  lastChunk: optional(boolean),
   metadata: optional(JsonObjectSchema),
 })
 export type TaskArtifactUpdateEvent = z.infer<typeof TaskArtifactUpdateEventSchema>
 
 /** One event of a stream, or the body of a push notification (A2A 1.0 §3.2.3). */
 export const StreamResponseSchema = exactlyOneOf(
-  z.object({
+  object({
     task: optional(TaskSchema),
     message: optional(MessageSchema),
     statusUpdate: optional(TaskStatusUpdateEventSchema),
@@ -45,7 +45,7 @@ export type StreamResponse = z.infer<typeof StreamResponseSchema>
 
 /** A2A 1.0 §3.1.1. */
 export const SendMessageResponseSchema = exactlyOneOf(
-  z.object({
+  object({
     task: optional(TaskSchema),
     message: optional(MessageSchema),
   }),

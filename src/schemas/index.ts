@@ -1,5 +1,5 @@
 /**
- * The wire format of A2A 1.0 as zod schemas, each with the type that it infers.
+ * The wire format of A2A 1.0 as zod/mini schemas, each with the type that it infers. They compose with those of zod.
  *
  * They ignore fields that they do not know, and coerce nothing.
  *

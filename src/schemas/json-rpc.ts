@@ -3,10 +3,10 @@
  *
  * @module
  */
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { JsonValueSchema } from './json.js'
 import { exactlyOneOf } from './one-of.js'
-import { optional } from './scalars.js'
+import { literal, object, optional, string } from './scalars.js'
 
 /** A number has no fraction, and is small enough to come back as it went. */
 export const JsonRpcIdSchema = z.custom<string | number | null>(
@@ -16,26 +16,28 @@ export const JsonRpcIdSchema = z.custom<string | number | null>(
 export type JsonRpcId = z.infer<typeof JsonRpcIdSchema>
 
 /** `params` may be any JSON here: whether they suit the method is for the schema of its request to say. */
-export const JsonRpcRequestSchema = z.object({
-  jsonrpc: z.literal('2.0'),
+export const JsonRpcRequestSchema = object({
+  jsonrpc: literal('2.0'),
   id: JsonRpcIdSchema,
-  method: z.string(),
+  method: string,
   params: optional(JsonValueSchema),
 })
 export type JsonRpcRequest = z.infer<typeof JsonRpcRequestSchema>
 
+const INTEGER = 'must be an integer'
+
 /** `data` may be any JSON here: A2A 1.0 sends an array of details (§9.5), others what they like. */
-export const JsonRpcErrorSchema = z.object({
-  code: z.int('must be an integer'),
-  message: z.string(),
+export const JsonRpcErrorSchema = object({
+  code: z.number(INTEGER).check(z.refine((code) => Number.isSafeInteger(code), INTEGER)),
+  message: string,
   data: optional(JsonValueSchema),
 })
 export type JsonRpcError = z.infer<typeof JsonRpcErrorSchema>
 
 /** An answer: a result or an error, never both (JSON-RPC 2.0 §5). */
 export const JsonRpcResponseSchema = exactlyOneOf(
-  z.object({
-    jsonrpc: z.literal('2.0'),
+  object({
+    jsonrpc: literal('2.0'),
     id: JsonRpcIdSchema,
     result: optional(JsonValueSchema),
     error: optional(JsonRpcErrorSchema),

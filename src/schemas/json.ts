@@ -4,7 +4,7 @@
  *
  * @module
  */
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export interface JsonObject {
@@ -15,12 +15,12 @@ const JSON_TYPES: readonly string[] = ['string', 'number', 'boolean', 'object']
 
 /** Anything but `undefined` and what JSON has no type for; passed on as it is, not copied. */
 export const JsonValueSchema = z.custom<JsonValue>(
-  (value) => JSON_TYPES.includes(typeof value),
+  (value: unknown) => JSON_TYPES.includes(typeof value),
   'must be JSON',
 )
 
 /** An object that is no array; passed on as it is, not copied. */
 export const JsonObjectSchema = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',
 )

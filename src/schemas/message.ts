@@ -3,17 +3,17 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
-import { list, nonEmptyString, optional, strings } from './scalars.js'
+import { list, nonEmptyString, object, oneOf, optional, strings } from './scalars.js'
 
 /** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which stands for a role that is missing. */
-export const RoleSchema = z.enum(['ROLE_USER', 'ROLE_AGENT'])
+export const RoleSchema = oneOf(['ROLE_USER', 'ROLE_AGENT'])
 export type Role = z.infer<typeof RoleSchema>
 
 /** A2A 1.0 §4.1.4. */
-export const MessageSchema = z.object({
+export const MessageSchema = object({
   messageId: nonEmptyString,
   role: RoleSchema,
   parts: list(PartSchema, 'must have at least one part'),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type * as z from 'zod'
+import * as z from 'zod/mini'
 
 /** `T` with exactly one of its members `K`: a union with one object for each of them. */
 export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends K
@@ -12,12 +12,12 @@ export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends 
 type Plain<T> = { [P in keyof T]: T[P] }
 
 /** `schema`, of whose optional `members` exactly one has to be present, whatever its value. */
-export function exactlyOneOf<S extends z.ZodObject, K extends keyof z.output<S> & string>(
+export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output<S> & string>(
   schema: S,
   members: readonly K[],
-): z.ZodType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>> {
+): z.ZodMiniType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>> {
   const present = (value: object): K[] => members.filter((member) => Reflect.get(value, member) !== undefined)
-  const checked = schema.refine(
+  const hasOne = z.refine<z.output<S>>(
     (value) => {
       let count = 0
       for (const member of members) if (value[member] !== undefined) count++
@@ -31,9 +31,10 @@ export function exactlyOneOf<S extends z.ZodObject, K extends keyof z.output<S> 
       },
     },
   )
+  const checked = schema.check(hasOne)
   // The type says what has just been checked. One flat object with a check instead of a union of objects: it parses
   // once, and its errors are about the member that is there.
-  return checked as unknown as z.ZodType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>>
+  return checked as unknown as z.ZodMiniType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>>
 }
 
 /** `a, b and c`. */

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { JsonObjectSchema, JsonValueSchema } from './json.js'
 import { exactlyOneOf } from './one-of.js'
-import { nonEmptyString, optional } from './scalars.js'
+import { nonEmptyString, object, optional, string } from './scalars.js'
 
 /** A2A 1.0 §4.1.6. */
 export const PartSchema = exactlyOneOf(
-  z.object({
-    text: optional(z.string()),
-    raw: optional(z.string().refine(isBase64, 'must be base64')),
+  object({
+    text: optional(string),
+    raw: optional(string.check(z.refine(isBase64, 'must be base64'))),
     url: optional(nonEmptyString),
     data: optional(JsonValueSchema),
     metadata: optional(JsonObjectSchema),

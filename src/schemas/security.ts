@@ -3,35 +3,33 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { exactlyOneOf } from './one-of.js'
-import { nonEmptyString, optional, strings } from './scalars.js'
+import { boolean, nonEmptyString, object, oneOf, optional, record, string, strings } from './scalars.js'
 
-const description = optional(z.string())
+const description = optional(string)
 const refreshUrl = optional(nonEmptyString)
-const scopes = z.record(z.string(), z.string())
+const scopes = record(string)
 
 /** A2A 1.0 §4.5.7. Nothing is required of the two deprecated flows, `implicit` and `password`. */
 export const OAuthFlowsSchema = exactlyOneOf(
-  z.object({
+  object({
     authorizationCode: optional(
-      z.object({
+      object({
         authorizationUrl: nonEmptyString,
         tokenUrl: nonEmptyString,
         refreshUrl,
         scopes,
-        pkceRequired: optional(z.boolean()),
+        pkceRequired: optional(boolean),
       }),
     ),
-    clientCredentials: optional(z.object({ tokenUrl: nonEmptyString, refreshUrl, scopes })),
+    clientCredentials: optional(object({ tokenUrl: nonEmptyString, refreshUrl, scopes })),
     implicit: optional(
-      z.object({ authorizationUrl: optional(nonEmptyString), refreshUrl, scopes: optional(scopes) }),
+      object({ authorizationUrl: optional(nonEmptyString), refreshUrl, scopes: optional(scopes) }),
     ),
-    password: optional(
-      z.object({ tokenUrl: optional(nonEmptyString), refreshUrl, scopes: optional(scopes) }),
-    ),
+    password: optional(object({ tokenUrl: optional(nonEmptyString), refreshUrl, scopes: optional(scopes) })),
     deviceCode: optional(
-      z.object({ deviceAuthorizationUrl: nonEmptyString, tokenUrl: nonEmptyString, refreshUrl, scopes }),
+      object({ deviceAuthorizationUrl: nonEmptyString, tokenUrl: nonEmptyString, refreshUrl, scopes }),
     ),
   }),
   ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode'],
@@ -40,18 +38,18 @@ export type OAuthFlows = z.infer<typeof OAuthFlowsSchema>
 
 /** A2A 1.0 §4.5.1. */
 export const SecuritySchemeSchema = exactlyOneOf(
-  z.object({
+  object({
     apiKeySecurityScheme: optional(
-      z.object({ description, location: z.enum(['query', 'header', 'cookie']), name: nonEmptyString }),
+      object({ description, location: oneOf(['query', 'header', 'cookie']), name: nonEmptyString }),
     ),
     httpAuthSecurityScheme: optional(
-      z.object({ description, scheme: nonEmptyString, bearerFormat: optional(z.string()) }),
+      object({ description, scheme: nonEmptyString, bearerFormat: optional(string) }),
     ),
     oauth2SecurityScheme: optional(
-      z.object({ description, flows: OAuthFlowsSchema, oauth2MetadataUrl: optional(nonEmptyString) }),
+      object({ description, flows: OAuthFlowsSchema, oauth2MetadataUrl: optional(nonEmptyString) }),
     ),
-    openIdConnectSecurityScheme: optional(z.object({ description, openIdConnectUrl: nonEmptyString })),
-    mtlsSecurityScheme: optional(z.object({ description })),
+    openIdConnectSecurityScheme: optional(object({ description, openIdConnectUrl: nonEmptyString })),
+    mtlsSecurityScheme: optional(object({ description })),
   }),
   [
     'apiKeySecurityScheme',
@@ -64,7 +62,7 @@ export const SecuritySchemeSchema = exactlyOneOf(
 export type SecurityScheme = z.infer<typeof SecuritySchemeSchema>
 
 /** The scopes needed of each scheme (A2A 1.0 §4.5). Nothing is required: what is empty may be left out. */
-export const SecurityRequirementSchema = z.object({
-  schemes: optional(z.record(z.string(), z.object({ list: optional(strings) }))),
+export const SecurityRequirementSchema = object({
+  schemes: optional(record(object({ list: optional(strings) }))),
 })
 export type SecurityRequirement = z.infer<typeof SecurityRequirementSchema>

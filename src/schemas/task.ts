@@ -3,14 +3,14 @@
  *
  * @module
  */
-import * as z from 'zod'
+import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
-import { list, nonEmptyString, optional, timestamp } from './scalars.js'
+import { list, nonEmptyString, object, oneOf, optional, timestamp } from './scalars.js'
 
 /** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which no task is in. */
-export const TaskStateSchema = z.enum([
+export const TaskStateSchema = oneOf([
   'TASK_STATE_SUBMITTED',
   'TASK_STATE_WORKING',
   'TASK_STATE_COMPLETED',
@@ -23,7 +23,7 @@ export const TaskStateSchema = z.enum([
 export type TaskState = z.infer<typeof TaskStateSchema>
 
 /** A2A 1.0 §4.1.2. */
-export const TaskStatusSchema = z.object({
+export const TaskStatusSchema = object({
   state: TaskStateSchema,
   message: optional(MessageSchema),
   timestamp: optional(timestamp),
@@ -31,7 +31,7 @@ export const TaskStatusSchema = z.object({
 export type TaskStatus = z.infer<typeof TaskStatusSchema>
 
 /** A2A 1.0 §4.1.1. */
-export const TaskSchema = z.object({
+export const TaskSchema = object({
   id: nonEmptyString,
   contextId: optional(nonEmptyString),
   status: TaskStatusSchema,

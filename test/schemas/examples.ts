@@ -1,11 +1,11 @@
 /** One full and one minimal example of each protocol object, all of them new whenever they are asked for. */
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import * as schemas from '../../src/schemas/index.js'
 
 type Json = Record<string, unknown>
 
 interface Examples {
-  schema: z.ZodType
+  schema: z.ZodMiniType
   full: Json
   minimal: Json
 }
@@ -119,7 +119,7 @@ const query = {
 const page = { tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 }
 const configOfTask = { taskId: 't-1', id: 'p-1' }
 
-const EXAMPLES: Record<string, [schema: z.ZodType, full: Json, minimal: Json]> = {
+const EXAMPLES: Record<string, [schema: z.ZodMiniType, full: Json, minimal: Json]> = {
   Part: [schemas.PartSchema, { data: [1], metadata, filename: 'a.json', mediaType: 'a/b' }, { text: 'x' }],
   Message: [schemas.MessageSchema, fullMessage, message],
   Artifact: [schemas.ArtifactSchema, fullArtifact, artifact],
@@ -220,6 +220,6 @@ export function copy(value: Json): Json {
 }
 
 /** Where the issues of parsing are, as `parts.0.text`. */
-export function issuePaths(schema: z.ZodType, value: unknown): string[] {
+export function issuePaths(schema: z.ZodMiniType, value: unknown): string[] {
   return schema.safeParse(value).error?.issues.map(({ path }) => path.join('.')) ?? []
 }

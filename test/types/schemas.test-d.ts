@@ -1,7 +1,8 @@
 import { expectTypeOf, test } from 'vitest'
-import type * as z from 'zod'
+import * as classic from 'zod'
+import type * as z from 'zod/mini'
 import type { JsonObject as CoreJsonObject, Part as CorePart } from '../../src/index.js'
-import type * as schemas from '../../src/schemas/index.js'
+import * as schemas from '../../src/schemas/index.js'
 
 test('nothing is any', () => {
   expectTypeOf<schemas.Part>().not.toBeAny()
@@ -65,4 +66,15 @@ test('a content is told by its property', () => {
   expectTypeOf(text).returns.toBeString()
   const answer = (response: schemas.StreamResponse): schemas.Task | undefined => response.task
   expectTypeOf(answer).returns.toEqualTypeOf<schemas.Task | undefined>()
+})
+
+test('the schemas compose with those of zod', () => {
+  const Envelope = classic.object({
+    message: schemas.MessageSchema,
+    parts: classic.array(schemas.PartSchema),
+  })
+  expectTypeOf(Envelope.parse({})).toEqualTypeOf<{
+    message: schemas.Message
+    parts: schemas.Part[]
+  }>()
 })

@@ -1,0 +1,85 @@
+/** The built schemas, beside a zod of the user's own, and in the bundle of somebody who uses one of them. */
+import { symlinkSync } from 'node:fs'
+import { afterAll, describe, expect, it } from 'vitest'
+import ts from 'typescript'
+import { bundle } from '../support/bundle.js'
+import { Consumer } from '../support/consumer.js'
+import { ROOT } from '../support/repository.js'
+
+/** What it takes, and a little: growing past it is to be decided. */
+const LIMIT = 8_200
+
+const USE = `
+  const Envelope = z.object({ message: MessageSchema, at: z.number().optional() })
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+  console.log(JSON.stringify(Envelope.parse({ message })))
+  console.log(z.prettifyError(Envelope.safeParse({ message: { ...message, messageId: 5, parts: [{}] } }).error))`
+
+const PRINTED = `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}
+✖ must be a string, got a number
+  → at message.messageId
+✖ must have exactly one of text, raw, url and data, got none
+  → at message.parts[0]
+`
+
+const consumer = new Consumer()
+symlinkSync(`${ROOT}node_modules/zod`, `${consumer.folder}/node_modules/zod`, 'junction')
+afterAll(() => {
+  consumer.remove()
+})
+
+describe.each(['zod', 'zod/mini'])('a schema of %s takes ours', (zod) => {
+  const use = zod === 'zod' ? USE : USE.replace('z.number().optional()', 'z.optional(z.number())')
+
+  it.each([
+    ['import', `import * as z from '${zod}'\nimport { MessageSchema } from 'a2a-tasks/schemas'`],
+    ['require', `const z = require('${zod}')\nconst { MessageSchema } = require('a2a-tasks/schemas')`],
+  ])('that come by `%s`', async (system, imports) => {
+    const name = `${system}.${system === 'import' ? 'mjs' : 'cjs'}`
+    expect(await consumer.run(consumer.write(name, `${imports}\n${use}`))).toBe(PRINTED)
+  })
+
+  it.each(['mts', 'cts'])(
+    'with its type, in a .%s',
+    (end) => {
+      const field = zod === 'zod' ? 'MessageSchema.shape.messageId' : 'MessageSchema'
+      const file = consumer.write(
+        `types.${end}`,
+        `import * as z from '${zod}'
+      import { MessageSchema, PartSchema, type Message, type Part } from 'a2a-tasks/schemas'
+      const Envelope = z.object({ message: MessageSchema, part: PartSchema, field: ${field} })
+      const envelope: z.infer<typeof Envelope> = Envelope.parse({})
+      export const message: Message = envelope.message
+      export const part: Part = envelope.part
+      // @ts-expect-error It is not just anything.
+      export const wrong: number = envelope.message`,
+      )
+      const program = ts.createProgram([file], {
+        module: ts.ModuleKind.Node16,
+        target: ts.ScriptTarget.ES2022,
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        types: [],
+      })
+      const faults = ts.getPreEmitDiagnostics(program)
+      expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+    },
+    60_000,
+  )
+})
+
+describe('the bundle of somebody who imports', () => {
+  it(`MessageSchema has no other, and takes at most ${LIMIT} bytes, minified and zipped`, async () => {
+    const { code, gzipBytes } = await bundle(`export { MessageSchema } from 'a2a-tasks/schemas'`)
+    expect(code).toContain('referenceTaskIds')
+    const others = ['TASK_STATE_', 'artifactId', 'pageSize', 'protocolVersion', 'jsonrpc', 'pushNotification']
+    expect(others.filter((other) => code.includes(other))).toEqual([])
+    expect(gzipBytes, `${gzipBytes} bytes, ${gzipBytes - LIMIT} too many`).toBeLessThanOrEqual(LIMIT)
+  })
+
+  it('a schema has no language of zod', async () => {
+    const { code } = await bundle(`export * from 'a2a-tasks/schemas'`)
+    expect(code).not.toContain('Invalid option')
+  })
+})
