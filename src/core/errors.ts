@@ -63,9 +63,22 @@ export interface ErrorData {
   /** Who asks may not do this. */
   PERMISSION_DENIED: NoData
   /** The agent is closing down, or has too much to do; try again later. */
-  UNAVAILABLE: { reason: string }
+  UNAVAILABLE: { reason: string; retryAfterMs?: number }
   /** Something went wrong inside; what it was stays inside. */
   INTERNAL: NoData
+
+  /** Another agent, or what stands between, cannot be reached, or answers with no more than an HTTP status. */
+  EXTERNAL_SERVICE_ERROR: { service: string; url: string; status?: number }
+  /** What another agent tells of itself lacks what it must tell. */
+  VALIDATION_ERROR: { detail: string }
+  /** Another agent did not answer within `timeoutMs`. */
+  REQUEST_TIMED_OUT: { timeoutMs: number }
+  /** The signal given with a request was aborted. `cause` is its reason. */
+  REQUEST_ABORTED: NoData
+  /** The URL guard lets no request go there. */
+  URL_BLOCKED: { url: string; reason: string }
+  /** No signature of a card is valid (A2A 1.0 §8.4.3); `reason` says of each what is wrong. */
+  SIGNATURE_INVALID: { reason: string }
 }
 
 export type ErrorCode = keyof ErrorData
@@ -103,9 +116,12 @@ export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** `TASK_NOT_FOUND` → `TaskNotFoundError`. */
+/** `TASK_NOT_FOUND` → `TaskNotFoundError`, `PARSE_ERROR` → `ParseError`. */
 function nameOf(code: ErrorCode): string {
-  const words = code.split('_').map((word) => word.charAt(0) + word.slice(1).toLowerCase())
+  const words = code
+    .replace(/_ERROR$/, '')
+    .split('_')
+    .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
   return `${words.join('')}Error`
 }
 

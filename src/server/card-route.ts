@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonObject, JsonValue } from '../core/task.js'
+import { toHybridCard } from '../agent-card/index.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import type { Dialects } from './negotiation.js'
@@ -60,28 +60,6 @@ export class CardRoute {
 }
 
 async function represent(dialects: Dialects, card: AgentCard): Promise<Representation> {
-  const body = JSON.stringify(dialects.map((dialect) => dialect.encodeCard(card)).reduce(merge))
+  const body = JSON.stringify(toHybridCard(card, dialects))
   return { body, etag: `"${await digest(body)}"` }
-}
-
-/**
- * A card that the clients of several versions read, each what it knows: old clients do not say which version they
- * want. Where two versions have something else to say under one name, the preferred one speaks.
- */
-function merge(preferred: JsonObject, other: JsonObject): JsonObject {
-  const merged: JsonObject = { ...other, ...preferred }
-  for (const [key, value] of Object.entries(other)) merged[key] = mergeValues(preferred[key], value)
-  return merged
-}
-
-function mergeValues(preferred: JsonValue | undefined, other: JsonValue): JsonValue {
-  if (preferred === undefined) return other
-  if (Array.isArray(preferred)) {
-    const isAlike = Array.isArray(other) && other.length === preferred.length
-    return isAlike ? preferred.map((value, index) => mergeValues(value, other[index] ?? value)) : preferred
-  }
-  const areObjects = typeof preferred === 'object' && typeof other === 'object'
-  return areObjects && preferred !== null && other !== null && !Array.isArray(other)
-    ? merge(preferred, other)
-    : preferred
 }

@@ -193,7 +193,9 @@ export class HttpBinding<P extends Principal> {
     )
     if (extensions.length > 0) headers[dialect.extensionsHeader] = extensions.join(', ')
     if (error?.code === 'UNAUTHENTICATED') headers['www-authenticate'] = this.#challenge
-    if (error !== undefined && WIRE_ERRORS[error.code].http === 503) headers['retry-after'] = '1'
+    if (error !== undefined && WIRE_ERRORS[error.code].http === 503) {
+      headers['retry-after'] = String(retryAfterSeconds(error))
+    }
     return headers
   }
 
@@ -224,4 +226,10 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
   const accept = request.header('accept') ?? '*/*'
   const takesOwn = ['*/*', 'application/*', dialect.mediaType].some((type) => accept.includes(type))
   return takesOwn ? dialect.mediaType : JSON_TYPE
+}
+
+/** At least 1: a client that comes back at once finds what it found. */
+function retryAfterSeconds(error: A2AError): number {
+  const { retryAfterMs = 0 } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
+  return Math.max(1, Math.ceil(retryAfterMs / 1_000))
 }

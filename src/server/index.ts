@@ -17,4 +17,4 @@ export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run
 export type { Principal } from './visibility.js'
 export { SSEStream } from './sse-stream.js'
 export type { NodeResponse, SSEStreamOptions } from './sse-stream.js'
-export { textOf } from './text.js'
+export { textOf } from '../wire/index.js'

@@ -14,7 +14,7 @@ import { Question, type Queued } from './answer.js'
 import { Deciding } from './decision.js'
 import type { Settings } from './options.js'
 import { toArtifact, toMessage, toProgress, toReply } from './say.js'
-import { textOf } from './text.js'
+import { textOf } from '../wire/index.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { Caller, Principal } from './visibility.js'
 

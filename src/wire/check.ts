@@ -3,8 +3,12 @@
  *
  * @module
  */
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
+import { reasonOf } from '../schemas/scalars.js'
+
+/** For schemas that have none: they come before those of a locale, which anybody in the process may set. */
+const TEXTS = { error: reasonOf }
 
 /**
  * `value` as `schema` has it, without what the schema does not know.
@@ -13,30 +17,14 @@ import { invalidParams } from '../core/errors.js'
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, after `root`: `message.parts[0].text …`.
  */
-export function check<T>(schema: z.ZodType<T>, value: unknown, root = ''): T {
+export function check<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T {
   const first = schema.safeParse(value)
   if (first.success) return first.data
-  // Few peers send nulls and empty texts: only they pay for a second look.
-  const second = hasDefaults(value) ? schema.safeParse(withoutDefaults(value)) : first
+  // Few peers send nulls and empty texts, or err: only they pay for a second look.
+  const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, TEXTS)
   if (second.success) return second.data
   const [issue] = second.error.issues
-  throw invalidParams(pathText(issue?.path ?? [], root), issue === undefined ? 'is invalid' : reasonOf(issue))
-}
-
-/** Reads on after the path. Schemas have texts of their own for what is not a matter of type. */
-function reasonOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') {
-    const [, got] = /received (\w+)/.exec(issue.message) ?? []
-    if (got === 'undefined') return 'is missing'
-    if (got !== undefined) return `must be ${withArticle(issue.expected)}, got ${withArticle(got)}`
-  }
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
-  return issue.message
-}
-
-function withArticle(type: string): string {
-  if (type === 'null') return type
-  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+  throw invalidParams(pathText(issue?.path ?? [], root), issue?.message ?? 'is invalid')
 }
 
 /** Under these keys any JSON may stand, null included. */

@@ -18,51 +18,62 @@ export interface WireError {
   readonly reason: string
 }
 
-function row(reason: string, code: number, http: number, status: string): WireError {
+function wireError(reason: string, code: number, http: number, status: string): WireError {
   return { code, http, status, reason }
 }
 
-const INVALID = ['INVALID_PARAMS', -32602, 400, 'INVALID_ARGUMENT'] as const
-const NOT_FOUND = ['TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND'] as const
-const UNSUPPORTED = ['UNSUPPORTED_OPERATION', -32004, 400, 'FAILED_PRECONDITION'] as const
-const FAILURE = ['INTERNAL_ERROR', -32603, 500, 'INTERNAL'] as const
-const UNAVAILABLE = ['UNAVAILABLE', -32603, 503, 'UNAVAILABLE'] as const
+const INVALID = wireError('INVALID_PARAMS', -32602, 400, 'INVALID_ARGUMENT')
+const NOT_FOUND = wireError('TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND')
+const UNSUPPORTED = wireError('UNSUPPORTED_OPERATION', -32004, 400, 'FAILED_PRECONDITION')
+const FAILURE = wireError('INTERNAL_ERROR', -32603, 500, 'INTERNAL')
+const UNAVAILABLE = wireError('UNAVAILABLE', -32603, 503, 'UNAVAILABLE')
 
 /** A2A 1.0.1 §5.4, and what the specification leaves open: authentication, overload, the standard JSON-RPC errors. */
 export const WIRE_ERRORS = {
-  INVALID_PARAMS: row(...INVALID),
-  LIMIT_EXCEEDED: row('LIMIT_EXCEEDED', -32602, 400, 'INVALID_ARGUMENT'),
-  TASK_LIMIT_REACHED: row('TASK_LIMIT_REACHED', -32603, 503, 'RESOURCE_EXHAUSTED'),
-  TASK_NOT_FOUND: row(...NOT_FOUND),
-  INVALID_TRANSITION: row(...UNSUPPORTED),
-  TASK_TERMINAL: row(...UNSUPPORTED),
-  TASK_NOT_CANCELABLE: row('TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'),
-  TASK_GENERATION_MISMATCH: row('TASK_GENERATION_MISMATCH', -32010, 409, 'ABORTED'),
-  TASK_CANCELED: row(...UNSUPPORTED),
-  TASK_TIMED_OUT: row(...UNSUPPORTED),
-  TASK_EXPIRED: row(...NOT_FOUND),
-  MANAGER_DESTROYED: row(...UNAVAILABLE),
-  WAIT_TIMED_OUT: row(...UNAVAILABLE),
-  WAIT_ABORTED: row(...UNAVAILABLE),
-  PARSE_ERROR: row('PARSE_ERROR', -32700, 400, 'INVALID_ARGUMENT'),
-  INVALID_REQUEST: row('INVALID_REQUEST', -32600, 400, 'INVALID_ARGUMENT'),
-  METHOD_NOT_FOUND: row('METHOD_NOT_FOUND', -32601, 404, 'NOT_FOUND'),
-  UNSUPPORTED_OPERATION: row(...UNSUPPORTED),
-  CONTENT_TYPE_NOT_SUPPORTED: row('CONTENT_TYPE_NOT_SUPPORTED', -32005, 400, 'INVALID_ARGUMENT'),
-  PUSH_NOTIFICATION_NOT_SUPPORTED: row('PUSH_NOTIFICATION_NOT_SUPPORTED', -32003, 400, 'FAILED_PRECONDITION'),
-  INVALID_AGENT_RESPONSE: row('INVALID_AGENT_RESPONSE', -32006, 500, 'INTERNAL'),
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: row(
+  INVALID_PARAMS: INVALID,
+  LIMIT_EXCEEDED: wireError('LIMIT_EXCEEDED', -32602, 400, 'INVALID_ARGUMENT'),
+  TASK_LIMIT_REACHED: wireError('TASK_LIMIT_REACHED', -32603, 503, 'RESOURCE_EXHAUSTED'),
+  TASK_NOT_FOUND: NOT_FOUND,
+  INVALID_TRANSITION: UNSUPPORTED,
+  TASK_TERMINAL: UNSUPPORTED,
+  TASK_NOT_CANCELABLE: wireError('TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'),
+  TASK_GENERATION_MISMATCH: wireError('TASK_GENERATION_MISMATCH', -32010, 409, 'ABORTED'),
+  TASK_CANCELED: UNSUPPORTED,
+  TASK_TIMED_OUT: UNSUPPORTED,
+  TASK_EXPIRED: NOT_FOUND,
+  MANAGER_DESTROYED: UNAVAILABLE,
+  WAIT_TIMED_OUT: UNAVAILABLE,
+  WAIT_ABORTED: UNAVAILABLE,
+  PARSE_ERROR: wireError('PARSE_ERROR', -32700, 400, 'INVALID_ARGUMENT'),
+  INVALID_REQUEST: wireError('INVALID_REQUEST', -32600, 400, 'INVALID_ARGUMENT'),
+  METHOD_NOT_FOUND: wireError('METHOD_NOT_FOUND', -32601, 404, 'NOT_FOUND'),
+  UNSUPPORTED_OPERATION: UNSUPPORTED,
+  CONTENT_TYPE_NOT_SUPPORTED: wireError('CONTENT_TYPE_NOT_SUPPORTED', -32005, 400, 'INVALID_ARGUMENT'),
+  PUSH_NOTIFICATION_NOT_SUPPORTED: wireError(
+    'PUSH_NOTIFICATION_NOT_SUPPORTED',
+    -32003,
+    400,
+    'FAILED_PRECONDITION',
+  ),
+  INVALID_AGENT_RESPONSE: wireError('INVALID_AGENT_RESPONSE', -32006, 500, 'INTERNAL'),
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: wireError(
     'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
     -32007,
     400,
     'FAILED_PRECONDITION',
   ),
-  EXTENSION_SUPPORT_REQUIRED: row('EXTENSION_SUPPORT_REQUIRED', -32008, 400, 'FAILED_PRECONDITION'),
-  VERSION_NOT_SUPPORTED: row('VERSION_NOT_SUPPORTED', -32009, 400, 'FAILED_PRECONDITION'),
-  UNAUTHENTICATED: row('UNAUTHENTICATED', -32603, 401, 'UNAUTHENTICATED'),
-  PERMISSION_DENIED: row('PERMISSION_DENIED', -32603, 403, 'PERMISSION_DENIED'),
-  UNAVAILABLE: row(...UNAVAILABLE),
-  INTERNAL: row(...FAILURE),
+  EXTENSION_SUPPORT_REQUIRED: wireError('EXTENSION_SUPPORT_REQUIRED', -32008, 400, 'FAILED_PRECONDITION'),
+  VERSION_NOT_SUPPORTED: wireError('VERSION_NOT_SUPPORTED', -32009, 400, 'FAILED_PRECONDITION'),
+  UNAUTHENTICATED: wireError('UNAUTHENTICATED', -32603, 401, 'UNAUTHENTICATED'),
+  PERMISSION_DENIED: wireError('PERMISSION_DENIED', -32603, 403, 'PERMISSION_DENIED'),
+  UNAVAILABLE,
+  INTERNAL: FAILURE,
+  EXTERNAL_SERVICE_ERROR: FAILURE,
+  VALIDATION_ERROR: FAILURE,
+  REQUEST_TIMED_OUT: FAILURE,
+  REQUEST_ABORTED: FAILURE,
+  URL_BLOCKED: FAILURE,
+  SIGNATURE_INVALID: FAILURE,
 } as const satisfies Record<ErrorCode, WireError>
 
 /** What of an error crosses the wire. Its `cause` and its stack never do. */
@@ -79,12 +90,16 @@ const MAX_TEXT = 200
 
 /** What of `error` a client may read: its text and its data, bounded, and nothing of what caused it. */
 export function describeError(error: A2AError): ErrorDescription {
+  const row = WIRE_ERRORS[error.code]
+  // What our own requests to others failed of is nobody's business.
+  if (row.reason === 'INTERNAL_ERROR')
+    return { ...row, message: 'Internal error', metadata: {}, violations: [] }
   const metadata: Record<string, string> = {}
   for (const [key, value] of Object.entries(error.data)) metadata[key] = clip(String(value))
   const { path, reason } = metadata
   const isInvalid = error.code === 'INVALID_PARAMS' && path !== undefined && reason !== undefined
   return {
-    ...WIRE_ERRORS[error.code],
+    ...row,
     message: clip(error.message),
     metadata: isInvalid ? {} : metadata,
     violations: isInvalid ? [{ field: path, description: reason }] : [],

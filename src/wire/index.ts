@@ -23,6 +23,23 @@ export type {
 } from './dialect.js'
 export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
 export { check } from './check.js'
+export { toV03Card } from './v0-3-card.js'
 export { v0_3 } from './v0-3.js'
 export { v1, type V1Options } from './v1.js'
+export { decodeError, type RemoteErrorContext } from './remote-error.js'
+export { invalidAnswer } from './read-answer.js'
+export { textOf } from './text.js'
+export { v0_3Client } from './v0-3-client.js'
+export { v1Client } from './v1-client.js'
 export { outputEvent } from './view.js'
+export type {
+  ClientCodec,
+  ClientCodecs,
+  ClientDialect,
+  ClientRequests,
+  ClientResults,
+  RemoteEvent,
+  RemotePushConfig,
+  RemoteTask,
+  SendResult,
+} from './client-dialect.js'

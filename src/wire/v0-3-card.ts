@@ -25,7 +25,7 @@ interface Form {
 }
 
 /** The card as it is found at its well-known URL, and as JSON-RPC answers it. */
-export function toCard(card: AgentCard): JsonObject {
+export function toV03Card(card: AgentCard): JsonObject {
   const { iconUrl } = card
   return { ...cardIn(JSON_FORM, card), ...(iconUrl !== undefined && { iconUrl }) }
 }

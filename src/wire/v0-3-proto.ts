@@ -5,9 +5,17 @@
  */
 import type { ArtifactChanged, StatusChanged } from '../core/events.js'
 import type { TaskState } from '../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, JsonValue, Message, Part } from '../core/task.js'
-import type { PushConfig, StreamEntry, TaskPushConfig, TaskView } from './dialect.js'
-import { STATES, WRAPPED } from './v0-3-schemas.js'
+import type { DeepReadonly, JsonObject, Message } from '../core/task.js'
+import type { StreamEntry, TaskPushConfig, TaskView } from './dialect.js'
+import { protoState } from './v0-3-forms.js'
+import {
+  JSON_MESSAGES,
+  PROTO_MESSAGES,
+  toMessage,
+  toPart,
+  toPushConfig,
+  type MessageForm,
+} from './v0-3-messages.js'
 import {
   artifactsOf,
   completeArtifact,
@@ -19,31 +27,16 @@ import {
 
 /** In what the two forms differ. */
 export interface Form {
-  /** What says which object it is. */
-  readonly kind: (kind: string) => { readonly kind?: string }
-  readonly states: Readonly<Record<TaskState, string>>
-  readonly roles: Readonly<Record<Message['role'], string>>
-  /** Where a message has its parts. */
-  readonly parts: 'parts' | 'content'
-  readonly bytes: 'bytes' | 'fileWithBytes'
-  readonly uri: 'uri' | 'fileWithUri'
-  readonly data: (data: JsonObject) => JsonObject
-  /** Strict readers of ProtoJSON refuse what their proto does not have. */
-  readonly hasReferences: boolean
+  readonly messages: MessageForm
+  readonly state: (state: TaskState) => string
   readonly entry: (type: StreamEntry['type'], object: JsonObject) => JsonObject
   readonly pushConfig: (registered: TaskPushConfig) => JsonObject
 }
 
 /** What JSON-RPC prints. */
 export const JSON_FORM: Form = {
-  kind: (kind) => ({ kind }),
-  states: STATES.json,
-  roles: { user: 'user', agent: 'agent' },
-  parts: 'parts',
-  bytes: 'bytes',
-  uri: 'uri',
-  data: (data) => data,
-  hasReferences: true,
+  messages: JSON_MESSAGES,
+  state: (state) => state,
   entry: (_type, object) => object,
   pushConfig: ({ taskId, config }) => ({ taskId, pushNotificationConfig: toPushConfig(config) }),
 }
@@ -57,61 +50,13 @@ const ENTRIES = {
 
 /** What HTTP+JSON prints. */
 export const PROTO_FORM: Form = {
-  kind: () => ({}),
-  states: STATES.proto,
-  roles: { user: 'ROLE_USER', agent: 'ROLE_AGENT' },
-  parts: 'content',
-  bytes: 'fileWithBytes',
-  uri: 'fileWithUri',
-  data: (data) => ({ data }),
-  hasReferences: false,
+  messages: PROTO_MESSAGES,
+  state: protoState,
   entry: (type, object) => ({ [ENTRIES[type]]: object }),
   pushConfig: ({ taskId, config }) => ({
     name: `tasks/${taskId}/pushNotificationConfigs/${config.id}`,
     pushNotificationConfig: toPushConfig(config),
   }),
-}
-
-function toPart(form: Form, part: DeepReadonly<Part>): JsonObject {
-  // The name and the media type of a text, or of data, have no place in 0.3.
-  const { metadata, filename: name, mediaType: mimeType } = part
-  const kept = metadata === undefined ? {} : { metadata: json(metadata) }
-  if (part.text !== undefined) return { ...form.kind('text'), text: part.text, ...kept }
-  if (part.data !== undefined) return toDataPart(form, json(part.data), metadata)
-  const file = part.raw === undefined ? { [form.uri]: part.url } : { [form.bytes]: part.raw }
-  return {
-    ...form.kind('file'),
-    file: { ...file, ...(name && { name }), ...(mimeType && { mimeType }) },
-    ...kept,
-  }
-}
-
-function toDataPart(form: Form, data: JsonValue, metadata: DeepReadonly<JsonObject> | undefined): JsonObject {
-  // What looks wrapped is wrapped once more, for the reader to unwrap.
-  if (isObject(data) && metadata?.[WRAPPED] !== true) {
-    return { ...form.kind('data'), data: form.data(data), ...(metadata && { metadata: json(metadata) }) }
-  }
-  const marked = { ...metadata, [WRAPPED]: true }
-  return { ...form.kind('data'), data: form.data({ value: data }), metadata: json(marked) }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function toMessage(form: Form, message: DeepReadonly<Message>): JsonObject {
-  const { messageId, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
-  return {
-    ...form.kind('message'),
-    messageId,
-    role: form.roles[role],
-    [form.parts]: parts.map((part) => toPart(form, part)),
-    ...(contextId !== undefined && { contextId }),
-    ...(taskId !== undefined && { taskId }),
-    ...(metadata !== undefined && { metadata: json(metadata) }),
-    ...(extensions !== undefined && { extensions: json(extensions) }),
-    ...(form.hasReferences && referenceTaskIds !== undefined && { referenceTaskIds: json(referenceTaskIds) }),
-  }
 }
 
 function toArtifact(form: Form, artifact: CompleteArtifact): JsonObject {
@@ -120,7 +65,7 @@ function toArtifact(form: Form, artifact: CompleteArtifact): JsonObject {
     artifactId,
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    parts: parts.map((part) => toPart(form, part)),
+    parts: parts.map((part) => toPart(form.messages, part)),
     ...(metadata !== undefined && { metadata: json(metadata) }),
     ...(extensions !== undefined && { extensions: json(extensions) }),
   }
@@ -132,8 +77,8 @@ function toStatus(
   timestamp: string,
   message: DeepReadonly<Message> | undefined,
 ): JsonObject {
-  const shown = message === undefined ? {} : { message: toMessage(form, message) }
-  return { state: form.states[state], timestamp, ...shown }
+  const shown = message === undefined ? {} : { message: toMessage(form.messages, message) }
+  return { state: form.state(state), timestamp, ...shown }
 }
 
 export function toTask(form: Form, { task, historyLength, artifacts = true }: TaskView): JsonObject {
@@ -142,12 +87,12 @@ export function toTask(form: Form, { task, historyLength, artifacts = true }: Ta
   const made = artifacts ? artifactsOf(task) : []
   const history = historyOf(task, historyLength)
   return {
-    ...form.kind('task'),
+    ...form.messages.kind('task'),
     id,
     contextId,
     status: toStatus(form, state, updatedAt, said),
     ...(made.length > 0 && { artifacts: made.map((artifact) => toArtifact(form, artifact)) }),
-    ...(history.length > 0 && { history: history.map((entry) => toMessage(form, entry)) }),
+    ...(history.length > 0 && { history: history.map((entry) => toMessage(form.messages, entry)) }),
     ...(Object.keys(metadata).length > 0 && { metadata: json(metadata) }),
   }
 }
@@ -156,33 +101,20 @@ function toStatusUpdate(form: Form, event: StatusChanged, contextId: string, las
   const { taskId, to, timestamp, message } = event
   const said = message == null ? undefined : statusMessage(message, taskId, contextId)
   const status = toStatus(form, to, timestamp, said)
-  return { ...form.kind('status-update'), taskId, contextId, status, final: last }
+  return { ...form.messages.kind('status-update'), taskId, contextId, status, final: last }
 }
 
 function toArtifactUpdate(form: Form, event: ArtifactChanged, contextId: string): JsonObject {
   const { taskId, generation, artifact, append, lastChunk } = event
   const shown = toArtifact(form, completeArtifact(artifact, `artifact-${generation}`))
-  return { ...form.kind('artifact-update'), taskId, contextId, artifact: shown, append, lastChunk }
+  return { ...form.messages.kind('artifact-update'), taskId, contextId, artifact: shown, append, lastChunk }
 }
 
 /** One event of a stream. */
 export function toEntry(form: Form, entry: StreamEntry): JsonObject {
   if (entry.type === 'task') return form.entry('task', toTask(form, entry))
-  if (entry.type === 'message') return form.entry('message', toMessage(form, entry.message))
+  if (entry.type === 'message') return form.entry('message', toMessage(form.messages, entry.message))
   const { event, contextId, last } = entry
   if (event.type === 'status') return form.entry('status', toStatusUpdate(form, event, contextId, last))
   return form.entry('artifact', toArtifactUpdate(form, event, contextId))
-}
-
-function toPushConfig({ id, url, token, authentication }: PushConfig): JsonObject {
-  return {
-    ...(id !== undefined && { id }),
-    url,
-    ...(token !== undefined && { token }),
-    ...(authentication !== undefined && { authentication: toAuthentication(authentication) }),
-  }
-}
-
-function toAuthentication({ scheme, credentials }: NonNullable<PushConfig['authentication']>): JsonObject {
-  return { schemes: [scheme], ...(credentials !== undefined && { credentials }) }
 }

@@ -5,86 +5,94 @@
  *
  * @module
  */
-import * as z from 'zod'
-import type { TaskState } from '../core/lifecycle.js'
-import type { JsonObject, Message, Part } from '../core/task.js'
+import * as z from 'zod/mini'
+import type { Message, Part } from '../core/task.js'
 import { JsonObjectSchema, PartSchema as CorePartSchema } from '../schemas/index.js'
 import { exactlyOneOf } from '../schemas/one-of.js'
-import { integer, list, optional } from '../schemas/scalars.js'
+import {
+  boolean,
+  dateTime,
+  integer,
+  list,
+  literal,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../schemas/scalars.js'
 import type { ListRequest, PushConfig } from './dialect.js'
+import { CORE_STATES, fromData } from './v0-3-forms.js'
 import { standardBase64 } from './view.js'
 
-/** Marks the data of a part as wrapped in `{value}`, because it is no object. All official SDKs know it. */
-export const WRAPPED = 'data_part_compat'
-
-const text = z.string()
-const nonEmptyText = text.min(1, 'must not be empty')
-const texts = list(text)
-
 /** ProtoJSON has no other way to leave a text out than to have an empty one: that counts as absent. */
-const optionalText = optional(text)
+const optionalText = optional(string)
+
+/** What core parts take as `raw`. */
+const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
+const base64 = optional(string.check(isBase64))
 
 const FileSchema = exactlyOneOf(
-  z.object({
-    uri: optional(nonEmptyText),
-    fileWithUri: optional(nonEmptyText),
-    bytes: optional(base64()),
-    fileWithBytes: optional(base64()),
+  object({
+    uri: optional(nonEmptyString),
+    fileWithUri: optional(nonEmptyString),
+    bytes: base64,
+    fileWithBytes: base64,
     mimeType: optionalText,
     name: optionalText,
   }),
   ['uri', 'fileWithUri', 'bytes', 'fileWithBytes'],
 )
 
-/** What core parts take as `raw`. */
-function base64(): z.ZodString {
-  return text.refine((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
-}
-
 const CONTENTS = ['text', 'file', 'data'] as const
 
 /** A2A 0.3 §6.5. */
-const PartSchema = exactlyOneOf(
-  z.object({
-    kind: optional(z.enum(CONTENTS)),
-    text: optional(text),
+const AnyPartSchema = exactlyOneOf(
+  object({
+    kind: optional(oneOf(CONTENTS)),
+    text: optional(string),
     file: optional(FileSchema),
     data: optional(JsonObjectSchema),
     metadata: optional(JsonObjectSchema),
   }),
   CONTENTS,
-).refine((part) => part.kind === undefined || part[part.kind] !== undefined, {
-  path: ['kind'],
-  error: 'must name the content that the part has',
-})
+)
+
+const PartSchema = AnyPartSchema.check(
+  z.refine((part) => part.kind === undefined || part[part.kind] !== undefined, {
+    path: ['kind'],
+    error: 'must name the content that the part has',
+  }),
+)
 
 const partsOf = list(PartSchema, 'must have at least one part')
 
 /** A2A 0.3 §6.4. */
 export const MessageSchema = exactlyOneOf(
-  z.object({
-    kind: optional(z.literal('message')),
-    messageId: nonEmptyText,
-    role: z.enum(['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']),
+  object({
+    kind: optional(literal('message')),
+    messageId: nonEmptyString,
+    role: oneOf(['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']),
     parts: optional(partsOf),
     content: optional(partsOf),
     contextId: optionalText,
     taskId: optionalText,
     metadata: optional(JsonObjectSchema),
-    extensions: optional(texts),
-    referenceTaskIds: optional(list(nonEmptyText)),
+    extensions: optional(strings),
+    referenceTaskIds: optional(list(nonEmptyString)),
   }),
   ['parts', 'content'],
 )
 
 /** A2A 0.3 §6.8. */
-export const PushNotificationConfigSchema = z.object({
+export const PushNotificationConfigSchema = object({
   id: optionalText,
-  url: nonEmptyText,
+  url: nonEmptyString,
   token: optionalText,
   authentication: optional(
-    z.object({
-      schemes: list(nonEmptyText, 'must not be empty'),
+    object({
+      schemes: list(nonEmptyString, 'must not be empty'),
       credentials: optionalText,
     }),
   ),
@@ -93,113 +101,89 @@ export const PushNotificationConfigSchema = z.object({
 const historyLength = optional(integer(0))
 
 /** A2A 0.3 §7.1.2; the proto calls the push configuration `pushNotification`. */
-const ConfigurationSchema = z.object({
-  acceptedOutputModes: optional(texts),
+const ConfigurationSchema = object({
+  acceptedOutputModes: optional(strings),
   pushNotificationConfig: optional(PushNotificationConfigSchema),
   pushNotification: optional(PushNotificationConfigSchema),
   historyLength,
-  blocking: optional(z.boolean()),
+  blocking: optional(boolean),
 })
 
+const configuration = optional(ConfigurationSchema)
+const metadata = optional(JsonObjectSchema)
+
 /** A2A 0.3 §7.1.1. */
-export const SendParamsSchema = z.object({
+export const SendParamsSchema = object({
   message: MessageSchema,
-  configuration: optional(ConfigurationSchema),
-  metadata: optional(JsonObjectSchema),
+  configuration,
+  metadata,
 })
 
 /** The body of `message:send` and `message:stream`: the proto calls the message `request`. */
 export const SendBodySchema = exactlyOneOf(
-  z.object({
-    ...SendParamsSchema.shape,
+  object({
     message: optional(MessageSchema),
     request: optional(MessageSchema),
+    configuration,
+    metadata,
   }),
   ['message', 'request'],
 )
 
 /** A2A 0.3 §7.3.1 and §7.4.1: one schema for all that begin with the id of a task. */
-export const TaskParamsSchema = z.object({
-  id: nonEmptyText,
+export const TaskParamsSchema = object({
+  id: nonEmptyString,
   historyLength,
   metadata: optional(JsonObjectSchema),
 })
 
 /** A2A 0.3 §7.6.1 and what was sent before it: the id of the configuration may be missing. */
-export const GetPushConfigParamsSchema = z.object({
-  id: nonEmptyText,
+export const GetPushConfigParamsSchema = object({
+  id: nonEmptyString,
   pushNotificationConfigId: optionalText,
 })
 
 /** A2A 0.3 §7.8.1. */
-export const DeletePushConfigParamsSchema = z.object({
-  id: nonEmptyText,
-  pushNotificationConfigId: nonEmptyText,
+export const DeletePushConfigParamsSchema = object({
+  id: nonEmptyString,
+  pushNotificationConfigId: nonEmptyString,
 })
 
 /** A2A 0.3 §7.7.1; only HTTP+JSON has pages. */
-export const ListPushConfigsParamsSchema = z.object({
-  id: nonEmptyText,
+export const ListPushConfigsParamsSchema = object({
+  id: nonEmptyString,
   pageSize: optional(integer(0)),
   pageToken: optionalText,
 })
 
 /** A2A 0.3 §6.10. */
-export const SetPushConfigParamsSchema = z.object({
-  taskId: nonEmptyText,
+export const SetPushConfigParamsSchema = object({
+  taskId: nonEmptyString,
   pushNotificationConfig: PushNotificationConfigSchema,
 })
 
 /** The body of a new configuration, with the task from the path: the configuration, or the proto's request. */
 export const SetPushConfigBodySchema = exactlyOneOf(
-  z.object({
-    taskId: nonEmptyText,
+  object({
+    taskId: nonEmptyString,
     name: optionalText,
     pushNotificationConfig: optional(PushNotificationConfigSchema),
     configId: optionalText,
-    config: optional(z.object({ name: optionalText, pushNotificationConfig: PushNotificationConfigSchema })),
+    config: optional(object({ name: optionalText, pushNotificationConfig: PushNotificationConfigSchema })),
   }),
   ['pushNotificationConfig', 'config'],
 )
 
-/** How the two forms spell the states. */
-export const STATES = {
-  json: {
-    submitted: 'submitted',
-    working: 'working',
-    'input-required': 'input-required',
-    'auth-required': 'auth-required',
-    completed: 'completed',
-    failed: 'failed',
-    canceled: 'canceled',
-    rejected: 'rejected',
-  },
-  proto: {
-    submitted: 'TASK_STATE_SUBMITTED',
-    working: 'TASK_STATE_WORKING',
-    'input-required': 'TASK_STATE_INPUT_REQUIRED',
-    'auth-required': 'TASK_STATE_AUTH_REQUIRED',
-    completed: 'TASK_STATE_COMPLETED',
-    failed: 'TASK_STATE_FAILED',
-    canceled: 'TASK_STATE_CANCELLED',
-    rejected: 'TASK_STATE_REJECTED',
-  },
-} as const satisfies Record<string, Record<TaskState, string>>
-
-const CORE_STATES = new Map<string, TaskState>(
-  Object.values(STATES).flatMap((names) =>
-    Object.entries(names).map(([core, wire]): [string, TaskState] => [wire, core as TaskState]),
-  ),
-)
+const isState = z.refine<string>((name) => CORE_STATES.has(name), 'must be a state of a task')
 
 /** The query of `GET /v1/tasks`, of which the specification says nothing: names as in A2A 1.0. */
-export const ListTasksQuerySchema = z.object({
+export const ListTasksQuerySchema = object({
   contextId: optionalText,
-  status: optional(text.refine((name) => CORE_STATES.has(name), 'must be a state of a task')),
+  status: optional(string.check(isState)),
   pageSize: optional(integer(1, 100)),
   historyLength,
   statusTimestampAfter: optional(
-    z.iso.datetime({ local: true, offset: true, error: 'must be an ISO 8601 timestamp' }),
+    dateTime({ local: true, offset: true, error: 'must be an ISO 8601 timestamp' }),
   ),
 })
 
@@ -216,23 +200,6 @@ function fromPart(part: z.infer<typeof PartSchema>): Part {
     ...(mimeType && { mediaType: mimeType }),
     ...(metadata !== undefined && { metadata }),
   }
-}
-
-function fromData(given: JsonObject, metadata: JsonObject | undefined, hasNoKind: boolean): Part {
-  const data = hasNoKind ? innerData(given) : given
-  if (metadata?.[WRAPPED] !== true || !('value' in data)) {
-    return { data, ...(metadata !== undefined && { metadata }) }
-  }
-  const rest = Object.entries(metadata).filter(([key]) => key !== WRAPPED)
-  return { data: data['value'], ...(rest.length > 0 && { metadata: Object.fromEntries(rest) }) }
-}
-
-/** ProtoJSON has the data of a part in an object of its own: `{data: {data: {…}}}`. */
-function innerData(given: JsonObject): JsonObject {
-  const [key, ...others] = Object.keys(given)
-  if (key !== 'data' || others.length > 0) return given
-  const inner = JsonObjectSchema.safeParse(given['data'])
-  return inner.success ? inner.data : given
 }
 
 /** A core message. */

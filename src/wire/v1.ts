@@ -20,57 +20,19 @@ import {
   TaskPushNotificationConfigSchema,
   type AgentCard,
   type ListTasksRequest,
-  type Message as WireMessage,
-  type TaskPushNotificationConfig,
 } from '../schemas/index.js'
 import { check } from './check.js'
-import type {
-  Codecs,
-  Dialect,
-  Operation,
-  PushConfig,
-  Route,
-  SendRequest,
-  StreamEntry,
-  TaskPushConfig,
-  TaskView,
-} from './dialect.js'
+import type { Codecs, Dialect, Operation, SendRequest, StreamEntry, TaskView } from './dialect.js'
 import { describeError, errorDetails } from './errors.js'
-import {
-  artifactsOf,
-  completeArtifact,
-  completeMessage,
-  historyOf,
-  json,
-  standardBase64,
-  statusMessage,
-} from './view.js'
+import { CORE_STATES, fromMessage, fromPushConfig, STATES, toMessage, toPushConfig } from './v1-objects.js'
+import { withQuery } from './query.js'
+import { ROUTES } from './v1-routes.js'
+import { artifactsOf, completeArtifact, historyOf, json, statusMessage } from './view.js'
 
 /** `1.0.0` and `1.0.1` differ in a few HTTP statuses and in the media type of the HTTP+JSON binding. */
 export interface V1Options {
   /** Default is `'1.0.1'`. */
   readonly profile?: '1.0.0' | '1.0.1' | undefined
-}
-
-const STATES = {
-  submitted: 'TASK_STATE_SUBMITTED',
-  working: 'TASK_STATE_WORKING',
-  'input-required': 'TASK_STATE_INPUT_REQUIRED',
-  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
-  completed: 'TASK_STATE_COMPLETED',
-  failed: 'TASK_STATE_FAILED',
-  canceled: 'TASK_STATE_CANCELED',
-  rejected: 'TASK_STATE_REJECTED',
-} as const satisfies Record<TaskState, string>
-
-const CORE_STATES = new Map<string, TaskState>(
-  Object.entries(STATES).map(([core, wire]) => [wire, core as TaskState]),
-)
-
-const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const
-
-function toMessage(message: DeepReadonly<Message>): JsonObject {
-  return { ...(json(completeMessage(message)) as JsonObject), role: ROLES[message.role] }
 }
 
 function toStatus(
@@ -122,11 +84,6 @@ function toStreamResponse(entry: StreamEntry): JsonObject {
   return { artifactUpdate: toArtifactUpdate(event, contextId) }
 }
 
-function fromMessage(message: WireMessage): Message {
-  const { role, parts } = message
-  return { ...message, parts: parts.map(standardBase64), role: role === 'ROLE_USER' ? 'user' : 'agent' }
-}
-
 function fromSendRequest(params: unknown): SendRequest {
   const { message, configuration = {}, tenant, metadata } = check(SendMessageRequestSchema, params)
   const { returnImmediately = false, acceptedOutputModes = [], historyLength } = configuration
@@ -155,20 +112,6 @@ function fromListRequest(params: ListTasksRequest): ReturnType<NonNullable<Codec
   }
 }
 
-function fromPushConfig(params: TaskPushNotificationConfig): PushConfig {
-  const { id, url, token, authentication } = params
-  return {
-    url,
-    ...(id && { id }),
-    ...(token && { token }),
-    ...(authentication !== undefined && { authentication }),
-  }
-}
-
-function toPushConfig({ taskId, config }: TaskPushConfig): JsonObject {
-  return { taskId, ...(json(config) as JsonObject) }
-}
-
 const CODECS = {
   SendMessage: {
     decode: fromSendRequest,
@@ -191,15 +134,18 @@ const CODECS = {
       if (!taskId) throw invalidParams('taskId', 'is missing')
       return { taskId, config: fromPushConfig(config), ...(tenant !== undefined && { tenant }) }
     },
-    encode: toPushConfig,
+    encode: ({ taskId, config }) => toPushConfig(taskId, config),
   },
   GetTaskPushNotificationConfig: {
     decode: (params) => check(GetTaskPushNotificationConfigRequestSchema, params),
-    encode: toPushConfig,
+    encode: ({ taskId, config }) => toPushConfig(taskId, config),
   },
   ListTaskPushNotificationConfigs: {
     decode: (params) => check(ListTaskPushNotificationConfigsRequestSchema, params),
-    encode: ({ configs, nextPageToken }) => ({ configs: configs.map(toPushConfig), nextPageToken }),
+    encode: ({ configs, nextPageToken }) => ({
+      configs: configs.map(({ taskId, config }) => toPushConfig(taskId, config)),
+      nextPageToken,
+    }),
   },
   DeleteTaskPushNotificationConfig: {
     decode: (params) => check(DeleteTaskPushNotificationConfigRequestSchema, params),
@@ -210,44 +156,6 @@ const CODECS = {
     encode: json,
   },
 } satisfies Codecs
-
-const ROUTES: readonly Route[] = [
-  { verb: 'POST', path: '/message:send', operation: 'SendMessage' },
-  { verb: 'POST', path: '/message:stream', operation: 'SendStreamingMessage' },
-  { verb: 'GET', path: '/tasks/{id}', operation: 'GetTask', query: { historyLength: 'integer' } },
-  {
-    verb: 'GET',
-    path: '/tasks',
-    operation: 'ListTasks',
-    query: { historyLength: 'integer', pageSize: 'integer', includeArtifacts: 'boolean' },
-  },
-  { verb: 'POST', path: '/tasks/{id}:cancel', operation: 'CancelTask' },
-  // The specification's tables say POST, its proto says GET: clients of both exist.
-  { verb: 'POST', path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask' },
-  { verb: 'GET', path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask' },
-  {
-    verb: 'POST',
-    path: '/tasks/{taskId}/pushNotificationConfigs',
-    operation: 'CreateTaskPushNotificationConfig',
-  },
-  {
-    verb: 'GET',
-    path: '/tasks/{taskId}/pushNotificationConfigs',
-    operation: 'ListTaskPushNotificationConfigs',
-    query: { pageSize: 'integer' },
-  },
-  {
-    verb: 'GET',
-    path: '/tasks/{taskId}/pushNotificationConfigs/{id}',
-    operation: 'GetTaskPushNotificationConfig',
-  },
-  {
-    verb: 'DELETE',
-    path: '/tasks/{taskId}/pushNotificationConfigs/{id}',
-    operation: 'DeleteTaskPushNotificationConfig',
-  },
-  { verb: 'GET', path: '/extendedAgentCard', operation: 'GetExtendedAgentCard' },
-]
 
 /** Where 1.0.0 has other HTTP statuses than 1.0.1. */
 const STATUSES_OF_1_0_0: Readonly<Record<string, number>> = {
@@ -265,7 +173,7 @@ export function v1({ profile = '1.0.1' }: V1Options = {}): Dialect {
     mediaType: profile === '1.0.0' ? 'application/json' : 'application/a2a+json',
     methods: new Map(Object.keys(CODECS).map((operation) => [operation, operation as Operation])),
     rpc: CODECS,
-    routes: ROUTES,
+    routes: withQuery(ROUTES),
     rest: CODECS,
     hasTenants: true,
     errorsInStream: [],

@@ -82,7 +82,12 @@ export function completeArtifact(artifact: DeepReadonly<Artifact>, fallbackId: s
 export function completeMessage(message: DeepReadonly<Message>): DeepReadonly<Message> {
   const isPure = hasOnly(message, MESSAGE_KEYS) && message.parts.every((part) => hasOnly(part, PART_KEYS))
   if (isPure) return message
-  return { ...only(message, MESSAGE_KEYS), parts: message.parts.map((part) => only(part, PART_KEYS)) }
+  return { ...only(message, MESSAGE_KEYS), parts: knownParts(message.parts) }
+}
+
+/** Parts without what the protocol does not know. */
+export function knownParts(parts: DeepReadonly<Part[]>): DeepReadonly<Part>[] {
+  return parts.map((part) => only(part, PART_KEYS))
 }
 
 /** Base64 in the alphabet and with the padding that every peer reads (A2A 1.0 §4.1.6). */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { A2AError } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import * as schemas from '../../src/schemas/index.js'
 import { check, v1 } from '../../src/wire/index.js'
 
@@ -23,7 +23,7 @@ const REQUESTS: Readonly<Record<string, { readonly decode: (params: unknown) => 
 }
 
 /** What is answered is read as it is. */
-const OBJECTS: Readonly<Record<string, z.ZodType>> = {
+const OBJECTS: Readonly<Record<string, z.ZodMiniType>> = {
   AgentCard: schemas.AgentCardSchema,
   Artifact: schemas.ArtifactSchema,
   JsonRpcRequest: schemas.JsonRpcRequestSchema,

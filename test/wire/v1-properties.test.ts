@@ -1,7 +1,7 @@
 import type { Artifact, JsonObject, JsonValue, Message, Part, TaskSnapshot } from 'a2a-tasks'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import {
   ArtifactSchema,
   MessageSchema,
@@ -63,7 +63,7 @@ function overTheWire<T>(value: T): T {
 }
 
 /** Whether `schema` leaves `value` as it is: what it does not know it would leave out. */
-function expectClosed(schema: z.ZodType, value: unknown): void {
+function expectClosed(schema: z.ZodMiniType, value: unknown): void {
   const wire = overTheWire(value)
   expect(schema.parse(wire)).toStrictEqual(wire)
 }

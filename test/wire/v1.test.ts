@@ -79,15 +79,24 @@ describe('a task', () => {
 
 test.each(Object.entries(WIRE_ERRORS))('the error %s is whole in both bindings', (code, wire) => {
   const error = new A2AError(code as ErrorCode, 'As it happened', {})
+  // What went wrong inside stays inside.
+  const message = wire.reason === 'INTERNAL_ERROR' ? 'Internal error' : 'As it happened'
   expect(dialect.encodeRpcError(error)).toMatchObject({
     code: wire.code,
-    message: 'As it happened',
+    message,
     data: [{ reason: wire.reason, domain: 'a2a-protocol.org' }],
   })
   expect(dialect.encodeHttpError(error)).toMatchObject({
     status: wire.http,
     body: { error: { code: wire.http, status: wire.status, details: [{ reason: wire.reason }] } },
   })
+})
+
+test('of what our own requests failed of nothing goes out', () => {
+  const data = { service: 'A2A', url: 'https://inside.example', status: 500 }
+  const error = new A2AError('EXTERNAL_SERVICE_ERROR', 'A2A: https://inside.example answered HTTP 500', data)
+  const out = JSON.stringify([dialect.encodeRpcError(error), dialect.encodeHttpError(error)])
+  expect(out).not.toMatch(/inside|service/)
 })
 
 test('of an error goes out what is bounded, and text', () => {

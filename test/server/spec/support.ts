@@ -29,7 +29,7 @@ import {
 } from 'a2a-tasks/server'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 import { expect } from 'vitest'
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 
 export const ORIGIN = 'https://agent.test'
 
@@ -125,10 +125,10 @@ const SCHEMAS = {
   ListTaskPushNotificationConfigs: JsonObjectSchema,
   DeleteTaskPushNotificationConfig: JsonObjectSchema,
   GetExtendedAgentCard: AgentCardSchema,
-} as const satisfies { readonly [O in Unary]: z.ZodType<ResultOf[O]> }
+} as const satisfies { readonly [O in Unary]: z.ZodMiniType<ResultOf[O]> }
 
 /** `value`, when it is what `schema` says, and has no field besides. */
-export function closed<T>(schema: z.ZodType<T>, value: unknown): T {
+export function closed<T>(schema: z.ZodMiniType<T>, value: unknown): T {
   const parsed = schema.parse(value)
   expect(value).toStrictEqual(parsed)
   return parsed
@@ -257,7 +257,7 @@ export async function call<O extends Unary>(
   if (error !== undefined) return { response, error }
   expect([name, response.status]).toEqual([name, 200])
   // The table has the schema of the operation's result in each row.
-  return { response, result: closed(SCHEMAS[operation] as unknown as z.ZodType<ResultOf[O]>, result) }
+  return { response, result: closed(SCHEMAS[operation] as unknown as z.ZodMiniType<ResultOf[O]>, result) }
 }
 
 /** Asks for a stream. */
