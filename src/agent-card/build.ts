@@ -16,7 +16,10 @@ import { check } from '../wire/index.js'
 /** A card with what goes without saying left out: a `name`, and where the agent is. */
 export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities'>> {
   readonly name: string
-  /** Where the agent is reached, by both bindings. Or say it in `supportedInterfaces`. */
+  /**
+   * Where the agent is reached, by both bindings; `urlFromEnvironment()` knows it by `PORT` and `BIND_HOST`. Or say it in
+   * `supportedInterfaces`.
+   */
   readonly url?: string
   /** The versions that are spoken at `url`. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[]
@@ -50,7 +53,7 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
     AgentCardSchema,
     {
       description,
-      supportedInterfaces: url === undefined ? [] : interfacesAt(url, protocolVersions),
+      supportedInterfaces: url === undefined ? [] : interfacesAt(url.replace(/\/+$/, ''), protocolVersions),
       version: '1.0.0',
       capabilities: { streaming: true },
       defaultInputModes: ['text/plain'],

@@ -1,0 +1,108 @@
+/**
+ * The tools of corvid-agent, as data.
+ *
+ * @module
+ */
+import type { AgentPreset } from './for-agent.js'
+
+const TAGS = {
+  corvid_send_message: ['messaging', 'communication'],
+  corvid_save_memory: ['memory', 'blockchain'],
+  corvid_recall_memory: ['memory', 'blockchain'],
+  corvid_list_agents: ['discovery', 'agents'],
+  corvid_extend_timeout: ['session', 'management'],
+  corvid_check_credits: ['credits', 'billing'],
+  corvid_grant_credits: ['credits', 'billing', 'admin'],
+  corvid_credit_config: ['credits', 'billing', 'admin'],
+  corvid_create_work_task: ['development', 'automation'],
+  corvid_manage_schedule: ['automation', 'scheduling'],
+  corvid_web_search: ['search', 'web'],
+  corvid_deep_research: ['search', 'research'],
+  corvid_discover_agent: ['discovery', 'a2a'],
+  corvid_github_star_repo: ['github', 'social'],
+  corvid_github_unstar_repo: ['github', 'social'],
+  corvid_github_fork_repo: ['github', 'repository'],
+  corvid_github_list_prs: ['github', 'pull-requests'],
+  corvid_github_create_pr: ['github', 'pull-requests'],
+  corvid_github_review_pr: ['github', 'pull-requests', 'review'],
+  corvid_github_create_issue: ['github', 'issues'],
+  corvid_github_list_issues: ['github', 'issues'],
+  corvid_github_repo_info: ['github', 'repository'],
+  corvid_github_get_pr_diff: ['github', 'pull-requests', 'review'],
+  corvid_github_comment_on_pr: ['github', 'pull-requests', 'communication'],
+  corvid_github_follow_user: ['github', 'social'],
+  corvid_check_reputation: ['reputation', 'trust'],
+  corvid_check_health_trends: ['health', 'monitoring'],
+  corvid_publish_attestation: ['reputation', 'blockchain'],
+  corvid_verify_agent_reputation: ['reputation', 'trust', 'blockchain'],
+  corvid_invoke_remote_agent: ['a2a', 'communication'],
+}
+
+const DESCRIPTIONS = {
+  corvid_send_message: 'Send a message to another agent and wait for their response.',
+  corvid_save_memory: 'Save an encrypted memory on the Algorand blockchain.',
+  corvid_recall_memory: 'Recall previously saved on-chain memories.',
+  corvid_list_agents: 'List all available agents for communication.',
+  corvid_extend_timeout: 'Request more time for the current session.',
+  corvid_check_credits: 'Check credit balance for a wallet address.',
+  corvid_grant_credits: 'Grant free credits to a wallet address.',
+  corvid_credit_config: 'View or update credit system configuration.',
+  corvid_create_work_task: 'Create a work task that spawns a coding session on a dedicated branch.',
+  corvid_manage_schedule: 'Manage automated schedules (cron/interval) for agent actions.',
+  corvid_web_search: 'Search the web for current information using Brave Search.',
+  corvid_deep_research: 'Research a topic in depth with multiple search queries.',
+  corvid_discover_agent: 'Discover a remote agent by fetching its A2A Agent Card.',
+  corvid_github_star_repo: 'Star a GitHub repository.',
+  corvid_github_unstar_repo: 'Remove a star from a GitHub repository.',
+  corvid_github_fork_repo: 'Fork a GitHub repository.',
+  corvid_github_list_prs: 'List open pull requests for a GitHub repository.',
+  corvid_github_create_pr: 'Create a pull request on a GitHub repository.',
+  corvid_github_review_pr: 'Submit a review on a pull request.',
+  corvid_github_create_issue: 'Create a new issue on a GitHub repository.',
+  corvid_github_list_issues: 'List issues for a GitHub repository.',
+  corvid_github_repo_info: 'Get information about a GitHub repository.',
+  corvid_github_get_pr_diff: 'Get the full diff/patch for a pull request.',
+  corvid_github_comment_on_pr: 'Add a comment to a pull request.',
+  corvid_github_follow_user: 'Follow a GitHub user.',
+  corvid_check_reputation: 'Check reputation score and trust level for an agent.',
+  corvid_check_health_trends: 'View codebase health metric trends over improvement cycles.',
+  corvid_publish_attestation: 'Publish a reputation attestation hash on Algorand.',
+  corvid_verify_agent_reputation: "Verify a remote agent's on-chain reputation attestations.",
+  corvid_invoke_remote_agent: 'Send a task to a remote A2A agent and get the result.',
+}
+
+/** What an agent without permissions of its own has, in this order. */
+const DEFAULT_TOOLS = [
+  'corvid_send_message',
+  'corvid_save_memory',
+  'corvid_recall_memory',
+  'corvid_list_agents',
+  'corvid_extend_timeout',
+  'corvid_check_credits',
+  'corvid_create_work_task',
+  'corvid_manage_schedule',
+  'corvid_web_search',
+  'corvid_deep_research',
+  'corvid_discover_agent',
+  'corvid_github_star_repo',
+  'corvid_github_fork_repo',
+  'corvid_github_list_prs',
+  'corvid_github_create_pr',
+  'corvid_github_review_pr',
+  'corvid_github_create_issue',
+  'corvid_github_list_issues',
+  'corvid_github_repo_info',
+  'corvid_github_unstar_repo',
+  'corvid_github_get_pr_diff',
+  'corvid_github_comment_on_pr',
+  'corvid_github_follow_user',
+]
+
+/** The 30 tools that a corvid-agent may have, and the 23 that it has by default: for `toolsToSkills` and `buildAgentCardForAgent`. */
+export const corvidPreset = {
+  prefix: 'corvid_',
+  tags: TAGS,
+  descriptions: DESCRIPTIONS,
+  defaultTools: DEFAULT_TOOLS,
+  agentDescription: 'CorvidAgent instance',
+} as const satisfies AgentPreset
