@@ -1,0 +1,49 @@
+/**
+ * A client of A2A agents: find them, send them messages, follow their tasks to the end.
+ *
+ * @module
+ */
+export {
+  A2AClient,
+  type A2AClientOptions,
+  type ConnectOptions,
+  type ListTasksQuery,
+  type TaskPage,
+} from './a2a-client.js'
+export {
+  apiKeyAuth,
+  bearerAuth,
+  clientCredentialsAuth,
+  type ApiKey,
+  type AuthenticatedRequest,
+  type Authenticator,
+  type ClientCredentials,
+  type TokenSource,
+} from './auth.js'
+export { AgentCardCache, type AgentCardCacheOptions } from './card-cache.js'
+export {
+  clearAgentCardCache,
+  discoverAgent,
+  fetchAgentCard,
+  type AgentCardJson,
+  type FetchAgentCardOptions,
+} from './cards.js'
+export { ExternalServiceError, ValidationError } from './errors.js'
+export type { HttpOptions } from './http.js'
+export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
+export type {
+  CallOptions,
+  ClientLimits,
+  ClientOptions,
+  MessageContent,
+  MessageInput,
+  SendOptions,
+} from './options.js'
+export type { Fetch } from './platform.js'
+export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
+export type { RetryOptions } from './retry.js'
+export type { RunHandle, RunOptions, RunResult, RunUpdate } from './run-types.js'
+export type { StreamOptions } from './transport.js'
+export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from './url-guard.js'
+export { textOf } from '../wire/index.js'
+export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/index.js'

@@ -1,0 +1,239 @@
+/**
+ * A text for another agent, and what it answers.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import type { Clock } from '../core/ports.js'
+import { A2AClient } from './a2a-client.js'
+import { loadCard } from './cards.js'
+import { aborted } from './errors.js'
+import { open, readAnswer, request, toHttpSettings, type HttpOptions, type HttpSettings } from './http.js'
+import { inSecret } from './interfaces.js'
+import { fieldsOf, parseJson, textOf, type Fields } from './json.js'
+import { requireKnown, requirePositive } from './options.js'
+import { sleep } from './retry.js'
+import { trimSlashes } from './url.js'
+
+export interface InvokeOptions extends HttpOptions {
+  /** What the agent shall do with the message. Default is its own choice. */
+  readonly skill?: string | undefined
+  /** How long all of it may take, in ms; the agent is told. Default is 300,000. */
+  readonly timeoutMs?: number | undefined
+  /** The pause between two looks at the task, in ms. Default is 3000. */
+  readonly pollIntervalMs?: number | undefined
+  /** Ends the waiting; the agent's task, too, where the agent speaks A2A. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * `'corvid'`: `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id`. `'auto'`: A2A 1.0 or 0.3, where the agent's card offers
+   * one of them, else as `'corvid'`; `skill` is told to agents of the latter only. Default is `'corvid'`.
+   */
+  readonly protocol?: 'corvid' | 'auto' | undefined
+}
+
+/** What became of a message. */
+export interface RemoteInvocationResult {
+  readonly success: boolean
+  /** Empty when the agent did not take the message. */
+  readonly taskId: string
+  readonly responseText: string | null
+  readonly error: string | null
+}
+
+const KEYS = [
+  ...['fetch', 'headers', 'auth', 'urlGuard', 'clock'],
+  ...['skill', 'timeoutMs', 'pollIntervalMs', 'signal', 'protocol'],
+]
+const SUBMIT_TIMEOUT_MS = 30_000
+const POLL_TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 16_777_216
+const MAX_DEPTH = 100
+const MAX_SHOWN = 1_000
+
+/**
+ * Sends `message` to the agent at `baseUrl`, and waits until it has answered. Whatever goes wrong is in the result, as
+ * `error`: `Submit failed: HTTP 503 — …`, `Timed out after 5000ms`, `Task failed`, or what the agent says.
+ *
+ * @throws {A2AError} `REQUEST_ABORTED`.
+ * @throws {TypeError | RangeError} naming the option that makes no sense.
+ */
+export async function invokeRemoteAgent(
+  baseUrl: string,
+  message: string,
+  options: InvokeOptions = {},
+): Promise<RemoteInvocationResult> {
+  requireKnown(options, KEYS, 'invokeRemoteAgent')
+  const { timeoutMs = 300_000, pollIntervalMs = 3_000, skill, signal } = options
+  requirePositive('timeoutMs', timeoutMs)
+  requirePositive('pollIntervalMs', pollIntervalMs)
+  const settings = toHttpSettings(options, MAX_ANSWER_BYTES)
+  const base = trimSlashes(baseUrl)
+  const patience = new Patience(settings.clock, timeoutMs)
+  if (options.protocol === 'auto') {
+    const result = await invokeByCard(base, message, options, patience)
+    if (result !== undefined) return result
+    if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
+  }
+  const body = JSON.stringify({ params: { message, skill, timeoutMs } })
+  let taskId: string
+  let url: string
+  try {
+    taskId = await submit(settings, `${base}/a2a/tasks/send`, body, patience, signal)
+    url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
+  } catch (error) {
+    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
+    if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
+    return failure('', `Submit failed: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  for (;;) {
+    const { state, messages } = await poll(settings, url, patience, signal)
+    const result = resultOf(taskId, textOf(state).replaceAll('_', '-'), lastAgentText(messages))
+    if (result !== undefined) return result
+    const pauseMs = Math.min(pollIntervalMs, patience.leftMs)
+    if (pauseMs > 0) await sleep(settings.clock, pauseMs, signal)
+    if (patience.leftMs === 0) return failure(taskId, timedOut(timeoutMs))
+  }
+}
+
+/** How long there is still to wait. */
+class Patience {
+  readonly #clock: Clock
+  readonly #end: number
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock
+    this.#end = this.#now() + ms
+  }
+
+  /** Not below 0. */
+  get leftMs(): number {
+    return Math.max(0, this.#end - this.#now())
+  }
+
+  #now(): number {
+    return this.#clock.monotonic?.() ?? this.#clock.now()
+  }
+}
+
+/** The id of the task that the agent makes of it. */
+async function submit(
+  settings: HttpSettings,
+  url: string,
+  body: string,
+  patience: Patience,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const timeoutMs = Math.min(SUBMIT_TIMEOUT_MS, patience.leftMs)
+  const opened = await open(settings, { method: 'POST', url, headers, body }, { signal, timeoutMs })
+  try {
+    const { ok, status } = opened.response
+    if (ok) {
+      const { text } = await readAnswer(settings, opened)
+      const { id } = fieldsOf(parseJson(text, MAX_DEPTH))
+      if (typeof id === 'string' && id !== '') return id
+      throw new Error('the answer has no task id')
+    }
+    const text = await readAnswer(settings, opened).then(
+      (answer) => answer.text,
+      () => 'unknown',
+    )
+    throw new Error(`HTTP ${status} — ${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}`)
+  } finally {
+    opened.abortion.dispose()
+  }
+}
+
+/** The task as it is now. Empty when it cannot be seen: the next look may be luckier. */
+async function poll(
+  settings: HttpSettings,
+  url: string,
+  patience: Patience,
+  signal: AbortSignal | undefined,
+): Promise<Fields> {
+  try {
+    const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs) }
+    const headers = { accept: 'application/json' }
+    const { status, text } = await request(settings, { method: 'GET', url, headers }, limits)
+    return status >= 200 && status < 300 ? fieldsOf(parseJson(text, MAX_DEPTH)) : {}
+  } catch (error) {
+    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
+    return {}
+  }
+}
+
+/** What to say where the agent says nothing, of the states in which nothing more comes. */
+const FAILURES: ReadonlyMap<string, string> = new Map([
+  ['failed', 'Task failed'],
+  ['canceled', 'Task canceled'],
+  ['cancelled', 'Task canceled'],
+  ['rejected', 'Task rejected'],
+])
+const QUESTIONS: ReadonlyMap<string, string> = new Map([
+  ['input-required', 'The agent asks for input'],
+  ['auth-required', 'The agent asks for credentials'],
+])
+
+/** `undefined` as long as the agent works. */
+function resultOf(
+  taskId: string,
+  state: string,
+  responseText: string | null,
+): RemoteInvocationResult | undefined {
+  if (state === 'completed') return { success: true, taskId, responseText, error: null }
+  const failed = FAILURES.get(state)
+  if (failed !== undefined) return failure(taskId, responseText || failed, responseText)
+  const question = QUESTIONS.get(state)
+  if (question === undefined) return undefined
+  return failure(taskId, responseText ? `${question}: ${responseText}` : question, responseText)
+}
+
+/** The first part of the last message of the agent. */
+function lastAgentText(messages: unknown): string | null {
+  const last = Array.isArray(messages)
+    ? messages.map(fieldsOf).findLast(({ role }) => role === 'agent')
+    : undefined
+  const parts = last?.['parts']
+  const { text } = fieldsOf(Array.isArray(parts) ? parts[0] : undefined)
+  return typeof text === 'string' ? text : null
+}
+
+function failure(taskId: string, error: string, responseText: string | null = null): RemoteInvocationResult {
+  return { success: false, taskId, responseText, error }
+}
+
+function timedOut(timeoutMs: number): string {
+  return `Timed out after ${timeoutMs}ms`
+}
+
+/** By A2A 1.0 or 0.3. `undefined` where the agent has no card that offers one of them. */
+async function invokeByCard(
+  url: string,
+  message: string,
+  { fetch, headers, auth, urlGuard, clock, signal, timeoutMs = Infinity }: InvokeOptions,
+  patience: Patience,
+): Promise<RemoteInvocationResult | undefined> {
+  const http = { fetch, headers, auth, urlGuard, clock }
+  let client: A2AClient
+  try {
+    const settings = {
+      ...toHttpSettings(http, MAX_ANSWER_BYTES),
+      timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs),
+    }
+    const card = await loadCard(settings, url, { signal })
+    client = new A2AClient({ ...http, card: auth === undefined ? card : inSecret(card, url) })
+  } catch (error) {
+    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
+    return undefined
+  }
+  if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
+  const result = await client.run(message, { timeoutMs: patience.leftMs, signal })
+  if (signal?.aborted) throw aborted(signal)
+  const { id = '' } = (result.type === 'message' ? undefined : result.task) ?? {}
+  const text = result.text || null
+  if (result.ok) return { success: true, taskId: id, responseText: text, error: null }
+  if (result.type === 'timed-out') return failure(id, timedOut(timeoutMs))
+  return (
+    resultOf(id, result.type, text) ?? failure(id, 'error' in result ? result.error.message : result.type)
+  )
+}

@@ -1,0 +1,242 @@
+/**
+ * What a client and its calls can be told.
+ *
+ * @module
+ */
+import { invalidParams } from '../core/errors.js'
+import type { Clock, GenerateId } from '../core/ports.js'
+import type { TaskManager } from '../core/task-manager.js'
+import type { JsonObject, Message, Part } from '../core/task.js'
+import { compact, Fields } from '../wire/fields.js'
+import { readMessage } from '../wire/read.js'
+import type { PushConfig } from '../wire/index.js'
+import type { A2AClient } from './a2a-client.js'
+import type { Authenticator } from './auth.js'
+import type { HttpSettings } from './http.js'
+import { chance, clientClock, platformFetch, randomId, type Fetch } from './platform.js'
+import type { Pacing, RetryOptions } from './retry.js'
+import type { UrlGuard } from './url-guard.js'
+
+/** What an agent may send. */
+export interface ClientLimits {
+  /** Of an answer, in bytes. Default is 16,777,216 (16 MiB). */
+  readonly maxResponseBytes?: number | undefined
+  /** Of one event of a stream, in characters. Default is 16,777,216. */
+  readonly maxEventBytes?: number | undefined
+  /** Of all that a `run` keeps of one task, in characters. Default is 67,108,864 (64 MiB). */
+  readonly maxTaskBytes?: number | undefined
+  /** How deep JSON nests. Default is 100. */
+  readonly maxDepth?: number | undefined
+}
+
+export interface ClientOptions {
+  /** Sends the requests. Default is the platform's `fetch`. */
+  readonly fetch?: Fetch | undefined
+  /** Credentials, such as `bearerAuth(token)`. They go to the agent's own origin only. */
+  readonly auth?: Authenticator | undefined
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** URIs of the extensions that this client knows (A2A 1.0 §4.6). */
+  readonly extensions?: readonly string[] | undefined
+  /** How long an answer may take, in ms; of a stream, until it begins. Default is 60,000, of `send` 300,000. */
+  readonly timeoutMs?: number | undefined
+  /** How to repeat what is safe to be repeated. */
+  readonly retry?: RetryOptions | undefined
+  readonly limits?: ClientLimits | undefined
+  /** Which versions to speak, the preferred one not first: the card's order decides. Default is `['1.0', '0.3']`. */
+  readonly protocolVersions?: readonly string[] | undefined
+  /** Which bindings to use. Default is `['JSONRPC', 'HTTP+JSON']`. */
+  readonly protocolBindings?: readonly string[] | undefined
+  /** Asked before every request: `urlGuard()` for cards that come from elsewhere. Default is none. */
+  readonly urlGuard?: UrlGuard | undefined
+  /** The agent's tasks are mirrored into it as they become known. */
+  readonly taskManager?: TaskManager | undefined
+  /** Agents that `sendTask` knows by name: their URLs, or clients, with credentials of their own. */
+  readonly agents?: Readonly<Record<string, string | A2AClient>> | undefined
+  readonly clock?: Clock | undefined
+  /** Makes the ids of messages and conversations. Default is UUID v4. */
+  readonly generateId?: GenerateId | undefined
+  /** From 0 to 1: what pauses leave to chance. Default is `Math.random`. */
+  readonly random?: (() => number) | undefined
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Ends the call. */
+  readonly signal?: AbortSignal | undefined
+  /** Default is that of the client. */
+  readonly timeoutMs?: number | undefined
+  /** Beside those of the client. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What is said: a text, or parts. */
+export type MessageInput = string | MessageContent
+
+export interface MessageContent {
+  readonly parts: readonly Part[]
+  /** Continues this task. */
+  readonly taskId?: string | undefined
+  /** Belongs to this conversation. */
+  readonly contextId?: string | undefined
+  /** Default is a new id. */
+  readonly messageId?: string | undefined
+  readonly referenceTaskIds?: readonly string[] | undefined
+  readonly metadata?: JsonObject | undefined
+  readonly extensions?: readonly string[] | undefined
+}
+
+export interface SendOptions extends CallOptions {
+  /** Continues this task; as in the message. */
+  readonly taskId?: string | undefined
+  /** Belongs to this conversation; as in the message. */
+  readonly contextId?: string | undefined
+  /** The media types that are understood. Default is any. */
+  readonly acceptedOutputModes?: readonly string[] | undefined
+  /** How many messages of the conversation the answer may hold. Default is what the agent likes. */
+  readonly historyLength?: number | undefined
+  /** Of the request, not of the message. */
+  readonly metadata?: JsonObject | undefined
+  /** Where the agent shall tell of the task's changes. */
+  readonly pushConfig?: PushConfig | undefined
+  /** Do not wait for the end of the task. Default is `false`. */
+  readonly returnImmediately?: boolean | undefined
+}
+
+/** The options of a client, complete. */
+export interface Settings extends HttpSettings {
+  readonly extensions: readonly string[]
+  readonly timeoutMs: number | undefined
+  readonly pacing: Pacing
+  readonly maxEventBytes: number
+  readonly maxTaskBytes: number
+  readonly maxDepth: number
+  readonly protocolVersions: readonly string[]
+  readonly protocolBindings: readonly string[]
+  readonly taskManager: TaskManager | undefined
+  readonly agents: Readonly<Record<string, string | A2AClient>>
+  readonly generateId: GenerateId
+}
+
+const KEYS = [
+  ...['card', 'fetch', 'auth', 'headers', 'extensions', 'timeoutMs', 'retry', 'limits', 'protocolVersions'],
+  ...['protocolBindings', 'urlGuard', 'taskManager', 'agents', 'clock', 'generateId', 'random'],
+]
+
+const RETRY = { attempts: 4, baseDelayMs: 250, maxDelayMs: 10_000 }
+
+const LIMITS = {
+  maxResponseBytes: 16_777_216,
+  maxEventBytes: 16_777_216,
+  maxTaskBytes: 67_108_864,
+  maxDepth: 100,
+}
+
+/** @throws {TypeError | RangeError} naming the option that makes no sense. */
+export function toSettings(options: ClientOptions): Settings {
+  requireKnown(options, KEYS, 'A2AClient')
+  requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
+  requireFunctions(options.auth ?? {}, ['apply', 'renew'])
+  const {
+    fetch = platformFetch,
+    clock = clientClock,
+    random = chance,
+    headers = {},
+    auth,
+    urlGuard,
+  } = options
+  const { extensions = [], timeoutMs, taskManager, agents = {}, generateId = randomId } = options
+  const { protocolVersions = ['1.0', '0.3'], protocolBindings = ['JSONRPC', 'HTTP+JSON'] } = options
+  requirePositive('timeoutMs', timeoutMs ?? Infinity)
+  return {
+    ...{ fetch, clock, headers, auth, urlGuard, extensions, timeoutMs, taskManager, agents, generateId },
+    ...{ protocolVersions, protocolBindings },
+    ...complete('limits', options.limits, LIMITS),
+    pacing: { clock, random, ...complete('retry', options.retry, RETRY) },
+  }
+}
+
+/** A group of positive numbers: what is given, and the others as they are by default. */
+function complete<T extends Readonly<Record<string, number>>>(
+  name: string,
+  given: { readonly [K in keyof T]?: number | undefined } = {},
+  byDefault: T,
+): T {
+  const keys = Object.keys(byDefault)
+  requireKnown(given, keys, `"${name}"`)
+  const entries = keys.map((key) => [key, requirePositive(`${name}.${key}`, given[key] ?? byDefault[key])])
+  // It has the keys of the defaults.
+  return Object.fromEntries(entries) as T
+}
+
+/** A misspelt option is an error, and no surprise later. */
+export function requireKnown(options: object, keys: readonly string[], where: string): void {
+  const unknown = Object.keys(options).find((key) => !keys.includes(key))
+  if (unknown !== undefined) {
+    throw new TypeError(`Unknown option "${unknown}" of ${where}; known are ${keys.join(', ')}`)
+  }
+}
+
+export function requirePositive(name: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw new RangeError(`"${name}" must be a positive number, got ${String(value)}`)
+}
+
+/** A function, or nothing. */
+export function requireFunctions(options: object, names: readonly string[]): void {
+  for (const name of names) {
+    const value: unknown = Reflect.get(options, name)
+    if (value !== undefined && typeof value !== 'function') {
+      throw new TypeError(`"${name}" must be a function, got ${value === null ? 'null' : typeof value}`)
+    }
+  }
+}
+
+const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
+
+/** @throws {TypeError | RangeError} naming the option that makes no sense. */
+export function requireOptions<T extends object>(options: T, keys: readonly string[], where: string): T {
+  // The type says so; not everybody has types.
+  const given: unknown = options
+  if (typeof given !== 'object' || given === null)
+    throw new TypeError(`The options of ${where} must be an object`)
+  requireKnown(options, keys, where)
+  for (const name of TIMES) {
+    const value: unknown = Reflect.get(options, name)
+    if (value !== undefined) requirePositive(name, value)
+  }
+  const fields = new Fields(options, '')
+  fields.texts('acceptedOutputModes')
+  fields.json('metadata')
+  fields.count('historyLength')
+  fields.object('pushConfig')?.id('url')
+  return options
+}
+
+/**
+ * A message of the user, complete, and a copy.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong: `message.parts[0] …`.
+ */
+export function toMessage(input: MessageInput, options: SendOptions, generateId: GenerateId): Message {
+  const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
+  const { taskId, contextId } = options
+  const about = compact({ messageId: generateId(), taskId, contextId })
+  // What is no object says so itself.
+  const given =
+    typeof content === 'object' && content !== null ? { ...about, ...content, role: 'user' } : content
+  const message = readMessage(new Fields(given, 'message'), false)
+  if (message.parts.length > 0) return message
+  throw invalidParams('message.parts', 'must be an array with at least one part')
+}
+
+/** What is changed after the call changes nothing of what is sent. */
+function copyOf(value: unknown): unknown {
+  try {
+    // What is no JSON at all has no text, whatever the type says.
+    const text = JSON.stringify(value) as string | undefined
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch (cause) {
+    throw invalidParams('message', 'must be JSON', cause)
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * URLs that others have written.
+ *
+ * @module
+ */
+
+/** Without slashes at its end. A pattern would take quadratic time for many of them. */
+export function trimSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end -= 1
+  return text.slice(0, end)
+}
+
+/** The URL, or why no request goes there. */
+export function webUrl(text: string, base?: URL): URL | string {
+  let url: URL
+  try {
+    url = new URL(text, base)
+  } catch {
+    return 'is no URL'
+  }
+  if (!isWeb(url)) return 'is no URL of http or https: is http:// missing?'
+  // What fetch says to them has the password in it.
+  return url.username + url.password === '' ? url : 'holds credentials: use auth'
+}
+
+/** A URL as errors show it: without what may be a secret. */
+export function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return /^[\w ./-]{0,200}$/.test(text) ? text : '(not shown)'
+  const url = new URL(text)
+  if (!isWeb(url)) return url.protocol
+  return text === url.origin ? text : url.origin + url.pathname
+}
+
+function isWeb({ protocol }: URL): boolean {
+  return protocol === 'http:' || protocol === 'https:'
+}

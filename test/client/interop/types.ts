@@ -1,0 +1,9 @@
+export type { Part } from 'a2a-tasks/schemas'
+export type { PushConfig } from 'a2a-tasks/wire'
+export type {
+  RemoteEvent,
+  RemotePushConfig,
+  RemoteTask,
+  RunHandle,
+  SendResult,
+} from '../../../src/client/index.js'
