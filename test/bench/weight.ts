@@ -2,12 +2,13 @@
  * What the library weighs: on the heap, at start-up, on the wire. The first two in processes of their own.
  */
 import { execFileSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build as bundle } from 'esbuild'
 import type { Build } from './build.js'
 import { median } from './harness.js'
-import { formatBytes, timesTheFloor, type Row } from './report.js'
+import { formatBytes, timesTheFloor, type Bounds, type Row } from './report.js'
 import { OFFICIAL, type Case } from './workload.js'
 
 const CHILD = fileURLToPath(new URL('heap-child.ts', import.meta.url))
@@ -41,40 +42,71 @@ function importTime(specifier: string): number {
   return runNode(['--input-type=module', '--eval', code]) * 1e6
 }
 
-function coldImport({ url }: Build): Promise<Row[]> {
-  const times = { ours: [] as number[], peer: [] as number[] }
-  for (let round = 0; round < IMPORT_ROUNDS; round++) {
-    const order = [
-      () => times.ours.push(importTime(url)),
-      () => times.peer.push(importTime('@a2a-js/sdk/server')),
-    ]
-    for (const take of round % 2 === 0 ? order : order.reverse()) take()
+function coldImport(work: string, path: string, peer: string, bounds: Bounds): Case {
+  return {
+    name: work,
+    run({ url }) {
+      const times = { ours: [] as number[], peer: [] as number[] }
+      for (let round = 0; round < IMPORT_ROUNDS; round++) {
+        const order = [
+          () => times.ours.push(importTime(new URL(path, url).href)),
+          () => times.peer.push(importTime(`@a2a-js/sdk/${peer}`)),
+        ]
+        for (const take of round % 2 === 0 ? order : order.reverse()) take()
+      }
+      return Promise.resolve([timesTheFloor(work, `${OFFICIAL}, /${peer}`, times, bounds)])
+    },
   }
-  return Promise.resolve([
-    timesTheFloor('cold import of the core', `${OFFICIAL}, /server`, times, { gate: 0.25, goal: 0.1 }),
-  ])
+}
+
+interface Size {
+  readonly minified: number
+  readonly gzipped: number
+}
+
+async function sizeOf(code: string): Promise<Size> {
+  const { outputFiles } = await bundle({
+    stdin: { contents: code, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
+    ...{ bundle: true, minify: true, legalComments: 'none', tsconfigRaw: {} },
+    ...{ format: 'esm', platform: 'neutral', mainFields: ['module', 'main'], write: false },
+  })
+  const minified = outputFiles[0]?.contents ?? new Uint8Array()
+  return { minified: minified.length, gzipped: gzipSync(minified, { level: 9 }).length }
 }
 
 async function size({ entry }: Build): Promise<Row[]> {
-  const { outputFiles } = await bundle({
-    stdin: { contents: `export { TaskManager } from ${JSON.stringify(entry)}`, resolveDir: '.' },
-    ...{ bundle: true, minify: true, format: 'esm', platform: 'neutral', target: 'es2022' },
-    ...{ mainFields: ['module', 'main'], write: false },
-  })
-  const [file] = outputFiles
-  const minified = file?.contents ?? new Uint8Array()
-  const gzipped = gzipSync(minified, { level: 9 }).length
+  const { minified, gzipped } = await sizeOf(`export { TaskManager } from ${JSON.stringify(entry)}`)
   return [
     {
       ...{ work: 'core with eventemitter3 and uuid, min+gzip', peer: '–', theirs: '–' },
-      ours: `${formatBytes(minified.length)} min`,
+      ours: `${formatBytes(minified)} min`,
       ...{ value: gzipped, unit: 'B', good: 'at most', gate: 9_000, goal: 7_000 },
     },
   ]
 }
 
+async function clientSize({ entry }: Build): Promise<Row[]> {
+  const client = join(dirname(entry), 'client/index.js')
+  const rowOf = async (work: string, ours: string, theirs: string, bounds: Bounds): Promise<Row> => {
+    const own = (await sizeOf(`export ${ours} from ${JSON.stringify(client)}`)).gzipped
+    const peers = (await sizeOf(`export ${theirs} from '@a2a-js/sdk/client'`)).gzipped
+    return {
+      ...{ work: `${work}, min+gzip`, peer: `${OFFICIAL}, /client` },
+      ...{ ours: formatBytes(own), theirs: formatBytes(peers) },
+      ...{ value: own / peers, unit: '×', good: 'at most' },
+      ...bounds,
+    }
+  }
+  return [
+    await rowOf('the client with all that it needs', '{ A2AClient }', '{ ClientFactory }', { gate: 0.8 }),
+    await rowOf('all of /client', '*', '*', {}),
+  ]
+}
+
 export const weightCases: readonly Case[] = [
   { name: 'heap per completed task at 100,000', run: heap },
-  { name: 'cold import of the core', run: coldImport },
+  coldImport('cold import of the core', 'index.js', 'server', { gate: 0.25, goal: 0.1 }),
+  coldImport('cold import of the client', 'client/index.js', 'client', { gate: 1 }),
   { name: 'size of the core', run: size },
+  { name: 'size of the client', run: clientSize },
 ]

@@ -19,7 +19,13 @@ const RUNTIME = ['globalThis', 'global', 'window', 'self', 'process', 'Buffer', 
 
 const PORTS = 'core/ports.ts'
 /** Where reading what the runtime offers is the job. */
-const PLATFORM = [PORTS, 'server/platform.ts', 'server/node/index.ts']
+const PLATFORM = [
+  PORTS,
+  'agent-card/platform.ts',
+  'client/platform.ts',
+  'server/platform.ts',
+  'server/node/index.ts',
+]
 
 describe('the source', () => {
   it.each(SOURCES.filter((file) => !PLATFORM.includes(file)))(

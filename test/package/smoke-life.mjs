@@ -1,7 +1,12 @@
 /** The life of a task, with real time, on whatever runtime runs this. Asserts by throwing: that works everywhere. */
 
-/** @param core `a2a-tasks`, @param server `a2a-tasks/server`, @param testing `a2a-tasks/testing`, however loaded. */
-export async function live({ A2AError, TaskManager }, server, { ManualClock, sequentialIds }) {
+import { createServer } from 'node:http'
+import { execute, talk } from './smoke-talk.mjs'
+
+/** @param modules `a2a-tasks` as `core`, and of its other paths those named here, however loaded. */
+export async function live({ core, client, server, node, testing }) {
+  const { A2AError, TaskManager } = core
+  const { ManualClock, sequentialIds } = testing
   const tasks = new TaskManager({ taskTimeoutMs: 60_000, pruneIntervalMs: 60_000 })
   const heard = []
   tasks.on('task:stateChange', ({ from, to }) => heard.push(`${from} → ${to}`))
@@ -42,6 +47,7 @@ export async function live({ A2AError, TaskManager }, server, { ManualClock, seq
   equal(still.getTask('task-1').state, 'failed')
 
   await serve(server)
+  await connect(client, server, node)
   leaveAlone(tasks)
   return `${typeof Deno === 'object' ? 'Deno' : typeof Bun === 'object' ? 'Bun' : 'Node'} is done`
 }
@@ -73,6 +79,20 @@ async function serve({ createRequestHandler }) {
   ).json()
   equal(refused.error.code, -32001)
   await handler.close()
+}
+
+/** A client and an agent, over loopback. */
+async function connect(client, { createRequestHandler }, { toNodeListener }) {
+  const http = createServer()
+  await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${http.address().port}`
+  const handler = createRequestHandler({ card: { name: 'Echo', url }, execute })
+  http.on('request', toNodeListener(handler.fetch))
+  await talk(client, url)
+  await handler.close()
+  // Connections that the client keeps for its next request.
+  http.closeAllConnections()
+  http.close()
 }
 
 /** Leaves a live task with a timeout, a reader and a waiter behind. The process has a second to end by itself. */

@@ -1,6 +1,8 @@
 import * as core from 'a2a-tasks'
+import * as client from 'a2a-tasks/client'
 import * as server from 'a2a-tasks/server'
+import * as node from 'a2a-tasks/server/node'
 import * as testing from 'a2a-tasks/testing'
 import { live } from './smoke-life.mjs'
 
-console.log('import:', await live(core, server, testing))
+console.log('import:', await live({ core, client, server, node, testing }))

@@ -9,7 +9,8 @@ afterAll(() => {
 })
 
 it.each(['import', 'require'])('a program that loads the package by `%s` runs and ends', async (system) => {
-  consumer.write('smoke-life.mjs', read('test/package/smoke-life.mjs'))
+  for (const shared of ['smoke-life.mjs', 'smoke-talk.mjs'])
+    consumer.write(shared, read(`test/package/${shared}`))
   const file = system === 'import' ? 'smoke.mjs' : 'smoke.cjs'
   const program = consumer.write(file, read(`test/package/${file}`))
   expect(await consumer.run(program)).toBe(`${system}: Node is done\n`)
