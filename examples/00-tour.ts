@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TaskManager } from 'a2a-tasks'
-import type { StreamResponse } from 'a2a-tasks/schemas'
-import { createRequestHandler, type Execute } from 'a2a-tasks/server'
+import { A2AClient, type RunResult, type RunUpdate } from 'a2a-tasks/client'
+import { createRequestHandler, textOf, type Execute } from 'a2a-tasks/server'
 
 const text = await readFile(process.argv[2] ?? new URL('../README.md', import.meta.url), 'utf8')
 const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
@@ -16,8 +15,8 @@ const skills: Record<string, Execute> = {
     for (const line of lines.slice(0, 6)) yield await sleep(15, line)
   },
   async count(run) {
-    const { parts } = await run.requireInput('Which word shall I count?')
-    return `${words.filter((word) => word === parts[0]?.text).length} times "${parts[0]?.text}"`
+    const word = textOf(await run.requireInput('Which word shall I count?'))
+    return `${words.filter((each) => each === word).length} times "${word}"`
   },
   async translate(run) {
     for (let current = 1; ; current++) {
@@ -29,52 +28,49 @@ const skills: Record<string, Execute> = {
   greet: (run) => run.reply('Hello. That is no work: a message, and no task'),
 }
 
-const tasks = new TaskManager()
 const unsaid: unknown[] = []
 const handler = createRequestHandler({
   card: { name: 'Reader', url: 'http://reader.example' },
-  tasks,
   execute: (run) => skills[run.text]?.(run),
   onError: (error) => unsaid.push(error),
 })
 
-/** What a client sends. The handler is a function from a request to a response: no port is needed. */
-function request(path: string, body?: object): Promise<Response> {
-  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  return handler.fetch(new Request(`http://reader.example${path}`, body && post))
-}
+/** The handler is a function from a request to a response: no port is needed. */
+const agent = new A2AClient({
+  card: handler.card,
+  fetch: (url, init) => handler.fetch(new Request(url, init)),
+})
 
 const marks: Record<string, string> = { submitted: '●', completed: '✔', failed: '✘', canceled: '⊘' }
 const ids = new Map<string, string>()
 const start = Date.now()
 
-/** Sends a message, and prints the events as they come. */
-async function follow(skill: string, say = skill): Promise<void> {
-  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: say }] }
-  const { body } = await request('/message:stream', { message: { ...message, taskId: ids.get(skill) } })
-  // Without a network between, each chunk is one event.
-  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const [, id = '–', data = ''] = /(?:id: (\d+)\n)?data: (.*)/.exec(chunk) ?? []
-    const { task, message: reply, statusUpdate, artifactUpdate } = JSON.parse(data) as StreamResponse
-    if (task !== undefined) ids.set(skill, task.id)
-    const status = statusUpdate?.status ?? task?.status
-    const state = status?.state.replace('TASK_STATE_', '').toLowerCase() ?? ''
-    const said = (status?.message ?? reply ?? artifactUpdate?.artifact)?.parts[0]?.text?.slice(0, 60) ?? ''
-    const what = status ? `${marks[state] ?? '▶'} ${state}` : reply ? '»' : '+'
-    console.log(
-      `${`${Date.now() - start} ms`.padStart(8)}  ${skill.padEnd(10)}${id.padStart(3)}  ${what} ${said}`,
-    )
+function print(skill: string, id: string, what: string, said = ''): void {
+  const time = `${Date.now() - start} ms`.padStart(8)
+  console.log(`${time}  ${skill.padEnd(10)}${id.padStart(3)}  ${what} ${said.slice(0, 60)}`)
+}
+
+/** Sends a message, and prints what comes of it, as it comes. */
+async function follow(skill: string): Promise<RunResult> {
+  const onUpdate = ({ event, task, handle }: RunUpdate): void => {
+    ids.set(skill, task.id)
+    const id = handle.lastEventId ?? '–'
+    const { state, message } = event.type === 'status' ? event : task
+    if (event.type === 'artifact') print(skill, id, '+', textOf(event.artifact))
+    else print(skill, id, `${marks[state] ?? '▶'} ${state}`, message && textOf(message))
   }
+  const result = await agent.run(skill, { onUpdate, onInputRequired: () => 'task' })
+  if (result.type === 'message') print(skill, '–', '»', result.text)
+  return result
 }
 
 console.log(`\n  Five messages about ${text.length} characters: when, to which skill, event, what it tells\n`)
-const following = Object.keys(skills).map((skill) => follow(skill))
+const following = Object.keys(skills).map(follow)
 await following[1]
-await follow('count', 'task')
-await request(`/tasks/${ids.get('translate')}:cancel`, {})
-await Promise.all(following)
+await agent.cancelTask(ids.get('translate') ?? '')
+const results = (await Promise.all(following)).map(({ type }) => type)
 
-const { tasks: list } = (await (await request('/tasks')).json()) as { tasks: StreamResponse['task'][] }
-const states = list.map((task) => task?.status.state.replace('TASK_STATE_', '').toLowerCase())
-console.log(`\n  GET /tasks: ${states.join(', ')}\n  Told to nobody but the agent: ${unsaid.join()}\n`)
-assert.deepEqual(states.sort(), ['canceled', 'completed', 'completed', 'failed'])
+const { tasks } = await agent.listTasks()
+console.log(`\n  The agent's tasks: ${tasks.map(({ state }) => state).join(', ')}`)
+console.log(`  Told to nobody but the agent: ${unsaid.join()}\n`)
+assert.deepEqual(results, ['completed', 'completed', 'canceled', 'failed', 'message'])
