@@ -10,6 +10,8 @@ export interface Tool {
   readonly name: string
   readonly title?: string | undefined
   readonly description?: string | undefined
+  /** Its schemas, and whatever else: no skill has them. */
+  readonly [field: string]: unknown
 }
 
 /** What is known of tools beside what they say of themselves. Keys are their names, with the prefix. */

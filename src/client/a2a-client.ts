@@ -96,8 +96,9 @@ export class A2AClient {
   #delegates: Delegates | undefined
 
   /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card. */
-  constructor({ card, ...options }: A2AClientOptions) {
-    if ('supportedInterfaces' in options) throw new TypeError('A card is passed as new A2AClient({ card })')
+  constructor({ card, ...options }: A2AClientOptions = {}) {
+    if ('supportedInterfaces' in options) throw new TypeError('Pass a card as new A2AClient({ card })')
+    if ('url' in options || '0' in options) throw new TypeError('Pass a URL to A2AClient.connect(url)')
     this.#options = options
     this.#settings = toSettings(options)
     if (card === undefined) return
@@ -113,10 +114,14 @@ export class A2AClient {
    * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when there is none, `INVALID_PARAMS` with the path of what is wrong with
    *   it, `VERSION_NOT_SUPPORTED`; `URL_BLOCKED` when credentials would have to go by http to an agent found by https.
    */
-  static async connect(url: string, options: ConnectOptions = {}): Promise<A2AClient> {
+  static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
     const { cardCache, signal, ...others } = options
+    const url = requireId(at instanceof URL ? at.href : at, 'url')
     const card = await loadCard(toSettings(others), url, { cache: cardCache, signal })
-    return new A2AClient({ ...others, card: others.auth === undefined ? card : inSecret(card, url) })
+    return new A2AClient({
+      ...others,
+      card: others.auth === undefined && others.headers === undefined ? card : inSecret(card, url),
+    })
   }
 
   /** The agent's card as one of A2A 1.0, whatever version it is of. */
@@ -160,7 +165,7 @@ export class A2AClient {
     }
   }
 
-  /** @throws {A2AError} `TASK_NOT_FOUND`. */
+  /** The task as it is now. @throws {A2AError} `TASK_NOT_FOUND`. */
   async getTask(id: string, options: CallOptions & { historyLength?: number } = {}): Promise<RemoteTask> {
     const { historyLength, ...call } = requireCall(options, ['historyLength'], 'getTask')
     const task = await this.#agent.call('GetTask', compact({ id: requireId(id), historyLength }), call)
@@ -180,6 +185,7 @@ export class A2AClient {
       return await this.#agent.call('ListTasks', { ...request, ...page }, call)
     }
     const first = load({})
+    first.catch(() => undefined)
     return Object.assign(first, {
       [Symbol.asyncIterator]: () => pagesFrom(first, (pageToken) => load({ pageToken })),
     })
@@ -187,11 +193,8 @@ export class A2AClient {
 
   /** @throws {A2AError} `TASK_NOT_CANCELABLE`, `TASK_NOT_FOUND`. */
   async cancelTask(id: string, options: CallOptions = {}): Promise<RemoteTask> {
-    const task = await this.#agent.call(
-      'CancelTask',
-      { id: requireId(id) },
-      requireCall(options, [], 'cancelTask'),
-    )
+    const call = requireCall(options, [], 'cancelTask')
+    const task = await this.#agent.call('CancelTask', { id: requireId(id) }, call)
     this.#mirror?.saw(task)
     return task
   }
@@ -259,9 +262,8 @@ export class A2AClient {
     if (agent.card.capabilities.extendedAgentCard !== true) {
       throw unsupported('GetExtendedAgentCard', `${agent.card.name} has no extended card`)
     }
-    agent.card = parseAgentCard(
-      await agent.call('GetExtendedAgentCard', {}, requireCall(options, [], 'getExtendedAgentCard')),
-    )
+    const call = requireCall(options, [], 'getExtendedAgentCard')
+    agent.card = parseAgentCard(await agent.call('GetExtendedAgentCard', {}, call))
     return this.card
   }
 
@@ -305,8 +307,9 @@ export class A2AClient {
     options: RunOptions = {},
   ): Promise<RunResult> {
     const { taskManager, agents } = this.#settings
+    requireRun(options)
     if (taskManager === undefined)
-      throw invalidParams('taskManager', 'is missing: new A2AClient({ taskManager })')
+      throw invalidParams('taskManager', 'is missing in the options of A2AClient')
     this.#delegates ??= new Delegates(taskManager, this.#others, agents)
     const named = typeof agent === 'string' && Object.hasOwn(agents, agent) ? agents[agent] : undefined
     const url = typeof named === 'string' ? named : undefined
@@ -391,7 +394,7 @@ function requireRun(options: RunOptions): RunOptions {
   return options
 }
 
-function requireId(id: string): string {
+function requireId(id: string, name = 'id'): string {
   if (typeof id === 'string' && id !== '') return id
-  throw invalidParams('id', 'must be a text that is not empty')
+  throw invalidParams(name, 'must be a text that is not empty')
 }

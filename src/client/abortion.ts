@@ -42,12 +42,12 @@ export class Abortion {
   }
 
   /** Aborts after `timeoutMs`, unless it is called again, or disposed of, before. `Infinity` for never. */
-  arm(timeoutMs: number): void {
+  arm(timeoutMs: number, what?: string): void {
     this.#disarm?.()
     this.#disarm =
       timeoutMs > MAX_DELAY_MS
         ? undefined
-        : this.#clock.schedule(() => this.abort(timedOut(timeoutMs)), timeoutMs)
+        : this.#clock.schedule(() => this.abort(timedOut(timeoutMs, what)), timeoutMs)
   }
 
   /** What `work` gives, or the reason of the signal, also where `work` does not heed it. */

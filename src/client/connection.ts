@@ -82,8 +82,11 @@ export class Connection {
     const isRepeatable = REPEATABLE.includes(operation)
     const inOrder = [this.#current, ...this.#transports.filter((transport) => transport !== this.#current)]
     const able = inOrder.filter((transport) => transport.has(operation))
+    const closed = new Set<string>()
     let failure: { readonly error: unknown } | undefined
     for (const transport of able.length > 0 ? able : inOrder.slice(0, 1)) {
+      const { origin } = transport
+      if (closed.has(origin)) continue
       try {
         const done = await retry(
           this.settings.pacing,
@@ -95,6 +98,9 @@ export class Connection {
         return done
       } catch (error) {
         failure ??= { error }
+        // Where nobody is, there is no other interface either.
+        if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status === undefined)
+          closed.add(origin)
         const mayGoOn = isUndone(error) || (isRepeatable && isOfWay(error))
         // What the agent answers, or may have done, outweighs that another way was closed.
         if (!mayGoOn || signal?.aborted) throw error

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
+import { A2AError, invalidParams } from '../core/errors.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { JsonValue, Part, TaskSnapshot } from '../core/task.js'
 import type { A2AClient } from './a2a-client.js'
+import { Abortion } from './abortion.js'
 import { Copy, Mirror } from './mirror.js'
 import type { MessageContent } from './options.js'
+import { clientClock } from './platform.js'
 import { hasEnded } from './remote-task.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 
@@ -22,7 +24,12 @@ export interface Clients {
 interface Begun {
   readonly client: A2AClient
   readonly handle: RunHandle
+  /** The user's latest answer that was sent. */
+  readonly answered: string | undefined
 }
+
+/** The tasks that are being done, whoever delegated them. */
+const busy = new WeakMap<TaskManager, Set<string>>()
 
 /** The agents that are handed tasks, and how far they are with them. */
 export class Delegates {
@@ -30,10 +37,10 @@ export class Delegates {
   readonly #clients: Clients
   /** By name or URL. */
   readonly #known: Map<string, Promise<A2AClient>>
+  /** By card. */
+  readonly #made = new WeakMap<object, A2AClient>()
   /** By the ids of our tasks. */
   readonly #begun = new Map<string, Begun>()
-  /** The tasks of ours that are being done. */
-  readonly #busy = new Set<string>()
 
   constructor(manager: TaskManager, clients: Clients, agents: Readonly<Record<string, string | A2AClient>>) {
     this.#manager = manager
@@ -51,16 +58,21 @@ export class Delegates {
     options: RunOptions,
   ): Promise<RunResult> {
     const local = requireLive(this.#manager, taskId)
-    if (this.#busy.has(taskId)) {
+    if (typeof agent === 'string' && url === undefined && !this.#known.has(agent) && !URL.canParse(agent)) {
+      throw invalidParams('agent', `${JSON.stringify(agent)} is neither a URL nor a name in "agents"`)
+    }
+    const current = busy.get(this.#manager) ?? new Set()
+    busy.set(this.#manager, current)
+    if (current.has(taskId)) {
       throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} is with an agent already`, {
         operation: 'sendTask',
       })
     }
-    this.#busy.add(taskId)
+    current.add(taskId)
     try {
       return await this.#send(agent, url, local, options)
     } finally {
-      this.#busy.delete(taskId)
+      current.delete(taskId)
     }
   }
 
@@ -73,27 +85,36 @@ export class Delegates {
     const { id: taskId } = local
     let client: A2AClient
     try {
-      client = await this.#clientOf(agent, url)
+      client = await this.#found(this.#clientOf(agent, url), options)
     } catch (error) {
-      new Copy(this.#manager, taskId).end('failed', 'The agent cannot be reached')
+      const isOurs = A2AError.is(error, 'REQUEST_ABORTED') || A2AError.is(error, 'REQUEST_TIMED_OUT')
+      if (!isOurs) new Copy(this.#manager, taskId).end('failed', 'The agent cannot be reached')
       throw error
     }
-    const begun = this.#begun.get(taskId)
-    const result = await this.#follow(
-      client,
-      local,
-      begun?.client === client ? begun.handle : undefined,
-      options,
-    )
-    if ('handle' in result && result.handle.taskId !== undefined)
-      this.#begun.set(taskId, { client, handle: result.handle })
+    const last = this.#begun.get(taskId)
+    const begun = last?.client === client ? last : undefined
+    const answer = begun && answerIn(local, begun)
+    const result = await this.#follow(client, local, begun?.handle, answer, options)
+    const answered = answer?.messageId ?? begun?.answered
+    if ('handle' in result) this.#begun.set(taskId, { client, handle: result.handle, answered })
     else this.#begun.delete(taskId)
     this.#forget()
     return result
   }
 
+  /** The caller need not wait for a card. */
+  async #found(client: Promise<A2AClient>, { signal, timeoutMs = Infinity }: RunOptions): Promise<A2AClient> {
+    const abortion = new Abortion(clientClock, signal)
+    try {
+      abortion.arm(timeoutMs)
+      return await abortion.race(() => client)
+    } finally {
+      abortion.dispose()
+    }
+  }
+
   #clientOf(agent: string | object, url: string | undefined): Promise<A2AClient> {
-    if (typeof agent !== 'string') return Promise.resolve(isClient(agent) ? agent : this.#clients.of(agent))
+    if (typeof agent !== 'string') return Promise.resolve(isClient(agent) ? agent : this.#clientBy(agent))
     const known = this.#known.get(agent)
     if (known !== undefined) return known
     const made = this.#clients.connect(url ?? agent)
@@ -102,10 +123,17 @@ export class Delegates {
     return made
   }
 
+  #clientBy(card: object): A2AClient {
+    const client = this.#made.get(card) ?? this.#clients.of(card)
+    this.#made.set(card, client)
+    return client
+  }
+
   async #follow(
     client: A2AClient,
     local: TaskSnapshot,
     handle: RunHandle | undefined,
+    answer: MessageContent | undefined,
     options: RunOptions,
   ): Promise<RunResult> {
     const { id } = local
@@ -124,11 +152,7 @@ export class Delegates {
       },
     }
     try {
-      const content = handle === undefined ? toContent(local) : answerIn(local, handle)
-      const result =
-        content === undefined && handle !== undefined
-          ? await client.resume(handle, followed)
-          : await client.run(content ?? toContent(local), followed)
+      const result = await proceed(client, local, handle, answer, followed)
       follower.conclude(result)
       return result
     } catch (error) {
@@ -167,14 +191,31 @@ function toContent({ input, skill }: TaskSnapshot): MessageContent {
   return { parts: [partOf(input ?? skill)], metadata: { skill } }
 }
 
-/** What the user has said since the agent asked. */
+/** What the user has said since the agent asked, and was not sent yet. */
 function answerIn(
   { state, messages }: TaskSnapshot,
-  { taskId, contextId }: RunHandle,
+  { handle, answered }: Begun,
 ): MessageContent | undefined {
   const last = messages.at(-1)
-  if (state !== 'input-required' || last?.role !== 'user') return undefined
+  if (state !== 'input-required' || last?.role !== 'user' || last.messageId === answered) return undefined
+  const { taskId, contextId } = handle
   return { messageId: last.messageId, parts: structuredClone(last.parts) as Part[], taskId, contextId }
+}
+
+/** Goes on with what was begun; what the agent has no trace of was not. */
+async function proceed(
+  client: A2AClient,
+  local: TaskSnapshot,
+  handle: RunHandle | undefined,
+  answer: MessageContent | undefined,
+  options: RunOptions,
+): Promise<RunResult> {
+  if (answer !== undefined) return await client.run(answer, options)
+  const isResumable = handle !== undefined && (handle.taskId ?? handle.contextId) !== undefined
+  if (!isResumable) return await client.run(toContent(local), options)
+  const resumed = await client.resume(handle, options)
+  const isNowhere = resumed.type === 'error' && resumed.error.code === 'TASK_NOT_FOUND'
+  return isNowhere && handle.taskId === undefined ? await client.run(toContent(local), options) : resumed
 }
 
 function partOf(input: NonNullable<TaskSnapshot['input']>): Part {

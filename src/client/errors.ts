@@ -70,8 +70,8 @@ export function badStatus(url: string, status: number, statusText: string): Exte
   return new ExternalServiceError(SERVICE, text, { url: shown, status })
 }
 
-export function timedOut(timeoutMs: number): A2AError<'REQUEST_TIMED_OUT'> {
-  return new A2AError('REQUEST_TIMED_OUT', `No answer within ${timeoutMs} ms`, { timeoutMs })
+export function timedOut(timeoutMs: number, what = 'No answer'): A2AError<'REQUEST_TIMED_OUT'> {
+  return new A2AError('REQUEST_TIMED_OUT', `${what} within ${timeoutMs} ms`, { timeoutMs })
 }
 
 export function aborted(signal: AbortSignal): A2AError<'REQUEST_ABORTED'> {

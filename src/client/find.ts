@@ -21,7 +21,9 @@ const LOSSES: readonly ErrorCode[] = [
 ]
 
 export function isLoss(error: unknown): error is AnyA2AError {
-  return A2AError.is(error) && LOSSES.includes(error.code)
+  if (!A2AError.is(error) || !LOSSES.includes(error.code)) return false
+  // Told by the agent, it is an answer: that of another agent was none.
+  return error.code !== 'INVALID_AGENT_RESPONSE' || error.cause === undefined || error.cause instanceof Error
 }
 
 /** How much of a task's history is asked for: without a number, agents may tell as little as they like. */

@@ -157,7 +157,8 @@ async function follow(settings: HttpSettings, call: HttpCall, abortion: Abortion
     if (target === undefined) return { response, url: url.href, sent, isHome }
     status = response.status
     const isPost = call.method !== 'GET'
-    if (((isPost || call.stays) && target.origin !== home.origin) || (isPost && status < 307)) {
+    const leaves = target.origin !== home.origin && (isPost || call.stays === true)
+    if (leaves || (isPost && status < 307)) {
       const shown = shownUrl(target.href)
       throw new ExternalServiceError('A2A', `${shownUrl(url.href)} redirects to ${shown}: use that URL`, {
         url: shownUrl(url.href),
@@ -217,11 +218,15 @@ function add(sent: Headers, headers: HttpCall['own'] = {}): void {
 
 /** @throws {A2AError} what the guard throws, or `URL_BLOCKED` because of it. */
 export async function guarded({ urlGuard }: HttpSettings, url: URL): Promise<void> {
+  let verdict: unknown
   try {
-    await urlGuard?.(url)
+    verdict = await urlGuard?.(url)
   } catch (cause) {
     throw A2AError.is(cause) ? cause : blocked(url.href, 'is refused by urlGuard', { cause })
   }
+  // What makes guards is no guard, and one that answers may mean no.
+  if (verdict !== undefined)
+    throw blocked(url.href, 'is not let through: a urlGuard throws, or returns nothing')
 }
 
 /** What an authenticator throws may hold a secret. */

@@ -221,7 +221,10 @@ async function invokeByCard(
       timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs),
     }
     const card = await loadCard(settings, url, { signal })
-    client = new A2AClient({ ...http, card: auth === undefined ? card : inSecret(card, url) })
+    client = new A2AClient({
+      ...http,
+      card: auth === undefined && headers === undefined ? card : inSecret(card, url),
+    })
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
     return undefined

@@ -53,24 +53,33 @@ export class Mirror {
       return copy
     }
     const saw = (task: RemoteTask): void => {
-      copyOf(task.id, task.contextId)?.saw(task)
-      if (hasEnded(task)) this.#copies.delete(task.id)
+      const isOver = hasEnded(task)
+      // Of a task that is looked at again, when it has ended, there was a copy.
+      if (!isOver || asked !== undefined || copy !== undefined || this.#copies.has(task.id)) {
+        copyOf(task.id, task.contextId)?.saw(task)
+      }
+      if (isOver) this.#copies.delete(task.id)
     }
     return {
       saw,
-      heard(event) {
+      heard: (event) => {
         if (event.type === 'task') saw(event.task)
         // How it ended is taken from the whole task, if somebody looks at that.
         else if (event.type !== 'message' && !(isWatched && event.type === 'status' && hasEnded(event))) {
           copyOf(event.taskId, event.contextId)?.heard(event)
+          if (event.type === 'status' && hasEnded(event)) this.#copies.delete(event.taskId)
         }
       },
       conclude: (result) => {
-        if (result !== undefined && 'task' in result && result.type !== 'error') saw(result.task)
         if (result === undefined) copy?.end('canceled', 'Given up')
         else if (result.type === 'message') copy?.end('completed', result.text, result.text)
-        else if (result.type === 'error') copy?.end('failed', result.text)
-        else if (result.type === 'aborted') copy?.end('canceled', result.text)
+        else if ('error' in result) {
+          // What the agent may still be doing can be gone on with.
+          const isGone = result.handle.taskId === undefined || result.error.code === 'TASK_NOT_FOUND'
+          if (isGone) copy?.end(result.type === 'aborted' ? 'canceled' : 'failed', result.text)
+        } else saw(result.task)
+        const isLive = result !== undefined && 'handle' in result
+        if (!isLive && remoteId !== undefined) this.#copies.delete(remoteId)
       },
     }
   }
@@ -83,7 +92,10 @@ export class Mirror {
 
   heard(event: RemoteEvent): void {
     if (event.type === 'task') this.saw(event.task)
-    else if (event.type !== 'message') this.#copies.get(event.taskId)?.heard(event)
+    else if (event.type !== 'message') {
+      this.#copies.get(event.taskId)?.heard(event)
+      if (event.type === 'status' && hasEnded(event)) this.#copies.delete(event.taskId)
+    }
   }
 
   /** Its conversation is one of ours: agents do not say which. */

@@ -136,7 +136,10 @@ const LIMITS = {
 export function toSettings(options: ClientOptions): Settings {
   requireKnown(options, KEYS, 'A2AClient')
   requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
-  requireFunctions(options.auth ?? {}, ['apply', 'renew'])
+  requireAuth(options.auth)
+  const fields = new Fields(options, '')
+  for (const name of ['extensions', 'protocolVersions', 'protocolBindings']) fields.texts(name)
+  requireHeaders(options.headers)
   const {
     fetch = platformFetch,
     clock = clientClock,
@@ -192,6 +195,23 @@ export function requireFunctions(options: object, names: readonly string[]): voi
   }
 }
 
+function requireAuth(auth: unknown): void {
+  if (auth === undefined) return
+  if (typeof auth === 'object' && auth !== null && 'apply' in auth) requireFunctions(auth, ['apply', 'renew'])
+  else throw new TypeError('"auth" must have apply(), as bearerAuth(token) has')
+}
+
+/** Names and texts, as they are: a `Headers` looks empty to whoever reads it so. */
+function requireHeaders(headers: unknown): void {
+  const isPlain = typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
+  if (
+    headers === undefined ||
+    (isPlain && Object.values(headers).every((value) => typeof value === 'string'))
+  )
+    return
+  throw new TypeError('"headers" must be an object of texts: { name: value }')
+}
+
 const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
 
 /** @throws {TypeError | RangeError} naming the option that makes no sense. */
@@ -201,6 +221,7 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
   if (typeof given !== 'object' || given === null)
     throw new TypeError(`The options of ${where} must be an object`)
   requireKnown(options, keys, where)
+  requireHeaders(Reflect.get(options, 'headers'))
   for (const name of TIMES) {
     const value: unknown = Reflect.get(options, name)
     if (value !== undefined) requirePositive(name, value)
@@ -222,9 +243,10 @@ export function toMessage(input: MessageInput, options: SendOptions, generateId:
   const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
   const { taskId, contextId } = options
   const about = compact({ messageId: generateId(), taskId, contextId })
-  // What is no object says so itself.
-  const given =
-    typeof content === 'object' && content !== null ? { ...about, ...content, role: 'user' } : content
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    throw invalidParams('message', 'must be a text, or an object with parts')
+  }
+  const given = { ...about, ...content, role: 'user' }
   const message = readMessage(new Fields(given, 'message'), false)
   if (message.parts.length > 0) return message
   throw invalidParams('message.parts', 'must be an array with at least one part')

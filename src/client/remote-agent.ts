@@ -171,7 +171,7 @@ export class RemoteAgent {
     const parsed = parseAgentCard(card)
     const client = new A2AClient({
       ...{ fetch, headers, auth, urlGuard, clock },
-      card: auth === undefined ? parsed : inSecret(parsed, this.cardUrl),
+      card: auth === undefined && headers === undefined ? parsed : inSecret(parsed, this.cardUrl),
     })
     const abortion = new Abortion(this.#http.clock, signal)
     try {

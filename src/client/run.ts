@@ -73,7 +73,7 @@ export class Run {
       )
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
-    else this.#abortion.arm(timeoutMs)
+    else this.#abortion.arm(timeoutMs, 'The run did not end')
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locate()
@@ -121,9 +121,11 @@ export class Run {
     }
     const answer = await this.#call(() => onInputRequired?.(task))
     if (answer === undefined) return { ok: false, type: 'input-required', task, text, handle }
-    this.#story.answer(task)
     const { contextId = handle.contextId } = task
-    return toMessage(answer, { taskId: task.id, contextId }, this.#connection.settings.generateId)
+    const { generateId } = this.#connection.settings
+    const next = await this.#call(() => toMessage(answer, { taskId: task.id, contextId }, generateId))
+    this.#story.answer(task)
+    return next
   }
 
   /** A callback's error is the caller's, and not an answer of the agent. It is not waited for when the run is over. */
@@ -152,7 +154,7 @@ export class Run {
         this.#requireGoing(error)
         // It came to be: whatever broke then, the task can be followed.
         if (this.#story.told > told) return undefined
-        if (this.#isOurs(message) && isOneOf(error, ['INVALID_PARAMS', 'TASK_NOT_FOUND'])) {
+        if (!wasLost && this.#isOurs(message) && isOneOf(error, ['INVALID_PARAMS', 'TASK_NOT_FOUND'])) {
           // The agent takes no conversation that it has not begun (A2A 1.0 §3.4.1).
           this.#story.dropContext()
           return await this.#submit(withoutContext(message))
@@ -369,5 +371,8 @@ function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
 
 /** More of one task than may be kept. */
 function isFlood(error: unknown): boolean {
-  return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxTaskBytes'
+  // An agent's own limit of that name has its answer for a cause.
+  return (
+    A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxTaskBytes' && error.cause === undefined
+  )
 }

@@ -57,6 +57,9 @@ export async function* eventsOf(
       }
       abortion.arm(idleTimeoutMs)
     }
+    // A line may end with a CR, after which the parser waits for an LF.
+    parser.feed('\n')
+    yield* ready.splice(0)
   } finally {
     abortion.dispose()
   }

@@ -58,6 +58,12 @@ export class Transport {
     this.#base = baseOf(spoken.face.url)
   }
 
+  /** Where the interface is. */
+  get origin(): string {
+    const { url } = this.spoken.face
+    return URL.canParse(url) ? new URL(url).origin : url
+  }
+
   /** Whether the version has this operation over this binding. */
   has(operation: Operation): boolean {
     const { dialect, isRpc } = this.spoken
@@ -99,7 +105,8 @@ export class Transport {
       const { maxEventBytes, maxDepth } = this.#settings
       const { idleTimeoutMs = Infinity } = options
       for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
-        if (data === '') continue
+        // As streams of other protocols end.
+        if (data === '' || data === '[DONE]') continue
         const json = this.#unwrap(parseJson(data, maxDepth), operation, taskId)
         const event = codec.decode(json)
         if (operation === 'SubscribeToTask') requireSame(params, event)
@@ -204,13 +211,13 @@ export class Transport {
   #unwrap(json: unknown, operation: Operation, taskId: string | undefined): unknown {
     const isObject = typeof json === 'object' && json !== null
     if (!this.spoken.isRpc) {
-      const error = isObject && isRestError(json) ? decodeError(json, { operation, taskId }) : undefined
-      if (error !== undefined) throw error
-      return json
+      if (!isObject || !isRestError(json)) return json
+      throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     }
     if (!isObject) throw invalidAnswer('it is no JSON-RPC response')
     const { error, result } = json as { error?: JsonValue; result?: JsonValue }
-    if (error != null) throw decodeError(error, { operation, taskId }) ?? invalidAnswer('error has no code')
+    if (error != null)
+      throw decodeError(error, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     if (result === undefined) throw invalidAnswer('the JSON-RPC response has neither result nor error')
     return result
   }

@@ -13,14 +13,15 @@ export interface RemoteErrorContext {
   readonly taskId?: string | undefined
 }
 
-const STATUSES: Readonly<Record<number, ErrorCode>> = {
+/** What says so itself, whoever says it: that nothing was done. */
+const REFUSALS: Readonly<Record<number, ErrorCode>> = {
   400: 'INVALID_PARAMS',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
-  429: 'UNAVAILABLE',
-  500: 'INTERNAL',
-  503: 'UNAVAILABLE',
 }
+
+/** What an internal error of the protocol may be, by the HTTP status. */
+const STATUSES: Readonly<Record<number, ErrorCode>> = { ...REFUSALS, 429: 'UNAVAILABLE', 503: 'UNAVAILABLE' }
 
 const MAX_TEXT = 1_000
 
@@ -35,9 +36,13 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
   if (error === undefined || (typeof code !== 'number' && typeof code !== 'string')) return undefined
   const infos = Array.isArray(details) ? details.map(objectOf) : []
   const info = infos.find((each) => isType(each, 'ErrorInfo'))
-  const known = codeOfReason(info?.['reason']) ?? codeOfNumber(Number(code)) ?? 'INTERNAL'
+  const { status = NaN } = context
+  const number = Number(code)
+  const known = codeOfReason(info?.['reason']) ?? codeOfNumber(number) ?? REFUSALS[context.status ?? number]
+  // A gateway has codes of its own, and may have lost the agent in the middle.
+  if (known === undefined) return undefined
   // An internal error says less than the HTTP status.
-  const found = (known === 'INTERNAL' ? STATUSES[context.status ?? Number(code)] : undefined) ?? known
+  const found = (known === 'INTERNAL' ? STATUSES[status] : undefined) ?? known
   const text = typeof message === 'string' ? plain(message) : ''
   const violation = violationOf(infos.find((each) => isType(each, 'BadRequest')))
   const told = dataOf(found, { ...textsOf(info?.['metadata']), ...violation }, text, context)
@@ -52,7 +57,8 @@ function codeOfReason(reason: unknown): ErrorCode | undefined {
 }
 
 function codeOfNumber(number: number): ErrorCode | undefined {
-  return KNOWN.find((code) => SHAPES[code]?.[0] === number)
+  // Those of JSON-RPC are negative.
+  return KNOWN.find((code) => SHAPES[code]?.[0] === number) ?? (number < 0 ? 'INTERNAL' : undefined)
 }
 
 type Texts = Readonly<Record<string, string>>

@@ -324,7 +324,7 @@ describe('arguments', () => {
     [{ parts: [{ text: 'x' }], messageId: '' }, 'message.messageId must not be empty'],
     [{ parts: [{ text: 'x' }], taskId: 5 }, 'message.taskId must be a string, got a number'],
     [{ parts: [{ data: 1n }] }, 'message must be JSON'],
-    [undefined, 'message is missing'],
+    [undefined, 'message must be a text, or an object with parts'],
   ])('a message is refused before it is sent (%#)', async (message, text) => {
     const before = remote.requests.length
     await expect(client.send(hostile(message))).rejects.toThrow(text)
@@ -357,6 +357,6 @@ describe('arguments', () => {
   })
 
   it('a card is passed by its name', () => {
-    expect(() => new A2AClient(hostile(remote.card))).toThrow('new A2AClient({ card })')
+    expect(() => new A2AClient(hostile(remote.card))).toThrow('Pass a card as new A2AClient({ card })')
   })
 })
