@@ -25,9 +25,12 @@ import { Delegates, type Clients } from './delegate.js'
 import { inSecret } from './interfaces.js'
 import { Mirror } from './mirror.js'
 import {
+  CALL_KEYS,
+  QUERY_KEYS,
   requireFunctions,
   requireOptions,
   requirePositive,
+  SEND_KEYS,
   toMessage,
   toSettings,
   type CallOptions,
@@ -58,24 +61,6 @@ export interface ListTasksQuery extends Omit<ClientRequests['ListTasks'], 'tenan
 
 /** One page of an agent's tasks, latest change first. */
 export type TaskPage = ClientResults['ListTasks']
-
-const CALL_KEYS = ['signal', 'timeoutMs', 'headers']
-const SEND_KEYS = [
-  ...CALL_KEYS,
-  ...[
-    'taskId',
-    'contextId',
-    'acceptedOutputModes',
-    'historyLength',
-    'metadata',
-    'pushConfig',
-    'returnImmediately',
-  ],
-]
-const QUERY_KEYS = [
-  ...CALL_KEYS,
-  ...['contextId', 'state', 'pageSize', 'pageToken', 'historyLength', 'since', 'includeArtifacts'],
-]
 
 /**
  * An agent, as a client uses it: every operation of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, as its card offers.
@@ -118,10 +103,8 @@ export class A2AClient {
     const { cardCache, signal, ...others } = options
     const url = requireId(at instanceof URL ? at.href : at, 'url')
     const card = await loadCard(toSettings(others), url, { cache: cardCache, signal })
-    return new A2AClient({
-      ...others,
-      card: others.auth === undefined && others.headers === undefined ? card : inSecret(card, url),
-    })
+    const isOpen = others.auth === undefined && others.headers === undefined
+    return clients.of({ ...others, card: isOpen ? card : inSecret(card, url) })
   }
 
   /** The agent's card as one of A2A 1.0, whatever version it is of. */
@@ -321,8 +304,8 @@ export class A2AClient {
     const ours = { auth: undefined, headers: undefined, taskManager: undefined, agents: undefined }
     const options = { ...this.#options, ...ours }
     return {
-      connect: (url) => A2AClient.connect(url, options),
-      of: (card) => new A2AClient({ ...options, card }),
+      connect: (url) => clients.connect(url, options),
+      of: (card) => clients.of({ ...options, card }),
     }
   }
 
@@ -378,6 +361,12 @@ export class A2AClient {
     const text = `${name} sends no push notifications, as its card says`
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
   }
+}
+
+// A class that names itself within is called otherwise by bundlers: in stacks, and where it is printed.
+const clients = {
+  connect: (url: string, options: ConnectOptions): Promise<A2AClient> => A2AClient.connect(url, options),
+  of: (options: A2AClientOptions): A2AClient => new A2AClient(options),
 }
 
 function unsupported(operation: Operation, text: string): A2AError<'UNSUPPORTED_OPERATION'> {

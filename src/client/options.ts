@@ -103,6 +103,25 @@ export interface SendOptions extends CallOptions {
   readonly returnImmediately?: boolean | undefined
 }
 
+/** The options of calls. */
+export const CALL_KEYS = ['signal', 'timeoutMs', 'headers']
+export const SEND_KEYS = [
+  ...CALL_KEYS,
+  ...[
+    'taskId',
+    'contextId',
+    'acceptedOutputModes',
+    'historyLength',
+    'metadata',
+    'pushConfig',
+    'returnImmediately',
+  ],
+]
+export const QUERY_KEYS = [
+  ...CALL_KEYS,
+  ...['contextId', 'state', 'pageSize', 'pageToken', 'historyLength', 'since', 'includeArtifacts'],
+]
+
 /** The options of a client, complete. */
 export interface Settings extends HttpSettings {
   readonly extensions: readonly string[]
