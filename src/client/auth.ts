@@ -7,7 +7,7 @@ import { invalidParams } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
 import { ExternalServiceError } from './errors.js'
 import { request, type Answer, type HttpSettings } from './http.js'
-import { fieldsOf, textOf, type Fields } from './json.js'
+import { fieldsOf, asText, type Unread } from './json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { clientClock, platformFetch, type Fetch } from './platform.js'
 import { shownUrl } from './url.js'
@@ -220,9 +220,9 @@ class TokenEndpoint {
     if (typeof access !== 'string' || !TOKEN.test(access)) {
       throw this.#noToken('its answer has no access_token')
     }
-    if (textOf(type).toLowerCase() !== 'bearer') throw this.#noToken('it is not a bearer token')
+    if (asText(type).toLowerCase() !== 'bearer') throw this.#noToken('it is not a bearer token')
     // Some write it as text. Without it the token is good until it is refused.
-    const lifeMs = (typeof expiresIn === 'number' ? expiresIn : parseFloat(textOf(expiresIn))) * 1000
+    const lifeMs = (typeof expiresIn === 'number' ? expiresIn : parseFloat(asText(expiresIn))) * 1000
     const usableMs = Number.isNaN(lifeMs) ? Infinity : lifeMs - Math.min(this.#skewMs, lifeMs / 2)
     return {
       header: `Bearer ${access}`,
@@ -240,7 +240,7 @@ class TokenEndpoint {
   }
 }
 
-function read(text: string): Fields {
+function read(text: string): Unread {
   try {
     return fieldsOf(JSON.parse(text))
   } catch {

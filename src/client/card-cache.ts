@@ -9,7 +9,7 @@ import { invalidAnswer } from '../wire/index.js'
 import { Abortion } from './abortion.js'
 import { isPassing } from './errors.js'
 import { guarded, type CallLimits, type HttpSettings } from './http.js'
-import type { Fields } from './json.js'
+import type { Unread } from './json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { trimSlashes } from './url.js'
 
@@ -27,7 +27,7 @@ export interface AgentCardCacheOptions {
 
 /** An answer with a card, or that the card is the one that the request has told of (304). */
 export interface FetchedCard {
-  readonly card: Fields | 'unchanged'
+  readonly card: Unread | 'unchanged'
   readonly headers: Headers
 }
 
@@ -36,7 +36,7 @@ export type FetchCard = (conditions: Readonly<Record<string, string>>) => Promis
 
 interface Entry {
   readonly url: string
-  readonly card: Fields
+  readonly card: Unread
   /** What the agent said of it: `etag`, `last-modified`, `cache-control`. */
   readonly said: Readonly<Record<string, string>>
   /** By the clock's `now`. */
@@ -46,7 +46,7 @@ interface Entry {
 
 interface Flight {
   readonly url: string
-  readonly card: Promise<Fields>
+  readonly card: Promise<Unread>
 }
 
 /**
@@ -96,7 +96,7 @@ export class AgentCardCache {
    *
    * @internal
    */
-  async get(settings: HttpSettings, url: string, limits: CallLimits, fetchCard: FetchCard): Promise<Fields> {
+  async get(settings: HttpSettings, url: string, limits: CallLimits, fetchCard: FetchCard): Promise<Unread> {
     const abortion = new Abortion(settings.clock, limits.signal)
     try {
       const key = this.#keyOf(settings, url)
@@ -177,7 +177,7 @@ export class AgentCardCache {
 
 interface Taken {
   readonly url: string
-  readonly card: Fields
+  readonly card: Unread
   /** What still holds of what was said before: all, where the card is unchanged. */
   readonly said: Entry['said'] | undefined
   readonly headers: Headers

@@ -10,7 +10,7 @@ import { invalidAnswer } from '../wire/index.js'
 import { AgentCardCache, type FetchedCard } from './card-cache.js'
 import { ExternalServiceError, ValidationError } from './errors.js'
 import { request, toHttpSettings, type CallLimits, type HttpOptions, type HttpSettings } from './http.js'
-import { fieldsOf, parseJson, type Fields } from './json.js'
+import { fieldsOf, parseJson, type Unread } from './json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { shownUrl, trimSlashes } from './url.js'
 
@@ -152,7 +152,7 @@ export async function loadCard(
 }
 
 /** {@link loadCard}, as the agent wrote it, from where KAOS has it first. */
-export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: CardLimits): Promise<Fields> {
+export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: CardLimits): Promise<Unread> {
   const urls = [OLD_AGENT_CARD, AGENT_CARD].map((path) => cardUrl(baseUrl, path))
   return firstCard(settings, urls, limits, (card) => card)
 }
@@ -162,7 +162,7 @@ async function firstCard<T>(
   settings: HttpSettings,
   urls: readonly string[],
   limits: CardLimits,
-  read: (card: Fields, url: string) => T,
+  read: (card: Unread, url: string) => T,
 ): Promise<T> {
   let failure: unknown
   for (const url of urls) {
@@ -186,7 +186,7 @@ async function getCard<T>(
   settings: HttpSettings,
   url: string,
   { cache, signal, timeoutMs }: CardLimits,
-  read: (card: Fields, url: string) => T,
+  read: (card: Unread, url: string) => T,
 ): Promise<T> {
   if (!cache) {
     const { card } = await fetchCard(settings, url, { signal, timeoutMs }, {})
@@ -224,7 +224,7 @@ async function fetchCard(
   return { card: fieldsOf(json), headers }
 }
 
-function requireNamed(card: Fields, url: string): AgentCardJson {
+function requireNamed(card: Unread, url: string): AgentCardJson {
   const { name, version } = card
   if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '') {
     throw new ValidationError(

@@ -10,7 +10,7 @@ import { loadCard } from './cards.js'
 import { aborted } from './errors.js'
 import { open, readAnswer, request, toHttpSettings, type HttpOptions, type HttpSettings } from './http.js'
 import { inSecret } from './interfaces.js'
-import { fieldsOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, parseJson, asText, type Unread } from './json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { sleep } from './retry.js'
 import { trimSlashes } from './url.js'
@@ -87,7 +87,7 @@ export async function invokeRemoteAgent(
   }
   for (;;) {
     const { state, messages } = await poll(settings, url, patience, signal)
-    const result = resultOf(taskId, textOf(state).replaceAll('_', '-'), lastAgentText(messages))
+    const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
     if (result !== undefined) return result
     const pauseMs = Math.min(pollIntervalMs, patience.leftMs)
     if (pauseMs > 0) await sleep(settings.clock, pauseMs, signal)
@@ -150,7 +150,7 @@ async function poll(
   url: string,
   patience: Patience,
   signal: AbortSignal | undefined,
-): Promise<Fields> {
+): Promise<Unread> {
   try {
     const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs) }
     const headers = { accept: 'application/json' }

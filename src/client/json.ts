@@ -30,15 +30,15 @@ function disarm(value: unknown, depth: number, maxDepth: number): void {
 }
 
 /** A JSON object of which nothing is known yet. */
-export type Fields = Readonly<Record<string, unknown>>
+export type Unread = Readonly<Record<string, unknown>>
 
 /** Empty where it is no object. */
-export function fieldsOf(value: unknown): Fields {
+export function fieldsOf(value: unknown): Unread {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 /** Empty where it is no text. What is none may not even let itself be made one. */
-export function textOf(value: unknown): string {
+export function asText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 

@@ -13,7 +13,7 @@ import { loadKaosCard } from './cards.js'
 import { aborted, badStatus, ExternalServiceError } from './errors.js'
 import { request, toHttpSettings, type HttpOptions, type HttpSettings } from './http.js'
 import { inSecret } from './interfaces.js'
-import { fieldsOf, parseJson, textOf, type Fields } from './json.js'
+import { fieldsOf, parseJson, asText, type Unread } from './json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { shownUrl, trimSlashes } from './url.js'
 
@@ -47,7 +47,7 @@ const CANCEL_TIMEOUT_MS = 10_000
 const ENDED_BADLY = ['failed', 'canceled', 'cancelled', 'rejected']
 
 interface Agent {
-  readonly card: Fields
+  readonly card: Unread
   /** By A2A. */
   readonly ask: Ask | undefined
 }
@@ -90,7 +90,7 @@ export class RemoteAgent {
    *
    * @throws {A2AError} `EXTERNAL_SERVICE_ERROR`: `Agent … unavailable at …`.
    */
-  async card(): Promise<Fields> {
+  async card(): Promise<Unread> {
     return structuredClone((await this.#init()).card)
   }
 
@@ -153,7 +153,7 @@ export class RemoteAgent {
     }
   }
 
-  #askBy(card: Fields): Ask | undefined {
+  #askBy(card: Unread): Ask | undefined {
     const { supportedProtocols, supportedInterfaces, additionalInterfaces, preferredTransport } = card
     if (Array.isArray(supportedProtocols) && supportedProtocols.includes('jsonrpc')) {
       return (text, signal) => this.#askKaos(text, signal)
@@ -161,12 +161,12 @@ export class RemoteAgent {
     const faces = [supportedInterfaces, additionalInterfaces].flat().map(fieldsOf)
     const bindings = faces.map(({ protocolBinding, transport }) => protocolBinding ?? transport)
     const isSpoken = [preferredTransport, ...bindings].some((one) =>
-      /^(jsonrpc|http\+json)$/i.test(textOf(one)),
+      /^(jsonrpc|http\+json)$/i.test(asText(one)),
     )
     return isSpoken ? (text, signal) => this.#askA2A(card, text, signal) : undefined
   }
 
-  async #askA2A(card: Fields, text: string, signal: AbortSignal | undefined): Promise<string> {
+  async #askA2A(card: Unread, text: string, signal: AbortSignal | undefined): Promise<string> {
     const { fetch, headers, auth, urlGuard, clock } = this.#options
     const parsed = parseAgentCard(card)
     const client = new A2AClient({
@@ -203,9 +203,9 @@ export class RemoteAgent {
       id: 1,
       params: { message: { role: 'user', parts, metadata: { delegation: true } } },
     })
-    if (error) throw this.#failed(`A2A error: ${textOf(fieldsOf(error)['message'])}`)
+    if (error) throw this.#failed(`A2A error: ${asText(fieldsOf(error)['message'])}`)
     const task = fieldsOf(result)
-    const state = textOf(fieldsOf(task['status'])['state'])
+    const state = asText(fieldsOf(task['status'])['state'])
     const answer = textOfKaos(task)
     if (ENDED_BADLY.includes(state)) throw this.#failed(`task ${state}: ${answer}`)
     return answer
@@ -219,7 +219,7 @@ export class RemoteAgent {
     throw invalidAnswer('choices[0].message.content is no text')
   }
 
-  async #post(path: string, signal: AbortSignal | undefined, json: object): Promise<Fields> {
+  async #post(path: string, signal: AbortSignal | undefined, json: object): Promise<Unread> {
     const url = this.cardUrl + path
     const headers = { 'content-type': 'application/json', accept: 'application/json' }
     const call = { method: 'POST', url, headers, body: JSON.stringify(json) } as const
@@ -237,19 +237,19 @@ export class RemoteAgent {
 }
 
 /** Its artifacts, else its output, else the agent's last message, else the status. */
-function textOfKaos({ artifacts, output, history, status }: Fields): string {
+function textOfKaos({ artifacts, output, history, status }: Unread): string {
   const said = listOf(history).filter(({ role }) => role === 'agent')
   const { message } = fieldsOf(status)
   const texts = [firstText(listOf(artifacts)), output, firstText(said.reverse()), message]
   return texts.find((text): text is string => typeof text === 'string' && text !== '') ?? ''
 }
 
-function firstText(messages: readonly Fields[]): unknown {
+function firstText(messages: readonly Unread[]): unknown {
   const parts = messages.flatMap(({ parts }) => listOf(parts))
   return parts.map(({ text }) => text).find((text) => typeof text === 'string' && text !== '')
 }
 
-function listOf(value: unknown): Fields[] {
+function listOf(value: unknown): Unread[] {
   return Array.isArray(value) ? value.map(fieldsOf) : []
 }
 
