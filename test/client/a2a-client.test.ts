@@ -24,8 +24,8 @@ describe.each(WAYS)('A2A %s over %s', (version, binding) => {
   })
 
   it('streams', async () => {
-    // eslint-disable-next-line @typescript-eslint/require-await -- a stream is asynchronous
     const agent = fakeAgent(async function* () {
+      await Promise.resolve()
       yield 'a'
       yield 'b'
     })

@@ -1,5 +1,4 @@
 /** Tasks of ours that other agents do, and tasks of theirs that are mirrored here. */
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
 import { describe, expect, it } from 'vitest'
 import { A2AClient } from '../../src/client/index.js'
 import { A2AError, TaskManager } from '../../src/index.js'
@@ -47,6 +46,7 @@ describe('sendTask', () => {
 
   it('is told by the events of the manager, chunk by chunk', async () => {
     const remote = fakeAgent(async function* () {
+      await Promise.resolve()
       yield 'a'
       yield 'b'
     })
