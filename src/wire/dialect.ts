@@ -38,6 +38,12 @@ export interface SendRequest extends InTenant {
   readonly historyLength?: number
   readonly pushConfig?: PushConfig
   readonly metadata?: JsonObject
+  /** The id that the client has chosen: of a task that there is, or else of the new one. */
+  readonly chosenId?: string
+  /** Answer with a task in any case: the version knows no reply without one. Default is `false`. */
+  readonly needsTask?: boolean
+  /** How long the run may work at a stretch, in ms, where the agent does not allow less. */
+  readonly timeoutMs?: number
 }
 
 export interface TaskRequest extends InTenant {
@@ -106,6 +112,8 @@ export type StreamEntry =
       readonly event: StatusChanged | ArtifactChanged
       /** Whether the stream ends here. */
       readonly last: boolean
+      /** The task that the event is of, as it is now; absent when it is gone. */
+      readonly source?: { task(): TaskSnapshot | undefined }
     }
 
 /** What each operation answers, in the core's terms; the two that stream answer with entries of this type. */
@@ -160,10 +168,12 @@ export interface RpcError {
   readonly data?: JsonValue
 }
 
-/** A version of the protocol. */
+/** A version of the protocol, or a protocol that came of one. */
 export interface Dialect {
-  /** As in `A2A-Version`: `Major.Minor`. */
+  /** As in `A2A-Version`: `Major.Minor`, or a name. */
   readonly version: string
+  /** Whether agents' cards list it among their interfaces: clients of the others do not look there. */
+  readonly isInCards: boolean
   /** The request and response header that names extensions. */
   readonly extensionsHeader: string
   /** What answers of the HTTP+JSON binding are. */
@@ -171,15 +181,30 @@ export interface Dialect {
   /** Method names of the JSON-RPC binding. */
   readonly methods: ReadonlyMap<string, Operation>
   readonly rpc: Codecs
+  /** Methods of the JSON-RPC binding that concern no task: what the card says is their answer. */
+  readonly cardMethods?: ReadonlyMap<string, (card: AgentCard) => JsonValue>
   readonly routes: readonly Route[]
   readonly rest: Codecs
   /** Whether a tenant may stand before the path of a route. */
   readonly hasTenants: boolean
+  /**
+   * Whether the parameters of a request that names no version are of this one. Only asked where several versions have a
+   * method of that name. Absent where nothing in the parameters tells.
+   */
+  recognizes?(params: JsonObject): boolean
   /** Operations whose JSON-RPC errors come as a stream with one event, since that is all their clients read. */
   readonly errorsInStream: readonly Operation[]
+  /** Whether JSON-RPC errors come with the HTTP status 200 even where HTTP has a better one. Default is `false`. */
+  readonly isAlwaysOk?: boolean
   /** Only fixed texts and what `error.data` holds: see {@link describeError}. */
   encodeRpcError(error: A2AError): RpcError
   /** `status` where HTTP says more than the protocol does: 405, 413. */
   encodeHttpError(error: A2AError, status?: number): { readonly status: number; readonly body: JsonObject }
   encodeCard(card: AgentCard): JsonObject
+  /**
+   * What a webhook that was registered in this version is told. Absent where it has no push notifications.
+   *
+   * @param task - As it was when `entry` came to be.
+   */
+  encodeNotification?(entry: StreamEntry, task: TaskSnapshot): JsonObject
 }

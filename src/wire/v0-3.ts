@@ -195,6 +195,7 @@ function encodeError(error: A2AError): RpcError {
 export function v0_3(): Dialect {
   return {
     version: '0.3',
+    isInCards: true,
     extensionsHeader: 'X-A2A-Extensions',
     mediaType: 'application/json',
     methods: new Map(METHODS),
@@ -211,5 +212,7 @@ export function v0_3(): Dialect {
       return { status: httpStatus ?? status, body: { ...encodeError(error) } }
     },
     encodeCard: toV03Card,
+    // The whole task, whatever has changed (§9.5).
+    encodeNotification: (_entry, task) => toTask(JSON_FORM, { task }),
   }
 }

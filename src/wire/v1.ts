@@ -169,6 +169,7 @@ export function v1({ profile = '1.0.1' }: V1Options = {}): Dialect {
   const statuses = profile === '1.0.0' ? STATUSES_OF_1_0_0 : {}
   return {
     version: '1.0',
+    isInCards: true,
     extensionsHeader: 'A2A-Extensions',
     mediaType: profile === '1.0.0' ? 'application/json' : 'application/a2a+json',
     methods: new Map(Object.keys(CODECS).map((operation) => [operation, operation as Operation])),
@@ -188,5 +189,6 @@ export function v1({ profile = '1.0.1' }: V1Options = {}): Dialect {
       return { status: code, body: { error: { code, status, message, details: errorDetails(described) } } }
     },
     encodeCard: (card: AgentCard) => json(card) as JsonObject,
+    encodeNotification: toStreamResponse,
   }
 }
