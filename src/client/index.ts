@@ -45,5 +45,12 @@ export type { RetryOptions } from './retry.js'
 export type { RunHandle, RunOptions, RunResult, RunUpdate } from './run-types.js'
 export type { StreamOptions } from './transport.js'
 export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from './url-guard.js'
+export {
+  NotificationError,
+  verifyNotification,
+  type ExpectedSecret,
+  type PushNotification,
+  type VerifyNotificationOptions,
+} from './verify-notification.js'
 export { textOf } from '../wire/index.js'
 export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/index.js'

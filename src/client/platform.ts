@@ -24,6 +24,11 @@ export const clientClock: Clock = {
 /** From 0 to 1. */
 export const chance = (): number => Math.random()
 
+/** The SHA-256 of a text. */
+export async function sha256(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+}
+
 /** A UUID v4. Pages that did not come over HTTPS have no `randomUUID`. */
 export const randomId: GenerateId = () => {
   const secure: Partial<Pick<typeof crypto, 'randomUUID'>> = crypto

@@ -200,7 +200,11 @@ function statusEvent<S extends string>(
   return { type: 'status', taskId, generation, timestamp, from, to, message }
 }
 
-function requireGeneration({ id, generation }: TaskSnapshot<string>, expectedGeneration: number): void {
+/** @throws {A2AError} `TASK_GENERATION_MISMATCH`. */
+export function requireGeneration(
+  { id, generation }: TaskSnapshot<string>,
+  expectedGeneration: number,
+): void {
   if (generation === expectedGeneration) return
   throw new A2AError(
     'TASK_GENERATION_MISMATCH',

@@ -62,6 +62,8 @@ export interface ErrorData {
   UNAUTHENTICATED: NoData
   /** Who asks may not do this. */
   PERMISSION_DENIED: NoData
+  /** Something other than a task is needed, and is not there; `resource` says what. */
+  NOT_FOUND: { resource: string }
   /** The agent is closing down, or has too much to do; try again later. */
   UNAVAILABLE: { reason: string; retryAfterMs?: number }
   /** Something went wrong inside; what it was stays inside. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { toHybridCard } from '../agent-card/index.js'
+import type { Clock } from '../core/ports.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import type { Dialects } from './negotiation.js'
@@ -18,13 +19,14 @@ interface Representation {
 export class CardRoute {
   readonly #card: AgentCard
   readonly #maxAgeSeconds: number
-  readonly #lastModified: Date
+  readonly #clock: Clock
+  #lastModified: Date | undefined
   readonly #made = new Map<string, Promise<Representation>>()
 
-  constructor(card: AgentCard, maxAgeSeconds: number, now: number) {
+  constructor(card: AgentCard, maxAgeSeconds: number, clock: Clock) {
     this.#card = card
     this.#maxAgeSeconds = maxAgeSeconds
-    this.#lastModified = new Date(Math.floor(now / 1000) * 1000)
+    this.#clock = clock
   }
 
   /** `dialects`: the version that is asked for, or all where none is. */
@@ -34,11 +36,17 @@ export class CardRoute {
       'content-type': 'application/json',
       'cache-control': `public, max-age=${this.#maxAgeSeconds}`,
       etag,
-      'last-modified': this.#lastModified.toUTCString(),
+      'last-modified': this.#modified().toUTCString(),
       vary: 'A2A-Version',
     }
     if (this.#isFresh(request, etag)) return { status: 304, headers, body: null }
     return { status: 200, headers, body: request.method === 'HEAD' ? null : body }
+  }
+
+  /** The first time that anybody asks: while a Worker's module is loaded, no time has passed since 1970. */
+  #modified(): Date {
+    this.#lastModified ??= new Date(Math.floor(this.#clock.now() / 1000) * 1000)
+    return this.#lastModified
   }
 
   /** `If-None-Match` decides where there is one (RFC 9110 §13.2.2). */
@@ -48,7 +56,7 @@ export class CardRoute {
       return tags.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
     }
     const since = request.header('if-modified-since')
-    return since !== null && this.#lastModified.getTime() <= Date.parse(since)
+    return since !== null && this.#modified().getTime() <= Date.parse(since)
   }
 
   #representation(dialects: Dialects): Promise<Representation> {

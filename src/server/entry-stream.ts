@@ -19,8 +19,8 @@ export interface EntryStreamOptions {
   readonly endsAtInput: boolean
   /** The cursor that `subscription` begins after. */
   readonly after?: number | undefined
-  /** The task's present generation. */
-  readonly generation: () => number
+  /** The task as it is now; absent when it is gone. */
+  readonly task: () => TaskSnapshot | undefined
   readonly onEnd: () => void
 }
 
@@ -84,6 +84,11 @@ export class EntryStream implements Source<StreamEntry> {
     return { done: true, value: undefined }
   }
 
+  /** The task that the entries are of, as it is now. */
+  task(): TaskSnapshot | undefined {
+    return this.#options.task()
+  }
+
   /** Ends the stream as soon as all that has happened is read. */
   close(): void {
     this.#isClosing = true
@@ -91,7 +96,9 @@ export class EntryStream implements Source<StreamEntry> {
   }
 
   #isClosed(): boolean {
-    return this.#isClosing && this.#opening === undefined && this.#generation >= this.#options.generation()
+    return (
+      this.#isClosing && this.#opening === undefined && this.#generation >= (this.task()?.generation ?? 0)
+    )
   }
 
   /** Ends the stream with an error: nothing will come any more. */
@@ -136,12 +143,12 @@ export class EntryStream implements Source<StreamEntry> {
         return this.#taskEntry(event.task, event.type === 'resync')
       case 'status': {
         const last = isTerminal(event.to) || (endsAtInput && event.to === 'input-required')
-        return { type: 'status', contextId, event, last }
+        return { type: 'status', contextId, event, last, source: this }
       }
       case 'artifact':
-        return { type: 'artifact', contextId, event, last: false }
+        return { type: 'artifact', contextId, event, last: false, source: this }
       case 'output':
-        return { type: 'artifact', contextId, event: outputEvent(event), last: false }
+        return { type: 'artifact', contextId, event: outputEvent(event), last: false, source: this }
       case 'created':
       case 'message':
         return undefined

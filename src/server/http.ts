@@ -13,9 +13,9 @@ import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Frame, type Source } from './frames.js'
 import { requireHarmless } from './harmless.js'
 import { answerRpc, failure } from './json-rpc.js'
-import { isSpoken, knownExtensions, speaking } from './negotiation.js'
+import { choose, isSpoken, knownExtensions, some, speaking, type Dialects } from './negotiation.js'
 import type { Operations } from './operations.js'
-import type { Settings } from './options.js'
+import type { BindingSettings } from './options.js'
 import { perform } from './perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
@@ -23,25 +23,30 @@ import { Heart, SSE_HEADERS } from './sse.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from './visibility.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
+/** Where clients of versions before 0.3 look, and KAOS'. */
+const OLD_CARD_PATH = '/.well-known/agent.json'
 const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'
 
 export class HttpBinding<P extends Principal> {
-  readonly #settings: Settings<P>
+  readonly #settings: BindingSettings<P>
   readonly #operations: Operations<P>
   readonly #routes: Routes
   readonly #card: CardRoute
   readonly #heart: Heart
   readonly #challenge: string
+  /** Those that the card is made for, where a request does not say which. */
+  readonly #inCards: Dialects
 
-  constructor(settings: Settings<P>, operations: Operations<P>) {
+  constructor(settings: BindingSettings<P>, operations: Operations<P>) {
     const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs } = settings
     this.#settings = settings
     this.#operations = operations
     this.#routes = new Routes(card, dialects)
-    this.#card = new CardRoute(card, cardMaxAgeSeconds, clock.now())
+    this.#card = new CardRoute(card, cardMaxAgeSeconds, clock)
     this.#heart = new Heart(clock, heartbeatMs)
     this.#challenge = challengeOf(card)
+    this.#inCards = some(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
   }
 
   /** Never rejects. */
@@ -50,16 +55,22 @@ export class HttpBinding<P extends Principal> {
     let dialect = preferred
     try {
       const { pathname, searchParams } = new URL(request.url)
-      const version = request.header('a2a-version') ?? searchParams.get('A2A-Version')
-      if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version)
+      const version = versionOf(request, searchParams)
+      if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version, this.#inCards)
+      if (pathname.endsWith(OLD_CARD_PATH)) {
+        return await this.#respondCard(request, version, this.#settings.dialects)
+      }
       if (request.method === 'POST' && this.#routes.isRpc(pathname))
         return await this.#respondRpc(request, version)
       const matches = this.#routes.match(pathname)
       dialect = matches[0]?.dialect ?? preferred
-      const match = this.#choose(request, pathname, version, matches)
-      if ('status' in match) return match
+      const candidates = this.#candidates(request, pathname, version, matches)
+      if ('status' in candidates) return candidates
+      dialect = candidates[0].dialect
+      const principal = await this.#authenticate(request)
+      const match = this.#choose(candidates, principal)
       dialect = match.dialect
-      return await this.#respondRest(request, searchParams, match)
+      return await this.#respondRest(request, searchParams, match, principal)
     } catch (thrown) {
       const error = toA2AError(thrown, `${request.method} request`, this.#settings.onError)
       const { status, body } = dialect.encodeHttpError(error, isTooLarge(error) ? 413 : undefined)
@@ -67,18 +78,18 @@ export class HttpBinding<P extends Principal> {
     }
   }
 
-  /** The route of the version that is asked for; a response where the path is right and the verb is not. */
-  #choose(
+  /** The routes of the version that is asked for; a response where the path is right and the verb is not. */
+  #candidates(
     request: HttpRequest,
     path: string,
     version: string | null,
     matches: readonly RouteMatch[],
-  ): RouteMatch | HttpAnswer {
+  ): readonly [RouteMatch, ...RouteMatch[]] | HttpAnswer {
     const { method } = request
     const spoken = speaking(this.#settings.dialects, version)
     const known = matches.filter(({ dialect }) => spoken.includes(dialect))
-    const match = known.find(({ route }) => route.verb === method)
-    if (match !== undefined) return match
+    const [first, ...others] = known.filter(({ route }) => route.verb === method)
+    if (first !== undefined) return [first, ...others]
     const allowed = [...new Set(known.map(({ route }) => route.verb))]
     if (this.#routes.isRpc(path)) allowed.push('POST')
     const [dialect] = spoken
@@ -91,13 +102,27 @@ export class HttpBinding<P extends Principal> {
     return this.#json(body, status, isThere ? { ...headers, allow: allowed.join(', ') } : headers)
   }
 
-  #respondCard(request: HttpRequest, version: string | null): Promise<HttpAnswer> | HttpAnswer {
+  /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
+  #choose(candidates: readonly [RouteMatch, ...RouteMatch[]], principal: P | undefined): RouteMatch {
+    const [first, ...others] = candidates
+    if (others.length === 0) return first
+    const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]
+    const dialect = choose(dialects, first.params, (id) => this.#operations.originOf?.(id, principal))
+    return candidates.find((match) => match.dialect === dialect) ?? first
+  }
+
+  #respondCard(
+    request: HttpRequest,
+    version: string | null,
+    all: Dialects,
+  ): Promise<HttpAnswer> | HttpAnswer {
     if (!['GET', 'HEAD'].includes(request.method)) {
       return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
     }
     const { dialects } = this.#settings
     // Versions are those of interfaces: who asks for one that is not spoken learns from the card which ones are.
-    return this.#card.respond(request, isSpoken(dialects, version) ? speaking(dialects, version) : dialects)
+    const isNamed = Boolean(version?.trim()) && isSpoken(dialects, version)
+    return this.#card.respond(request, isNamed ? speaking(dialects, version) : all)
   }
 
   async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
@@ -109,7 +134,7 @@ export class HttpBinding<P extends Principal> {
         { settings: this.#settings, operations: this.#operations },
         body,
         version,
-        (dialect) => this.#callerOf(request, dialect, principal),
+        (dialect) => this.#callerOf(request, dialect, principal, version),
       )
       const headers = this.#headers(
         JSON_TYPE,
@@ -119,27 +144,31 @@ export class HttpBinding<P extends Principal> {
       )
       if (answer.type === 'stream') return this.#events(answer.frames, headers)
       const { json, error } = answer
-      return this.#json(json, error === undefined ? 200 : rpcStatusOf(error), headers)
+      return this.#json(json, error === undefined ? 200 : rpcStatusOf(error, answer.dialect), headers)
     } catch (thrown) {
       // Nothing of the request was understood: it has no id to answer to.
       const error = toA2AError(thrown, 'authenticate', onError)
       const [dialect] = dialects
       return this.#json(
         failure(null, dialect, error),
-        rpcStatusOf(error),
+        rpcStatusOf(error, dialect),
         this.#headers(JSON_TYPE, request, dialect, error),
       )
     }
   }
 
-  async #respondRest(request: HttpRequest, query: URLSearchParams, match: RouteMatch): Promise<HttpAnswer> {
+  async #respondRest(
+    request: HttpRequest,
+    query: URLSearchParams,
+    match: RouteMatch,
+    principal: P | undefined,
+  ): Promise<HttpAnswer> {
     const { dialect, route, params } = match
-    const principal = await this.#authenticate(request)
     const { maxBodyBytes, maxDepth } = this.#settings.limits
     const body =
       route.verb === 'POST' ? await readJson(request, maxBodyBytes, [A2A_TYPE, JSON_TYPE]) : undefined
     requireHarmless(body, maxDepth)
-    const caller = this.#callerOf(request, dialect, principal)
+    const caller = this.#callerOf(request, dialect, principal, versionOf(request, query))
     const asked = paramsOf(route, query, body, params)
     const performed = await perform(route.operation, this.#operations, dialect.rest, asked, caller)
     const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
@@ -166,8 +195,15 @@ export class HttpBinding<P extends Principal> {
     throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
   }
 
-  #callerOf(request: HttpRequest, dialect: Dialect, principal: P | undefined): Caller<P> {
+  #callerOf(
+    request: HttpRequest,
+    dialect: Dialect,
+    principal: P | undefined,
+    version: string | null,
+  ): Caller<P> {
     return {
+      dialect,
+      namesVersion: Boolean(version?.trim()),
       principal,
       extensions: knownExtensions(
         this.#settings.card,
@@ -209,8 +245,9 @@ export class HttpBinding<P extends Principal> {
 }
 
 /** A JSON-RPC error is an answer like any other, unless the request never got as far as JSON-RPC. */
-function rpcStatusOf(error: A2AError): number {
+function rpcStatusOf(error: A2AError, { isAlwaysOk = false }: Dialect): number {
   const { http } = WIRE_ERRORS[error.code]
+  if (isAlwaysOk && http !== 401 && http !== 403) return 200
   const isOfHttp = http === 401 || http === 403 || http >= 500
   const isUnread = ['PARSE_ERROR', 'INVALID_REQUEST', 'CONTENT_TYPE_NOT_SUPPORTED'].includes(error.code)
   if (isTooLarge(error)) return 413
@@ -219,6 +256,11 @@ function rpcStatusOf(error: A2AError): number {
 
 function isTooLarge(error: A2AError): boolean {
   return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxBodyBytes'
+}
+
+/** The version that a request names, in its header or in its query (A2A 1.0 §3.6.1). */
+function versionOf(request: HttpRequest, query: URLSearchParams): string | null {
+  return request.header('a2a-version') ?? query.get('A2A-Version')
 }
 
 /** A2A's own media type, unless the client takes plain JSON only (A2A 1.0 §11.1). */

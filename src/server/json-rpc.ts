@@ -6,11 +6,12 @@
 import { A2AError } from '../core/errors.js'
 import { describe, quote } from '../core/json.js'
 import type { JsonObject, JsonValue } from '../core/task.js'
+import type { AgentCard } from '../schemas/index.js'
 import type { Dialect, Operation } from '../wire/index.js'
 import { FrameStream, sourceOf, toA2AError, type Frame, type Source } from './frames.js'
-import { speaking } from './negotiation.js'
+import { choose, some, speaking } from './negotiation.js'
 import type { Operations } from './operations.js'
-import type { Settings } from './options.js'
+import type { BindingSettings } from './options.js'
 import { requireHarmless } from './harmless.js'
 import { perform } from './perform.js'
 import type { Caller, Principal } from './visibility.js'
@@ -34,7 +35,7 @@ interface RpcRequest {
 
 /** Answers one JSON-RPC request. Never rejects: every error is an answer. */
 export async function answerRpc<P extends Principal>(
-  { settings, operations }: { readonly settings: Settings<P>; readonly operations: Operations<P> },
+  { settings, operations }: { readonly settings: BindingSettings<P>; readonly operations: Operations<P> },
   body: unknown,
   version: string | null | undefined,
   callerOf: (dialect: Dialect) => Caller<P>,
@@ -47,15 +48,22 @@ export async function answerRpc<P extends Principal>(
     requireHarmless(body, settings.limits.maxDepth)
     const request = toRequest(body)
     id = request.id
-    const candidates = settings.dialects.filter(({ methods }) => methods.has(request.method))
+    const { method, params } = request
     // An unsupported version is refused in the words of the one whose method it is.
-    dialect = candidates[0] ?? dialect
+    dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
     const spoken = speaking(settings.dialects, version)
-    dialect = spoken.find(({ methods }) => methods.has(request.method)) ?? spoken[0]
-    operation = dialect.methods.get(request.method)
-    if (operation === undefined) throw methodNotFound(request.method, dialect)
-    const performed = await perform(operation, operations, dialect.rpc, request.params, callerOf(dialect))
+    const candidates = some(spoken.filter((each) => hasMethod(each, method)))
+    dialect = candidates?.[0] ?? spoken[0]
+    if (candidates === undefined) throw methodNotFound(method, dialect)
+    dialect = choose(candidates, params, (taskId) =>
+      operations.originOf?.(taskId, callerOf(candidates[0]).principal),
+    )
+    const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
+    operation = dialect.methods.get(method)
+    if (operation === undefined)
+      return { type: 'json', json: success(ask(dialect, method, settings)), dialect }
+    const performed = await perform(operation, operations, dialect.rpc, params, caller)
     if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
     const { entries, encode } = performed
     const frames = new FrameStream(entries, {
@@ -71,6 +79,15 @@ export async function answerRpc<P extends Principal>(
     }
     return { type: 'json', json, error, dialect }
   }
+}
+
+function hasMethod({ methods, cardMethods }: Dialect, method: string): boolean {
+  return methods.has(method) || (cardMethods?.has(method) ?? false)
+}
+
+/** What the card says to a method that concerns no task. */
+function ask({ cardMethods }: Dialect, method: string, { card }: { readonly card: AgentCard }): JsonValue {
+  return cardMethods?.get(method)?.(card) ?? null
 }
 
 /** An error as an answer to the request `id`. */

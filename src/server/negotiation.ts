@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import type { JsonObject } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { Dialect } from '../wire/index.js'
 
@@ -38,6 +39,34 @@ export function isSpoken(dialects: Dialects, version: string | null): boolean {
 function find(dialects: Dialects, version: string): Dialect | undefined {
   const [, majorMinor = version] = /^(\d+\.\d+)(?:\.\d+)?$/.exec(version) ?? []
   return dialects.find((each) => each.version === majorMinor)
+}
+
+/**
+ * Of several dialects that have the method, or route, that a request names without a version: the one whose parameters
+ * these must be; else the one in which the task was made; else the preferred one.
+ */
+export function choose(
+  candidates: Dialects,
+  params: unknown,
+  originOf: (taskId: string) => Dialect | undefined,
+): Dialect {
+  const [first] = candidates
+  if (candidates.length === 1 || !isObject(params)) return first
+  const recognized = candidates.find((dialect) => dialect.recognizes?.(params) ?? false)
+  if (recognized !== undefined) return recognized
+  const { id } = params
+  const origin = typeof id === 'string' ? originOf(id) : undefined
+  return candidates.find((dialect) => dialect === origin) ?? first
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `dialects` as a list that has at least one, if it has. */
+export function some(dialects: readonly Dialect[]): Dialects | undefined {
+  const [first, ...others] = dialects
+  return first === undefined ? undefined : [first, ...others]
 }
 
 /** Of the extensions that a client lists in the header, those that the card has (A2A 1.0 §3.2.6). */

@@ -10,8 +10,11 @@ import { randomId, systemClock, type Clock, type GenerateId } from '../core/port
 import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
-import { v0_3, v1, type Dialect } from '../wire/index.js'
+import type { Dialect } from '../wire/index.js'
+import { listedVersions, toDialects } from './dialects.js'
 import { reportError } from './platform.js'
+import { withPreview, type PreviewOptions } from './preview.js'
+import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push-options.js'
 import type { Run } from './run.js'
 import type { Principal } from './visibility.js'
 
@@ -48,7 +51,10 @@ export interface HandlerLimits {
 
 /** Where an error came from. */
 export interface ErrorContext {
-  /** What was being done: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, or the operation. */
+  /**
+   * What was being done: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, or the operation; of a
+   * `LocalTaskManager` `processFn`, `describeError` or `shutdown`.
+   */
   readonly during: string
   readonly taskId?: string | undefined
 }
@@ -74,10 +80,24 @@ export interface RequestHandlerOptions<P extends Principal = Principal> {
   /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
   readonly limits?: HandlerLimits | undefined
-  /** The versions of the protocol that are spoken, the preferred one first. Default is 1.0 and 0.3. */
+  /**
+   * What is spoken: of several that a request may be in, the first speaks. Default is `v1()`, `v0_3()`, `v0_1()`,
+   * `kaos()`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
+   */
   readonly dialects?: readonly Dialect[] | undefined
+  /** The `version` of the dialect that comes before the others: `'kaos'`. Default is the first. */
+  readonly defaultDialect?: string | undefined
+  /** What no version has yet. Default is none of it. */
+  readonly preview?: PreviewOptions | undefined
+  /**
+   * How clients are told of changes by webhooks, or `false` for not at all. Default is that they are if the card has
+   * `capabilities.pushNotifications`; with options they are, and the card says so.
+   */
+  readonly push?: PushOptions | false | undefined
   /** How often a silent stream says that it is alive, in ms. Default is `15_000` (15 seconds). */
   readonly heartbeatMs?: number | undefined
+  /** How long a client of `preview.generation` may wait for a task to change, in ms. Default is `30_000` (30 seconds). */
+  readonly longPollMs?: number | undefined
   /** How long clients may keep the card, in seconds. Default is `300`. */
   readonly cardMaxAgeSeconds?: number | undefined
   /** Default is the runtime's clock. */
@@ -102,15 +122,34 @@ export interface Settings<P extends Principal = Principal> {
   readonly limits: CompleteLimits
   readonly dialects: readonly [Dialect, ...Dialect[]]
   readonly heartbeatMs: number
+  readonly longPollMs: number
   readonly cardMaxAgeSeconds: number
   readonly clock: Clock
   readonly generateId: GenerateId
+  /** Absent where the agent sends no push notifications. */
+  readonly push: PushSettings | undefined
 }
+
+/** What bindings need of {@link Settings}: they serve other task managers, too. */
+export type BindingSettings<P extends Principal = Principal> = Pick<
+  Settings<P>,
+  'card' | 'authenticate' | 'onError' | 'limits' | 'dialects' | 'heartbeatMs' | 'cardMaxAgeSeconds' | 'clock'
+>
 
 const KEYS = [
   ...['card', 'execute', 'tasks', 'authenticate', 'extendedCard', 'onFollowUp', 'onError', 'limits'],
   'checkInputModes',
-  ...['dialects', 'heartbeatMs', 'cardMaxAgeSeconds', 'clock', 'generateId'],
+  ...[
+    'dialects',
+    'defaultDialect',
+    'preview',
+    'heartbeatMs',
+    'longPollMs',
+    'cardMaxAgeSeconds',
+    'clock',
+    'generateId',
+    'push',
+  ],
 ]
 const LIMITS = {
   maxBodyBytes: 4_194_304,
@@ -132,25 +171,16 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
       `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
     )
   }
-  if (given.tasks !== undefined && !('createTask' in given.tasks)) {
-    throw new TypeError('"tasks" must be a TaskManager: new TaskManager({ … })')
-  }
-  const [first, ...others] = given.dialects ?? [v1(), v0_3()]
-  if (first === undefined) throw new TypeError('"dialects" must not be empty')
-  for (const dialect of [first, ...others]) {
-    if (typeof dialect !== 'object')
-      throw new TypeError('"dialects" must hold dialects: v1(), v0_3() of a2a-tasks/wire')
-  }
-  const protocolVersions = [first, ...others].map(({ version }) => version)
-  const card = buildAgentCard({ protocolVersions, ...given.card })
-  if (card.capabilities.pushNotifications) {
-    throw new TypeError('"card.capabilities.pushNotifications" must not be true: this handler sends none')
-  }
+  if (given.tasks !== undefined) requireTasks(given.tasks)
+  const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
+  const card = buildAgentCard({ ...listedVersions(dialects), ...given.card })
+  const clock = given.clock ?? systemClock
+  const push = toPushSettings(given.push, card, clock)
   if (extendedCard !== undefined && authenticate === undefined) {
     throw new TypeError('"extendedCard" requires "authenticate": it is for those who are known only')
   }
   return {
-    card: extendedCard === undefined ? card : withExtendedCard(card),
+    card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
     execute: given.execute,
     tasks: given.tasks ?? new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000 }),
     authenticate,
@@ -159,16 +189,18 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     checkInputModes: given.checkInputModes ?? false,
     onError: given.onError === undefined ? reportError : guarded(given.onError),
     limits: toLimits(given.limits),
-    dialects: [first, ...others],
+    dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000),
+    longPollMs: requireDelay('longPollMs', given.longPollMs ?? 30_000),
     cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
-    clock: given.clock ?? systemClock,
+    clock,
+    push,
     generateId: given.generateId ?? randomId,
   }
 }
 
 /** Whoever is told of errors makes none. */
-function guarded(onError: NonNullable<RequestHandlerOptions['onError']>): Settings['onError'] {
+export function guarded(onError: NonNullable<RequestHandlerOptions['onError']>): Settings['onError'] {
   return (error, context) => {
     try {
       onError(error, context)
@@ -182,7 +214,12 @@ function withExtendedCard(card: AgentCard): AgentCard {
   return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
 }
 
-function toLimits(limits: HandlerLimits = {}): CompleteLimits {
+export function requireTasks(tasks: TaskManager): void {
+  if ('createTask' in tasks) return
+  throw new TypeError('"tasks" must be a TaskManager: new TaskManager({ … })')
+}
+
+export function toLimits(limits: HandlerLimits = {}): CompleteLimits {
   const given = read(limits, Object.keys(LIMITS), 'createRequestHandler')
   const complete: Record<string, number> = { ...LIMITS }
   for (const [name, value] of Object.entries(given)) {
@@ -195,7 +232,7 @@ function toLimits(limits: HandlerLimits = {}): CompleteLimits {
   return complete as typeof LIMITS
 }
 
-function requireFunction(option: string, value: unknown): void {
+export function requireFunction(option: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new TypeError(`"${option}" must be a function, got ${describe(value)}`)
 }

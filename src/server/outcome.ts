@@ -29,7 +29,9 @@ export async function streamTexts(
 }
 
 /** A generator may return its last text instead of yielding it. */
-async function* withResult(texts: AsyncIterable<unknown, unknown>): AsyncGenerator<unknown, undefined> {
+export async function* withResult(
+  texts: AsyncIterable<unknown, unknown>,
+): AsyncGenerator<unknown, undefined> {
   const iterator = texts[Symbol.asyncIterator]()
   let isOver = false
   try {

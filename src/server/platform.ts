@@ -6,12 +6,29 @@
 import type { ErrorContext } from './options.js'
 
 interface Process {
+  readonly env?: Readonly<Record<string, string | undefined>>
   readonly emitWarning?: (warning: string, options: { type: string; detail: string }) => void
+}
+
+interface Runtime {
+  readonly process?: Process
+  readonly Deno?: { readonly env: { get(name: string): string | undefined } }
+}
+
+/** A variable of the environment. `undefined` where it is not set, may not be read, or there is no environment. */
+export function environment(name: string): string | undefined {
+  try {
+    const { process, Deno } = globalThis as Runtime
+    return process?.env?.[name] ?? Deno?.env.get(name)
+  } catch {
+    // Deno throws where the program may not read its environment.
+    return undefined
+  }
 }
 
 /** As a warning of the process on Node, Bun and Deno: seen by whoever develops, fatal to nobody. Elsewhere nothing. */
 export function reportError(error: unknown, { during, taskId }: ErrorContext): void {
-  const { process } = globalThis as { process?: Process }
+  const { process } = globalThis as Runtime
   const where = taskId === undefined ? during : `${during}, task ${taskId}`
   process?.emitWarning?.(`${where}: ${textOf(error)}. Pass "onError" to handle it`, {
     type: 'A2ATasksWarning',
@@ -32,4 +49,17 @@ function textOf(error: unknown): string {
 export async function digest(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return [...new Uint8Array(bytes).slice(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Looked up when it is called, so that what replaces the global one later is used. */
+export const platformFetch = (url: string, init: RequestInit): Promise<Response> =>
+  globalThis.fetch(url, init)
+
+/** From 0 to 1. */
+export const chance = (): number => Math.random()
+
+/** A module of Node's, where the runtime has it: Node 20.16 or later, Bun, Deno. */
+export function builtin(id: string): unknown {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
+  return process?.getBuiltinModule?.(id)
 }

@@ -3,56 +3,22 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
-import { read } from '../core/intake.js'
-import type { JsonObject } from '../core/task.js'
 import type { TaskManager } from '../core/task-manager.js'
-import type { AgentCard } from '../schemas/index.js'
-import { DIRECT, type Respond } from './exchange.js'
-import { toFetch } from './fetch.js'
-import { HttpBinding } from './http.js'
-import { jsonOf } from './frames.js'
-import { answerRpc } from './json-rpc.js'
-import { knownExtensions } from './negotiation.js'
+import { bind, type BoundAgent } from './bind.js'
 import { Agent } from './operations.js'
 import { toSettings, type RequestHandlerOptions } from './options.js'
-import { generationOf, requirePrincipal, type Caller, type Principal } from './visibility.js'
+import type { PushDeliveries } from './push-deliveries.js'
+import type { Principal } from './visibility.js'
 
-/** What HTTP would say beside the body of a request. */
-export interface DispatchContext<P extends Principal = Principal> {
-  /** Who asks: what `authenticate` would return. Required where the handler has one. */
-  readonly principal?: P | null | undefined
-  /** As in the header `A2A-Version`. Default is to go by the method's name. */
-  readonly version?: string | undefined
-  /** As in the header `A2A-Extensions`: URIs, separated by commas. */
-  readonly extensions?: string | undefined
-  /** As in the header `Last-Event-ID`: the generation of the last event that the client has. */
-  readonly lastEventId?: string | undefined
-  /** Aborts when the client has gone. */
-  readonly signal?: AbortSignal | undefined
-}
-
-const CONTEXT_KEYS = ['principal', 'version', 'extensions', 'lastEventId', 'signal']
-
-export interface RequestHandler<P extends Principal = Principal> {
-  /** The card, complete. */
-  readonly card: AgentCard
+export interface RequestHandler<P extends Principal = Principal> extends BoundAgent<P> {
   readonly tasks: TaskManager
-  /**
-   * Answers any request: the card, JSON-RPC, HTTP+JSON, streams. Never rejects. Needs no `this`: pass it on as it is.
-   */
-  readonly fetch: (request: Request) => Promise<Response>
-  /**
-   * Answers one JSON-RPC request without HTTP: JSON in, JSON out, or JSON as it comes where the operation streams.
-   * Never rejects: errors are answers. Leaving a stream's loop ends the stream, and nothing else.
-   */
-  readonly dispatch: (
-    body: unknown,
-    context?: DispatchContext<P>,
-  ) => Promise<JsonObject | AsyncIterableIterator<JsonObject, undefined>>
+  /** The deliveries to webhooks: how they go, what was given up, and doing it again. */
+  readonly push: PushDeliveries
   /**
    * Takes no new work, lets runs end within `graceMs` (default 10 s), aborts the rest, whose tasks fail, and ends all
-   * streams. Runs that wait for the user are aborted at once; their tasks go on waiting.
+   * streams. Runs that wait for the user are aborted at once; their tasks go on waiting. Webhooks are told of all that
+   * has happened within what is left of `graceMs`, or a second where runs have used it up; `onError` hears of what
+   * could not be delivered.
    */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
@@ -76,42 +42,5 @@ export function createRequestHandler<P extends Principal = Principal>(
 ): RequestHandler<P> {
   const settings = toSettings(options)
   const agent = new Agent(settings)
-  const http = new HttpBinding(settings, agent)
-  const respond: Respond = (request) => http.respond(request)
-
-  function callerOf(context: DispatchContext<P>): Caller<P> {
-    const { principal, extensions, lastEventId, signal } = context
-    const isNobody = principal === undefined || principal === null
-    if (isNobody && settings.authenticate !== undefined) {
-      throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
-    }
-    return {
-      principal: isNobody ? undefined : requirePrincipal(principal),
-      extensions: knownExtensions(settings.card, extensions ?? null),
-      lastGeneration: generationOf(lastEventId),
-      signal,
-    }
-  }
-
-  return {
-    card: settings.card,
-    tasks: settings.tasks,
-    fetch: Object.assign(toFetch(respond), { [DIRECT]: respond }),
-    async dispatch(body, given) {
-      const context = given === undefined ? {} : read(given, CONTEXT_KEYS, 'dispatch')
-      const answer = await answerRpc({ settings, operations: agent }, body, context.version, () =>
-        callerOf(context),
-      )
-      if (answer.type === 'json') return answer.json
-      const { frames } = answer
-      return jsonOf(frames, context.signal)
-    },
-    async close(options = {}) {
-      const { graceMs = 10_000 } = read(options, ['graceMs'], 'close')
-      if (!(graceMs >= 0 && graceMs <= 2_147_483_647)) {
-        throw new RangeError(`"graceMs" must be from 0 to 2147483647, got ${String(graceMs)}`)
-      }
-      await agent.close(graceMs)
-    },
-  }
+  return { ...bind(settings, agent), tasks: settings.tasks, push: agent.push }
 }

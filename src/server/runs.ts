@@ -3,18 +3,23 @@
  *
  * @module
  */
+import { requireGeneration } from '../core/decide.js'
 import { A2AError, ended, invalidParams, type ErrorCode } from '../core/errors.js'
 import { requireMessage } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
-import type { SendRequest } from '../wire/index.js'
+import type { Requests, SendRequest } from '../wire/index.js'
 import type { Queued } from './answer.js'
 import { POLICIES, type Outcome, type Settings } from './options.js'
 import { streamTexts } from './outcome.js'
+import { toLive, type LiveRun } from './live-run.js'
 import { TaskRun, type RunContext } from './task-run.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
+
+/** A message as it comes, with what was asked beside. */
+export type IncomingRequest = Requests['SendMessage']
 
 /** What came of a message. `opening` is the task before any work on the message was done. */
 export type Accepted =
@@ -35,20 +40,9 @@ const ENDINGS: readonly ErrorCode[] = [
   ...(['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'MANAGER_DESTROYED', 'UNAVAILABLE'] as const),
 ]
 
-interface LiveRun<P extends Principal> {
-  readonly run: TaskRun<P>
-  readonly owner: OwnerFilter
-  /** Settles when the executor has. */
-  ended: Promise<void>
-  opening: TaskSnapshot | undefined
-  stopTimer: () => void
-  /** As in {@link Accepted}, and what makes it reject. */
-  readonly broken: Promise<never>
-  readonly break: (error: Error) => void
-}
-
 export class Runs<P extends Principal> {
   readonly #settings: Settings<P>
+  readonly #onCreated: (taskId: string, caller: Caller<P>) => void
   readonly #live = new Set<LiveRun<P>>()
   readonly #byTask = new Map<string, LiveRun<P>>()
   readonly #queues = new Map<string, Queued<P>[]>()
@@ -57,24 +51,27 @@ export class Runs<P extends Principal> {
   #isOpeningSoon = false
   #isClosing = false
 
-  constructor(settings: Settings<P>) {
+  /** @param onCreated - Is told of each task that is made, before anybody can ask for it. */
+  constructor(settings: Settings<P>, onCreated: (taskId: string, caller: Caller<P>) => void) {
     this.#settings = settings
+    this.#onCreated = onCreated
   }
 
   /**
    * Takes a message in: as the beginning of a new task, as an answer, or as more to a task that goes on.
    *
    * @throws {A2AError} `UNAVAILABLE`; `INVALID_PARAMS`; of a task that the message names: `TASK_NOT_FOUND`,
-   *   `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`.
+   *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`.
    */
-  async accept(request: SendRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
+  async accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
     if (this.#isClosing) throw unavailable('is shutting down')
+    const owner = ownedBy(caller.principal, given.tenant)
+    const request = this.#complete(given, owner)
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
     }
     // What the core will refuse once work has begun is refused before.
     const { taskId } = requireMessage(asJson(request.message), 'message')
-    const owner = ownedBy(caller.principal, request.tenant)
     if (taskId !== undefined) {
       return this.#followUp(requireVisible(this.#settings.tasks, taskId, owner), request, caller, owner)
     }
@@ -82,6 +79,17 @@ export class Runs<P extends Principal> {
     const live = this.#start(request, caller, owner, { isStream })
     const decision = await live.run.decision.wait()
     return decision.type === 'message' ? decision : acceptedBy(live, decision.taskId, live.opening)
+  }
+
+  /** With an id for the message, and the task that is meant by the id that the client has chosen, if there is one. */
+  #complete(given: IncomingRequest, owner: OwnerFilter): SendRequest {
+    const { message, chosenId } = given
+    const { generateId, tasks } = this.#settings
+    const complete = { ...message, messageId: message.messageId ?? generateId() }
+    const task = chosenId === undefined ? null : tasks.peekTask(chosenId, owner)
+    if (task === null) return { ...given, message: complete }
+    // Whoever names a task by his own id for it may make up another session for each message.
+    return { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
   }
 
   /** No new work from now on. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. */
@@ -110,6 +118,8 @@ export class Runs<P extends Principal> {
   #followUp(task: TaskSnapshot, request: SendRequest, caller: Caller<P>, owner: OwnerFilter): Accepted {
     const { tasks, onFollowUp } = this.#settings
     const { id, contextId, state } = task
+    const { ifGeneration } = request
+    if (ifGeneration !== undefined) requireGeneration(task, ifGeneration)
     if (isTerminal(state)) {
       throw new A2AError('TASK_TERMINAL', `Cannot send a message to a task in terminal state: ${state}`, {
         taskId: id,
@@ -136,7 +146,8 @@ export class Runs<P extends Principal> {
     }
     // An answer, as a message to a task that nobody works on, sets somebody to work.
     if (!isWorking) this.#requireRoom()
-    tasks.addMessage(id, message)
+    // Once more: onFollowUp() may have changed the task.
+    tasks.addMessage(id, message, ifGeneration === undefined ? {} : { expectedGeneration: ifGeneration })
     const next = { request: { ...request, message }, caller }
     // Whoever hears of the message may have sent another.
     const live = this.#byTask.get(id)
@@ -181,6 +192,7 @@ export class Runs<P extends Principal> {
     const { tasks } = this.#settings
     const begin = (id: string): void => {
       this.#byTask.set(id, live)
+      if (taskId === undefined) this.#onCreated(id, caller)
       if (isStream) live.opening = tasks.peekTask(id) ?? undefined
     }
     const context: RunContext<P> = {
@@ -202,6 +214,8 @@ export class Runs<P extends Principal> {
       // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
       run.start()
       begin(taskId)
+    } else if (request.needsTask) {
+      run.start()
     }
     this.#live.add(live)
     this.#startTimer(live)
@@ -336,8 +350,9 @@ export class Runs<P extends Principal> {
 
   #startTimer(live: LiveRun<P>): void {
     const { limits, clock } = this.#settings
-    if (!Number.isFinite(limits.runTimeoutMs)) return
-    live.stopTimer = clock.schedule(() => this.#timeOut(live), limits.runTimeoutMs)
+    const timeoutMs = Math.min(limits.runTimeoutMs, live.run.timeoutMs)
+    if (!Number.isFinite(timeoutMs)) return
+    live.stopTimer = clock.schedule(() => this.#timeOut(live), timeoutMs)
   }
 
   #timeOut(live: LiveRun<P>): void {
@@ -347,24 +362,6 @@ export class Runs<P extends Principal> {
     const reason = ended('TASK_TIMED_OUT', taskId)
     this.#settings.onError(reason, { during: 'execute', taskId })
     run.abort(reason)
-  }
-}
-
-function toLive<P extends Principal>(run: TaskRun<P>, owner: OwnerFilter): LiveRun<P> {
-  let reject: (error: Error) => void = () => {}
-  const broken = new Promise<never>((_, rejectIt: (error: Error) => void) => {
-    reject = rejectIt
-  })
-  // Mostly nobody is there to hear it.
-  broken.catch(() => undefined)
-  return {
-    run,
-    owner,
-    ended: Promise.resolve(),
-    opening: undefined,
-    stopTimer: () => {},
-    broken,
-    break: reject,
   }
 }
 
@@ -382,7 +379,7 @@ function asJson(message: Message): JsonValue {
 }
 
 /** What whoever heeds a signal throws, in its own words or in ours. */
-function isAbort(error: unknown): boolean {
+export function isAbort(error: unknown): boolean {
   if (A2AError.is(error)) return ENDINGS.includes(error.code)
   return error instanceof Error && error.name === 'AbortError'
 }

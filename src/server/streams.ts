@@ -1,13 +1,16 @@
 /**
- * The streams that are open.
+ * The streams that are open, and the requests that wait like one.
  *
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { EntryStream } from './entry-stream.js'
+
+interface Closable {
+  close(): void
+}
 
 export class Streams {
-  readonly #open = new Set<EntryStream>()
+  readonly #open = new Set<Closable>()
   readonly #max: number
   /** Places that are taken, open streams and those to come. */
   #places = 0
@@ -35,7 +38,7 @@ export class Streams {
     }
   }
 
-  open(release: () => void, make: (onEnd: () => void) => EntryStream): EntryStream {
+  open<S extends Closable>(release: () => void, make: (onEnd: () => void) => S): S {
     const stream = make(() => {
       this.#open.delete(stream)
       release()

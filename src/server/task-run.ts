@@ -94,6 +94,11 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#context.caller.extensions
   }
 
+  /** How long the client lets the run work at a stretch. */
+  get timeoutMs(): number {
+    return this.#context.request.timeoutMs ?? Infinity
+  }
+
   get acceptedOutputModes(): readonly string[] {
     return this.#context.request.acceptedOutputModes
   }
@@ -269,6 +274,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     const [skill] = settings.card.skills
     const task = this.#tasks.createTask({
       skill: skill?.id ?? 'default',
+      id: this.#context.request.chosenId,
       contextId,
       referenceTaskIds,
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),

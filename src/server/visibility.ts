@@ -8,6 +8,7 @@ import { hasLoneSurrogate } from '../core/json.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
+import type { Dialect } from '../wire/index.js'
 
 /** Somebody to whom tasks belong. */
 export interface Principal {
@@ -17,6 +18,10 @@ export interface Principal {
 
 /** Who asks, and how. */
 export interface Caller<P extends Principal = Principal> {
+  /** What the request speaks. */
+  readonly dialect: Dialect
+  /** Whether the request says so itself, or was only understood so. */
+  readonly namesVersion: boolean
   /** Absent where the handler has no `authenticate`. */
   readonly principal?: P | undefined
   /** The extensions that the client declares, of those that the card lists. */

@@ -6,7 +6,7 @@
 import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject, Message } from '../core/task.js'
 import type { Artifact } from '../schemas/index.js'
-import type { ListRequest, Operation, PushConfig, Requests, Route } from './dialect.js'
+import type { ListRequest, Operation, PushConfig, Requests, Route, SendRequest } from './dialect.js'
 
 /** A task as another agent tells of it, in the core's terms. Plain JSON. */
 export interface RemoteTask {
@@ -47,7 +47,12 @@ export interface RemotePushConfig {
 }
 
 /** What each operation is asked with. */
-export interface ClientRequests extends Omit<Requests, 'ListTasks' | 'SubscribeToTask'> {
+export interface ClientRequests extends Omit<
+  Requests,
+  'SendMessage' | 'SendStreamingMessage' | 'ListTasks' | 'SubscribeToTask'
+> {
+  SendMessage: SendRequest
+  SendStreamingMessage: SendRequest
   ListTasks: Partial<ListRequest>
   SubscribeToTask: Requests['CancelTask']
 }

@@ -28,8 +28,11 @@ interface InTenant {
   readonly tenant?: string
 }
 
-export interface SendRequest extends InTenant {
-  readonly message: Message
+/** A message as it comes. Where the version's messages have no id, the server gives them one. */
+export type IncomingMessage = Omit<Message, 'messageId'> & { readonly messageId?: string }
+
+export interface SendRequest<M extends IncomingMessage = Message> extends InTenant {
+  readonly message: M
   /** Answer as soon as there is a task, instead of when it has ended or waits for somebody. */
   readonly returnImmediately: boolean
   /** The media types that the client takes; empty for any. */
@@ -44,6 +47,8 @@ export interface SendRequest extends InTenant {
   readonly needsTask?: boolean
   /** How long the run may work at a stretch, in ms, where the agent does not allow less. */
   readonly timeoutMs?: number
+  /** Refuse the message unless the task that it names is at this generation. */
+  readonly ifGeneration?: number
 }
 
 export interface TaskRequest extends InTenant {
@@ -69,11 +74,19 @@ export interface ListRequest extends InTenant {
 
 /** What each operation is asked with, in the core's terms. The operations have the names that A2A 1.0 gives them. */
 export interface Requests {
-  SendMessage: SendRequest
-  SendStreamingMessage: SendRequest
-  GetTask: TaskRequest & { readonly historyLength?: number }
+  SendMessage: SendRequest<IncomingMessage>
+  SendStreamingMessage: SendRequest<IncomingMessage>
+  GetTask: TaskRequest & {
+    readonly historyLength?: number
+    /** What the client has: answer when there is something newer, or in good time. */
+    readonly currentGeneration?: number
+  }
   ListTasks: ListRequest
-  CancelTask: TaskRequest & { readonly metadata?: JsonObject }
+  CancelTask: TaskRequest & {
+    readonly metadata?: JsonObject
+    /** Answer with a task that has ended as it is, instead of refusing. */
+    readonly evenIfEnded?: boolean
+  }
   SubscribeToTask: SubscribeRequest
   CreateTaskPushNotificationConfig: InTenant & { readonly taskId: string; readonly config: PushConfig }
   GetTaskPushNotificationConfig: InTenant & { readonly taskId: string; readonly id?: string }

@@ -7,6 +7,7 @@ export type {
   Codec,
   Codecs,
   Dialect,
+  IncomingMessage,
   ListRequest,
   Operation,
   PushConfig,
@@ -23,9 +24,14 @@ export type {
 } from './dialect.js'
 export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
 export { check } from './check.js'
+export { corvid } from './corvid.js'
+export { kaos } from './kaos.js'
 export { toV03Card } from './v0-3-card.js'
+export { v0_1 } from './v0-1.js'
 export { v0_3 } from './v0-3.js'
 export { v1, type V1Options } from './v1.js'
+export { litellm } from './litellm.js'
+export { v1_1 } from './v1-1.js'
 export { decodeError, type RemoteErrorContext } from './remote-error.js'
 export { invalidAnswer } from './read-answer.js'
 export { textOf } from './text.js'

@@ -86,6 +86,7 @@ const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: s
   VERSION_NOT_SUPPORTED: [-32009, 'version', 'supported[]'],
   UNAUTHENTICATED: [NaN],
   PERMISSION_DENIED: [NaN],
+  NOT_FOUND: [NaN, 'resource'],
   UNAVAILABLE: [NaN, 'reason'],
   INTERNAL: [-32603],
 }

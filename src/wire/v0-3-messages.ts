@@ -11,7 +11,7 @@ import { json } from './view.js'
 /** In what the two forms differ. */
 export interface MessageForm {
   /** What says which object it is. */
-  readonly kind: (kind: string) => { readonly kind?: string }
+  readonly kind: (kind: string) => JsonObject
   readonly roles: Readonly<Record<Message['role'], string>>
   /** Where a message has its parts. */
   readonly parts: 'parts' | 'content'
@@ -46,6 +46,14 @@ export const PROTO_MESSAGES: MessageForm = {
   data: (data) => ({ data }),
   hasReferences: false,
   pushConfig: 'pushNotification',
+}
+
+/** Parts as 0.1 and KAOS print them. */
+export const TYPED_PARTS = typed(JSON_MESSAGES)
+
+// A call, which a bundler may leave out where nobody prints them.
+function typed(form: MessageForm): MessageForm {
+  return { ...form, kind: (type) => ({ type }) }
 }
 
 export function toPart(form: MessageForm, part: DeepReadonly<Part>): JsonObject {

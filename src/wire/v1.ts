@@ -59,12 +59,12 @@ function toTask({ task, historyLength, artifacts }: TaskView): JsonObject {
   return shown
 }
 
-function toStatusUpdate(event: StatusChanged, contextId: string): JsonObject {
+export function toStatusUpdate(event: StatusChanged, contextId: string): JsonObject {
   const { taskId, to, timestamp, message } = event
   return { taskId, contextId, status: toStatus(to, timestamp, message, taskId, contextId) }
 }
 
-function toArtifactUpdate(event: ArtifactChanged, contextId: string): JsonObject {
+export function toArtifactUpdate(event: ArtifactChanged, contextId: string): JsonObject {
   const { taskId, generation, artifact, append, lastChunk } = event
   const update: JsonObject = {
     taskId,
@@ -112,7 +112,7 @@ function fromListRequest(params: ListTasksRequest): ReturnType<NonNullable<Codec
   }
 }
 
-const CODECS = {
+export const CODECS = {
   SendMessage: {
     decode: fromSendRequest,
     encode: (sent) => (sent.type === 'task' ? { task: toTask(sent) } : { message: toMessage(sent.message) }),

@@ -17,7 +17,13 @@ const ARROWS: Record<string, Arrows> = {
   wire: { values: ['schemas', 'core/errors.ts'], types: ['core'] },
   'agent-card': { values: ['schemas', 'wire', 'core/errors.ts'] },
   client: { values: ['wire', 'agent-card', 'core/errors.ts'], types: ['core', 'schemas'] },
-  server: { values: ['core', 'wire', 'agent-card', 'schemas'], types: ['durable'] },
+  server: {
+    values: [
+      ...['core', 'wire', 'agent-card', 'schemas'],
+      ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
+    ],
+    types: ['durable'],
+  },
   durable: { values: ['core'] },
   'stores/*': { values: ['durable'] },
   gateway: { values: ['client', 'agent-card', 'core', 'schemas'] },
@@ -36,7 +42,10 @@ const PACKAGES: Record<string, readonly string[]> = {
 }
 
 /** Entered by other folders too, where an index.ts would hand them to users. */
-const BUILDING_BLOCKS = ['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/fields.ts', 'wire/read.ts']
+const BUILDING_BLOCKS = [
+  ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/fields.ts', 'wire/read.ts'],
+  ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
+]
 
 /** They may use what only Node has, in a folder called `node` below them too. */
 const NODE_FOLDERS = ['telemetry', 'testing', 'stores/sqlite', 'stores/postgres', 'stores/redis']
@@ -97,6 +106,8 @@ describe('the arrows refuse', () => {
       `const { open } = await import('../durable/index.js')`,
       'server imports a value of durable',
     ],
+    ['server/push.ts', `import { A2AClient } from '../client/index.js'`, 'server imports client'],
+    ['server/push.ts', `import { sse } from '../client/sse.js'`, 'client is entered by its index.ts'],
     ['stores/redis/index.ts', `import { Redis } from 'ioredis'`, 'stores/redis imports ioredis'],
     [
       'stores/redis/index.ts',
@@ -120,6 +131,7 @@ describe('the arrows allow', () => {
     ['client/client.ts', `import { A2AError } from '../core/errors.js'`],
     ['client/client.ts', `import type { Task } from '../core/task.js'`],
     ['server/node/index.ts', `import type { Server } from 'node:http'`],
+    ['server/push.ts', `import { urlGuard } from '../client/url-guard.js'`],
     ['stores/redis/index.ts', `import { rowOf } from '../../durable/index.js'`],
     ['testing/clock.ts', `import { TaskManager } from '../core/task-manager.js'`],
   ])('in %s: %s', (file, code) => {

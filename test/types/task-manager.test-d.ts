@@ -119,7 +119,7 @@ test('errors narrow by code', () => {
     expectTypeOf(error).toEqualTypeOf<AnyA2AError>()
     if (error.code === 'INVALID_TRANSITION') expectTypeOf(error.data.from).toBeString()
     // @ts-expect-error no such code
-    if (error.code === 'NOT_FOUND') return
+    if (error.code === 'NO_SUCH_CODE') return
   }
   if (A2AError.is(error, 'TASK_LIMIT_REACHED')) expectTypeOf(error.data.maxTasks).toBeNumber()
 })

@@ -31,6 +31,7 @@ const DATA: { readonly [C in ErrorCode]?: fc.Arbitrary<ErrorData[C]> } = {
   VERSION_NOT_SUPPORTED: fc.record({ version: text, supported: names }),
   UNAUTHENTICATED: fc.constant({}),
   PERMISSION_DENIED: fc.constant({}),
+  NOT_FOUND: fc.record({ resource: text }),
   UNAVAILABLE: fc.record({ reason: text }),
   INTERNAL: fc.constant({}),
 }

@@ -9,6 +9,8 @@ import { Chunks, requireLength, requireSize } from '../body.js'
 import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest, type Respond } from '../exchange.js'
 import { formatFrame, HEARTBEAT } from '../sse.js'
 
+export { pinnedFetch } from './pinned-fetch.js'
+
 /** A listener for `http.createServer`, and for whatever else hands over Node's two objects. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
 

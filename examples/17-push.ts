@@ -1,0 +1,81 @@
+/** A webhook hears of a task while nobody is connected, also what happened while it was away; twice is once. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { A2AClient, NotificationError, verifyNotification } from 'a2a-tasks/client'
+import { createRequestHandler, textOf } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
+
+// The receiver: it believes who knows its token, and takes nothing twice.
+const token = crypto.randomUUID()
+const story: string[] = []
+const seen = new Set<string>()
+let failures = 2
+let end = (): void => {}
+const ended = new Promise<void>((resolve) => (end = resolve))
+
+async function receive(request: Request): Promise<Response> {
+  try {
+    const { event, taskId, id = '' } = await verifyNotification(request, { token, isExpected: () => true })
+    if (failures-- > 0) return new Response(null, { status: 503 })
+    const isNew = !seen.has(`${taskId} ${id}`)
+    seen.add(`${taskId} ${id}`)
+    if (isNew) {
+      if (event.type === 'artifact') story.push(textOf(event.artifact))
+      else if (event.type !== 'message') story.push(event.type === 'task' ? event.task.state : event.state)
+      if (story.at(-1) === 'completed') end()
+    }
+    return new Response(null, { status: 204 })
+  } catch (error) {
+    return new Response(null, { status: error instanceof NotificationError ? error.statusCode : 500 })
+  }
+}
+const hook = createServer((request, response) => {
+  const { method = 'GET', headers } = request
+  const init = { method, headers: headers as HeadersInit, body: Readable.toWeb(request), duplex: 'half' }
+  void receive(new Request('http://receiver', init as RequestInit)).then(({ status }) =>
+    response.writeHead(status).end(),
+  )
+})
+const hookUrl = await listen(hook)
+
+// The agent: it sends nothing to a private network, unless it is told that it may.
+const server = createServer()
+const agentUrl = await listen(server)
+const handler = createRequestHandler({
+  card: { name: 'Weather', url: agentUrl },
+  async execute(run) {
+    const city = textOf(await run.requireInput('Which city?'))
+    return `Sun in ${city}`
+  },
+  push: { allow: ['127.0.0.1'], retryMinMs: 20 },
+})
+server.on('request', toNodeListener(handler.fetch))
+
+async function listen(one: Server): Promise<string> {
+  await once(one.listen(0, '127.0.0.1'), 'listening')
+  return `http://127.0.0.1:${(one.address() as AddressInfo).port}`
+}
+
+// The client: it asks and answers, and does not wait for what comes of it.
+const agent = await A2AClient.connect(agentUrl)
+const asked = await agent.send('The weather')
+assert(asked.type === 'task')
+const taskId = asked.task.id
+await agent.createPushConfig(taskId, { url: hookUrl, token })
+await agent.send({ parts: [{ text: 'Rome' }], taskId }, { returnImmediately: true })
+
+await ended
+console.log(story.join(' → '))
+assert.deepEqual(story, ['input-required', 'working', 'Sun in Rome', 'completed'])
+
+// What a stranger says is not believed.
+const headers = { 'content-type': 'application/json', 'x-a2a-notification-token': 'a guess' }
+assert.equal((await fetch(hookUrl, { method: 'POST', headers, body: '{}' })).status, 401)
+
+await handler.close()
+const [health] = handler.push.health(taskId)
+console.log(`${health?.delivered} delivered, ${health?.state}`)
+for (const one of [server, hook]) one.close()

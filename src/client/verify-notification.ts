@@ -1,0 +1,299 @@
+/**
+ * What agents tell a webhook: whether it is from the agent, of a task that is expected, and what it says.
+ *
+ * @module
+ */
+import { A2AError, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
+import type { Clock } from '../core/ports.js'
+import { compact, Fields } from '../wire/fields.js'
+import { readEvent } from '../wire/read.js'
+import type { RemoteEvent } from '../wire/index.js'
+import { Abortion } from './abortion.js'
+import { decode } from './http.js'
+import { parseJson, tooLarge } from './json.js'
+import { requireFunctions, requireKnown, requirePositive } from './options.js'
+import { clientClock, sha256 } from './platform.js'
+
+/** A secret, or what looks up that of a task; `undefined` where the task has none, and nobody is believed. */
+export type ExpectedSecret = string | ((taskId: string) => string | undefined | Promise<string | undefined>)
+
+export interface VerifyNotificationOptions {
+  /**
+   * The `token` of the push configuration: what `X-A2A-Notification-Token` must be. `false` where neither token nor
+   * `authorization` is to be checked, because the sender is known otherwise: by mutual TLS, or a JWT that was verified.
+   */
+  readonly token?: ExpectedSecret | false | undefined
+  /** What `Authorization` must be: `Bearer …`, the scheme and the credentials of the push configuration. */
+  readonly authorization?: ExpectedSecret | undefined
+  /** The task that is expected. */
+  readonly taskId?: string | undefined
+  /** Whether a task is expected, where there are several. */
+  readonly isExpected?: ((taskId: string) => boolean | Promise<boolean>) | undefined
+  /** Of the body. Default is 4,194,304 (4 MiB). */
+  readonly maxBytes?: number | undefined
+  /** How long the body may take to come, in ms. Default is 30,000. */
+  readonly timeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** What an agent tells of a task. */
+export interface PushNotification {
+  /** As in a stream: a whole task, a change of its state, a part of its artifacts, a message. */
+  readonly event: RemoteEvent
+  readonly taskId: string
+  /**
+   * `X-A2A-Notification-Id`, which agents of this library send: the same when a notification is sent once more, another
+   * for each change and each push configuration. Agents choose it: it identifies together with `taskId` only.
+   */
+  readonly id?: string
+  /** The version of A2A that the agent speaks. */
+  readonly version: '1.0' | '0.3'
+}
+
+/** A notification that is not taken, and what to answer: frameworks that heed `statusCode` need not be told. */
+export class NotificationError extends A2AError {
+  /** 400, 401, 404, 405, 408, 413 or 415. */
+  readonly statusCode: number
+
+  /** With the code, the message and the data of `error`. */
+  constructor(error: AnyA2AError) {
+    super(
+      error.code,
+      error.message,
+      error.data,
+      error.cause === undefined ? undefined : { cause: error.cause },
+    )
+    this.statusCode = STATUSES[error.code] ?? 400
+  }
+}
+
+const STATUSES: { readonly [C in ErrorCode]?: number } = {
+  UNAUTHENTICATED: 401,
+  TASK_NOT_FOUND: 404,
+  METHOD_NOT_FOUND: 405,
+  REQUEST_TIMED_OUT: 408,
+  LIMIT_EXCEEDED: 413,
+  CONTENT_TYPE_NOT_SUPPORTED: 415,
+}
+
+/**
+ * Reads a push notification, of A2A 1.0 or 0.3, if it comes from who knows the secrets and concerns a task that is
+ * expected (A2A 1.0 §4.3.3, §13.2). Secrets are compared in constant time, before the body is read unless they depend on
+ * the task; no error tells them. What is given is required: of `token` and `authorization`, agents made with the official
+ * SDKs send one only, so expect the one that you have registered.
+ *
+ * Answer 2xx soon, and be ready to be told the same twice: agents that hear no answer send again, and A2A has nothing
+ * against somebody who sends what he has seen once more. `id` tells that it is the same. Where there is none, or where
+ * something may be lost, ask the agent for the task: that is what counts.
+ *
+ * @throws {NotificationError} `UNAUTHENTICATED`; `TASK_NOT_FOUND` for a task that is not expected; `METHOD_NOT_FOUND`,
+ *   `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `PARSE_ERROR` and
+ *   `INVALID_PARAMS` for what is no notification.
+ * @throws {TypeError | RangeError} when the options check nothing or make no sense, or the body has been read already.
+ * @throws what `isExpected` and functions for secrets throw.
+ * @example
+ * ```ts
+ * async function webhook(request: Request): Promise<Response> {
+ *   try {
+ *     const { event, taskId, id } = await verifyNotification(request, { token, isExpected: (id) => open.has(id) })
+ *     if (id === undefined || !seen.has(`${taskId} ${id}`)) await take(event)
+ *     return new Response(null, { status: 204 })
+ *   } catch (error) {
+ *     return new Response(null, { status: error instanceof NotificationError ? error.statusCode : 500 })
+ *   }
+ * }
+ * ```
+ */
+export async function verifyNotification(
+  request: Request,
+  options: VerifyNotificationOptions,
+): Promise<PushNotification> {
+  const settings = toSettings(options)
+  if (request.bodyUsed) {
+    throw new TypeError('verifyNotification() reads the body: it takes requests that nobody has read yet')
+  }
+  const notification = await refusing(() => receive(request, settings))
+  const { taskId } = notification
+  for (const { header, expected } of settings.secrets) {
+    if (typeof expected === 'string') continue
+    const secret = await expected(taskId)
+    await refusing(() => requireSame(header, givenSecret(request, header), secret))
+  }
+  const isTask = options.taskId === undefined || options.taskId === taskId
+  const isExpected = isTask && (options.isExpected === undefined || (await options.isExpected(taskId)))
+  if (!isExpected) throw new NotificationError(taskNotFound(taskId))
+  return notification
+}
+
+interface Secret {
+  readonly header: string
+  readonly expected: ExpectedSecret
+}
+
+interface Settings {
+  readonly secrets: readonly Secret[]
+  readonly maxBytes: number
+  readonly timeoutMs: number
+  readonly clock: Clock
+}
+
+const KEYS = ['token', 'authorization', 'taskId', 'isExpected', 'maxBytes', 'timeoutMs', 'clock']
+
+const TOKEN = 'X-A2A-Notification-Token'
+const AUTHORIZATION = 'Authorization'
+
+/** Of what agents nest, as the client takes it by default. */
+const MAX_DEPTH = 100
+
+function toSettings(options: VerifyNotificationOptions): Settings {
+  requireKnown(options, KEYS, 'verifyNotification')
+  requireFunctions(options, ['isExpected'])
+  const { token, authorization, taskId, isExpected } = options
+  const { maxBytes = 4_194_304, timeoutMs = 30_000, clock = clientClock } = options
+  const secrets = [
+    ...toSecret('token', TOKEN, token === false ? undefined : token),
+    ...toSecret('authorization', AUTHORIZATION, authorization),
+  ]
+  if (secrets.length === 0 && token !== false) {
+    throw new TypeError(
+      'verifyNotification() needs "token" or "authorization", or "token: false" for neither',
+    )
+  }
+  const isByTask = secrets.some(({ expected }) => typeof expected === 'function')
+  if (taskId === undefined && isExpected === undefined && !isByTask) {
+    throw new TypeError('verifyNotification() needs "taskId" or "isExpected": which tasks are expected')
+  }
+  requirePositive('maxBytes', maxBytes)
+  requirePositive('timeoutMs', timeoutMs)
+  return { secrets, maxBytes, timeoutMs, clock }
+}
+
+/** A variable of the environment that is not set must not let anybody in. */
+function toSecret(name: string, header: string, expected: ExpectedSecret | undefined): Secret[] {
+  if (expected === undefined) return []
+  if (typeof expected === 'function' || (typeof expected === 'string' && expected !== '')) {
+    return [{ header, expected }]
+  }
+  throw new TypeError(`"${name}" must be a text that is not empty, or a function`)
+}
+
+/** What goes wrong with a notification is told to its sender; what goes wrong here is not. */
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw A2AError.is(error) ? new NotificationError(error) : error
+  }
+}
+
+async function receive(request: Request, settings: Settings): Promise<PushNotification> {
+  const { method, headers } = request
+  if (method !== 'POST') {
+    throw new A2AError('METHOD_NOT_FOUND', `Notifications come by POST, not by ${method}`, { method })
+  }
+  requireMediaType(headers.get('content-type'))
+  for (const { header, expected } of settings.secrets) {
+    const given = givenSecret(request, header)
+    // What depends on the task is compared when the task is known.
+    if (typeof expected === 'string') await requireSame(header, given, expected)
+  }
+  const notification = new Fields(await readJson(request, settings), 'notification')
+  const isOld = notification.get('kind') !== undefined || /^0\./.test(headers.get('a2a-version') ?? '')
+  const event = readEvent(notification, isOld)
+  return compact({
+    event,
+    taskId: taskIdOf(event, notification),
+    id: headers.get('x-a2a-notification-id') || undefined,
+    version: isOld ? ('0.3' as const) : ('1.0' as const),
+  })
+}
+
+const MEDIA_TYPES = ['application/a2a+json', 'application/json']
+
+/** A form in a foreign page can send other types without asking: what is not declared as JSON is not read. */
+function requireMediaType(header: string | null): void {
+  const mediaType = header?.split(';', 1)[0]?.trim().toLowerCase() || 'none'
+  if (MEDIA_TYPES.includes(mediaType)) return
+  const shown = mediaType.slice(0, 80)
+  throw new A2AError(
+    'CONTENT_TYPE_NOT_SUPPORTED',
+    `Content-Type must be ${MEDIA_TYPES.join(' or ')}, got ${shown}`,
+    { mediaType: shown },
+  )
+}
+
+function givenSecret({ headers }: Request, header: string): string {
+  const given = headers.get(header)
+  if (given) return given
+  throw new A2AError('UNAUTHENTICATED', `${header} is missing`, {})
+}
+
+/** Where no text is expected, nothing is right: what is given is not empty. Not everybody has types. */
+async function requireSame(header: string, given: string, expected: unknown): Promise<void> {
+  const secret = typeof expected === 'string' ? expected : ''
+  if (await equals(withPlainScheme(header, given), withPlainScheme(header, secret))) return
+  throw new A2AError('UNAUTHENTICATED', `${header} is not what is expected`, {})
+}
+
+/** Case does not matter in the name of an authentication scheme (RFC 9110 §11.1). */
+function withPlainScheme(header: string, value: string): string {
+  return header === AUTHORIZATION ? value.replace(/^\S+(?= )/, (scheme) => scheme.toLowerCase()) : value
+}
+
+/** In a time that tells neither where two texts differ nor how long the expected one is. */
+async function equals(given: string, expected: string): Promise<boolean> {
+  const [left, right] = await Promise.all([sha256(given), sha256(expected)])
+  return left.reduce((difference, byte, at) => difference | (byte ^ (right[at] ?? 0)), 0) === 0
+}
+
+function taskIdOf(event: RemoteEvent, notification: Fields): string {
+  if (event.type === 'task') return event.task.id
+  if (event.type !== 'message') return event.taskId
+  return (notification.object('message') ?? notification).need('taskId', event.message.taskId)
+}
+
+async function readJson({ body, headers }: Request, settings: Settings): Promise<unknown> {
+  try {
+    const text = body === null ? '' : await readText(body, headers.get('content-length'), settings)
+    return parseJson(text, MAX_DEPTH)
+  } catch (cause) {
+    if (A2AError.is(cause, 'LIMIT_EXCEEDED')) {
+      const { limit, max } = cause.data
+      throw new A2AError('LIMIT_EXCEEDED', `The notification exceeds ${limit} (${max})`, cause.data)
+    }
+    if (!A2AError.is(cause, 'INVALID_AGENT_RESPONSE')) throw cause
+    const reason = 'The body is not JSON in UTF-8'
+    throw new A2AError('PARSE_ERROR', reason, { reason }, { cause: cause.cause })
+  }
+}
+
+/** Stops reading at `maxBytes`, and leaves the rest: canceling would cut the connection before the answer. */
+async function readText(
+  body: ReadableStream<Uint8Array>,
+  declared: string | null,
+  { maxBytes, timeoutMs, clock }: Settings,
+): Promise<string> {
+  if (Number(declared) > maxBytes) throw tooLarge('maxBytes', maxBytes, Number(declared))
+  const abortion = new Abortion(clock, undefined)
+  abortion.arm(timeoutMs, 'No whole notification')
+  const reader = body.getReader()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let bytes = 0
+  let text = ''
+  try {
+    for (;;) {
+      const { value } = await abortion.race(() => reader.read())
+      if (value === undefined) return text + decode(decoder)
+      bytes += value.byteLength
+      if (bytes > maxBytes) throw tooLarge('maxBytes', maxBytes, bytes)
+      text += decode(decoder, value)
+    }
+  } catch (cause) {
+    throw A2AError.is(cause)
+      ? cause
+      : new A2AError('REQUEST_ABORTED', 'The notification did not come whole', {}, { cause })
+  } finally {
+    abortion.dispose()
+    reader.releaseLock()
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Which dialects a handler speaks.
+ *
+ * @module
+ */
+import { describe } from '../core/json.js'
+import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from '../wire/index.js'
+import { some, type Dialects } from './negotiation.js'
+
+/** All there are: versions of A2A, the latest first, then what came of it. */
+function allDialects(): readonly Dialect[] {
+  return [v1(), v0_3(), v0_1(), kaos(), corvid(), litellm()]
+}
+
+/**
+ * The dialects, with the preferred one first.
+ *
+ * @param preferred - The `version` of one of them. Default is the first.
+ * @throws {TypeError} when there are none, or none of that version.
+ */
+export function toDialects(
+  given: readonly Dialect[] = allDialects(),
+  preferred: string | undefined,
+): Dialects {
+  const dialects = some(given)
+  if (dialects === undefined) throw new TypeError('"dialects" must not be empty')
+  if (!dialects.every(isDialect)) {
+    throw new TypeError('"dialects" must hold dialects: v1(), v0_3() of a2a-tasks/wire')
+  }
+  const versions = dialects.map(({ version }) => version)
+  if (new Set(versions).size < versions.length) {
+    throw new TypeError(`"dialects" must be of one version each, got ${versions.join(', ')}`)
+  }
+  if (preferred === undefined) return dialects
+  const first = dialects.find(({ version }) => version === preferred)
+  if (first === undefined) {
+    const got = typeof preferred === 'string' ? JSON.stringify(preferred) : describe(preferred)
+    throw new TypeError(`"defaultDialect" must be one of ${versions.join(', ')}, got ${got}`)
+  }
+  return [first, ...dialects.filter((dialect) => dialect !== first)]
+}
+
+/** From JavaScript anything may come: a function that was not called, most likely. */
+function isDialect(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'version' in value && 'methods' in value
+}
+
+/** The versions that a card lists among its interfaces; `undefined` leaves it to the card. */
+export function listedVersions(dialects: Dialects): { readonly protocolVersions?: string[] } {
+  const listed = dialects.filter(({ isInCards }) => isInCards).map(({ version }) => version)
+  return listed.length > 0 ? { protocolVersions: listed } : {}
+}

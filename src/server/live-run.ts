@@ -1,0 +1,40 @@
+/**
+ * A run that is going on, and what is known of it.
+ *
+ * @module
+ */
+import type { OwnerFilter } from '../core/queries.js'
+import type { TaskSnapshot } from '../core/task.js'
+import type { TaskRun } from './task-run.js'
+import type { Principal } from './visibility.js'
+
+export interface LiveRun<P extends Principal> {
+  readonly run: TaskRun<P>
+  readonly owner: OwnerFilter
+  /** Settles when the executor has. */
+  ended: Promise<void>
+  opening: TaskSnapshot | undefined
+  stopTimer: () => void
+  /** Rejects when the work has stopped and the task could not be made to say so. */
+  readonly broken: Promise<never>
+  /** Makes {@link broken} reject. */
+  readonly break: (error: Error) => void
+}
+
+export function toLive<P extends Principal>(run: TaskRun<P>, owner: OwnerFilter): LiveRun<P> {
+  let reject: (error: Error) => void = () => {}
+  const broken = new Promise<never>((_, rejectIt: (error: Error) => void) => {
+    reject = rejectIt
+  })
+  // Mostly nobody is there to hear it.
+  broken.catch(() => undefined)
+  return {
+    run,
+    owner,
+    ended: Promise.resolve(),
+    opening: undefined,
+    stopTimer: () => {},
+    broken,
+    break: reject,
+  }
+}

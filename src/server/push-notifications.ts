@@ -1,0 +1,275 @@
+/**
+ * The webhooks of all tasks: registering them, and their end.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../core/errors.js'
+import type { TaskSnapshot } from '../core/task.js'
+import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../wire/index.js'
+import type { Settings } from './options.js'
+import { requirePushConfig } from './push-config.js'
+import type { PushDeadLetter, PushDeliveries, PushHealth } from './push-deliveries.js'
+import type { PushSettings } from './push-options.js'
+import { Outbox } from './push-outbox.js'
+import { Slots } from './push-slots.js'
+import { PushStory } from './push-story.js'
+import type { PushFailure } from './push-webhook.js'
+import type { Accepted } from './runs.js'
+import type { Caller } from './visibility.js'
+
+/** A configuration that was checked, and a place for it. */
+export interface Ticket {
+  /** Registers it. Its first notification is the task as it is now. */
+  register(taskId: string): TaskPushConfig
+  /** Gives the place back, unless it was taken. */
+  cancel(): void
+}
+
+interface Registered {
+  readonly config: TaskPushConfig['config']
+  /** Later ones have greater numbers; a page ends at one. */
+  readonly number: number
+  readonly outbox: Outbox
+}
+
+/** How many tasks that are gone may still have notifications on their way. */
+const MAX_RELEASED = 10_000
+
+type Context = Pick<Settings, 'tasks' | 'onError' | 'generateId' | 'clock'>
+
+export class PushNotifications implements PushDeliveries {
+  readonly #settings: PushSettings
+  readonly #context: Context
+  readonly #slots: Slots
+  readonly #byTask = new Map<string, Map<string, Registered>>()
+  /** Places that tickets hold. */
+  readonly #held = new Map<string, Set<{ readonly id: string | undefined }>>()
+  /** Of tasks that are gone, the one that has been for the longest time first. */
+  readonly #released = new Map<Outbox, string>()
+  #count = 0
+  #isClosed = false
+
+  constructor(settings: PushSettings, context: Context) {
+    this.#settings = settings
+    this.#context = context
+    this.#slots = new Slots(settings.maxConcurrent)
+    context.tasks.on('task:evicted', this.#onEvicted)
+    context.tasks.on('task:expired', this.#onExpired)
+  }
+
+  /**
+   * Checks what a client says of a webhook. `taskId` is that of the task, where there is one yet.
+   *
+   * @throws {A2AError} `INVALID_PARAMS`; `LIMIT_EXCEEDED`; `PUSH_NOTIFICATION_NOT_SUPPORTED` in a version that has
+   *   none; `UNAVAILABLE`; `REQUEST_ABORTED`.
+   */
+  async prepare(
+    config: PushConfig,
+    { dialect, signal }: Pick<Caller, 'dialect' | 'signal'>,
+    taskId: string | undefined,
+  ): Promise<Ticket> {
+    if (dialect.encodeNotification === undefined) throw pushNotSupported()
+    const cancel = this.#hold(taskId, config.id)
+    try {
+      const checked = await requirePushConfig(config, this.#settings, signal)
+      this.#requireOpen()
+      return {
+        register: (id) => {
+          cancel()
+          return this.#register(id, checked, dialect)
+        },
+        cancel,
+      }
+    } catch (error) {
+      cancel()
+      throw error
+    }
+  }
+
+  /** The configuration with this id; without one, the latest. */
+  get(taskId: string, id: string | undefined): TaskPushConfig {
+    const all = this.#byTask.get(taskId)
+    const found = id === undefined ? [...(all?.values() ?? [])].sort(byNumber).at(-1) : all?.get(id)
+    if (found !== undefined) return { taskId, config: found.config }
+    // A2A 1.0 §3.1.8 has no other error for it.
+    throw new A2AError('TASK_NOT_FOUND', 'Push notification configuration not found', { taskId })
+  }
+
+  list({
+    taskId,
+    pageSize,
+    pageToken,
+  }: Requests['ListTaskPushNotificationConfigs']): Results['ListTaskPushNotificationConfigs'] {
+    const after = pageToken ? Number(pageToken) : 0
+    if (!/^\d{0,15}$/.test(pageToken ?? '')) throw invalidParams('pageToken', 'is none that was given out')
+    const rest = [...(this.#byTask.get(taskId)?.values() ?? [])]
+      .filter(({ number }) => number > after)
+      .sort(byNumber)
+    const page = pageSize ? rest.slice(0, pageSize) : rest
+    const last = page.length < rest.length ? page.at(-1) : undefined
+    return {
+      configs: page.map(({ config }) => ({ taskId, config })),
+      nextPageToken: last === undefined ? '' : String(last.number),
+    }
+  }
+
+  /** Nothing is sent from now on; what is on its way at the moment may still arrive. Deleting twice is deleting once. */
+  delete(taskId: string, id: string): void {
+    const all = this.#byTask.get(taskId)
+    all?.get(id)?.outbox.stop()
+    all?.delete(id)
+    if (all?.size === 0) this.#byTask.delete(taskId)
+  }
+
+  readonly health = (taskId?: string): PushHealth[] =>
+    this.#all(taskId).map(([id, { config, outbox }]) => {
+      const { origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
+      return {
+        ...{ taskId: id, id: config.id, origin, state, delivered, attempts },
+        ...(failure && { failure }),
+        ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+      }
+    })
+
+  readonly deadLetters = (): PushDeadLetter[] =>
+    this.#all().flatMap(([taskId, { config, outbox }]) => {
+      const { origin, attempts, failure, deadLetter } = outbox
+      if (deadLetter === undefined) return []
+      return [{ taskId, id: config.id, origin, ...deadLetter, attempts, ...(failure && { failure }) }]
+    })
+
+  readonly redeliver = (taskId: string, id: string): boolean =>
+    this.#byTask.get(taskId)?.get(id)?.outbox.redeliver() ?? false
+
+  /** Takes no more, and ends when all that has happened is delivered, at the latest after `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosed = true
+    const outboxes = [...this.#all().map(([, { outbox }]) => outbox), ...this.#released.keys()]
+    for (const outbox of outboxes) outbox.close()
+    if (graceMs > 0) await this.#settle(outboxes, graceMs)
+    for (const [taskId, { outbox }] of this.#all()) this.#drop(taskId, outbox, 'the agent shuts down')
+    for (const [outbox, taskId] of [...this.#released]) this.#drop(taskId, outbox, 'the agent shuts down')
+    const { tasks } = this.#context
+    tasks.off('task:evicted', this.#onEvicted)
+    tasks.off('task:expired', this.#onExpired)
+  }
+
+  async #settle(outboxes: readonly Outbox[], graceMs: number): Promise<void> {
+    let stop = (): void => {}
+    const grace = new Promise<void>((resolve) => {
+      stop = this.#context.clock.schedule(resolve, graceMs)
+    })
+    await Promise.race([grace, Promise.all(outboxes.map(({ ended }) => ended))])
+    stop()
+  }
+
+  #requireOpen(): void {
+    if (!this.#isClosed) return
+    const reason = 'is shutting down'
+    throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+  }
+
+  /** A place among the task's configurations, for as long as it takes to check one. A new task has room. */
+  #hold(taskId: string | undefined, id: string | undefined): () => void {
+    if (taskId === undefined) return () => undefined
+    const present = this.#byTask.get(taskId)
+    const held = this.#held.get(taskId) ?? new Set()
+    const isNew = (one: string | undefined): boolean => one === undefined || present?.has(one) !== true
+    const actual = (present?.size ?? 0) + [...held].filter((place) => isNew(place.id)).length + 1
+    const { maxPerTask: max } = this.#settings
+    if (isNew(id) && actual > max) {
+      const limit = 'maxPerTask'
+      const text = `A task may have at most ${max} push notification configurations`
+      throw new A2AError('LIMIT_EXCEEDED', text, { limit, max, actual })
+    }
+    const place = { id }
+    this.#held.set(taskId, held.add(place))
+    return () => {
+      if (held.delete(place) && held.size === 0) this.#held.delete(taskId)
+    }
+  }
+
+  #register(taskId: string, given: PushConfig, dialect: Dialect): TaskPushConfig {
+    const { tasks, generateId } = this.#context
+    const task = tasks.peekTask(taskId)
+    const config = { ...given, id: given.id ?? generateId() }
+    // It may have been evicted since its message was taken: then there is nothing to tell of it.
+    if (task === null) return { taskId, config }
+    const known = this.#byTask.get(taskId) ?? new Map<string, Registered>()
+    const replaced = known.get(config.id)
+    replaced?.outbox.stop()
+    this.#count += 1
+    const outbox = new Outbox({
+      ...{ settings: this.#settings, slots: this.#slots, taskId, config, dialect },
+      story: new PushStory(tasks, task),
+      onDisabled: (failure) => this.#report(taskId, outbox.origin, failure, 'is disabled'),
+      onFault: (error) => this.#context.onError(error, { during: 'push', taskId }),
+      onEnd: () => this.#released.delete(outbox),
+    })
+    known.set(config.id, { config, number: replaced?.number ?? this.#count, outbox })
+    this.#byTask.set(taskId, known)
+    return { taskId, config }
+  }
+
+  /** A task that is evicted has ended: its end is still told. */
+  readonly #onEvicted = ({ id }: TaskSnapshot): void => {
+    for (const [, { outbox }] of this.#all(id)) {
+      outbox.release()
+      if (outbox.state !== 'done') this.#released.set(outbox, id)
+    }
+    this.#byTask.delete(id)
+    for (const [outbox, taskId] of this.#released) {
+      if (this.#released.size <= MAX_RELEASED) break
+      this.#drop(taskId, outbox, 'its task is gone, and there are too many like it')
+    }
+  }
+
+  /** A task that expires may be gone before it has ended, and its data should be. */
+  readonly #onExpired = ({ id }: TaskSnapshot): void => {
+    for (const [, { outbox }] of this.#all(id)) this.#drop(id, outbox, 'its task has expired')
+    this.#byTask.delete(id)
+  }
+
+  /** Ends an outbox, and says so if there was something in it. */
+  #drop(taskId: string, outbox: Outbox, reason: string): void {
+    const { state, origin } = outbox
+    outbox.stop()
+    this.#released.delete(outbox)
+    if (state === 'delivering' || state === 'retrying') this.#report(taskId, origin, { reason }, 'is dropped')
+  }
+
+  #report(taskId: string, origin: string, { reason, status }: PushFailure, what: string): void {
+    const text = `A webhook at ${origin} ${what}: ${reason}`
+    const data = { service: 'webhook', url: origin, ...(status !== undefined && { status }) }
+    this.#context.onError(new A2AError('EXTERNAL_SERVICE_ERROR', text, data), { during: 'push', taskId })
+  }
+
+  #all(taskId?: string): [string, Registered][] {
+    const of = (id: string): [string, Registered][] =>
+      [...(this.#byTask.get(id)?.values() ?? [])].map((one) => [id, one])
+    return taskId === undefined ? [...this.#byTask.keys()].flatMap(of) : of(taskId)
+  }
+}
+
+/** Takes a message in: if its webhook is refused, so is the message; where no task comes of it, nobody is told. */
+export async function acceptWith(
+  accept: () => Promise<Accepted>,
+  prepare: () => Promise<Ticket>,
+): Promise<Accepted> {
+  const ticket = await prepare()
+  try {
+    const accepted = await accept()
+    if (accepted.type === 'task') ticket.register(accepted.taskId)
+    return accepted
+  } finally {
+    ticket.cancel()
+  }
+}
+
+function byNumber(a: Registered, b: Registered): number {
+  return a.number - b.number
+}
+
+export function pushNotSupported(): A2AError<'PUSH_NOTIFICATION_NOT_SUPPORTED'> {
+  return new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported', {})
+}

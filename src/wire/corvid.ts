@@ -1,0 +1,127 @@
+/**
+ * A2A as corvid-agent speaks it: two paths of HTTP, and tasks that are a conversation.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import type { TaskState } from '../core/lifecycle.js'
+import type { DeepReadonly, JsonObject, Message } from '../core/task.js'
+import { integer, object, optional, string } from '../schemas/scalars.js'
+import { check } from './check.js'
+import { conversationOf } from './conversation.js'
+import type { Codecs, Dialect, Requests, TaskView } from './dialect.js'
+import { describeError } from './errors.js'
+import { textOf } from './text.js'
+import { toV03Card } from './v0-3-card.js'
+
+/** How long a task may take if its sender does not say. */
+const DEFAULT_TIMEOUT_MS = 300_000
+/** What a timer takes. */
+const MAX_TIMEOUT_MS = 2_147_483_647
+
+const SendSchema = object({
+  message: optional(string),
+  skill: optional(string),
+  timeoutMs: optional(integer(1, MAX_TIMEOUT_MS)),
+})
+
+/** The parameters stand under `params`, or at the top. */
+const BodySchema = object({ params: optional(SendSchema) })
+
+function fromBody(body: unknown): Requests['SendMessage'] {
+  const { params = check(SendSchema, body) } = check(BodySchema, body)
+  const { message = '', skill, timeoutMs = DEFAULT_TIMEOUT_MS } = params
+  if (message.trim() === '') {
+    const data = { path: 'message', reason: 'is required' }
+    throw new A2AError('INVALID_PARAMS', 'message is required', data)
+  }
+  return {
+    message: { role: 'user', parts: [{ text: message }] },
+    returnImmediately: true,
+    acceptedOutputModes: [],
+    needsTask: true,
+    timeoutMs,
+    ...(skill && { metadata: { skill } }),
+  }
+}
+
+/** It knows four. */
+const STATES = {
+  submitted: 'submitted',
+  working: 'working',
+  'input-required': 'working',
+  'auth-required': 'working',
+  completed: 'completed',
+  failed: 'failed',
+  canceled: 'failed',
+  rejected: 'failed',
+} as const satisfies Record<TaskState, string>
+
+function toTask({ task }: TaskView): JsonObject {
+  const { id, state, contextId, createdAt, updatedAt } = task
+  return {
+    id,
+    state: STATES[state],
+    messages: conversationOf(task).map(toMessage),
+    sessionId: contextId,
+    createdAt,
+    updatedAt,
+  }
+}
+
+/** Its clients read the first part only. */
+function toMessage(message: DeepReadonly<Message>): JsonObject {
+  return { role: message.role, parts: [{ type: 'text', text: textOf(message) }] }
+}
+
+// Made by a call: a bundler may leave that out where nobody asks for corvid-agent.
+function restCodecs() {
+  return {
+    SendMessage: {
+      decode: fromBody,
+      encode(sent) {
+        if (sent.type === 'task') return toTask(sent)
+        // Cannot be: a task was asked for.
+        throw new TypeError('corvid-agent has no messages without a task')
+      },
+    },
+    GetTask: { decode: (params) => check(object({ id: string }), params), encode: toTask },
+  } satisfies Codecs
+}
+
+const REST = restCodecs()
+
+/** The text of an error that clients may read. */
+function textFor(error: A2AError): string {
+  return error.code === 'TASK_NOT_FOUND' ? 'Task not found' : describeError(error).message
+}
+
+/**
+ * The routes of corvid-agent: `POST /a2a/tasks/send`, which answers at once, and `GET /a2a/tasks/{id}`, to be asked until
+ * the task is `completed` or `failed`.
+ */
+export function corvid(): Dialect {
+  return {
+    version: 'corvid',
+    isInCards: false,
+    extensionsHeader: 'X-A2A-Extensions',
+    mediaType: 'application/json',
+    methods: new Map(),
+    rpc: {},
+    routes: [
+      { verb: 'POST', path: '/a2a/tasks/send', operation: 'SendMessage' },
+      { verb: 'GET', path: '/a2a/tasks/{id}', operation: 'GetTask' },
+    ],
+    rest: REST,
+    hasTenants: false,
+    errorsInStream: [],
+    encodeRpcError(error) {
+      const { code, message } = describeError(error)
+      return { code, message }
+    },
+    encodeHttpError(error, status = describeError(error).http) {
+      return { status, body: { error: textFor(error) } }
+    },
+    encodeCard: toV03Card,
+  }
+}

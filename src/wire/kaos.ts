@@ -1,0 +1,224 @@
+/**
+ * A2A as KAOS speaks it: three methods, on which tasks are worked until they end.
+ *
+ * @module
+ */
+import type * as z from 'zod/mini'
+import { A2AError } from '../core/errors.js'
+import type { TaskState } from '../core/lifecycle.js'
+import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../core/task.js'
+import { JsonObjectSchema } from '../schemas/index.js'
+import { boolean, integer, list, object, optional, string } from '../schemas/scalars.js'
+import { check } from './check.js'
+import { artifactText, conversationOf, statusText } from './conversation.js'
+import type { Codecs, Dialect, Requests, RpcError, TaskView } from './dialect.js'
+import { describeError } from './errors.js'
+import { toV03Card } from './v0-3-card.js'
+import { toPart, TYPED_PARTS } from './v0-3-messages.js'
+import { artifactsOf, historyOf, json } from './view.js'
+
+/** Of a part only its text is read. */
+const MessageSchema = object({
+  role: optional(string),
+  messageId: optional(string),
+  taskId: optional(string),
+  parts: optional(list(object({ text: optional(string) }))),
+  text: optional(string),
+  metadata: optional(JsonObjectSchema),
+})
+
+const SendParamsSchema = object({
+  message: optional(MessageSchema),
+  contextId: optional(string),
+  sessionId: optional(string),
+  configuration: optional(object({ blocking: optional(boolean), historyLength: optional(integer(0)) })),
+  metadata: optional(JsonObjectSchema),
+})
+
+const TaskParamsSchema = object({ id: optional(string), historyLength: optional(integer(0)) })
+
+type KaosMessage = z.infer<typeof MessageSchema>
+
+function fromSendParams(params: unknown): Requests['SendMessage'] {
+  const { message, configuration, metadata, ...session } = check(SendParamsSchema, params)
+  if (message === undefined || Object.keys(message).length === 0) throw missing('message')
+  const contextId = session.contextId || session.sessionId
+  const { messageId, taskId } = message
+  return {
+    message: {
+      role: 'user',
+      parts: [{ text: textOf(message) }],
+      ...(messageId && { messageId }),
+      ...(taskId && { taskId }),
+      ...(contextId && { contextId }),
+      ...(message.metadata !== undefined && { metadata: message.metadata }),
+    },
+    returnImmediately: configuration?.blocking === false,
+    acceptedOutputModes: [],
+    needsTask: true,
+    ...(configuration?.historyLength !== undefined && { historyLength: configuration.historyLength }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** The texts of the parts, one space between two; where there are none, that of the message itself. */
+function textOf({ parts = [], text = '' }: KaosMessage): string {
+  const joined = parts.flatMap((part) => part.text ?? []).join(' ') || text
+  if (joined !== '') return joined
+  throw new A2AError('INVALID_PARAMS', 'Message must contain text content', {
+    path: 'message.parts',
+    reason: 'must contain text',
+  })
+}
+
+function fromTaskParams(params: unknown): { id: string; historyLength?: number } {
+  const { id, historyLength } = check(TaskParamsSchema, params)
+  if (!id) throw missing('id')
+  return { id, ...(historyLength !== undefined && { historyLength }) }
+}
+
+function missing(name: 'message' | 'id'): A2AError {
+  return new A2AError('INVALID_PARAMS', `Missing required '${name}' parameter`, {
+    path: name,
+    reason: 'is missing',
+  })
+}
+
+const STATES: Partial<Record<TaskState, string>> = { rejected: 'failed', 'auth-required': 'input-required' }
+
+/** What a status says that has no message of its own. */
+const TEXTS: Partial<Record<TaskState, string>> = {
+  working: 'Processing',
+  completed: 'Done',
+  failed: 'Task failed',
+  canceled: 'Canceled by request',
+  rejected: 'Task rejected',
+}
+
+function toTask({ task, historyLength }: TaskView): JsonObject {
+  const { id, contextId, state, updatedAt, metadata } = task
+  const message = statusText(task) ?? TEXTS[state]
+  // Of a task that went wrong the status tells: whoever looks for the answer shall find none.
+  const messages = state === 'completed' ? conversationOf(task) : task.messages
+  const history = historyOf({ ...task, messages }, historyLength)
+  return {
+    id,
+    sessionId: contextId,
+    status: {
+      state: STATES[state] ?? state,
+      ...(message !== undefined && { message }),
+      timestamp: updatedAt,
+    },
+    history: history.map(toMessage),
+    artifacts: artifactsOf(task).map(({ name, parts }) => ({
+      ...(name !== undefined && { name }),
+      parts: parts.map((part) => toPart(TYPED_PARTS, part)),
+    })),
+    output: artifactText(task),
+    metadata: { ...firstMetadata(task), ...(json(metadata) as JsonObject) },
+  }
+}
+
+function toMessage({ role, parts }: DeepReadonly<Message>): JsonObject {
+  return { role, parts: parts.map((part) => toPart(TYPED_PARTS, part)) }
+}
+
+/** What came with the message that began the task: in KAOS, it is the task's. */
+function firstMetadata({ messages }: TaskSnapshot): JsonObject {
+  const metadata = messages[0]?.metadata
+  return metadata === undefined ? {} : (json(metadata) as JsonObject)
+}
+
+// Made by a call: a bundler may leave that out where nobody asks for KAOS.
+function rpcCodecs() {
+  return {
+    SendMessage: {
+      decode: fromSendParams,
+      encode(sent) {
+        if (sent.type === 'task') return toTask(sent)
+        // Cannot be: a task was asked for.
+        throw new TypeError('KAOS has no messages without a task')
+      },
+    },
+    GetTask: { decode: fromTaskParams, encode: toTask },
+    CancelTask: {
+      decode: (params) => ({ id: fromTaskParams(params).id, evenIfEnded: true }),
+      encode: toTask,
+    },
+  } satisfies Codecs
+}
+
+const RPC = rpcCodecs()
+
+const FIXED_TEXTS: Partial<Record<A2AError['code'], string>> = {
+  PARSE_ERROR: 'Parse error',
+  INVALID_REQUEST: 'Invalid JSON-RPC request',
+}
+
+/** KAOS has one code of its own; whatever else is refused is refused as parameters that make no sense here. */
+function encodeError(error: A2AError): RpcError {
+  const { code, message } = describeError(error)
+  const isKnown = code === -32001 || code <= -32600
+  return {
+    code: isKnown ? code : -32602,
+    message: FIXED_TEXTS[error.code] ?? textFor(error, message),
+    data: null,
+  }
+}
+
+function textFor(error: A2AError, message: string): string {
+  if (!A2AError.is(error, 'METHOD_NOT_FOUND')) return message
+  return `Method not found: ${error.data.method.replace(/^"|"$/g, '')}`
+}
+
+/** In 1.0 a message has an id, and no text of its own; in 0.1 the task has one. */
+function isSend({ id, message }: JsonObject): boolean {
+  if (id !== undefined || typeof message !== 'object' || message === null || Array.isArray(message))
+    return false
+  const { messageId, parts, text } = message
+  if (messageId !== undefined) return false
+  const isTyped =
+    Array.isArray(parts) && parts.some((part) => typeof part === 'object' && part !== null && 'type' in part)
+  return isTyped || typeof text === 'string'
+}
+
+/**
+ * The JSON-RPC of KAOS: `SendMessage`, `GetTask`, `CancelTask`, and `tasks/send`, `tasks/get`, `tasks/cancel` for them.
+ *
+ * `SendMessage` answers when the task has ended, or waits for the user. HTTP says 200 to errors too, but for 401 and 403.
+ */
+export function kaos(): Dialect {
+  return {
+    version: 'kaos',
+    isInCards: false,
+    extensionsHeader: 'X-A2A-Extensions',
+    mediaType: 'application/json',
+    methods: new Map([
+      ['SendMessage', 'SendMessage'],
+      ['GetTask', 'GetTask'],
+      ['CancelTask', 'CancelTask'],
+      ['tasks/send', 'SendMessage'],
+      ['tasks/get', 'GetTask'],
+      ['tasks/cancel', 'CancelTask'],
+    ]),
+    rpc: RPC,
+    routes: [],
+    rest: {},
+    hasTenants: false,
+    recognizes: isSend,
+    errorsInStream: [],
+    isAlwaysOk: true,
+    encodeRpcError: encodeError,
+    encodeHttpError(error, status = describeError(error).http) {
+      return { status, body: { error: describeError(error).message } }
+    },
+    encodeCard(card) {
+      const { capabilities, ...legacy } = toV03Card(card)
+      return {
+        ...legacy,
+        capabilities: { ...(capabilities as JsonObject), stateTransitionHistory: true },
+        supportedProtocols: ['jsonrpc'],
+      }
+    },
+  }
+}

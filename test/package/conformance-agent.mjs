@@ -1,0 +1,65 @@
+/** The agents that `conformance.mjs` asks, the same on every runtime. */
+
+import { createRequestHandler } from 'a2a-tasks/server'
+
+/** An agent for everybody, and one below `/locked` that knows its callers. Their URLs count by their paths only. */
+export function createAgents() {
+  const shared = { execute, onError }
+  const open = createRequestHandler({ card: { name: 'Echo', url: 'https://agent.example' }, ...shared })
+  const locked = createRequestHandler({
+    card: { name: 'Locked', url: 'https://agent.example/locked' },
+    authenticate,
+    ...shared,
+  })
+  /** The `fetch` of the agent that a URL, or a path, is of. */
+  const fetchFor = (url) =>
+    (new URL(url, 'https://agent.example').pathname.startsWith('/locked') ? locked : open).fetch
+  return { fetchFor, fetch: (request) => fetchFor(request.url)(request) }
+}
+
+/** Everybody is who his bearer token says. */
+function authenticate(request) {
+  const [, id] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
+  return id === undefined ? null : { id }
+}
+
+/** What `fail` throws is meant. */
+function onError(error) {
+  if (error !== SECRET) console.error(error)
+}
+
+function execute(run) {
+  return (ANSWERS[run.text] ?? echo)(run)
+}
+
+const SECRET = new Error('secret')
+
+const echo = async (run) => `You said: ${run.text}`
+
+const ANSWERS = {
+  async *count() {
+    yield* ['one ', 'two ', 'three']
+  },
+  async ask(run) {
+    const { parts } = await run.requireInput('What is your name?')
+    return `Hello ${parts[0].text}`
+  },
+  /** Ends when whoever asked has had his answer already. */
+  async later(run) {
+    run.start()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return 'It is done'
+  },
+  async wait(run) {
+    run.start()
+    return await new Promise((_, reject) => {
+      run.signal.addEventListener('abort', () => reject(run.signal.reason))
+    })
+  },
+  reply(run) {
+    run.reply('Hello')
+  },
+  fail() {
+    throw SECRET
+  },
+}

@@ -1,0 +1,158 @@
+/** The routes of corvid-agent through a handler that speaks everything, and its client's own way of asking. */
+import { invokeRemoteAgent } from 'a2a-tasks/client'
+import type { JsonObject } from 'a2a-tasks/schemas'
+import { describe, expect, test } from 'vitest'
+import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support.js'
+import { fetched, send } from './support.js'
+
+test('POST /a2a/tasks/send answers at once, GET /a2a/tasks/:id when it has ended', async () => {
+  const go = gate()
+  const a = agent(async (run) => {
+    await go.opened
+    return `Hi there, ${run.text}`
+  })
+  const { status, body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello' } })
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    id: expect.any(String),
+    state: 'working',
+    messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
+    sessionId: expect.any(String),
+    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  })
+  const { id } = body as { id: string }
+  go.open()
+  await a.tasks.waitFor(id, { until: 'terminal' })
+  expect(await fetched(a, `/a2a/tasks/${id}`)).toMatchObject({
+    status: 200,
+    body: {
+      id,
+      state: 'completed',
+      messages: [{ role: 'user' }, { role: 'agent', parts: [{ type: 'text', text: 'Hi there, Hello' }] }],
+    },
+  })
+})
+
+test('parameters may stand at the top', async () => {
+  const a = agent((run) => run.text)
+  const { body } = await send(a, '/a2a/tasks/send', { method: 'tasks/send', message: 'Hello', skill: 'any' })
+  expect(body).toMatchObject({ messages: [{ parts: [{ text: 'Hello' }] }, { parts: [{ text: 'Hello' }] }] })
+})
+
+test('the skill reaches the agent', async () => {
+  const a = agent((run) => String(run.metadata['skill']))
+  const { body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello', skill: 'summarize' } })
+  expect(body).toMatchObject({ messages: [{}, { parts: [{ text: 'summarize' }] }] })
+})
+
+describe('a task that takes too long fails with `Task timed out`', () => {
+  test.each([
+    ['after timeoutMs', { message: 'Hello', timeoutMs: 5_000 }, 5_000],
+    ['after 5 minutes by default', { message: 'Hello' }, 300_000],
+  ])('%s', async (_, params, timeoutMs) => {
+    const a = agent(() => new Promise(() => {}))
+    const { body } = await send(a, '/a2a/tasks/send', { params })
+    const id = String(body['id'])
+    a.clock.advance(timeoutMs - 1)
+    expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({ state: 'working' })
+    a.clock.advance(1)
+    expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({
+      state: 'failed',
+      messages: [{ role: 'user' }, { role: 'agent', parts: [{ text: 'Task timed out' }] }],
+    })
+  })
+
+  test('and no later than the agent allows', async () => {
+    const a = agent(() => new Promise(() => {}), { limits: { runTimeoutMs: 1_000 } })
+    const { body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello', timeoutMs: 60_000 } })
+    a.clock.advance(1_000)
+    expect((await fetched(a, `/a2a/tasks/${String(body['id'])}`)).body).toMatchObject({ state: 'failed' })
+  })
+})
+
+describe('what is wrong is said in `error`', () => {
+  test.each([
+    ['no message', {}, 400, 'message is required'],
+    ['a blank message', { params: { message: '  ' } }, 400, 'message is required'],
+    [
+      'a message that is no text',
+      { params: { message: 1 } },
+      400,
+      'params.message must be a string, got a number',
+    ],
+    ['a timeout of nothing', { message: 'Hello', timeoutMs: 0 }, 400, expect.stringContaining('timeoutMs')],
+  ])('%s', async (_, body, status, error) => {
+    expect(
+      await send(
+        agent(() => 'done'),
+        '/a2a/tasks/send',
+        body,
+      ),
+    ).toEqual({ status, body: { error } })
+  })
+
+  test('an unknown task', async () => {
+    expect(
+      await fetched(
+        agent(() => 'done'),
+        '/a2a/tasks/nothing',
+      ),
+    ).toEqual({
+      status: 404,
+      body: { error: 'Task not found' },
+    })
+  })
+
+  test('a task of somebody else', async () => {
+    const a = agent(() => 'done', { authenticate })
+    const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' }, as('ann'))
+    const { id } = body as { id: string }
+    expect((await fetched(a, `/a2a/tasks/${id}`, as('ann'))).body).toMatchObject({ state: 'completed' })
+    expect((await fetched(a, `/a2a/tasks/${id}`, as('bob'))).status).toBe(404)
+    expect((await a.handler.fetch(post('/a2a/tasks/send', { message: 'Hello' }))).status).toBe(401)
+  })
+})
+
+test.each([
+  ['canceled', 'canceled'],
+  ['rejected', 'rejected'],
+] as const)('a task that was %s has failed, to who knows four states', async (_, state) => {
+  const a = agent(() => new Promise(() => {}))
+  const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
+  const id = String(body['id'])
+  a.tasks.updateTask(id, { state, message: 'Not today' })
+  expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({
+    state: 'failed',
+    messages: [{ role: 'user' }, { role: 'agent', parts: [{ text: 'Not today' }] }],
+  })
+})
+
+describe('an agent at /a2a', () => {
+  const options = { card: { name: 'Test', url: `${ORIGIN}/a2a` } }
+
+  test('answers for its own tasks in 1.0, for those of corvid-agent as it knows them', async () => {
+    const a = agent(() => 'done', options)
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+    const sent = (await (await a.handler.fetch(post('/a2a/message:send', { message }))).json()) as JsonObject
+    const { id } = sent['task'] as { id: string }
+    const own = await a.handler.fetch(get(`/a2a/tasks/${id}`))
+    expect(await own.json()).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
+
+    const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
+    expect((await fetched(a, `/a2a/tasks/${String(body['id'])}`)).body).toMatchObject({ state: 'completed' })
+  })
+})
+
+test('invokeRemoteAgent, as the document has it, gets the answer', async () => {
+  const a = agent((run) => `Summary of ${run.text}`)
+  const answer = await invokeRemoteAgent(ORIGIN, 'Summarize this', {
+    fetch: (input, init) => a.handler.fetch(new Request(input, init)),
+  })
+  expect(answer).toEqual({
+    success: true,
+    taskId: expect.any(String),
+    responseText: 'Summary of Summarize this',
+    error: null,
+  })
+})

@@ -1,0 +1,50 @@
+import { LocalTaskManager, NullTaskManager, taskManagerFromEnvironment } from 'a2a-tasks/server'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
+const echo = (text: string): string => `You said: ${text}`
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe('TASK_STORE_TYPE', () => {
+  test.each([undefined, '', ' ', 'local', 'LOCAL', ' Local '])(
+    '%j asks for a local manager',
+    async (type) => {
+      const manager = taskManagerFromEnvironment(echo, { env: { TASK_STORE_TYPE: type } })
+      expect(manager).toBeInstanceOf(LocalTaskManager)
+      const { messages } = await manager.sendMessage('Hello')
+      expect(messages.at(-1)).toMatchObject({ parts: [{ text: 'You said: Hello' }] })
+    },
+  )
+
+  test.each(['null', 'none', 'NULL', 'None'])('%j asks for none', (type) => {
+    expect(taskManagerFromEnvironment(echo, { env: { TASK_STORE_TYPE: type } })).toBeInstanceOf(
+      NullTaskManager,
+    )
+  })
+
+  test.each(['redis', 'false', '0', 'locale'])('%j is refused, and told what there is', (type) => {
+    expect(() => taskManagerFromEnvironment(echo, { env: { TASK_STORE_TYPE: type } })).toThrow(
+      new RangeError(`"TASK_STORE_TYPE" must be local, null or none, got "${type}"`),
+    )
+  })
+
+  test('is that of the process, where no other is given', () => {
+    vi.stubEnv('TASK_STORE_TYPE', 'null')
+    expect(taskManagerFromEnvironment(echo)).toBeInstanceOf(NullTaskManager)
+    expect(taskManagerFromEnvironment(echo, { env: {} })).toBeInstanceOf(LocalTaskManager)
+    vi.stubEnv('TASK_STORE_TYPE', undefined)
+    expect(taskManagerFromEnvironment(echo)).toBeInstanceOf(LocalTaskManager)
+  })
+
+  test('hands the options on to the local manager', async () => {
+    const manager = taskManagerFromEnvironment(
+      () => {
+        throw new Error('Error occurred')
+      },
+      { env: {}, describeError: String, onError: () => undefined },
+    )
+    expect(await manager.sendMessage('Hello')).toMatchObject({ message: 'Error: Error occurred' })
+  })
+})
