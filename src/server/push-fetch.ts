@@ -72,11 +72,8 @@ export function vettedFetch(
       request(text, options)
         .on('error', reject)
         .on('response', (message) => {
-          try {
-            settle(toResponse(message, streams))
-          } catch (error) {
-            reject(error)
-          }
+          // It throws at a status that there is not.
+          settle(Promise.resolve(message).then((given) => toResponse(given, streams)))
         })
         .end(body)
     })

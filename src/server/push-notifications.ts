@@ -18,7 +18,7 @@ import type { Accepted } from './runs.js'
 import type { Caller } from './visibility.js'
 
 /** A configuration that was checked, and a place for it. */
-export interface Ticket {
+interface Ticket {
   /** Registers it. Its first notification is the task as it is now. */
   register(taskId: string): TaskPushConfig
   /** Gives the place back, unless it was taken. */

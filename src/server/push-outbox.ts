@@ -18,7 +18,7 @@ import { notify, type Missed, type Notification, type PushFailure } from './push
  */
 export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
-export interface OutboxContext {
+interface OutboxContext {
   readonly settings: PushSettings
   readonly slots: Slots
   readonly taskId: string

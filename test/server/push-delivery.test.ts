@@ -19,7 +19,7 @@ function stateIs(agent: Plain, state: string): Promise<void> {
 }
 
 describe('a delivery', () => {
-  test('keeps the order when the receiver fails and comes back', async () => {
+  test('85. keeps the order when the receiver fails and comes back', async () => {
     const hook = await receiver(204, 500, 500)
     const agent: Plain = pushAgent()
     const { clock, create, task, tasks } = agent
@@ -54,7 +54,7 @@ describe('a delivery', () => {
     })
   })
 
-  test('to a receiver that hangs is broken off in time, and tried again', async () => {
+  test('88. to a receiver that hangs is broken off in time, and tried again', async () => {
     const hook = await receiver(() => undefined)
     const agent: Plain = pushAgent({ push: { timeoutMs: 3_000 } })
     await agent.create(agent.task(), { url: hook.url })
@@ -82,6 +82,16 @@ describe('a delivery', () => {
     await stateIs(agent, 'idle')
     await endless.opened
     expect(healthOf(agent).delivered).toBe(1)
+  })
+
+  test('does not wait for the rest of an answer', async () => {
+    const read = gate()
+    const body = new ReadableStream({ pull: () => read.open() }, { highWaterMark: 0 })
+    const agent: Plain = pushAgent({ push: { fetch: () => Promise.resolve(new Response(body)) } })
+    await agent.create(agent.task(), { url: 'http://127.0.0.1:9/' })
+    await read.opened
+    agent.clock.advance(1_000)
+    await stateIs(agent, 'idle')
   })
 
   test.each<[string, (now: number) => string, number]>([
@@ -230,7 +240,7 @@ describe('after a configuration was deleted', () => {
   const remove = ({ call }: Plain, taskId: string, id: string): Promise<null> =>
     call('DeleteTaskPushNotificationConfig', { taskId, id })
 
-  test('what is on its way is broken off, and nothing follows', async () => {
+  test('82. what is on its way is broken off, and nothing follows', async () => {
     const broken = gate()
     const hook = await receiver((response) => response.on('close', () => broken.open()))
     const agent: Plain = pushAgent()
@@ -297,6 +307,21 @@ describe('an agent that closes', () => {
     expect(storyOf(hook.accepted)).toEqual(['task working', 'failed'])
     expect(errors).toEqual([])
     expect(clock.pending).toBe(0)
+  })
+
+  test('tells them of tasks that are gone already, too', async () => {
+    const hook = await receiver(503)
+    const tasks = new TaskManager({ maxTasks: 1, whenFull: 'evict-terminal' })
+    const agent: Plain = pushAgent({ tasks })
+    const { id } = tasks.createTask({ skill: 'test' })
+    await agent.create(id, { url: hook.url })
+    await stateIs(agent, 'retrying')
+    tasks.updateTask(id, { state: 'working' })
+    tasks.updateTask(id, { state: 'completed' })
+    tasks.createTask({ skill: 'another' })
+    await endOf(agent.handler.close({ graceMs: 2_000 }), agent.clock)
+    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(agent.errors).toEqual([])
   })
 
   test('ends in time, and says what was not delivered', async () => {

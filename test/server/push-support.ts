@@ -19,16 +19,16 @@ import {
 import { ManualClock } from 'a2a-tasks/testing'
 import { onTestFinished } from 'vitest'
 
-export interface Received {
+interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: wire.StreamResponse
   readonly path: string
 }
 
 /** A status, or what answers itself. */
-export type Reply = number | ((response: ServerResponse) => void)
+type Reply = number | ((response: ServerResponse) => void)
 
-export interface Receiver {
+interface Receiver {
   readonly url: string
   readonly port: number
   /** All requests, in the order in which they came. */
@@ -97,14 +97,14 @@ export interface PushAgent<P extends Principal> {
   readonly create: (taskId: string, config: object, context?: CallContext<P>) => Promise<Made>
 }
 
-export type Made = wire.TaskPushNotificationConfig & { readonly id: string }
+type Made = wire.TaskPushNotificationConfig & { readonly id: string }
 
 interface CallContext<P extends Principal> {
   readonly principal?: P
   readonly version?: string
 }
 
-export type PushAgentOptions<P extends Principal> = Partial<Omit<RequestHandlerOptions<P>, 'push'>> & {
+type PushAgentOptions<P extends Principal> = Partial<Omit<RequestHandlerOptions<P>, 'push'>> & {
   readonly push?: PushOptions
 }
 

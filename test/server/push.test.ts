@@ -1,6 +1,7 @@
 import { TaskManager } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import { createRequestHandler, type PushOptions, type Run } from 'a2a-tasks/server'
+import { v0_1, v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { pushAgent, receiver, storyOf, until } from './push-support.js'
 
@@ -37,7 +38,7 @@ describe('a webhook', () => {
     expect(hook.received).toHaveLength(1)
   })
 
-  test('is sent what the protocol says, with its credentials and its token', async () => {
+  test('86, 87. is sent what the protocol says, with its credentials and its token', async () => {
     const hook = await receiver()
     const { create, task } = pushAgent()
     const authentication = { scheme: 'Bearer', credentials: 'abc.def' }
@@ -79,7 +80,7 @@ describe('a webhook', () => {
     })
   })
 
-  test('that was named with a message hears of its task', async () => {
+  test('84. that was named with a message hears of its task', async () => {
     const hook = await receiver()
     const { call } = pushAgent({
       async execute(run: Run) {
@@ -94,6 +95,19 @@ describe('a webhook', () => {
     await until(() => storyOf(hook.received).includes('completed'))
     expect(storyOf(hook.received)[0]).toMatch(/^task /)
     expect(hook.received.map(({ headers }) => headers['x-a2a-notification-token'])).toContain('inline')
+  })
+
+  test('in 0.1 is told of the whole task', async () => {
+    const hook = await receiver()
+    const { call, task, tasks } = pushAgent({ dialects: [v1(), v0_1()] })
+    const [id, legacy] = [task(), { version: '0.1' }]
+    const pushNotificationConfig = { url: hook.url, token: 't' }
+    const made = await call('tasks/pushNotification/set', { id, pushNotificationConfig }, legacy)
+    expect(await call('tasks/pushNotification/get', { id }, legacy)).toEqual(made)
+    await hook.arrived(1)
+    tasks.updateTask(id, { state: 'canceled' })
+    const bodies = (await hook.arrived(2)).map(({ body }) => body as unknown as LegacyTask)
+    expect(bodies.map(({ status }) => status.state)).toEqual(['submitted', 'canceled'])
   })
 
   test('that was named with an answer hears of the task from then on', async () => {
@@ -142,7 +156,7 @@ describe('configurations', () => {
   const url = 'http://127.0.0.1:9/'
   const push = { fetch: () => Promise.resolve(new Response()) }
 
-  test('are made, read, listed in pages and deleted, also on a task that has ended', async () => {
+  test('77, 78, 80, 81, 83. are made, read, listed in pages and deleted, also on a task that has ended', async () => {
     const { call, create, task, tasks } = pushAgent({ push })
     const taskId = task()
     tasks.updateTask(taskId, { state: 'canceled' })
@@ -215,8 +229,11 @@ describe('configurations', () => {
     expect(found).toMatchObject({ taskId, pushNotificationConfig: { id: 'two', url } })
   })
 
-  test("are nobody's but the task's owner's", async () => {
-    const { call, create, tasks, handler } = pushAgent<{ id: string }>({ push, authenticate: () => null })
+  test("79. are nobody's but the task's owner's", async () => {
+    const { call, create, tasks, handler } = pushAgent<{ id: string }>({
+      push: { ...push, maxPerTask: 1 },
+      authenticate: () => null,
+    })
     const [ann, bob] = [{ principal: { id: 'ann' } }, { principal: { id: 'bob' } }]
     const taskId = tasks.createTask({ skill: 'test', owner: 'ann' }).id
     await create(taskId, { id: 'one', url }, ann)

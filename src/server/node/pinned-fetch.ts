@@ -216,7 +216,7 @@ const BODILESS = [204, 205, 304]
 
 function toResponse(incoming: IncomingMessage, method: string, signal: AbortSignal | undefined): Response {
   const { statusCode: status = 0, statusMessage: statusText = '' } = incoming
-  // The body tells what breaks; without a listener it would be an exception.
+  // The body tells what breaks. Node needs no listener for that; an emitter that knows no better throws.
   incoming.on('error', () => {})
   try {
     const init = { status, statusText, headers: toHeaders(incoming) }

@@ -1,6 +1,6 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { expect } from 'vitest'
-import { get, post, type Init, type TestAgent } from '../spec/support.js'
+import { get, post, SseReader, type Init, type SseEvent, type TestAgent } from '../spec/support.js'
 
 export interface Answered {
   readonly status: number
@@ -42,4 +42,60 @@ export async function result(
   const answer = await call(a, method, params, init)
   expect(answer).toHaveProperty('result')
   return answer['result'] as JsonObject
+}
+
+/** What is wrong, as the dialect says it. */
+export async function failure(
+  a: TestAgent,
+  method: string,
+  params?: unknown,
+  init: Init = {},
+): Promise<JsonObject> {
+  const answer = await call(a, method, params, init)
+  expect(answer).toHaveProperty('error')
+  return answer['error'] as JsonObject
+}
+
+export interface Streamed {
+  readonly id?: string
+  readonly event?: string
+  readonly body: JsonObject
+}
+
+export interface Listener {
+  /** What comes next; `undefined` at the end. */
+  readonly next: () => Promise<Streamed | undefined>
+  /** The results of all that is still to come. */
+  readonly results: () => Promise<JsonObject[]>
+  readonly leave: () => Promise<void>
+}
+
+/** A stream that a method of JSON-RPC is answered with. */
+export async function listen(
+  a: TestAgent,
+  method: string,
+  params: unknown,
+  init: Init = {},
+): Promise<Listener> {
+  const response = await a.handler.fetch(post('/', { jsonrpc: '2.0', id: 1, method, params }, init))
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  const reader = new SseReader(response)
+  const next = async (): Promise<Streamed | undefined> => {
+    let event: SseEvent | undefined
+    do event = await reader.next()
+    while (event !== undefined && 'comment' in event)
+    return event && { ...event, body: JSON.parse(event.data) as JsonObject }
+  }
+  return {
+    next,
+    async results() {
+      const results: JsonObject[] = []
+      for (let item = await next(); item !== undefined; item = await next()) {
+        expect(item.body).toEqual({ jsonrpc: '2.0', id: 1, result: expect.any(Object) })
+        results.push(item.body['result'] as JsonObject)
+      }
+      return results
+    },
+    leave: () => reader.leave(),
+  }
 }

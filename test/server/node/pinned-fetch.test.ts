@@ -113,9 +113,11 @@ describe('a name leads to the addresses that were checked', () => {
 
   it('though the list says something else when it is read again', async () => {
     const { port, connections } = await place(echo)
+    let read = 0
     class Liar extends Array<string> {
       override *[Symbol.iterator](): ArrayIterator<string> {
-        yield '127.0.0.1'
+        read += 1
+        yield read === 1 ? '127.0.0.1' : '127.0.0.2'
       }
     }
     const resolve = (): Promise<string[]> => Promise.resolve(Liar.of('127.0.0.2'))

@@ -255,7 +255,7 @@ describe('102. the errors of JSON-RPC', () => {
     ['no version', '{"id":1,"method":"ListTasks"}', -32600, 1],
     ['no method', '{"jsonrpc":"2.0","id":1}', -32600, 1],
     ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":[1]}', -32600, 1],
-    ['no such method', '{"jsonrpc":"2.0","id":1,"method":"tasks/send"}', -32601, 1],
+    ['no such method', '{"jsonrpc":"2.0","id":1,"method":"tasks/dispatch"}', -32601, 1],
     ['a method of Object', '{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32601, 1],
     ['bad parameters', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{}}', -32602, 1],
   ])('102. %s', async (_, body, code, id) => {

@@ -189,24 +189,32 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
   test('10. returnImmediately changes nothing for a message, a stream, and a push configuration', async () => {
     const configuration = {
       returnImmediately: true,
-      taskPushNotificationConfig: { url: 'https://client.test/hook' },
+      taskPushNotificationConfig: { url: 'https://client.example/hook' },
     }
     const { opened, open: answerNow } = gate<string>()
     const began = gate()
-    const replying = agent((run) => {
-      began.open()
-      return run.reply(opened)
-    })
+    const resolve = (): Promise<string[]> => Promise.resolve(['93.184.215.14'])
+    const push = { resolve, fetch: () => Promise.resolve(new Response()) }
+    const replying = agent(
+      (run) => {
+        began.open()
+        return run.reply(opened)
+      },
+      { push },
+    )
     const answer = call(binding, replying, 'SendMessage', { message: user('go'), configuration })
     await began.opened
     replying.clock.advance(60_000)
     answerNow('after a while')
     expect((await answer).result?.message?.parts).toEqual([{ text: 'after a while' }])
 
-    const streaming = agent(() => 'done')
+    expect(replying.handler.push.health()).toEqual([])
+
+    const streaming = agent(() => 'done', { push })
     const params = { message: user('go'), configuration }
     const last = (await (await open(binding, streaming, 'SendStreamingMessage', params)).rest()).at(-1)
     expect(last?.value.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(streaming.handler.push.health()).toMatchObject([{ origin: 'https://client.example' }])
   })
 
   test('11. a client that goes while the agent works does not take the result with him', async () => {
