@@ -221,7 +221,7 @@ describe('a task that is not expected is refused', () => {
     expect(await refusal({}, options)).toMatchObject(expected)
   })
 
-  it('and one is asked for of a sender who is known only', async () => {
+  it('90. and one is asked for of a sender who is known only', async () => {
     const isExpected = vi.fn(() => true)
     await refusal({ headers: { 'x-a2a-notification-token': 'no' } }, { token: TOKEN, isExpected })
     expect(isExpected).not.toHaveBeenCalled()
@@ -395,7 +395,7 @@ describe('options that check too little, or make no sense, are errors', () => {
 })
 
 describe('over HTTP', () => {
-  it('what the official SDK sends is taken, of 1.0, with either secret', async () => {
+  it('89. what the official SDK sends is taken, of 1.0, with either secret', async () => {
     const authorization = 'Bearer abc'
     const verdicts: Promise<unknown>[] = []
     const receiver = await site(({ method, headers, body, path }) => {
