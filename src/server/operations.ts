@@ -188,7 +188,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
     this.#find({ id, tenant }, caller)
-    const ticket = await push.prepare(config, caller, id)
+    const ticket = await push.prepare(config, caller, id, false)
     try {
       // It may be gone by now.
       return ticket.register(this.#find({ id, tenant }, caller).id)
@@ -257,7 +257,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     const push = this.#requirePush()
     // Whether a task that the caller may not see has webhooks is not his to know either.
     if (message.taskId !== undefined) this.#find({ id: message.taskId, tenant }, caller)
-    return acceptWith(accept, () => push.prepare(pushConfig, caller, message.taskId))
+    return acceptWith(accept, () => push.prepare(pushConfig, caller, message.taskId, true))
   }
 
   #requirePush(): PushNotifications {

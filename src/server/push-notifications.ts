@@ -25,8 +25,17 @@ interface Ticket {
   cancel(): void
 }
 
+/** What is held for a configuration that is not registered yet. */
+interface Place {
+  readonly config: PushConfig
+  readonly dialect: Dialect
+  /** Whether it came with a message. */
+  readonly isInline: boolean
+}
+
 interface Registered {
   readonly config: TaskPushConfig['config']
+  readonly dialect: Dialect
   /** Later ones have greater numbers; a page ends at one. */
   readonly number: number
   readonly outbox: Outbox
@@ -43,7 +52,7 @@ export class PushNotifications implements PushDeliveries {
   readonly #slots: Slots
   readonly #byTask = new Map<string, Map<string, Registered>>()
   /** Places that tickets hold. */
-  readonly #held = new Map<string, Set<{ readonly id: string | undefined }>>()
+  readonly #held = new Map<string, Set<Place>>()
   /** Of tasks that are gone, the one that has been for the longest time first. */
   readonly #released = new Map<Outbox, string>()
   #count = 0
@@ -67,16 +76,17 @@ export class PushNotifications implements PushDeliveries {
     config: PushConfig,
     { dialect, signal }: Pick<Caller, 'dialect' | 'signal'>,
     taskId: string | undefined,
+    isInline: boolean,
   ): Promise<Ticket> {
     if (dialect.encodeNotification === undefined) throw pushNotSupported()
-    const cancel = this.#hold(taskId, config.id)
+    const cancel = this.#hold(taskId, { config, dialect, isInline })
     try {
       const checked = await requirePushConfig(config, this.#settings, signal)
       this.#requireOpen()
       return {
         register: (id) => {
           cancel()
-          return this.#register(id, checked, dialect)
+          return this.#register(id, { config: checked, dialect, isInline })
         },
         cancel,
       }
@@ -170,32 +180,39 @@ export class PushNotifications implements PushDeliveries {
   }
 
   /** A place among the task's configurations, for as long as it takes to check one. A new task has room. */
-  #hold(taskId: string | undefined, id: string | undefined): () => void {
+  #hold(taskId: string | undefined, place: Place): () => void {
     if (taskId === undefined) return () => undefined
     const present = this.#byTask.get(taskId)
     const held = this.#held.get(taskId) ?? new Set()
-    const isNew = (one: string | undefined): boolean => one === undefined || present?.has(one) !== true
-    const actual = (present?.size ?? 0) + [...held].filter((place) => isNew(place.id)).length + 1
+    const isNew = (one: Place): boolean =>
+      present?.has(one.config.id ?? '') !== true && sameIn(present, one) === undefined
+    const actual = (present?.size ?? 0) + [...held].filter(isNew).length + 1
     const { maxPerTask: max } = this.#settings
-    if (isNew(id) && actual > max) {
+    if (isNew(place) && actual > max) {
       const limit = 'maxPerTask'
       const text = `A task may have at most ${max} push notification configurations`
       throw new A2AError('LIMIT_EXCEEDED', text, { limit, max, actual })
     }
-    const place = { id }
     this.#held.set(taskId, held.add(place))
     return () => {
       if (held.delete(place) && held.size === 0) this.#held.delete(taskId)
     }
   }
 
-  #register(taskId: string, given: PushConfig, dialect: Dialect): TaskPushConfig {
+  #register(taskId: string, place: Place): TaskPushConfig {
+    const { config: given, dialect } = place
     const { tasks, generateId } = this.#context
     const task = tasks.peekTask(taskId)
     const config = { ...given, id: given.id ?? generateId() }
     // It may have been evicted since its message was taken: then there is nothing to tell of it.
     if (task === null) return { taskId, config }
     const known = this.#byTask.get(taskId) ?? new Map<string, Registered>()
+    const same = sameIn(known, place)
+    if (same !== undefined) {
+      // Whoever asks once more wants to be told.
+      same.outbox.redeliver()
+      return { taskId, config: same.config }
+    }
     const replaced = known.get(config.id)
     replaced?.outbox.stop()
     this.#count += 1
@@ -206,7 +223,7 @@ export class PushNotifications implements PushDeliveries {
       onFault: (error) => this.#context.onError(error, { during: 'push', taskId }),
       onEnd: () => this.#released.delete(outbox),
     })
-    known.set(config.id, { config, number: replaced?.number ?? this.#count, outbox })
+    known.set(config.id, { config, dialect, number: replaced?.number ?? this.#count, outbox })
     this.#byTask.set(taskId, known)
     return { taskId, config }
   }
@@ -264,6 +281,21 @@ export async function acceptWith(
   } finally {
     ticket.cancel()
   }
+}
+
+/** What is registered already: some clients send the same configuration with each message of a conversation. */
+function sameIn(
+  known: ReadonlyMap<string, Registered> | undefined,
+  { config, dialect, isInline }: Place,
+): Registered | undefined {
+  const isSame = (one: Registered): boolean =>
+    one.dialect === dialect &&
+    (config.id ?? (isInline ? one.config.id : undefined)) === one.config.id &&
+    one.config.url === config.url &&
+    one.config.token === config.token &&
+    one.config.authentication?.scheme === config.authentication?.scheme &&
+    one.config.authentication?.credentials === config.authentication?.credentials
+  return [...(known?.values() ?? [])].find(isSame)
 }
 
 function byNumber(a: Registered, b: Registered): number {

@@ -13,7 +13,7 @@ function network(...agents: ReturnType<typeof fakeAgent>[]) {
 }
 
 describe('sendTask', () => {
-  it('is what the seed shows', async () => {
+  it('is what the TaskManager module shows', async () => {
     const remote = fakeAgent((run) => `Analysed ${run.text}`)
     const remoteAgentId = remote.url
     const taskManager = new TaskManager()

@@ -129,6 +129,30 @@ describe('a webhook', () => {
     expect(storyOf(hook.received).at(-1)).toMatch(/completed/)
   })
 
+  test('that comes with each message of a conversation is one, and is enabled once more', async () => {
+    const hook = await receiver(410)
+    const { call, handler } = pushAgent({
+      async execute(run: Run) {
+        for (const question of ['One?', 'Two?', 'Three?']) await run.requireInput(question)
+      },
+      push: { maxPerTask: 2 },
+    })
+    const configuration = { taskPushNotificationConfig: { url: hook.url, token: 'secret' } }
+    const send = async (taskId?: string) => {
+      const message = { ...MESSAGE, messageId: crypto.randomUUID(), ...(taskId && { taskId }) }
+      return (await call<wire.SendMessageResponse>('SendMessage', { message, configuration })).task?.id ?? ''
+    }
+    const taskId = await send()
+    await until(() => handler.push.health(taskId)[0]?.state === 'disabled')
+    for (let answers = 0; answers < 3; answers += 1) await send(taskId)
+    await until(() => handler.push.health(taskId)[0]?.state === 'done')
+    expect(handler.push.health(taskId)).toHaveLength(1)
+    expect(storyOf(hook.accepted)).toEqual([
+      'task input_required',
+      ...['working', 'input_required', 'working', 'input_required', 'working', 'completed'],
+    ])
+  })
+
   test('that is refused takes its message with it', async () => {
     const { call, tasks } = pushAgent()
     const configuration = { taskPushNotificationConfig: { url: 'http://10.0.0.1/' } }
