@@ -115,6 +115,9 @@ export default defineConfig({
   treeshake: true,
   sourcemap: true,
   clean: true,
+  // Some Workers know Node's modules by no other name.
+  removeNodeProtocol: false,
+  external: [/^node:/],
   // uuid is published as ESM only, which `require` cannot load before Node 20.19.
   // eventemitter3 is CommonJS: importing it starts Node's other loader, 7 of 17 ms. It stays a dependency for its types.
   // zod is many files, most of them languages: importing it loads all for the few that schemas use. It stays one, too.

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
 import { describe } from '../core/json.js'
+import type { AgentCard } from '../schemas/index.js'
 import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from '../wire/index.js'
 import { some, type Dialects } from './negotiation.js'
 
@@ -45,8 +47,21 @@ function isDialect(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'version' in value && 'methods' in value
 }
 
-/** The versions that a card lists among its interfaces; `undefined` leaves it to the card. */
-export function listedVersions(dialects: Dialects): { readonly protocolVersions?: string[] } {
-  const listed = dialects.filter(({ isInCards }) => isInCards).map(({ version }) => version)
-  return listed.length > 0 ? { protocolVersions: listed } : {}
+/**
+ * The card, complete. Where it lists no interfaces they are those that are served: of the versions that clients look
+ * for in cards, or, where none of them is spoken, of whatever is, over the bindings that it has.
+ *
+ * @throws {A2AError} naming the path of what makes no sense.
+ */
+export function servedCard(input: AgentCardInput, dialects: Dialects): AgentCard {
+  const listed = some(dialects.filter(({ isInCards }) => isInCards))
+  const protocolVersions = (listed ?? dialects).map(({ version }) => version)
+  const card = buildAgentCard({ protocolVersions, ...input })
+  if (listed !== undefined || input.supportedInterfaces !== undefined) return card
+  const bindings = [
+    ...(dialects.some(({ methods }) => methods.size > 0) ? ['JSONRPC'] : []),
+    ...(dialects.some(({ routes }) => routes.length > 0) ? ['HTTP+JSON'] : []),
+  ]
+  const served = card.supportedInterfaces.filter(({ protocolBinding }) => bindings.includes(protocolBinding))
+  return { ...card, supportedInterfaces: served }
 }

@@ -17,20 +17,27 @@ interface InboundParams {
 }
 
 /**
- * Properties that are not known are passed over, and `null` is as good as absent: peers are of other versions.
+ * The parameters stand under `params`, or at the top. Properties that are not known are passed over, and `null` is as
+ * good as absent: peers are of other versions.
  *
  * @throws {A2AError} `INVALID_PARAMS`: `message is required`, or what else is wrong.
  */
 export function toInboundParams(body: unknown): InboundParams {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidParams('params', `must be an object, got ${describe(body)}`)
-  }
-  const { message, skill, timeoutMs } = body as Readonly<Record<string, unknown>>
+  const whole = takeObject(body)
+  const { message, skill, timeoutMs } = takeObject(whole['params'] ?? whole)
   return {
     message: takeMessage(message),
     skill: takeName(skill ?? DEFAULT_SKILL, 'skill'),
     timeoutMs: takeTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
   }
+}
+
+function takeObject(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidParams('params', `must be an object, got ${describe(value)}`)
+  }
+  // An object that is no array has properties by name.
+  return value as Readonly<Record<string, unknown>>
 }
 
 function takeMessage(message: unknown): string {

@@ -59,7 +59,7 @@ export class InboundStore {
 
   send<Db, Session extends InboundSession>(deps: A2ATaskDeps<Db, Session>, body: unknown): A2ATask {
     const { message, skill, timeoutMs } = toInboundParams(body)
-    const agent = deps.listAgents(deps.db).find(({ defaultProjectId }) => defaultProjectId)
+    const agent = agentsOf(deps).find((each) => each?.defaultProjectId)
     if (!agent?.defaultProjectId) throw new NotFoundError('Agent with default project')
     const { id } = this.#tasks.createTask({ id: deps.generateId?.(), skill, input: message })
     let session: Session
@@ -171,10 +171,17 @@ function beginningOf(message: string): string {
   return message.slice(0, NAME_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
 }
 
+/** Those of a program in JavaScript may be anything. */
+function agentsOf<Db>({ listAgents, db }: Pick<A2ATaskDeps<Db>, 'listAgents' | 'db'>): readonly InboundAgent[] {
+  const agents: unknown = listAgents(db)
+  if (Array.isArray(agents)) return agents
+  throw new TypeError(`"deps.listAgents" must return an array, got ${describe(agents)}`)
+}
+
 function requireId(session: unknown): void {
   const id = typeof session === 'object' && session !== null && 'id' in session ? session.id : undefined
   if (typeof id === 'string' && id !== '') return
-  throw new TypeError(`"createSession" must return a session with an id, got ${describe(session)}`)
+  throw new TypeError(`"deps.createSession" must return a session with an id, got ${describe(session)}`)
 }
 
 function toA2ATask(task: TaskSnapshot<A2ATaskState>): A2ATask {

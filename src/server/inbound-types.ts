@@ -28,7 +28,8 @@ export interface A2ATask {
 
 /** The body of `POST /a2a/tasks/send`. Peers may send the `params` alone. */
 export interface A2ATaskSendRequest {
-  method: 'tasks/send'
+  /** Is not looked at. */
+  method?: 'tasks/send'
   params: {
     /** What the agent is asked. Not blank, and at most 1 MiB. */
     message: string

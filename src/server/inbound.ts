@@ -8,6 +8,7 @@ import { A2AError } from '../core/errors.js'
 import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { systemClock } from '../core/ports.js'
+import { inboundFetch } from './inbound-fetch.js'
 import { InboundStore } from './inbound-store.js'
 import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from './inbound-types.js'
 import { guarded, type ErrorContext } from './options.js'
@@ -23,11 +24,17 @@ export interface InboundHandlerOptions {
 /** Inbound tasks with a store of their own. */
 export interface InboundHandler {
   /** As {@link handleTaskSend}. Throws `UNAVAILABLE` when the handler is closed. */
-  readonly handleTaskSend: (body: A2ATaskSendRequest['params']) => A2ATask
+  readonly handleTaskSend: (body: A2ATaskSendRequest | A2ATaskSendRequest['params']) => A2ATask
   /** As {@link handleTaskGet}. */
   readonly handleTaskGet: (taskId: string) => A2ATask | null
   /** As {@link clearTaskStore}. */
   readonly clearTaskStore: () => void
+  /**
+   * Answers `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}` with tasks, all else with `{ error }`: 400 for what is no
+   * request, 404, 405, 413 for more than 1 MiB, 503 where no task is taken, 500 for what `deps` throw, which `onError`
+   * is told. Never rejects. Needs no `this`: pass it on as it is, to `toNodeListener` too.
+   */
+  readonly fetch: (request: Request) => Promise<Response>
   /** Clears the store, and takes no more tasks. */
   readonly close: () => void
 }
@@ -40,6 +47,7 @@ export interface InboundHandler {
  * const inbound = createInboundHandler({ db, processManager, listAgents, createSession })
  * const { id } = inbound.handleTaskSend({ message: 'Summarize the README' })
  * inbound.handleTaskGet(id)?.state // 'working', later 'completed'
+ * createServer(toNodeListener(inbound.fetch)).listen(3000)
  */
 export function createInboundHandler<Db, Session extends InboundSession>(
   deps: A2ATaskDeps<Db, Session>,
@@ -47,19 +55,19 @@ export function createInboundHandler<Db, Session extends InboundSession>(
 ): InboundHandler {
   requireDeps(deps)
   const { maxTasks, onError } = read(options, ['maxTasks', 'onError'], 'createInboundHandler')
-  const store = new InboundStore({
-    clock: deps.clock ?? systemClock,
-    maxTasks,
-    onError: onError === undefined ? reportError : guarded(onError),
-  })
+  const report = onError === undefined ? reportError : guarded(onError)
+  const store = new InboundStore({ clock: deps.clock ?? systemClock, maxTasks, onError: report })
   let isClosed = false
+  const send = (body: unknown): A2ATask => {
+    if (!isClosed) return store.send(deps, body)
+    const reason = 'is shutting down'
+    throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+  }
+  const get = (taskId: string): A2ATask | null => store.get(taskId)
   return {
-    handleTaskSend(body) {
-      if (!isClosed) return store.send(deps, body)
-      const reason = 'is shutting down'
-      throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
-    },
-    handleTaskGet: (taskId) => store.get(taskId),
+    handleTaskSend: send,
+    handleTaskGet: get,
+    fetch: inboundFetch({ send, get, onError: report }),
     clearTaskStore: () => store.clear(),
     close() {
       isClosed = true
@@ -78,6 +86,8 @@ let shared: InboundStore | undefined
  * Tasks are kept in one store of this module, up to 1,000: for a new one the 100 that ended longest ago give way, one
  * that is worked on never does.
  *
+ * The parameters may stand in `body`, or in `body.params`, as in {@link A2ATaskSendRequest}; if in both, those count.
+ *
  * @returns The task as it stands, `working` as a rule: a copy, which does not follow what happens. See `handleTaskGet`.
  * @throws {A2AError} `INVALID_PARAMS`; `LIMIT_EXCEEDED` for more than 1 MiB; `NOT_FOUND`, a `NotFoundError`, without
  *   such an agent; `TASK_LIMIT_REACHED` when 1,000 tasks are worked on.
@@ -86,14 +96,14 @@ let shared: InboundStore | undefined
  */
 export function handleTaskSend<Db, Session extends InboundSession>(
   deps: A2ATaskDeps<Db, Session>,
-  body: A2ATaskSendRequest['params'],
+  body: A2ATaskSendRequest | A2ATaskSendRequest['params'],
 ): A2ATask {
   requireDeps(deps)
   const clock = deps.clock ?? systemClock
   shared ??= new InboundStore({ clock, maxTasks: undefined, onError: reportError })
   if (shared.clock !== clock) {
     throw new TypeError(
-      '"clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()',
+      '"deps.clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()',
     )
   }
   return shared.send(deps, body)
@@ -112,7 +122,7 @@ export function clearTaskStore(): void {
 
 function requireDeps<Db, Session extends InboundSession>(deps: A2ATaskDeps<Db, Session>): void {
   requireFunctions('deps', deps, ['listAgents', 'createSession'])
-  requireFunctions('processManager', deps.processManager, ['subscribe', 'startProcess'])
+  requireFunctions('deps.processManager', deps.processManager, ['subscribe', 'startProcess'])
 }
 
 function requireFunctions(path: string, owner: unknown, names: readonly string[]): void {

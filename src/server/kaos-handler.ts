@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
+import type { AgentCardInput } from '../agent-card/index.js'
 import { read } from '../core/intake.js'
 import { systemClock, type Clock } from '../core/ports.js'
 import type { JsonObject } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import { kaos, type Dialect } from '../wire/index.js'
 import { bind, type BoundAgent } from './bind.js'
-import { listedVersions, toDialects } from './dialects.js'
+import { servedCard, toDialects } from './dialects.js'
 import { SessionOperations } from './kaos-operations.js'
 import type { Dialects } from './negotiation.js'
 import {
@@ -103,23 +103,17 @@ function toSettings<P extends Principal>(
   }
 }
 
-/** A card of what is served, and where: versions that cards do not know are spoken over JSON-RPC only. */
+/** A card of what is served. */
 function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
-  const { protocolVersions } = listedVersions(dialects)
-  const card = buildAgentCard({
-    protocolVersions: protocolVersions ?? dialects.map(({ version }) => version),
-    ...input,
-    capabilities: { streaming: false, pushNotifications: false, ...input.capabilities },
-  })
+  const capabilities = { streaming: false, pushNotifications: false, ...input.capabilities }
+  const card = servedCard({ ...input, capabilities }, dialects)
   if (card.capabilities.pushNotifications) {
     throw new TypeError('"card.capabilities.pushNotifications" must not be true: this handler sends none')
   }
   if (card.capabilities.streaming && dialects.some(canStream)) {
     throw new TypeError('"card.capabilities.streaming" must not be true: no task of this handler streams')
   }
-  if (protocolVersions !== undefined || input.supportedInterfaces !== undefined) return card
-  const served = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding === 'JSONRPC')
-  return { ...card, supportedInterfaces: served }
+  return card
 }
 
 function canStream({ methods }: Dialect): boolean {

@@ -52,7 +52,8 @@ export function choose(
 ): Dialect {
   const [first] = candidates
   if (candidates.length === 1 || !isObject(params)) return first
-  const recognized = candidates.find((dialect) => dialect.recognizes?.(params) ?? false)
+  // What somebody has made of another dialect stands after it, and knows its own better.
+  const recognized = candidates.filter((dialect) => dialect.recognizes?.(params) ?? false).at(-1)
   if (recognized !== undefined) return recognized
   const { id } = params
   const origin = typeof id === 'string' ? originOf(id) : undefined

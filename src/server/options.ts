@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
+import type { AgentCardInput } from '../agent-card/index.js'
 import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { randomId, systemClock, type Clock, type GenerateId } from '../core/ports.js'
@@ -11,7 +11,7 @@ import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { Dialect } from '../wire/index.js'
-import { listedVersions, toDialects } from './dialects.js'
+import { servedCard, toDialects } from './dialects.js'
 import { reportError } from './platform.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push-options.js'
@@ -173,7 +173,7 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
   }
   if (given.tasks !== undefined) requireTasks(given.tasks)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
-  const card = buildAgentCard({ ...listedVersions(dialects), ...given.card })
+  const card = servedCard(given.card, dialects)
   const clock = given.clock ?? systemClock
   const push = toPushSettings(given.push, card, clock)
   if (extendedCard !== undefined && authenticate === undefined) {

@@ -30,6 +30,8 @@ export class Origins {
 
   /** Remembers who made a task, unless he has said which version he speaks: he will say it again. */
   note(taskId: string, { dialect, namesVersion, principal }: Caller): void {
+    // Of one that had the id before, and has only just gone.
+    this.#byTask.delete(taskId)
     if (namesVersion || dialect === this.#preferred) return
     if (!this.#isListening) this.#listen()
     this.#byTask.set(taskId, { dialect, principalId: principal?.id })
@@ -53,7 +55,8 @@ export class Origins {
     this.#tasks.on('task:evicted', this.#forget)
   }
 
+  /** Another may have the id by now: what a listener does comes before what the next one hears. */
   readonly #forget = ({ id }: TaskSnapshot): void => {
-    this.#byTask.delete(id)
+    if (this.#tasks.peekTask(id) === null) this.#byTask.delete(id)
   }
 }

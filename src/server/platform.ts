@@ -51,6 +51,12 @@ export async function digest(text: string): Promise<string> {
   return [...new Uint8Array(bytes).slice(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
+/** Whether this is Cloudflare's runtime. */
+export function isCloudflareWorker(): boolean {
+  const { navigator } = globalThis as { navigator?: { readonly userAgent?: string } }
+  return navigator?.userAgent === 'Cloudflare-Workers'
+}
+
 /** Looked up when it is called, so that what replaces the global one later is used. */
 export const platformFetch = (url: string, init: RequestInit): Promise<Response> =>
   globalThis.fetch(url, init)

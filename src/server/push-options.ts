@@ -10,8 +10,9 @@ import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import type { Clock } from '../core/ports.js'
 import type { AgentCard } from '../schemas/index.js'
+import type { Resolve } from './pinned-fetch.js'
 import { chance, platformFetch } from './platform.js'
-import { lookUp, vettedFetch, type Resolve } from './push-fetch.js'
+import { lookUp, pushFetch } from './push-fetch.js'
 
 /** How push notifications are sent. */
 export interface PushOptions {
@@ -97,7 +98,7 @@ export function toPushSettings(
   }
   const resolve = toResolve(given.resolve)
   const guard = urlGuard({ allow: given.allow, resolve })
-  const { fetch = (resolve && vettedFetch(given.allow, resolve)) ?? platformFetch, random = chance } = given
+  const { fetch = (resolve && pushFetch(given.allow, resolve)) ?? platformFetch, random = chance } = given
   const { maxAttempts: attempts, retryMinMs: baseDelayMs, retryMaxMs: maxDelayMs } = numbers
   return {
     http: { fetch, clock, headers: {}, urlGuard: guard, maxResponseBytes: MAX_ANSWER_BYTES },

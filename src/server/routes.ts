@@ -90,7 +90,8 @@ function patternOf(dialect: Dialect, route: Route, prefix: string): Pattern {
   return { dialect, route, regExp: new RegExp(`^${source}$`), names }
 }
 
-function decode(text: string, name: string): string {
+/** @throws {A2AError} `INVALID_PARAMS`, of the parameter `name`. */
+export function decode(text: string, name: string): string {
   try {
     return decodeURIComponent(text)
   } catch (error) {

@@ -202,7 +202,7 @@ export interface Dialect {
   readonly hasTenants: boolean
   /**
    * Whether the parameters of a request that names no version are of this one. Only asked where several versions have a
-   * method of that name. Absent where nothing in the parameters tells.
+   * method of that name; of several that say so the last speaks. Absent where nothing in the parameters tells.
    */
   recognizes?(params: JsonObject): boolean
   /** Operations whose JSON-RPC errors come as a stream with one event, since that is all their clients read. */

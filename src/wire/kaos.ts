@@ -216,7 +216,12 @@ export function kaos(): Dialect {
       const { capabilities, ...legacy } = toV03Card(card)
       return {
         ...legacy,
-        capabilities: { ...(capabilities as JsonObject), stateTransitionHistory: true },
+        // They are objects in every card.
+        capabilities: {
+          pushNotifications: false,
+          ...(capabilities as JsonObject),
+          stateTransitionHistory: true,
+        },
         supportedProtocols: ['jsonrpc'],
       }
     },

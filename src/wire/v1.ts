@@ -24,7 +24,15 @@ import {
 import { check } from './check.js'
 import type { Codecs, Dialect, Operation, SendRequest, StreamEntry, TaskView } from './dialect.js'
 import { describeError, errorDetails } from './errors.js'
-import { CORE_STATES, fromMessage, fromPushConfig, STATES, toMessage, toPushConfig } from './v1-objects.js'
+import {
+  CORE_STATES,
+  fromMessage,
+  fromPushConfig,
+  ROLES,
+  STATES,
+  toMessage,
+  toPushConfig,
+} from './v1-objects.js'
 import { withQuery } from './query.js'
 import { ROUTES } from './v1-routes.js'
 import { artifactsOf, completeArtifact, historyOf, json, statusMessage } from './view.js'
@@ -157,6 +165,12 @@ export const CODECS = {
   },
 } satisfies Codecs
 
+/** What KAOS has under the same name has another role. */
+function isSend({ message }: JsonObject): boolean {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return false
+  return message['role'] === ROLES.user
+}
+
 /** Where 1.0.0 has other HTTP statuses than 1.0.1. */
 const STATUSES_OF_1_0_0: Readonly<Record<string, number>> = {
   TASK_NOT_CANCELABLE: 409,
@@ -177,6 +191,7 @@ export function v1({ profile = '1.0.1' }: V1Options = {}): Dialect {
     routes: withQuery(ROUTES),
     rest: CODECS,
     hasTenants: true,
+    recognizes: isSend,
     errorsInStream: [],
     encodeRpcError(error: A2AError) {
       const described = describeError(error)

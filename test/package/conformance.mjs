@@ -1,7 +1,9 @@
 /**
  * What is asked of an agent over HTTP, and what it has to answer, on whatever runtime it is. One entry is one request.
- * Asserts by throwing.
+ * `conformance-talk.mjs` asks it.
  */
+
+export { talkTo } from './conformance-talk.mjs'
 
 const MESSAGE_1_0 = { messageId: 'm', role: 'ROLE_USER' }
 const MESSAGE_0_3 = { kind: 'message', messageId: 'm', role: 'user' }
@@ -32,6 +34,10 @@ const EVENTS = [
   artifactUpdate('three'),
   statusUpdate('COMPLETED'),
 ]
+
+/** 0.1 and KAOS. */
+const typed = (text) => ({ message: { role: 'user', parts: [{ type: 'text', text }] } })
+const of01 = (id, more) => ({ id, kind: undefined, ...more })
 
 const IMMEDIATELY = { configuration: { returnImmediately: true } }
 
@@ -247,6 +253,144 @@ export const EXCHANGES = [
   },
 
   {
+    name: 'JSON-RPC 0.1: tasks/send',
+    request: rpc('tasks/send', { id: 'task-0.1', sessionId: 'session', ...typed('hello') }),
+    headers: { 'content-type': 'application/json' },
+    json: result(
+      of01('task-0.1', {
+        sessionId: 'session',
+        status: { state: 'completed' },
+        artifacts: [{ index: 0, parts: [{ type: 'text', text: 'You said: hello' }] }],
+        history: undefined,
+      }),
+    ),
+  },
+  {
+    name: 'JSON-RPC 0.1: tasks/send to a task that has ended',
+    request: rpc('tasks/send', { id: 'task-0.1', ...typed('hello') }),
+    json: error(-32009),
+  },
+  {
+    name: 'JSON-RPC 0.1: tasks/get, which does not say so',
+    request: rpc('tasks/get', { id: 'task-0.1', historyLength: 1 }),
+    json: result(of01('task-0.1', { history: [{ role: 'user' }] })),
+  },
+  {
+    name: 'JSON-RPC 0.1: tasks/sendSubscribe',
+    request: rpc('tasks/sendSubscribe', { id: 'count-0.1', ...typed('count') }),
+    headers: STREAM,
+    events: [
+      { status: { state: 'submitted' }, final: false },
+      { status: { state: 'working' }, final: false },
+      { artifact: { index: 0, append: false, ...saying('one ') } },
+      { artifact: { index: 0, append: true, ...saying('two ') } },
+      { artifact: { index: 0, append: true, ...saying('three') } },
+      { status: { state: 'completed' }, final: true },
+    ].map((event) => result(of01('count-0.1', event))),
+  },
+  {
+    name: 'JSON-RPC 0.1: an error where a stream was asked for',
+    request: rpc('tasks/sendSubscribe', { id: 'task-0.1', ...typed('count') }),
+    headers: STREAM,
+    events: [error(-32009)],
+  },
+
+  {
+    name: 'KAOS: SendMessage',
+    request: rpc('SendMessage', { ...typed('hello'), contextId: 'session' }),
+    json: result({
+      sessionId: 'session',
+      status: { state: 'completed', message: 'Done' },
+      history: [{ role: 'user' }, { role: 'agent' }],
+      output: 'You said: hello',
+    }),
+    keep: { kaos: 'json.result.id' },
+  },
+  {
+    name: 'KAOS: GetTask, which does not say so',
+    request: rpc('GetTask', { id: '$kaos' }),
+    json: result({ id: '$kaos', status: { state: 'completed' }, output: 'You said: hello' }),
+  },
+  {
+    name: 'KAOS: a message without text, which HTTP says 200 to',
+    request: rpc('tasks/send', { message: { role: 'user', parts: [{ type: 'file' }] } }),
+    json: { jsonrpc: '2.0', id: 1, error: { code: -32602, message: /text/, data: null } },
+  },
+
+  {
+    name: 'corvid-agent: tasks/send, answered at once',
+    request: post('/a2a/tasks/send', { params: { message: 'later', skill: 'any' } }),
+    headers: { 'content-type': 'application/json' },
+    json: { state: 'working', messages: [{ role: 'user', parts: [{ type: 'text', text: 'later' }] }] },
+    keep: { corvid: 'json.id' },
+  },
+  {
+    name: 'corvid-agent: its end, heard by another',
+    request: post('/tasks/$corvid:subscribe', undefined, { 'last-event-id': '3' }),
+    events: [artifactUpdate('It is done'), statusUpdate('COMPLETED')],
+  },
+  {
+    name: 'corvid-agent: tasks/{id}',
+    request: get('/a2a/tasks/$corvid'),
+    json: {
+      id: '$corvid',
+      state: 'completed',
+      messages: [{ role: 'user' }, { role: 'agent', parts: [{ type: 'text', text: 'It is done' }] }],
+    },
+  },
+  {
+    name: 'corvid-agent: tasks/{id} of none',
+    request: get('/a2a/tasks/none'),
+    status: 404,
+    json: { error: 'Task not found' },
+  },
+  {
+    name: 'corvid-agent: no message',
+    request: post('/a2a/tasks/send', {}),
+    status: 400,
+    json: { error: 'message is required' },
+  },
+
+  {
+    name: 'LiteLLM-RS: task_send',
+    request: rpc('task_send', { id: 'task-rs', input: { instruction: 'hello' } }),
+    json: result({
+      id: 'task-rs',
+      state: 'completed',
+      output: { response: 'You said: hello', artifacts: [] },
+      metadata: { agent_id: 'default', tags: [] },
+    }),
+  },
+  {
+    name: 'LiteLLM-RS: task_get',
+    request: rpc('task_get', { task_id: 'task-rs' }),
+    json: result({ id: 'task-rs', state: 'completed', input: { instruction: 'hello' } }),
+  },
+  {
+    name: 'LiteLLM-RS: task_cancel, of one that has ended',
+    request: rpc('task_cancel', { task_id: 'task-rs' }),
+    json: error(-32602),
+  },
+  {
+    name: 'LiteLLM-RS: task_send_subscribe',
+    request: rpc('task_send_subscribe', { id: 'count-rs', input: { instruction: 'count' } }),
+    headers: STREAM,
+    events: [
+      { state: 'pending' },
+      { state: 'running' },
+      { state: 'running', partial_output: { response: 'one ' } },
+      { state: 'running', partial_output: { response: 'two ' } },
+      { state: 'running', partial_output: { response: 'three' } },
+      { state: 'completed' },
+    ].map((update) => result({ task_id: 'count-rs', ...update })),
+  },
+  {
+    name: 'LiteLLM-RS: ping',
+    request: rpc('ping'),
+    json: result({ status: 'online' }),
+  },
+
+  {
     name: 'authentication: nobody',
     request: rpc('ListTasks', {}, { path: '/locked' }),
     status: 401,
@@ -278,96 +422,3 @@ export const EXCHANGES = [
     json: httpError(404, 'NOT_FOUND'),
   },
 ]
-
-/**
- * A talk with the agent at `base`: ask it all {@link EXCHANGES}, one after the other.
- *
- * @param ask goes to it by another way than HTTP.
- */
-export function talkTo(base, ask = fetch) {
-  const kept = {}
-  const send = ({ method, path, headers, body }) => {
-    const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
-    return ask(
-      new Request(base + path, {
-        method,
-        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(text !== undefined && { body: text }),
-        signal: AbortSignal.timeout(10_000),
-      }),
-    )
-  }
-  return async (exchange) => {
-    const { name, request, meanwhile, status = 200, headers, json, events, keep = {} } = fill(exchange, kept)
-    try {
-      const actual = await answerOf(await send(request), meanwhile && (() => send(meanwhile)))
-      const wrong = difference(actual, { status, headers, json, events }, 'answer')
-      if (wrong !== undefined) throw new Error(wrong)
-      for (const [key, path] of Object.entries(keep)) {
-        kept[key] = path.split('.').reduce((value, step) => value[step], actual)
-      }
-    } catch (error) {
-      throw new Error(`${name}: ${error.message}`, { cause: error })
-    }
-  }
-}
-
-async function answerOf(response, meanwhile) {
-  const headers = Object.fromEntries(response.headers)
-  const isStream = headers['content-type'] === 'text/event-stream'
-  const text = isStream ? await readStream(response, meanwhile) : await response.text()
-  return {
-    status: response.status,
-    headers,
-    ...(isStream ? { events: eventsIn(text) } : { json: text === '' ? undefined : JSON.parse(text) }),
-  }
-}
-
-/** All of a stream. When its first event has come, it goes on while `meanwhile` is asked. */
-async function readStream(response, meanwhile) {
-  const decoder = new TextDecoder()
-  let text = ''
-  let asked
-  for await (const chunk of response.body) {
-    text += decoder.decode(chunk, { stream: true })
-    if (/^data: .*\n\n/m.test(text)) asked ??= meanwhile?.()
-  }
-  await (await asked)?.text()
-  return text
-}
-
-/** The data of events. Their ids have to rise. */
-function eventsIn(text) {
-  const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
-  if (ids.some((id, index) => id <= (ids[index - 1] ?? 0))) throw new Error(`The ids do not rise: ${ids}`)
-  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data))
-}
-
-/** `value`, with what was kept. */
-function fill(value, kept) {
-  if (typeof value === 'string') return value.replace(/\$(\w+)/g, (name, key) => kept[key] ?? name)
-  if (typeof value !== 'object' || value === null || value instanceof RegExp) return value
-  if (Array.isArray(value)) return value.map((item) => fill(item, kept))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, kept)]))
-}
-
-/** Where `actual` is not what it should be. */
-function difference(actual, expected, path) {
-  if (expected instanceof RegExp) {
-    if (typeof actual === 'string' && expected.test(actual)) return undefined
-  } else if (typeof expected === 'object' && expected !== null) {
-    const isList = Array.isArray(expected)
-    if (typeof actual === 'object' && actual !== null && Array.isArray(actual) === isList) {
-      // Of the length, too.
-      const keys = isList ? [...expected.keys(), 'length'] : Object.keys(expected)
-      for (const key of keys) {
-        if (path === 'answer' && expected[key] === undefined) continue
-        const wrong = difference(actual[key], expected[key], `${path}.${key}`)
-        if (wrong !== undefined) return wrong
-      }
-      return undefined
-    }
-  } else if (actual === expected) return undefined
-  const shown = expected instanceof RegExp ? String(expected) : JSON.stringify(expected)
-  return `${path} should be ${shown}, is ${JSON.stringify(actual)}`
-}

@@ -110,7 +110,7 @@ describe('a session', () => {
         handleTaskSend({ ...deps, createSession } as typeof deps, { message: 'Hello' }),
       )
       expect(error).toBeInstanceOf(TypeError)
-      expect(String(error)).toContain('"createSession" must return a session with an id')
+      expect(String(error)).toContain('"deps.createSession" must return a session with an id')
       expect(handleTaskGet('task-1')).toMatchObject({ state: 'failed', sessionId: null })
       expect([pm.calls, clock.pending]).toEqual([[], 0])
     },
@@ -261,7 +261,7 @@ describe('the store', () => {
     handleTaskSend(deps, { message: 'One' })
     const others = { ...deps, clock: new ManualClock('2030-01-01T00:00:00Z') }
     expect(() => handleTaskSend(others, { message: 'Two' })).toThrow(
-      new TypeError('"clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()'),
+      new TypeError('"deps.clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()'),
     )
     clearTaskStore()
     expect(handleTaskSend(others, { message: 'Two' }).createdAt).toBe('2030-01-01T00:00:00.000Z')
@@ -322,11 +322,11 @@ describe('a handler', () => {
     [undefined, '"deps" must be an object, got undefined'],
     [{ ...world().deps, listAgents: undefined }, '"deps.listAgents" must be a function, got undefined'],
     [{ ...world().deps, createSession: 1 }, '"deps.createSession" must be a function, got a number'],
-    [{ ...world().deps, processManager: null }, '"processManager" must be an object, got null'],
-    [{ ...world().deps, processManager: {} }, '"processManager.subscribe" must be a function, got undefined'],
+    [{ ...world().deps, processManager: null }, '"deps.processManager" must be an object, got null'],
+    [{ ...world().deps, processManager: {} }, '"deps.processManager.subscribe" must be a function, got undefined'],
     [
       { ...world().deps, processManager: new TaskManager() },
-      '"processManager.startProcess" must be a function, got undefined',
+      '"deps.processManager.startProcess" must be a function, got undefined',
     ],
   ])('is not made without what it needs: %#', (given, text) => {
     const deps = given as A2ATaskDeps

@@ -35,7 +35,7 @@ test('the types are those of the document', () => {
 test('a task that asks is worked on, to who knows four states', async () => {
   const a = agent(async (run) => `You said ${String((await run.requireInput('Which one?')).parts[0]?.text)}`)
   const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
-  const id = String(body['id'])
+  const { id } = body as { id: string }
   await a.tasks.waitFor(id, { until: 'input-required' })
   expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({ state: 'working' })
   await a.handler.close()
@@ -65,7 +65,7 @@ test('a limit of time may be any, and a depth is passed over', async () => {
 })
 
 test('the card is compact JSON, for 5 minutes, and not for scripts of other sites', async () => {
-  const a = agent(() => 'done', { dialects: [corvid()], cardMaxAgeSeconds: 300 })
+  const a = agent(() => 'done', { dialects: [corvid()] })
   const response = await a.handler.fetch(get('/.well-known/agent-card.json'))
   expect(response.headers.get('content-type')).toBe('application/json')
   expect(response.headers.get('cache-control')).toBe('public, max-age=300')

@@ -1,9 +1,12 @@
 /** The routes of corvid-agent through a handler that speaks everything, and its client's own way of asking. */
 import { invokeRemoteAgent } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
+import { corvid } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support.js'
 import { fetched, send } from './support.js'
+
+const idOf = ({ id }: JsonObject): string => id as string
 
 test('POST /a2a/tasks/send answers at once, GET /a2a/tasks/:id when it has ended', async () => {
   const go = gate()
@@ -14,12 +17,12 @@ test('POST /a2a/tasks/send answers at once, GET /a2a/tasks/:id when it has ended
   const { status, body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello' } })
   expect(status).toBe(200)
   expect(body).toEqual({
-    id: expect.any(String),
+    id: expect.any(String) as string,
     state: 'working',
     messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
-    sessionId: expect.any(String),
-    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
-    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    sessionId: expect.any(String) as string,
+    createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
   })
   const { id } = body as { id: string }
   go.open()
@@ -41,9 +44,9 @@ test('parameters may stand at the top', async () => {
 })
 
 test('the skill reaches the agent', async () => {
-  const a = agent((run) => String(run.metadata['skill']))
+  const a = agent((run) => JSON.stringify(run.metadata['skill']))
   const { body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello', skill: 'summarize' } })
-  expect(body).toMatchObject({ messages: [{}, { parts: [{ text: 'summarize' }] }] })
+  expect(body).toMatchObject({ messages: [{}, { parts: [{ text: '"summarize"' }] }] })
 })
 
 describe('a task that takes too long fails with `Task timed out`', () => {
@@ -53,7 +56,7 @@ describe('a task that takes too long fails with `Task timed out`', () => {
   ])('%s', async (_, params, timeoutMs) => {
     const a = agent(() => new Promise(() => {}))
     const { body } = await send(a, '/a2a/tasks/send', { params })
-    const id = String(body['id'])
+    const id = idOf(body)
     a.clock.advance(timeoutMs - 1)
     expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({ state: 'working' })
     a.clock.advance(1)
@@ -67,7 +70,7 @@ describe('a task that takes too long fails with `Task timed out`', () => {
     const a = agent(() => new Promise(() => {}), { limits: { runTimeoutMs: 1_000 } })
     const { body } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello', timeoutMs: 60_000 } })
     a.clock.advance(1_000)
-    expect((await fetched(a, `/a2a/tasks/${String(body['id'])}`)).body).toMatchObject({ state: 'failed' })
+    expect((await fetched(a, `/a2a/tasks/${idOf(body)}`)).body).toMatchObject({ state: 'failed' })
   })
 })
 
@@ -120,12 +123,19 @@ test.each([
 ] as const)('a task that was %s has failed, to who knows four states', async (_, state) => {
   const a = agent(() => new Promise(() => {}))
   const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
-  const id = String(body['id'])
+  const id = idOf(body)
   a.tasks.updateTask(id, { state, message: 'Not today' })
   expect((await fetched(a, `/a2a/tasks/${id}`)).body).toMatchObject({
     state: 'failed',
     messages: [{ role: 'user' }, { role: 'agent', parts: [{ text: 'Not today' }] }],
   })
+})
+
+test('the card of an agent that speaks nothing else says so', async () => {
+  const a = agent(() => 'done', { dialects: [corvid()] })
+  const card: unknown = await (await a.handler.fetch(get('/.well-known/agent.json'))).json()
+  expect(card).toMatchObject({ url: ORIGIN, preferredTransport: 'HTTP+JSON' })
+  expect(card).not.toHaveProperty('additionalInterfaces')
 })
 
 describe('an agent at /a2a', () => {
@@ -140,7 +150,7 @@ describe('an agent at /a2a', () => {
     expect(await own.json()).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
 
     const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
-    expect((await fetched(a, `/a2a/tasks/${String(body['id'])}`)).body).toMatchObject({ state: 'completed' })
+    expect((await fetched(a, `/a2a/tasks/${idOf(body)}`)).body).toMatchObject({ state: 'completed' })
   })
 })
 
@@ -151,7 +161,7 @@ test('invokeRemoteAgent, as the document has it, gets the answer', async () => {
   })
   expect(answer).toEqual({
     success: true,
-    taskId: expect.any(String),
+    taskId: expect.any(String) as string,
     responseText: 'Summary of Summarize this',
     error: null,
   })

@@ -34,9 +34,13 @@ test('SendMessage works the task until it has ended, and answers in the shape of
     jsonrpc: '2.0',
     id: 1,
     result: {
-      id: expect.any(String),
+      id: expect.any(String) as string,
       sessionId: 'optional-session-id',
-      status: { state: 'completed', message: 'Done', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) },
+      status: {
+        state: 'completed',
+        message: 'Done',
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      },
       history: [
         { role: 'user', parts: [{ type: 'text', text: 'Analyze this data' }] },
         { role: 'agent', parts: [{ type: 'text', text: 'Analysis of: Analyze this data' }] },
@@ -103,7 +107,7 @@ describe('a message', () => {
     const one = await result(a, 'SendMessage', { ...typed('hi'), sessionId: 's' })
     const none = await result(a, 'SendMessage', typed('hi'))
     expect([both['sessionId'], one['sessionId']]).toEqual(['c', 's'])
-    expect(none['sessionId']).toEqual(expect.any(String))
+    expect(none['sessionId']).toEqual(expect.any(String) as string)
   })
 
   test('gives the task its metadata', async () => {
@@ -248,8 +252,8 @@ describe('the card at /.well-known/agent.json', () => {
       supportedProtocols: ['jsonrpc'],
       url: ORIGIN,
       capabilities: { streaming: true, stateTransitionHistory: true },
-      skills: [{ id: expect.any(String), name: expect.any(String) }],
-      supportedInterfaces: expect.any(Array),
+      skills: [{ id: expect.any(String) as string, name: expect.any(String) as string }],
+      supportedInterfaces: expect.any(Array) as unknown[],
     })
   })
 

@@ -20,6 +20,8 @@ const A2ARequest = {
 }
 
 const SECONDS = expect.any(Number) as unknown
+const A_STRING = expect.any(String) as unknown
+const saying = (text: string) => expect.stringContaining(text) as unknown
 
 /** Works until it is stopped. */
 const endless: Execute = (run) =>
@@ -42,7 +44,7 @@ describe('A2ARequest::task_send(task)', () => {
           state: 'completed',
           input: task.input,
           output: { response: 'Summary of: Summarize this', artifacts: [] },
-          metadata: { ...task.metadata, session_id: expect.any(String) },
+          metadata: { ...task.metadata, session_id: A_STRING },
           created_at: SECONDS,
           updated_at: SECONDS,
         },
@@ -70,7 +72,7 @@ describe('A2ARequest::task_send(task)', () => {
       input: { context: { lines: 2 }, artifacts: [file] },
       output: {
         data: { context: { data: { lines: 2 } }, contextId: 's', referenceTaskIds: ['p'] },
-        artifacts: [{ ...file, id: expect.any(String) }],
+        artifacts: [{ ...file, id: A_STRING }],
       },
       metadata: { ...task.metadata, ...more },
     })
@@ -79,7 +81,7 @@ describe('A2ARequest::task_send(task)', () => {
   test('needs no more than an instruction', async () => {
     const a = agent((run) => run.text)
     expect(await result(a, 'task_send', { input: { instruction: 'hi' } })).toMatchObject({
-      id: expect.any(String),
+      id: A_STRING,
       state: 'completed',
       output: { response: 'hi' },
       metadata: { agent_id: 'default', provider: 'custom', tags: [] },
@@ -243,7 +245,7 @@ test('task_send_subscribe streams the updates of the document', async () => {
     update('running', { message: 'Reading', progress: 0.25 }),
     update('running', partial('one ')),
     update('running', partial('two')),
-    update('running', partial('', [{ ...file, id: expect.any(String) }])),
+    update('running', partial('', [{ ...file, id: A_STRING }])),
     update('completed', { message: 'There you are' }),
   ])
 })
@@ -304,7 +306,7 @@ describe('errors have the codes of the document', () => {
     expect(await response.json()).toEqual({
       jsonrpc: '2.0',
       id: body.id,
-      error: { code: -32003, message: expect.any(String), data: { retry_after: 5 } },
+      error: { code: -32003, message: A_STRING, data: { retry_after: 5 } },
     })
     expect(a.tasks.size()).toBe(1)
     await stream.leave()
@@ -313,10 +315,10 @@ describe('errors have the codes of the document', () => {
   test.each([
     ['an unknown task', 'task_get', { task_id: 'x' }, -32001, 'Task not found: x'],
     ['an unknown task to cancel', 'task_cancel', { task_id: 'x' }, -32001, 'Task not found: x'],
-    ['no id', 'task_get', { id: 'x' }, -32602, expect.stringContaining('task_id')],
-    ['no parameters', 'task_send', undefined, -32602, expect.stringContaining('input')],
-    ['no instruction', 'task_send', { input: {} }, -32602, expect.stringContaining('input.instruction')],
-    ['a stream of nothing', 'task_send_subscribe', {}, -32602, expect.stringContaining('input')],
+    ['no id', 'task_get', { id: 'x' }, -32602, saying('task_id')],
+    ['no parameters', 'task_send', undefined, -32602, saying('input')],
+    ['no instruction', 'task_send', { input: {} }, -32602, saying('input.instruction')],
+    ['a stream of nothing', 'task_send_subscribe', {}, -32602, saying('input')],
   ])('%s', async (_, method, params, code, message) => {
     const a = agent(() => 'done')
     expect(await call(a, method, params)).toEqual({ jsonrpc: '2.0', id: 1, error: { code, message } })

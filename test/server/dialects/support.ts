@@ -91,7 +91,7 @@ export async function listen(
     async results() {
       const results: JsonObject[] = []
       for (let item = await next(); item !== undefined; item = await next()) {
-        expect(item.body).toEqual({ jsonrpc: '2.0', id: 1, result: expect.any(Object) })
+        expect(item.body).toEqual({ jsonrpc: '2.0', id: 1, result: expect.any(Object) as unknown })
         results.push(item.body['result'] as JsonObject)
       }
       return results

@@ -373,6 +373,14 @@ describe('what goes wrong is told as fetch tells it', () => {
     expect(error).toMatchObject({ message: 'fetch failed', cause: { code: 'ECONNREFUSED' } })
   })
 
+  it('what Node sends no header with', async () => {
+    const { url, connections } = await place(echo)
+    const error = await failureOf(pinnedFetch(HERE)(url, { headers: { a: '\x01' } }))
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ message: 'fetch failed', cause: { code: 'ERR_INVALID_CHAR' } })
+    expect(connections).toEqual([])
+  })
+
   it('no such name', async () => {
     const cause = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
     for (const allow of [[], ['agent.example.com']]) {
