@@ -16,6 +16,7 @@ import { answerRpc } from './json-rpc.js'
 import { knownExtensions } from './negotiation.js'
 import type { Operations } from './operations.js'
 import type { BindingSettings } from './options.js'
+import { keepAlive } from './platform.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from './visibility.js'
 
 /** What HTTP would say beside the body of a request. */
@@ -82,7 +83,13 @@ export function bind<P extends Principal>(
       if (!(graceMs >= 0 && graceMs <= 2_147_483_647)) {
         throw new RangeError(`"graceMs" must be from 0 to 2147483647, got ${String(graceMs)}`)
       }
-      await operations.close(graceMs)
+      // The timers of what is waited for do not.
+      const release = keepAlive()
+      try {
+        await operations.close(graceMs)
+      } finally {
+        release()
+      }
     },
   }
 }

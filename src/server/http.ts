@@ -260,7 +260,7 @@ function isTooLarge(error: A2AError): boolean {
 
 /** The version that a request names, in its header or in its query (A2A 1.0 §3.6.1). */
 function versionOf(request: HttpRequest, query: URLSearchParams): string | null {
-  return request.header('a2a-version') ?? query.get('A2A-Version')
+  return request.header('a2a-version') || query.get('A2A-Version')
 }
 
 /** A2A's own media type, unless the client takes plain JSON only (A2A 1.0 §11.1). */

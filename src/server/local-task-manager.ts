@@ -13,7 +13,7 @@ import type { ReadonlyJson, Task } from '../core/task.js'
 import { joinText } from './kaos-text.js'
 import { guarded, requireDelay, requireFunction, requireTasks, type ErrorContext } from './options.js'
 import { reportError } from './platform.js'
-import { isAbort } from './runs.js'
+import { isAbort } from './run-failures.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
 /** What a text is worked on with. */
@@ -54,9 +54,10 @@ export interface LocalTaskManagerOptions {
   readonly clock?: Clock | undefined
 }
 
-const OPTION_KEYS = ['tasks', 'describeError', 'onError', 'graceMs', 'clock']
+export const OPTION_KEYS = ['tasks', 'describeError', 'onError', 'graceMs', 'clock']
 const MESSAGE_KEYS = ['sessionId', 'metadata', 'owner']
 const COMPLETION_KEYS = ['timeoutMs', 'signal']
+const SHUTDOWN_KEYS = ['graceMs']
 const MAX_TASKS = 10_000
 
 const FAILED = 'The agent could not finish this task'
@@ -157,8 +158,15 @@ export class LocalTaskManager implements SessionTaskManager {
     }
   }
 
-  /** Cancels what is worked on, and waits for the work to end, for `graceMs` at most. Tasks can still be asked for. */
-  async shutdown(): Promise<void> {
+  /**
+   * Cancels what is worked on, and waits for the work to end, for `graceMs` at most: by default that of the manager, and
+   * 0 is no time. Tasks can still be asked for.
+   *
+   * @throws {RangeError | A2AError} As a rejection, naming the option that makes no sense.
+   */
+  async shutdown(options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    const { graceMs = this.#graceMs } = read(options, SHUTDOWN_KEYS, 'shutdown')
+    if (graceMs !== 0) requireDelay('graceMs', graceMs)
     this.#isShutDown = true
     for (const taskId of this.#work.keys()) {
       try {
@@ -169,7 +177,7 @@ export class LocalTaskManager implements SessionTaskManager {
     }
     let stop = (): void => {}
     const grace = new Promise<void>((resolve) => {
-      stop = this.#clock.schedule(resolve, this.#graceMs)
+      stop = this.#clock.schedule(resolve, graceMs)
     })
     await Promise.race([grace, Promise.allSettled(this.#work.values())])
     stop()
@@ -203,6 +211,7 @@ export class LocalTaskManager implements SessionTaskManager {
       const answer = await joinText(
         await this.#processFn(text, { sessionId, taskId: id, metadata, owner, signal }),
         signal,
+        (error) => this.#fail(id, error, signal),
       )
       if (!this.#isLive(id)) return
       this.#say(task, 'agent', answer)

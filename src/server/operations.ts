@@ -255,9 +255,10 @@ export class Agent<P extends Principal> implements Operations<P> {
     const accept = (): Promise<Accepted> => this.#runs.accept(request, caller, isStream)
     if (pushConfig === undefined) return accept()
     const push = this.#requirePush()
-    // Whether a task that the caller may not see has webhooks is not his to know either.
+    // Whether a task that the caller may not see has webhooks is not theirs to know either.
     if (message.taskId !== undefined) this.#find({ id: message.taskId, tenant }, caller)
-    return acceptWith(accept, () => push.prepare(pushConfig, caller, message.taskId, true))
+    const taskId = message.taskId ?? request.chosenId
+    return acceptWith(accept, () => push.prepare(pushConfig, caller, taskId, true))
   }
 
   #requirePush(): PushNotifications {

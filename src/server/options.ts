@@ -11,10 +11,11 @@ import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { Dialect } from '../wire/index.js'
-import { servedCard, toDialects } from './dialects.js'
+import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { reportError } from './platform.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push-options.js'
+import { readOption } from './read-option.js'
 import type { Run } from './run.js'
 import type { Principal } from './visibility.js'
 
@@ -57,6 +58,8 @@ export interface ErrorContext {
    */
   readonly during: string
   readonly taskId?: string | undefined
+  /** Of the push configuration that it is about: with `taskId` what `redeliver` takes. */
+  readonly configId?: string | undefined
 }
 
 export interface RequestHandlerOptions<P extends Principal = Principal> {
@@ -86,7 +89,7 @@ export interface RequestHandlerOptions<P extends Principal = Principal> {
    */
   readonly dialects?: readonly Dialect[] | undefined
   /** The `version` of the dialect that comes before the others: `'kaos'`. Default is the first. */
-  readonly defaultDialect?: string | undefined
+  readonly defaultDialect?: DialectName | undefined
   /** What no version has yet. Default is none of it. */
   readonly preview?: PreviewOptions | undefined
   /**
@@ -158,6 +161,7 @@ const LIMITS = {
   maxRuns: 10_000,
   maxStreams: 100_000,
 }
+export const LIMITS_EXAMPLE = 'an object: { maxBodyBytes: 1_000_000 }'
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
@@ -201,11 +205,14 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
 
 /** Whoever is told of errors makes none. */
 export function guarded(onError: NonNullable<RequestHandlerOptions['onError']>): Settings['onError'] {
-  return (error, context) => {
+  const report = (failure: unknown): void => reportError(failure, { during: 'onError' })
+  return (...args) => {
     try {
-      onError(error, context)
+      // It may be async: such a function is one without a result to its type.
+      const tell: (...given: typeof args) => unknown = onError
+      Promise.resolve(tell(...args)).catch(report)
     } catch (failure) {
-      reportError(failure, { during: 'onError' })
+      report(failure)
     }
   }
 }
@@ -220,7 +227,7 @@ export function requireTasks(tasks: TaskManager): void {
 }
 
 export function toLimits(limits: HandlerLimits = {}): CompleteLimits {
-  const given = read(limits, Object.keys(LIMITS), 'createRequestHandler')
+  const given = readOption('limits', limits, Object.keys(LIMITS), LIMITS_EXAMPLE)
   const complete: Record<string, number> = { ...LIMITS }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue

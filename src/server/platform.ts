@@ -27,10 +27,14 @@ export function environment(name: string): string | undefined {
 }
 
 /** As a warning of the process on Node, Bun and Deno: seen by whoever develops, fatal to nobody. Elsewhere nothing. */
-export function reportError(error: unknown, { during, taskId }: ErrorContext): void {
+export function reportError(
+  error: unknown,
+  { during, taskId }: ErrorContext,
+  advice = 'Pass "onError" to handle it',
+): void {
   const { process } = globalThis as Runtime
   const where = taskId === undefined ? during : `${during}, task ${taskId}`
-  process?.emitWarning?.(`${where}: ${textOf(error)}. Pass "onError" to handle it`, {
+  process?.emitWarning?.(`${where}: ${textOf(error)}. ${advice}`, {
     type: 'A2ATasksWarning',
     detail: error instanceof Error ? String(error.stack) : '',
   })
@@ -51,6 +55,12 @@ export async function digest(text: string): Promise<string> {
   return [...new Uint8Array(bytes).slice(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
+/** Keeps the process alive, where there is one, until the returned function is called. */
+export function keepAlive(): () => void {
+  const timer = setInterval(() => undefined, 60_000)
+  return () => clearInterval(timer)
+}
+
 /** Whether this is Cloudflare's runtime. */
 export function isCloudflareWorker(): boolean {
   const { navigator } = globalThis as { navigator?: { readonly userAgent?: string } }
@@ -60,6 +70,9 @@ export function isCloudflareWorker(): boolean {
 /** Looked up when it is called, so that what replaces the global one later is used. */
 export const platformFetch = (url: string, init: RequestInit): Promise<Response> =>
   globalThis.fetch(url, init)
+
+/** Lets everything else have its turn. */
+export const yieldTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /** From 0 to 1. */
 export const chance = (): number => Math.random()

@@ -4,7 +4,7 @@
  * @module
  */
 import { requireGeneration } from '../core/decide.js'
-import { A2AError, ended, invalidParams, type ErrorCode } from '../core/errors.js'
+import { A2AError, ended, invalidParams } from '../core/errors.js'
 import { requireMessage } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
@@ -14,7 +14,9 @@ import type { Requests, SendRequest } from '../wire/index.js'
 import type { Queued } from './answer.js'
 import { POLICIES, type Outcome, type Settings } from './options.js'
 import { streamTexts } from './outcome.js'
+import { Deadlines } from './deadlines.js'
 import { toLive, type LiveRun } from './live-run.js'
+import { FAILED, RunFailures, SHUT_DOWN, TIMED_OUT } from './run-failures.js'
 import { TaskRun, type RunContext } from './task-run.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
 
@@ -32,14 +34,6 @@ export type Accepted =
     }
   | { readonly type: 'message'; readonly message: Message }
 
-/** What the client reads when a run fails: what really happened is nobody's business but the agent's. */
-const FAILED = 'The agent could not finish this task'
-const SHUT_DOWN = 'The agent was shut down before this task was finished'
-const TIMED_OUT = 'Task timed out'
-const ENDINGS: readonly ErrorCode[] = [
-  ...(['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'MANAGER_DESTROYED', 'UNAVAILABLE'] as const),
-]
-
 export class Runs<P extends Principal> {
   readonly #settings: Settings<P>
   readonly #onCreated: (taskId: string, caller: Caller<P>) => void
@@ -47,6 +41,8 @@ export class Runs<P extends Principal> {
   readonly #byTask = new Map<string, LiveRun<P>>()
   readonly #queues = new Map<string, Queued<P>[]>()
   /** Runs that have just begun. */
+  readonly #deadlines: Deadlines
+  readonly #failures: RunFailures<P>
   readonly #undecided = new Set<TaskRun<P>>()
   #isOpeningSoon = false
   #isClosing = false
@@ -55,6 +51,10 @@ export class Runs<P extends Principal> {
   constructor(settings: Settings<P>, onCreated: (taskId: string, caller: Caller<P>) => void) {
     this.#settings = settings
     this.#onCreated = onCreated
+    this.#deadlines = new Deadlines(settings.clock)
+    this.#failures = new RunFailures(settings.onError)
+    settings.tasks.on('task:evicted', this.#onGone)
+    settings.tasks.on('task:expired', this.#onGone)
   }
 
   /**
@@ -105,14 +105,27 @@ export class Runs<P extends Principal> {
     stop()
     for (const live of this.#live) {
       this.#shutDown(live)
-      live.run.abort(unavailable('is shutting down'))
+      live.run.detach(unavailable('is shutting down'))
     }
+    this.#deadlines.close()
+    const { tasks } = this.#settings
+    tasks.off('task:evicted', this.#onGone)
+    tasks.off('task:expired', this.#onGone)
+  }
+
+  /** Whoever works on it still does not work on the one that takes its id. */
+  readonly #onGone = ({ id }: TaskSnapshot): void => {
+    this.#deadlines.clear(id)
+    this.#queues.delete(id)
+    this.#byTask.get(id)?.run.detach(ended('TASK_EXPIRED', id))
+    this.#byTask.delete(id)
   }
 
   /** A task that waits for the user goes on waiting: he may answer the next process. */
   #shutDown(live: LiveRun<P>): void {
     const { run } = live
-    if (run.taskId === undefined || !isInterrupted(run.task.state)) this.#failTask(live, SHUT_DOWN)
+    if (run.hasEnded) return
+    if (run.taskId === undefined || !isInterrupted(run.task.state)) this.#failures.failTask(live, SHUT_DOWN)
   }
 
   #followUp(task: TaskSnapshot, request: SendRequest, caller: Caller<P>, owner: OwnerFilter): Accepted {
@@ -192,7 +205,7 @@ export class Runs<P extends Principal> {
     const { tasks } = this.#settings
     const begin = (id: string): void => {
       this.#byTask.set(id, live)
-      if (taskId === undefined) this.#onCreated(id, caller)
+      if (taskId === undefined) this.#onNew(id, request, caller)
       if (isStream) live.opening = tasks.peekTask(id) ?? undefined
     }
     const context: RunContext<P> = {
@@ -214,12 +227,10 @@ export class Runs<P extends Principal> {
       // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
       run.start()
       begin(taskId)
-    } else if (request.needsTask) {
-      run.start()
     }
     this.#live.add(live)
     this.#startTimer(live)
-    live.ended = this.#execute(live).catch((error: unknown) => {
+    live.ended = this.#execute(live, request.needsTask === true).catch((error: unknown) => {
       // Not even the manager works any more.
       this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
       run.decision.giveUp(error as Error)
@@ -227,13 +238,21 @@ export class Runs<P extends Principal> {
     return live
   }
 
-  async #execute(live: LiveRun<P>): Promise<void> {
+  #onNew(taskId: string, { timeoutMs }: SendRequest, caller: Caller<P>): void {
+    this.#onCreated(taskId, caller)
+    if (timeoutMs !== undefined) this.#deadlines.set(taskId, timeoutMs, () => this.#endLate(taskId))
+  }
+
+  async #execute(live: LiveRun<P>, needsTask: boolean): Promise<void> {
     const { run } = live
     this.#openSoon(run)
     try {
+      if (needsTask) run.start()
       await this.#finish(run, await this.#settings.execute(run))
     } catch (error) {
-      this.#fail(live, error)
+      // There is no room for the task that has to be there: nobody has begun to work on it.
+      if (needsTask && run.taskId === undefined) run.decision.giveUp(error as Error)
+      else this.#failures.fail(live, error)
     } finally {
       this.#undecided.delete(run)
       this.#live.delete(live)
@@ -269,8 +288,9 @@ export class Runs<P extends Principal> {
   #leave(live: LiveRun<P>): void {
     const { run, owner } = live
     const { taskId } = run
-    if (taskId === undefined) return
+    if (taskId === undefined || this.#byTask.get(taskId) !== live) return
     this.#byTask.delete(taskId)
+    if (run.hasEnded) this.#deadlines.clear(taskId)
     const next = this.#next(taskId)
     if (next === undefined) return
     try {
@@ -285,7 +305,7 @@ export class Runs<P extends Principal> {
       // The task may not even begin to work any more.
       this.#queues.delete(taskId)
       this.#settings.onError(error, { during: 'execute', taskId })
-      this.#failTask(live, FAILED)
+      this.#failures.failTask(live, FAILED)
     }
   }
 
@@ -314,54 +334,23 @@ export class Runs<P extends Principal> {
     if (unread.length > 0 && run.taskId !== undefined) this.#queueOf(run.taskId).unshift(...unread)
   }
 
-  #fail(live: LiveRun<P>, error: unknown): void {
-    const { run } = live
-    const { abortReason } = run
-    const isExpected = abortReason !== undefined && (error === abortReason || isAbort(error))
-    // Whoever ended the run from outside has seen to its task.
-    if (isExpected) return
-    this.#failTask(live, FAILED)
-    this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
-    // When the message itself was refused, its task has ended before anybody was told of it.
-    run.decision.giveUp(error as Error)
-  }
-
-  /** A run that ends badly leaves a task that says so, where there can be one. */
-  #failTask(live: LiveRun<P>, text: string): void {
-    const { run } = live
-    if (run.hasReplied || run.hasEnded) return
-    try {
-      run.fail(text)
-    } catch {
-      this.#failSilently(live)
-    }
-  }
-
-  /** The conversation has no room for one more message. */
-  #failSilently(live: LiveRun<P>): void {
-    try {
-      live.run.fail()
-    } catch (error) {
-      // Nor is there room for a task.
-      live.run.decision.giveUp(error as Error)
-      live.break(error as Error)
-    }
-  }
-
   #startTimer(live: LiveRun<P>): void {
     const { limits, clock } = this.#settings
-    const timeoutMs = Math.min(limits.runTimeoutMs, live.run.timeoutMs)
-    if (!Number.isFinite(timeoutMs)) return
-    live.stopTimer = clock.schedule(() => this.#timeOut(live), timeoutMs)
+    if (!Number.isFinite(limits.runTimeoutMs)) return
+    live.stopTimer = clock.schedule(() => this.#failures.timeOut(live), limits.runTimeoutMs)
   }
 
-  #timeOut(live: LiveRun<P>): void {
-    const { run } = live
-    this.#failTask(live, TIMED_OUT)
-    const { taskId = '' } = run
-    const reason = ended('TASK_TIMED_OUT', taskId)
-    this.#settings.onError(reason, { during: 'execute', taskId })
-    run.abort(reason)
+  /** The client waits no longer: also of a task that waits for the user, or that nobody works on. */
+  #endLate(taskId: string): void {
+    const live = this.#byTask.get(taskId)
+    if (live !== undefined) {
+      this.#failures.timeOut(live)
+      return
+    }
+    const { tasks } = this.#settings
+    const task = tasks.peekTask(taskId)
+    if (task !== null && !isTerminal(task.state))
+      tasks.patchTask(taskId, { state: 'failed', message: TIMED_OUT })
   }
 }
 
@@ -376,12 +365,6 @@ function acceptedBy<P extends Principal>(
 /** Every message is. */
 function asJson(message: Message): JsonValue {
   return message as unknown as JsonValue
-}
-
-/** What whoever heeds a signal throws, in its own words or in ours. */
-export function isAbort(error: unknown): boolean {
-  if (A2AError.is(error)) return ENDINGS.includes(error.code)
-  return error instanceof Error && error.name === 'AbortError'
 }
 
 function unavailable(reason: string): A2AError {

@@ -43,6 +43,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   #question: Question<P> | undefined
   readonly #answered: Question<P>[] = []
   #isOver = false
+  #gone: Error | undefined
   #replied: Promise<void> | undefined
   #isWorking = false
   /** Whether the task may have a status message. */
@@ -94,11 +95,6 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#context.caller.extensions
   }
 
-  /** How long the client lets the run work at a stretch. */
-  get timeoutMs(): number {
-    return this.#context.request.timeoutMs ?? Infinity
-  }
-
   get acceptedOutputModes(): readonly string[] {
     return this.#context.request.acceptedOutputModes
   }
@@ -130,13 +126,9 @@ export class TaskRun<P extends Principal> implements Run<P> {
     const given = toArtifact(artifact)
     const checked = options && read(options, ['append', 'lastChunk'], 'run.artifact')
     const id = this.#begin()
-    try {
-      const event = this.#tasks.appendArtifact(id, given, checked)
-      // The manager gives an id to those that have none.
-      return event.artifact.artifactId ?? ''
-    } catch (error) {
-      throw this.#reasonOf(error)
-    }
+    const event = this.#do(() => this.#tasks.appendArtifact(id, given, checked))
+    // The manager gives an id to those that have none.
+    return event.artifact.artifactId ?? ''
   }
 
   readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
@@ -181,7 +173,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   /** Whether the task has ended, or is gone. */
   get hasEnded(): boolean {
     if (this.#taskId === undefined) return false
-    const task = this.#tasks.peekTask(this.#taskId)
+    const task = this.#gone === undefined ? this.#tasks.peekTask(this.#taskId) : null
     return task === null || isTerminal(task.state)
   }
 
@@ -249,6 +241,12 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#question = undefined
   }
 
+  /** The task is gone: clients choose ids, and there may be another one of this id at once. */
+  detach(reason: Error): void {
+    this.#gone = reason
+    this.abort(reason)
+  }
+
   /** Completes the task with `text` as an artifact, all at once. */
   completeWith(text: string): void {
     const id = this.#open()
@@ -266,6 +264,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   /** The task's id; makes the task where there is none yet. */
   #open(): string {
+    if (this.#gone !== undefined) throw this.#gone
     if (this.#taskId !== undefined) return this.#taskId
     if (this.decision.made !== undefined) throw new TypeError('run.reply() has answered: there is no task')
     if (this.#abortReason !== undefined) throw this.#abortReason
@@ -385,9 +384,9 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   /** Changes the task. */
-  #do(change: () => void): void {
+  #do<T>(change: () => T): T {
     try {
-      change()
+      return change()
     } catch (error) {
       throw this.#reasonOf(error)
     }

@@ -45,7 +45,7 @@ export interface SendRequest<M extends IncomingMessage = Message> extends InTena
   readonly chosenId?: string
   /** Answer with a task in any case: the version knows no reply without one. Default is `false`. */
   readonly needsTask?: boolean
-  /** How long the run may work at a stretch, in ms, where the agent does not allow less. */
+  /** How long the task may take, in ms, questions included. Then it fails. */
   readonly timeoutMs?: number
   /** Refuse the message unless the task that it names is at this generation. */
   readonly ifGeneration?: number
@@ -155,10 +155,20 @@ export interface Results {
   GetExtendedAgentCard: AgentCard
 }
 
+/** What streams of a version do otherwise than those of 1.0. */
+export interface StreamManners {
+  /** Before an entry that is a whole task come its artifacts, one by one: of a task it shows the state alone. */
+  readonly tellsArtifacts?: boolean
+  /** The stream ends where the task waits for credentials, too: the version shows that as waiting for input. */
+  readonly endsAtAuth?: boolean
+}
+
 /** Both directions of one operation. `decode` throws `INVALID_PARAMS` with the path of what is wrong. */
 export interface Codec<Request, Result> {
   decode(params: unknown): Request
   encode(result: Result): JsonValue
+  /** Absent where there is no stream, or one as in 1.0. */
+  readonly stream?: StreamManners
 }
 
 /** Operations that a version does not have are absent. */
@@ -214,10 +224,11 @@ export interface Dialect {
   /** `status` where HTTP says more than the protocol does: 405, 413. */
   encodeHttpError(error: A2AError, status?: number): { readonly status: number; readonly body: JsonObject }
   encodeCard(card: AgentCard): JsonObject
+  /** What a webhook that was registered in this version is told. Absent where it has no push notifications. */
+  encodeNotification?(entry: StreamEntry): JsonObject
   /**
-   * What a webhook that was registered in this version is told. Absent where it has no push notifications.
-   *
-   * @param task - As it was when `entry` came to be.
+   * What it is told instead, where that is the whole task, whatever has changed: as it was at the change. Of artifacts
+   * that come while a webhook is busy, the latest stands for all.
    */
-  encodeNotification?(entry: StreamEntry, task: TaskSnapshot): JsonObject
+  encodeTaskNotification?(task: TaskSnapshot): JsonObject
 }

@@ -148,9 +148,9 @@ describe('a question', () => {
 
   test('may be answered by whoever hears of it at once', async () => {
     const a = agent(async (run) => `You said ${(await run.requireInput('Which?')).parts[0]?.text}`)
-    a.tasks.on('task:updated', ({ id, state }) => {
-      if (state !== 'input-required') return
-      void a.handler.dispatch(rpc('SendMessage', { message: user('this', { taskId: id }) }))
+    a.tasks.on('task:stateChange', ({ taskId, to }) => {
+      if (to === 'input-required')
+        void a.handler.dispatch(rpc('SendMessage', { message: user('this', { taskId }) }))
     })
     const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', now('x')))
     expect((await a.tasks.waitFor(id)).artifacts[0]?.parts?.[0]?.text).toBe('You said this')

@@ -250,6 +250,17 @@ test('task_send_subscribe streams the updates of the document', async () => {
   ])
 })
 
+test('task_send_subscribe ends where the task waits for credentials, which reads the same', async () => {
+  const a = agent(async (run) => {
+    await run.requireAuth('Log in')
+    return 'Thanks'
+  })
+  const asked = await (await listen(a, 'task_send_subscribe', newTask())).results()
+  expect(asked.at(-1)).toMatchObject({ state: 'input_required', message: 'Log in' })
+  const answered = await (await listen(a, 'task_send_subscribe', newTask('Done'))).results()
+  expect(answered.at(-1)).toMatchObject({ state: 'completed' })
+})
+
 test('task_send_subscribe ends where the task waits, and goes on with its answer', async () => {
   const a = agent(async (run) => {
     await run.requireInput('Really?')

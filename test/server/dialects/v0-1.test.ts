@@ -237,6 +237,7 @@ describe('tasks/resubscribe', () => {
     const second = await listen(a, 'tasks/resubscribe', { id: 't' })
     go.open()
     expect(await second.results()).toMatchObject([
+      { id: 't', artifact: { index: 0, parts: [text('one')], append: false, lastChunk: false } },
       { id: 't', status: { state: 'working' }, final: false },
       { id: 't', artifact: { index: 1, parts: [text('two')], append: false } },
       { id: 't', status: { state: 'completed' }, final: true },
@@ -260,11 +261,14 @@ describe('tasks/resubscribe', () => {
     ])
   })
 
-  test('tells of a task that has ended that it has', async () => {
+  test('tells of a task that has ended what it has made, and that it has', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })
-    expect(await stream.results()).toMatchObject([{ id: 't', status: { state: 'completed' }, final: true }])
+    expect(await stream.results()).toMatchObject([
+      { id: 't', artifact: { index: 0, parts: [text('done')], append: false, lastChunk: true } },
+      { id: 't', status: { state: 'completed' }, final: true },
+    ])
   })
 })
 
@@ -444,7 +448,7 @@ describe('beside the others', () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })
-    expect(await stream.results()).toMatchObject([{ id: 't', final: true }])
+    expect((await stream.results()).at(-1)).toMatchObject({ id: 't', final: true })
     const { id: later } = await result(a, 'message/send', SENT_0_3)
     const ofLater = await listen(a, 'tasks/resubscribe', { id: later })
     expect(await ofLater.results()).toMatchObject([{ kind: 'task', id: later }])
