@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
 import { A2AClient, NotificationError, verifyNotification } from 'a2a-tasks/client'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
@@ -32,11 +31,7 @@ async function receive(request: Request): Promise<Response> {
     return new Response(null, { status: error instanceof NotificationError ? error.statusCode : 500 })
   }
 }
-const hook = createServer((request, response) => {
-  const { method = 'GET', headers } = request
-  const init = { method, headers, body: Readable.toWeb(request), duplex: 'half' } as unknown as RequestInit
-  void receive(new Request('http://receiver', init)).then(({ status }) => response.writeHead(status).end())
-})
+const hook = createServer(toNodeListener(receive))
 const hookUrl = await listen(hook)
 
 // The agent: it sends nothing to a private network, unless it is told that it may.

@@ -1,6 +1,5 @@
 /** Tasks from other agents for the sessions of a corvid-agent: sent, polled, timed out, over plain HTTP routes. */
 import assert from 'node:assert/strict'
-import { A2AError } from 'a2a-tasks'
 import { invokeRemoteAgent } from 'a2a-tasks/client'
 import { createInboundHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -36,23 +35,8 @@ const inbound = createInboundHandler({
   clock,
 })
 
-// The two routes.
-async function route(request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url)
-  if (request.method === 'POST' && pathname === '/a2a/tasks/send') {
-    // handleTaskSend checks what it is given.
-    const data = (await request.json()) as { params?: { message: string } } & { message: string }
-    try {
-      return Response.json(inbound.handleTaskSend(data.params ?? data))
-    } catch (error) {
-      if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
-      return Response.json({ error: error.message }, { status: 400 })
-    }
-  }
-  const task = inbound.handleTaskGet(decodeURIComponent(pathname.replace('/a2a/tasks/', '')))
-  return task === null ? Response.json({ error: 'Task not found' }, { status: 404 }) : Response.json(task)
-}
-const fetch = (url: string, init?: RequestInit) => route(new Request(url, init))
+// The two routes: `createServer(toNodeListener(inbound.fetch)).listen(3000)` puts them on a port.
+const fetch = (url: string, init?: RequestInit) => inbound.fetch(new Request(url, init))
 
 const answer = await invokeRemoteAgent('https://ada.example', 'Hello', { fetch })
 assert.deepEqual([answer.success, answer.responseText], [true, 'HELLO'])
@@ -67,7 +51,8 @@ assert.deepEqual(stopped, ['session-2'])
 
 // What is not a task is answered as one expects.
 assert.equal((await fetch('https://ada.example/a2a/tasks/nobody')).status, 404)
-const blank = await fetch('https://ada.example/a2a/tasks/send', { method: 'POST', body: '{"params":{}}' })
+const headers = { 'content-type': 'application/json' }
+const blank = await fetch('https://ada.example/a2a/tasks/send', { method: 'POST', headers, body: '{}' })
 assert.deepEqual([blank.status, await blank.text()], [400, '{"error":"message is required"}'])
 
 inbound.close()

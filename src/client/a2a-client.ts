@@ -356,10 +356,8 @@ export class A2AClient {
   }
 
   #requirePush(options: CallOptions): CallOptions {
-    const { name, capabilities } = this.#agent.card
-    if (capabilities.pushNotifications === true) return requireCall(options, [], 'push configurations')
-    const text = `${name} sends no push notifications, as its card says`
-    throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
+    this.#agent.requirePush()
+    return requireCall(options, [], 'push configurations')
   }
 }
 

@@ -46,12 +46,21 @@ export class Connection {
     return this.#current
   }
 
-  call<O extends Unary>(
+  /** @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` when the card declares none: nobody need be asked. */
+  requirePush(): void {
+    const { name, capabilities } = this.card
+    if (capabilities.pushNotifications === true) return
+    const text = `${name} sends no push notifications, as its card says`
+    throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
+  }
+
+  async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
     options: CallOptions,
   ): Promise<ClientResults[O]> {
-    return this.#byAny(operation, options, (transport) => transport.call(operation, params, options))
+    if ('pushConfig' in params) this.requirePush()
+    return await this.#byAny(operation, options, (transport) => transport.call(operation, params, options))
   }
 
   /** Other interfaces are tried until the first event; from then on the stream is what it is. */
@@ -60,6 +69,7 @@ export class Connection {
     params: ClientRequests[O],
     options: StreamOptions,
   ): AsyncGenerator<StreamItem, undefined> {
+    if ('pushConfig' in params) this.requirePush()
     const { items, first } = await this.#byAny(operation, options, async (transport) => {
       const opened = transport.stream(operation, params, options)
       return { items: opened, first: await opened.next() }

@@ -42,11 +42,12 @@ export function validateUrl(url: string | URL): URL {
 /**
  * A guard for URLs that come from elsewhere: {@link validateUrl} with exceptions, and a look at the addresses of names.
  *
- * @throws {RangeError} when an entry of `allow` is no host.
+ * @throws {TypeError | RangeError} when `allow` is no array, or an entry of it no host.
  */
 export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
   requireKnown(options, ['allow', 'resolve'], 'urlGuard')
   const { allow = [], resolve } = options
+  requireHosts(allow)
   const exceptions = allow.map(toException)
   const isAllowed = (host: string, url: URL): boolean => exceptions.some((allows) => allows(host, url))
   return (url) => {
@@ -57,6 +58,13 @@ export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
     if (resolve === undefined || ipaddr.isValid(host)) return
     return requireAddresses(url, resolve, (address) => isPublic(address) || isAllowed(address, url))
   }
+}
+
+/** A text has entries, too: its characters. */
+function requireHosts(allow: unknown): void {
+  if (Array.isArray(allow)) return
+  const got = typeof allow === 'object' ? 'an object' : `a ${typeof allow}`
+  throw new TypeError(`"allow" must be an array of hosts, got ${allow === null ? 'null' : got}`)
 }
 
 async function requireAddresses(
@@ -72,10 +80,18 @@ async function requireAddresses(
   } catch (cause) {
     throw blocked(url, `${host} cannot be resolved`, cause)
   }
-  const isAddress = (one: unknown): boolean => typeof one === 'string' && ipaddr.isValid(one) && isGood(one)
+  const isAddress = (one: unknown): boolean => typeof one === 'string' && isStrict(one) && isGood(one)
   if (addresses.length === 0 || !addresses.every(isAddress)) {
     throw blocked(url, `${host} resolves to a private/reserved IP range`)
   }
+}
+
+/** As a resolver prints it: what others read in several ways (`010.0.0.1`), or has a zone, is none. */
+function isStrict(address: string): boolean {
+  if (!address.includes(':')) return ipaddr.IPv4.isValidFourPartDecimal(address)
+  const [, ending] = /:([^:]*\..*)$/.exec(address) ?? []
+  const isPlain = ending === undefined || ipaddr.IPv4.isValidFourPartDecimal(ending)
+  return isPlain && !address.includes('%') && ipaddr.IPv6.isValid(address)
 }
 
 /** Names that resolve within a network only. */

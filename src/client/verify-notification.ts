@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
+import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
 import { compact, Fields } from '../wire/fields.js'
 import { readEvent } from '../wire/read.js'
@@ -17,7 +17,7 @@ import { clientClock, sha256 } from './platform.js'
 /** A secret, or what looks up that of a task; `undefined` where the task has none, and nobody is believed. */
 export type ExpectedSecret = string | ((taskId: string) => string | undefined | Promise<string | undefined>)
 
-export interface VerifyNotificationOptions {
+interface NotificationChecks {
   /**
    * The `token` of the push configuration: what `X-A2A-Notification-Token` must be. `false` where neither token nor
    * `authorization` is to be checked, because the sender is known otherwise: by mutual TLS, or a JWT that was verified.
@@ -36,6 +36,10 @@ export interface VerifyNotificationOptions {
   readonly clock?: Clock | undefined
 }
 
+/** What is expected of a notification: a secret, or `token: false`, and a task. */
+export type VerifyNotificationOptions = NotificationChecks &
+  ({ readonly token: ExpectedSecret | false } | { readonly authorization: ExpectedSecret })
+
 /** What an agent tells of a task. */
 export interface PushNotification {
   /** As in a stream: a whole task, a change of its state, a part of its artifacts, a message. */
@@ -46,8 +50,8 @@ export interface PushNotification {
    * for each change and each push configuration. Agents choose it: it identifies together with `taskId` only.
    */
   readonly id?: string
-  /** The version of A2A that the agent speaks. */
-  readonly version: '1.0' | '0.3'
+  /** The version of A2A that the agent speaks: what `A2A-Version` says, or what the notification is of. */
+  readonly version: '1.0' | '0.3' | (string & {})
 }
 
 /** A notification that is not taken, and what to answer: frameworks that heed `statusCode` need not be told. */
@@ -86,10 +90,11 @@ const STATUSES: { readonly [C in ErrorCode]?: number } = {
  * against somebody who sends what he has seen once more. `id` tells that it is the same. Where there is none, or where
  * something may be lost, ask the agent for the task: that is what counts.
  *
- * @throws {NotificationError} `UNAUTHENTICATED`; `TASK_NOT_FOUND` for a task that is not expected; `METHOD_NOT_FOUND`,
- *   `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `PARSE_ERROR` and
- *   `INVALID_PARAMS` for what is no notification.
- * @throws {TypeError | RangeError} when the options check nothing or make no sense, or the body has been read already.
+ * @throws {NotificationError} `UNAUTHENTICATED`; `TASK_NOT_FOUND` for a task that is not expected;
+ *   `VERSION_NOT_SUPPORTED` for A2A 0.1; `METHOD_NOT_FOUND`, `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`,
+ *   `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `PARSE_ERROR` and `INVALID_PARAMS` for what is no notification.
+ * @throws {TypeError | RangeError} when the options check nothing or make no sense, the body has been read already, or
+ *   the request is no `Request`.
  * @throws what `isExpected` and functions for secrets throw.
  * @example
  * ```ts
@@ -109,6 +114,7 @@ export async function verifyNotification(
   options: VerifyNotificationOptions,
 ): Promise<PushNotification> {
   const settings = toSettings(options)
+  requireRequest(request)
   if (request.bodyUsed) {
     throw new TypeError('verifyNotification() reads the body: it takes requests that nobody has read yet')
   }
@@ -123,6 +129,16 @@ export async function verifyNotification(
   const isExpected = isTask && (options.isExpected === undefined || (await options.isExpected(taskId)))
   if (!isExpected) throw new NotificationError(taskNotFound(taskId))
   return notification
+}
+
+/** What Node's servers get has `headers`, too; they cannot be asked. */
+function requireRequest(request: unknown): void {
+  // Whatever it is, it may lack both.
+  const given = request as { readonly headers?: { readonly get?: unknown } } | null | undefined
+  if (typeof given?.headers?.get === 'function') return
+  throw new TypeError(
+    "verifyNotification() takes a Request of fetch, not Node's; in Node use toNodeListener of a2a-tasks/server/node",
+  )
 }
 
 interface Secret {
@@ -146,6 +162,11 @@ const AUTHORIZATION = 'Authorization'
 const MAX_DEPTH = 100
 
 function toSettings(options: VerifyNotificationOptions): Settings {
+  // The type says so; not everybody has types.
+  const given: unknown = options
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError('verifyNotification() takes options: { token, taskId }, or { token, isExpected }')
+  }
   requireKnown(options, KEYS, 'verifyNotification')
   requireFunctions(options, ['isExpected'])
   const { token, authorization, taskId, isExpected } = options
@@ -197,15 +218,37 @@ async function receive(request: Request, settings: Settings): Promise<PushNotifi
     // What depends on the task is compared when the task is known.
     if (typeof expected === 'string') await requireSame(header, given, expected)
   }
+  const named = versionIn(headers)
+  requireReadable(named)
   const notification = new Fields(await readJson(request, settings), 'notification')
-  const isOld = notification.get('kind') !== undefined || /^0\./.test(headers.get('a2a-version') ?? '')
+  const isOld = notification.get('kind') !== undefined || isOf0(named)
   const event = readEvent(notification, isOld)
+  const taskId = taskIdOf(event, notification)
+  requireSameTask(event, notification, taskId)
   return compact({
     event,
-    taskId: taskIdOf(event, notification),
+    taskId,
     id: headers.get('x-a2a-notification-id') || undefined,
-    version: isOld ? ('0.3' as const) : ('1.0' as const),
+    // What it is of is for certain, where the header says something else.
+    version: named !== '' && isOf0(named) === isOld ? named : isOld ? '0.3' : '1.0',
   })
+}
+
+/** Patch versions do not count (A2A 1.0 §3.6). Empty where there is none. */
+function versionIn(headers: Headers): string {
+  return /^\d{1,5}\.\d{1,5}/.exec(headers.get('a2a-version') ?? '')?.[0] ?? ''
+}
+
+function isOf0(version: string): boolean {
+  return version.startsWith('0.')
+}
+
+/** Its tasks have neither the kinds of 0.3 nor the names of 1.0: any other error would speak of those. */
+function requireReadable(version: string): void {
+  if (version !== '0.1') return
+  const supported = ['1.0', '0.3']
+  const text = `A2A ${version} is not read here; register the webhook in ${supported.join(' or ')}`
+  throw new A2AError('VERSION_NOT_SUPPORTED', text, { version, supported })
 }
 
 const MEDIA_TYPES = ['application/a2a+json', 'application/json']
@@ -237,7 +280,7 @@ async function requireSame(header: string, given: string, expected: unknown): Pr
 
 /** Case does not matter in the name of an authentication scheme (RFC 9110 §11.1). */
 function withPlainScheme(header: string, value: string): string {
-  return header === AUTHORIZATION ? value.replace(/^\S+(?= )/, (scheme) => scheme.toLowerCase()) : value
+  return header === AUTHORIZATION ? value.replace(/^\S+(?= |$)/, (scheme) => scheme.toLowerCase()) : value
 }
 
 /** In a time that tells neither where two texts differ nor how long the expected one is. */
@@ -250,6 +293,31 @@ function taskIdOf(event: RemoteEvent, notification: Fields): string {
   if (event.type === 'task') return event.task.id
   if (event.type !== 'message') return event.taskId
   return (notification.object('message') ?? notification).need('taskId', event.message.taskId)
+}
+
+const MEMBERS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate']
+
+/** Another reader may go by another of its ids than this one, and take what is of one task for another's. */
+function requireSameTask(event: RemoteEvent, notification: Fields, taskId: string): void {
+  const members = MEMBERS.map((name) => notification.get(name))
+  const own = notification.get('kind') === undefined ? [] : [notification]
+  const objects = members.filter((member) => typeof member === 'object' && !Array.isArray(member))
+  const names = ['taskId', 'task_id', ...(event.type === 'message' ? [] : ['id'])]
+  for (const object of [...own, ...objects.map((member) => new Fields(member, 'notification'))]) {
+    for (const name of names) requireSameId(object.at(name), object.get(name), taskId)
+  }
+  if (event.type === 'artifact' || event.type === 'message') return
+  const { message, contextId } = event.type === 'task' ? event.task : event
+  const messages = [...(message ? [message] : []), ...(event.type === 'task' ? event.task.messages : [])]
+  for (const each of messages) {
+    requireSameId('message.taskId', each.taskId, taskId)
+    if (contextId !== undefined) requireSameId('message.contextId', each.contextId, contextId)
+  }
+}
+
+function requireSameId(path: string, given: unknown, expected: string): void {
+  if (given === expected || typeof given !== 'string' || given === '') return
+  throw invalidParams(path, 'must not name another one than the rest of the notification')
 }
 
 async function readJson({ body, headers }: Request, settings: Settings): Promise<unknown> {

@@ -4,10 +4,13 @@
  * @module
  */
 import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
-import { describe } from '../core/json.js'
+import { describe, quote } from '../core/json.js'
 import type { AgentCard } from '../schemas/index.js'
 import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from '../wire/index.js'
 import { some, type Dialects } from './negotiation.js'
+
+/** The `version` of a dialect; those of others are as welcome. */
+export type DialectName = '1.0' | '0.3' | '0.1' | 'kaos' | 'corvid' | 'litellm' | (string & {})
 
 /** All there are: versions of A2A, the latest first, then what came of it. */
 function allDialects(): readonly Dialect[] {
@@ -24,11 +27,12 @@ export function toDialects(
   given: readonly Dialect[] = allDialects(),
   preferred: string | undefined,
 ): Dialects {
+  if (!Array.isArray(given)) {
+    throw new TypeError(`"dialects" must be an array of dialects: [v1(), kaos()], got ${describe(given)}`)
+  }
   const dialects = some(given)
   if (dialects === undefined) throw new TypeError('"dialects" must not be empty')
-  if (!dialects.every(isDialect)) {
-    throw new TypeError('"dialects" must hold dialects: v1(), v0_3() of a2a-tasks/wire')
-  }
+  for (const dialect of dialects) requireDialect(dialect)
   const versions = dialects.map(({ version }) => version)
   if (new Set(versions).size < versions.length) {
     throw new TypeError(`"dialects" must be of one version each, got ${versions.join(', ')}`)
@@ -36,15 +40,21 @@ export function toDialects(
   if (preferred === undefined) return dialects
   const first = dialects.find(({ version }) => version === preferred)
   if (first === undefined) {
-    const got = typeof preferred === 'string' ? JSON.stringify(preferred) : describe(preferred)
+    const shown = typeof preferred === 'string' ? quote(preferred) : describe(preferred)
+    const meant = versions.map(quote).find((version) => version === shown.toLowerCase())
+    const got = meant === undefined ? shown : `${shown}: it is ${meant}`
     throw new TypeError(`"defaultDialect" must be one of ${versions.join(', ')}, got ${got}`)
   }
   return [first, ...dialects.filter((dialect) => dialect !== first)]
 }
 
 /** From JavaScript anything may come: a function that was not called, most likely. */
-function isDialect(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'version' in value && 'methods' in value
+function requireDialect(value: unknown): void {
+  if (typeof value === 'object' && value !== null && 'version' in value && 'methods' in value) return
+  const hint = typeof value === 'function' ? `; call it: ${value.name || 'v1'}()` : ''
+  throw new TypeError(
+    `"dialects" must hold dialects: v1(), v0_3() of a2a-tasks/wire, got ${quote(value)}${hint}`,
+  )
 }
 
 /**

@@ -96,9 +96,10 @@ export class EntryStream implements Source<StreamEntry> {
   }
 
   #isClosed(): boolean {
-    return (
-      this.#isClosing && this.#opening === undefined && this.#generation >= (this.task()?.generation ?? 0)
-    )
+    if (!this.#isClosing || this.#opening !== undefined) return false
+    const task = this.task()
+    // The log of a task that is gone comes to its end by itself.
+    return task !== undefined && this.#generation >= task.generation
   }
 
   /** Ends the stream with an error: nothing will come any more. */

@@ -148,7 +148,7 @@ export class HttpBinding<P extends Principal> {
     } catch (thrown) {
       // Nothing of the request was understood: it has no id to answer to.
       const error = toA2AError(thrown, 'authenticate', onError)
-      const [dialect] = dialects
+      const [dialect] = isSpoken(dialects, version) ? speaking(dialects, version) : dialects
       return this.#json(
         failure(null, dialect, error),
         rpcStatusOf(error, dialect),

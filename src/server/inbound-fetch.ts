@@ -25,7 +25,7 @@ export interface InboundRoutes {
 
 /** Never rejects. Errors are `{ error }`, as corvid-agent's are. */
 export function inboundFetch(routes: InboundRoutes): (request: Request) => Promise<Response> {
-  const { encodeHttpError } = corvid()
+  const dialect = corvid()
   const respond: Respond = async (request) => {
     const { pathname } = new URL(request.url)
     const [, id] = PATH.exec(pathname) ?? []
@@ -36,7 +36,10 @@ export function inboundFetch(routes: InboundRoutes): (request: Request) => Promi
       return answer(200, verb === 'POST' ? await send(routes, request) : get(routes, decode(id, 'id')))
     } catch (thrown) {
       const error = toA2AError(thrown, 'handleTaskSend', routes.onError)
-      const { status, body } = encodeHttpError(error, error.code === 'LIMIT_EXCEEDED' ? 413 : undefined)
+      const { status, body } = dialect.encodeHttpError(
+        error,
+        error.code === 'LIMIT_EXCEEDED' ? 413 : undefined,
+      )
       return answer(status, body, status === 503 ? { 'retry-after': '1' } : {})
     }
   }

@@ -11,14 +11,13 @@ type Sessions = Pick<InboundProcessManager<never>, 'subscribe' | 'unsubscribe' |
 /** Holds until it is cut: what the session says after that is not heard. */
 export class SessionTie {
   readonly taskId: string
-  readonly #sessionId: string
   readonly #sessions: Sessions
+  #sessionId: string | undefined
   #unsubscribe: (() => unknown) | undefined
   #isCut = false
 
-  constructor(taskId: string, sessionId: string, sessions: Sessions) {
+  constructor(taskId: string, sessions: Sessions) {
     this.taskId = taskId
-    this.#sessionId = sessionId
     this.#sessions = sessions
   }
 
@@ -26,18 +25,30 @@ export class SessionTie {
     return this.#isCut
   }
 
-  /** A session may say something before this returns. If the tie is cut then, cut it once more. */
-  subscribe(hear: (event: unknown) => void): void {
-    const [id, sessions] = [this.#sessionId, this.#sessions]
+  /**
+   * A session may say something before this returns. If the tie is cut then, cut it once more.
+   *
+   * @returns What `subscribe` does: a promise may be rejected.
+   */
+  subscribe(sessionId: string, hear: (event: unknown) => void): unknown {
+    this.#sessionId = sessionId
+    const sessions = this.#sessions
     const callback: SessionCallback = (_, event) => {
       if (!this.#isCut) hear(event)
     }
-    const result = sessions.subscribe(id, callback)
-    this.#unsubscribe =
-      typeof result === 'function'
+    const result = sessions.subscribe(sessionId, callback)
+    const end = (given: unknown): unknown =>
+      typeof given === 'function'
         ? // By the contract of `subscribe` there is but one function to return.
-          (result as () => unknown)
-        : () => sessions.unsubscribe?.(id, callback)
+          (given as () => unknown)()
+        : sessions.unsubscribe?.(sessionId, callback)
+    this.#unsubscribe = () =>
+      isPromised(result)
+        ? Promise.resolve(result)
+            .catch(() => undefined)
+            .then(end)
+        : end(result)
+    return result
   }
 
   /** Unsubscribes. Throws, or rejects with, what that fails with; nothing is heard after it in any case. */
@@ -46,8 +57,12 @@ export class SessionTie {
     return this.#unsubscribe?.()
   }
 
-  /** Ends the session, where the process manager can. */
+  /** Ends the session, where there is one and the process manager can. */
   stop(): unknown {
-    return this.#sessions.stopProcess?.(this.#sessionId)
+    return this.#sessionId === undefined ? undefined : this.#sessions.stopProcess?.(this.#sessionId)
   }
+}
+
+function isPromised(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describe } from '../core/json.js'
+import { describe, hasLoneSurrogate } from '../core/json.js'
 import { defineLifecycle } from '../core/lifecycle.js'
 import type { Clock } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
@@ -14,7 +14,14 @@ import { NotFoundError } from './inbound-errors.js'
 import { toNews } from './inbound-events.js'
 import { toInboundParams } from './inbound-params.js'
 import { SessionTie } from './inbound-session.js'
-import type { A2AMessage, A2ATask, A2ATaskDeps, A2ATaskState, InboundSession } from './inbound-types.js'
+import type {
+  A2AMessage,
+  A2ATask,
+  A2ATaskDeps,
+  A2ATaskState,
+  InboundAgent,
+  InboundSession,
+} from './inbound-types.js'
 import type { ErrorContext } from './options.js'
 
 /** Nothing leads back. A task for which no session can be created fails before anybody works on it. */
@@ -59,39 +66,37 @@ export class InboundStore {
 
   send<Db, Session extends InboundSession>(deps: A2ATaskDeps<Db, Session>, body: unknown): A2ATask {
     const { message, skill, timeoutMs } = toInboundParams(body)
-    const agent = agentsOf(deps).find((each) => each?.defaultProjectId)
+    const agent = this.#agentsOf(deps).find(({ defaultProjectId }) => defaultProjectId)
     if (!agent?.defaultProjectId) throw new NotFoundError('Agent with default project')
-    const { id } = this.#tasks.createTask({ id: deps.generateId?.(), skill, input: message })
-    let session: Session
+    let task = this.#tasks.createTask({ id: deps.generateId?.(), skill, input: message })
+    const tie = new SessionTie(task.id, deps.processManager)
     try {
-      session = deps.createSession(deps.db, {
+      this.#ties.set(
+        tie,
+        this.#timeline.add(timeoutMs, () => this.#timeOut(tie)),
+      )
+      const session = deps.createSession(deps.db, {
         projectId: agent.defaultProjectId,
         agentId: agent.id,
         name: `A2A Task: ${beginningOf(message)}`,
         initialPrompt: message,
         source: 'agent',
       })
-      requireId(session)
-    } catch (error) {
-      if (this.#tasks.can(id, 'failed')) this.#tasks.patchTask(id, { state: 'failed' })
-      throw error
-    }
-    const working = toA2ATask(this.#tasks.updateTask(id, { state: 'working', output: session.id }))
-    const tie = new SessionTie(id, session.id, deps.processManager)
-    try {
-      this.#ties.set(
-        tie,
-        this.#timeline.add(timeoutMs, () => this.#timeOut(tie)),
-      )
-      tie.subscribe((event) => this.#hear(tie, event))
-      if (tie.isCut) this.#cut(tie)
-      else this.#start(tie, () => deps.processManager.startProcess(session, message, { schedulerMode: true }))
+      const sessionId = this.#idOf(session, tie)
+      // Whatever is called may clear the store: then nobody is to work.
+      if (!tie.isCut) {
+        task = this.#tasks.updateTask(task.id, { state: 'working', output: sessionId })
+        this.#subscribe(tie, sessionId)
+      }
+      if (!tie.isCut) {
+        this.#start(tie, () => deps.processManager.startProcess(session, message, { schedulerMode: true }))
+      }
     } catch (error) {
       this.#end(tie, 'failed')
       throw error
     }
-    // As it is by now: a session may end within the calls, and whatever they call may clear the store.
-    return this.get(id) ?? working
+    // As it is by now: a session may end within the calls.
+    return this.get(task.id) ?? toA2ATask(task)
   }
 
   get(taskId: string): A2ATask | null {
@@ -105,11 +110,45 @@ export class InboundStore {
     this.#tasks.destroy()
   }
 
-  /** What is thrown is the caller's affair; of a promise that is rejected nobody else hears. */
+  /** Those of a program in JavaScript may be anything. */
+  #agentsOf<Db>(deps: Pick<A2ATaskDeps<Db>, 'listAgents' | 'db'>): readonly InboundAgent[] {
+    const agents: unknown = deps.listAgents(deps.db)
+    // Of the agents in it no more is asked than what is said of them.
+    if (Array.isArray(agents)) return agents as readonly InboundAgent[]
+    this.#watch(agents, { during: 'listAgents' })
+    throw new TypeError(`"deps.listAgents" must return an array, got ${describe(agents)}`)
+  }
+
+  /** @throws {TypeError} where it is no session: no promise of one either. */
+  #idOf(session: unknown, { taskId }: SessionTie): string {
+    const id = typeof session === 'object' && session !== null && 'id' in session ? session.id : undefined
+    if (typeof id === 'string' && id !== '') {
+      if (!hasLoneSurrogate(id)) return id
+      throw new TypeError('"deps.createSession" must return a session whose id has no lone surrogate')
+    }
+    this.#watch(session, { during: 'createSession', taskId })
+    throw new TypeError(`"deps.createSession" must return a session with an id, got ${describe(session)}`)
+  }
+
+  /** A session that nobody hears is of no use, if it should have begun. */
+  #subscribe(tie: SessionTie, sessionId: string): void {
+    const result = tie.subscribe(sessionId, (event) => this.#hear(tie, event))
+    this.#watch(result, { during: 'subscribe', taskId: tie.taskId }, () => {
+      if (!tie.isCut) this.#abort(tie)
+    })
+    if (tie.isCut) this.#cut(tie)
+  }
+
+  /** What is thrown is the caller's affair. */
   #start(tie: SessionTie, run: () => unknown): void {
-    Promise.resolve(run()).catch((error: unknown) => {
-      this.#onError(error, { during: 'startProcess', taskId: tie.taskId })
-      this.#end(tie, 'failed')
+    this.#watch(run(), { during: 'startProcess', taskId: tie.taskId }, () => this.#end(tie, 'failed'))
+  }
+
+  /** Of a promise that is rejected nobody else hears. */
+  #watch(result: unknown, context: ErrorContext, onFailure: () => void = () => {}): void {
+    Promise.resolve(result).catch((error: unknown) => {
+      this.#onError(error, context)
+      onFailure()
     })
   }
 
@@ -157,11 +196,10 @@ export class InboundStore {
 
   /** Neither whoever emits an event nor a timer can do anything about an error. */
   #attempt(during: string, { taskId }: SessionTie, run: () => unknown): void {
-    const report = (error: unknown): void => this.#onError(error, { during, taskId })
     try {
-      Promise.resolve(run()).catch(report)
+      this.#watch(run(), { during, taskId })
     } catch (error) {
-      report(error)
+      this.#onError(error, { during, taskId })
     }
   }
 }
@@ -169,19 +207,6 @@ export class InboundStore {
 /** No character that UTF-16 has in two halves is cut in half. */
 function beginningOf(message: string): string {
   return message.slice(0, NAME_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
-}
-
-/** Those of a program in JavaScript may be anything. */
-function agentsOf<Db>({ listAgents, db }: Pick<A2ATaskDeps<Db>, 'listAgents' | 'db'>): readonly InboundAgent[] {
-  const agents: unknown = listAgents(db)
-  if (Array.isArray(agents)) return agents
-  throw new TypeError(`"deps.listAgents" must return an array, got ${describe(agents)}`)
-}
-
-function requireId(session: unknown): void {
-  const id = typeof session === 'object' && session !== null && 'id' in session ? session.id : undefined
-  if (typeof id === 'string' && id !== '') return
-  throw new TypeError(`"deps.createSession" must return a session with an id, got ${describe(session)}`)
 }
 
 function toA2ATask(task: TaskSnapshot<A2ATaskState>): A2ATask {

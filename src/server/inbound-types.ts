@@ -64,7 +64,10 @@ export type SessionCallback = (sessionId: string, event: unknown) => void
 
 /** What runs sessions: as much as is needed of a process manager. */
 export interface InboundProcessManager<Session> {
-  /** May return what ends the subscription; else `unsubscribe` is called, if there is one. */
+  /**
+   * May return what ends the subscription, or a promise of it; else `unsubscribe` is called, if there is one. A promise
+   * that is rejected fails the task, and the session is stopped.
+   */
   subscribe(sessionId: string, callback: SessionCallback): unknown
   unsubscribe?(sessionId: string, callback: SessionCallback): unknown
   /** A promise that is rejected fails the task. */
@@ -86,6 +89,7 @@ export interface A2ATaskDeps<Db = unknown, Session extends InboundSession = Inbo
   readonly processManager: InboundProcessManager<Session & object>
   /** The agents there are. The first with a `defaultProjectId` gets the task. */
   listAgents(db: Db): readonly InboundAgent[]
+  /** Returns the session itself, and no promise of it. */
   createSession(db: Db, input: InboundSessionInput): Session
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined

@@ -15,6 +15,7 @@ import { SessionOperations } from './kaos-operations.js'
 import type { Dialects } from './negotiation.js'
 import {
   guarded,
+  LIMITS_EXAMPLE,
   requireDelay,
   requireFunction,
   requirePositive,
@@ -24,6 +25,7 @@ import {
   type RequestHandlerOptions,
 } from './options.js'
 import { reportError } from './platform.js'
+import { readOption } from './read-option.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import type { Principal } from './visibility.js'
 
@@ -40,7 +42,10 @@ export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
   readonly onError?: RequestHandlerOptions['onError']
   readonly limits?: Pick<HandlerLimits, 'maxBodyBytes' | 'maxDepth'> | undefined
-  /** The versions of the protocol that are spoken, the preferred one first. Default is KAOS' alone. */
+  /**
+   * The versions of the protocol that are spoken, the preferred one first. Default is KAOS' alone. Not `v0_1()`,
+   * `corvid()` and `litellm()`: their clients choose ids and time limits, or expect an answer at once.
+   */
   readonly dialects?: readonly Dialect[] | undefined
   /** How long clients may keep the card, in seconds. Default is `300`. */
   readonly cardMaxAgeSeconds?: number | undefined
@@ -57,7 +62,9 @@ const KEYS = [
 ]
 const LIMIT_KEYS = ['maxBodyBytes', 'maxDepth']
 /** The versions whose cards say whether tasks can be asked for; that of 1.0 has no place for it. */
-const TELLING = ['0.1', '0.3', 'kaos']
+const TELLING = ['0.3', 'kaos']
+/** Their clients choose ids of tasks and time limits, or expect an answer at once, which no manager here can do. */
+const UNSERVED = ['0.1', 'corvid', 'litellm']
 
 /**
  * Serves a task manager as KAOS does: SendMessage works on the message's text while the client waits and answers with
@@ -90,12 +97,13 @@ function toSettings<P extends Principal>(
   if (authenticate !== undefined) requireFunction('authenticate', authenticate)
   if (onError !== undefined) requireFunction('onError', onError)
   const dialects = toDialects(given.dialects ?? [kaos()], undefined)
+  for (const { version } of dialects) requireServed(version)
   const [first, ...others] = dialects
   return {
     card: toCard(given.card, dialects),
     authenticate,
     onError: onError === undefined ? reportError : guarded(onError),
-    limits: toLimits(read(limits, LIMIT_KEYS, 'createTaskManagerHandler')),
+    limits: toLimits(readOption('limits', limits, LIMIT_KEYS, LIMITS_EXAMPLE)),
     dialects: [telling(first, keepsTasks), ...others.map((dialect) => telling(dialect, keepsTasks))],
     heartbeatMs: requireDelay('heartbeatMs', 15_000),
     cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
@@ -114,6 +122,13 @@ function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
     throw new TypeError('"card.capabilities.streaming" must not be true: no task of this handler streams')
   }
   return card
+}
+
+function requireServed(version: string): void {
+  if (!UNSERVED.includes(version)) return
+  throw new TypeError(
+    `"dialects" must be kaos(), v1(), v0_3() or of your own, got that of ${version}: createRequestHandler() speaks it`,
+  )
 }
 
 function canStream({ methods }: Dialect): boolean {
@@ -137,5 +152,10 @@ function telling(dialect: Dialect, keepsTasks: boolean): Dialect {
 function requireTaskManager(manager: SessionTaskManager): void {
   const given = manager as Partial<SessionTaskManager> | null | undefined
   if (typeof given?.sendMessage === 'function' && typeof given.keepsTasks === 'boolean') return
+  if (typeof given === 'object' && given !== null && 'createTask' in given) {
+    throw new TypeError(
+      '"taskManager" works on tasks, and this is a store of them: new LocalTaskManager(fn, { tasks })',
+    )
+  }
   throw new TypeError('"taskManager" must be a LocalTaskManager, a NullTaskManager or one like them')
 }

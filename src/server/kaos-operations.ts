@@ -12,6 +12,8 @@ import type { ClosableOperations } from './bind.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import { ownedBy, type Caller, type Principal } from './visibility.js'
 
+const ANSWER_ID = 'answer'
+
 interface Asked {
   readonly id: string
   readonly tenant?: string
@@ -29,16 +31,19 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     this.#clock = clock
   }
 
-  /** The manager ends with its handler. */
+  /** The manager ends with its handler, in the time that is left. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
+    const began = this.#clock.now()
     let stop = (): void => {}
     const grace = new Promise<void>((resolve) => {
       stop = this.#clock.schedule(resolve, graceMs)
     })
     await Promise.race([grace, Promise.allSettled(this.#sends)])
-    stop()
-    await this.#manager.shutdown()
+    const left = Math.ceil(began + graceMs - this.#clock.now())
+    // The clock may have been set, and a manager of somebody's own may take longer.
+    const shutdown = this.#manager.shutdown({ graceMs: Math.min(Math.max(left, 0), Math.ceil(graceMs)) })
+    await Promise.race([grace, shutdown]).finally(stop)
   }
 
   /** Answers when the work is done, whether or not the client wants to wait: there is nothing to come back to before. */
@@ -60,14 +65,14 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     })
     this.#sends.add(sent)
     try {
-      return { type: 'task', task: await sent, historyLength }
+      return { type: 'task', task: shown(await sent, caller), historyLength }
     } finally {
       this.#sends.delete(sent)
     }
   }
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
-    return { task: await this.#find(request, caller), historyLength: request.historyLength }
+    return { task: shown(await this.#find(request, caller), caller), historyLength: request.historyLength }
   }
 
   async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
@@ -77,7 +82,7 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
       const message = `Cannot cancel task in terminal state: ${task.state}`
       throw new A2AError('TASK_NOT_CANCELABLE', message, { taskId: task.id, state: task.state })
     }
-    return { task: await this.#find(request, caller) }
+    return { task: shown(await this.#find(request, caller), caller) }
   }
 
   SendStreamingMessage(): never {
@@ -124,6 +129,14 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     const message = `Each message makes a task of its own; this one is ${state}`
     throw new A2AError('UNSUPPORTED_OPERATION', message, { operation: 'SendMessage' })
   }
+}
+
+/** The clients of A2A's versions look for the answer among the artifacts (A2A 1.0 §3.7), KAOS' in the conversation. */
+function shown(task: Task, { dialect }: Pick<Caller, 'dialect'>): Task {
+  const answer = task.messages.at(-1)
+  const isTold = task.artifacts.length > 0 || task.output !== null
+  if (!dialect.isInCards || task.state !== 'completed' || answer?.role !== 'agent' || isTold) return task
+  return { ...task, artifacts: [{ artifactId: ANSWER_ID, parts: answer.parts }] }
 }
 
 /** The texts, with a space between them, as KAOS joins them. */

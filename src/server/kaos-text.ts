@@ -8,10 +8,14 @@ import { withResult } from './outcome.js'
 
 /**
  * @param signal - Leaves the chunks where they are when it aborts.
- * @throws {TypeError} when it is neither a text nor an async iterable of texts; what the iterable throws; the signal's
- *   reason.
+ * @param refuse - Is told at once of a chunk that is no text: the rest is nothing then, and to leave it may take its time.
+ * @throws {TypeError} when it is neither a text nor an async iterable; what the iterable throws; the signal's reason.
  */
-export async function joinText(outcome: unknown, signal: AbortSignal): Promise<string> {
+export async function joinText(
+  outcome: unknown,
+  signal: AbortSignal,
+  refuse: (error: TypeError) => void,
+): Promise<string> {
   if (typeof outcome === 'string') return outcome
   if (typeof outcome !== 'object' || outcome === null || !(Symbol.asyncIterator in outcome)) {
     throw new TypeError(
@@ -22,8 +26,10 @@ export async function joinText(outcome: unknown, signal: AbortSignal): Promise<s
   // What it yields is checked one by one.
   for await (const chunk of withResult(outcome as AsyncIterable<unknown, unknown>)) {
     signal.throwIfAborted()
-    if (typeof chunk !== 'string')
-      throw new TypeError(`processFn() must yield strings, got ${describe(chunk)}`)
+    if (typeof chunk !== 'string') {
+      refuse(new TypeError(`processFn() must yield strings, got ${describe(chunk)}`))
+      return ''
+    }
     chunks.push(chunk)
   }
   return chunks.join('')

@@ -8,11 +8,16 @@ import type { TaskSnapshot } from '../core/task.js'
 import type { TaskRun } from './task-run.js'
 import type { Principal } from './visibility.js'
 
+/** A task among those that have had its id. */
+export type TaskKey = Pick<TaskSnapshot, 'id' | 'createdAt'>
+
 export interface LiveRun<P extends Principal> {
   readonly run: TaskRun<P>
   readonly owner: OwnerFilter
   /** Settles when the executor has. */
   ended: Promise<void>
+  /** The task, as soon as there is one. */
+  task: TaskKey | undefined
   opening: TaskSnapshot | undefined
   stopTimer: () => void
   /** Rejects when the work has stopped and the task could not be made to say so. */
@@ -32,6 +37,7 @@ export function toLive<P extends Principal>(run: TaskRun<P>, owner: OwnerFilter)
     run,
     owner,
     ended: Promise.resolve(),
+    task: undefined,
     opening: undefined,
     stopTimer: () => {},
     broken,

@@ -7,6 +7,7 @@ import { A2AError } from '../core/errors.js'
 import type { JsonValue } from '../core/task.js'
 import type { Codec, Codecs, Operation, StreamEntry } from '../wire/index.js'
 import type { Source } from './frames.js'
+import { inManner } from './mannered-stream.js'
 import { isStreamOperation, type Operations } from './operations.js'
 import type { Caller, Principal } from './visibility.js'
 
@@ -42,5 +43,7 @@ export async function perform<P extends Principal>(
     caller,
   )
   if (!isStreamOperation(operation)) return { type: 'result', json: codec.encode(answer) }
-  return { type: 'stream', entries: answer as Source<StreamEntry>, encode: (entry) => codec.encode(entry) }
+  const after = operation === 'SubscribeToTask' ? caller.lastGeneration : undefined
+  const entries = inManner(codec.stream, answer as Source<StreamEntry>, after)
+  return { type: 'stream', entries, encode: (entry) => codec.encode(entry) }
 }

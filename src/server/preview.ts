@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { v1_1, type Dialect } from '../wire/index.js'
 import type { Dialects } from './negotiation.js'
+import { readOption } from './read-option.js'
 
 /** Drafts of the protocol. They may change with any release of this library. */
 export interface PreviewOptions {
@@ -20,7 +20,8 @@ export interface PreviewOptions {
  * @throws {TypeError} naming the option that makes no sense.
  */
 export function withPreview([first, ...others]: Dialects, preview: PreviewOptions = {}): Dialects {
-  const { generation = false } = read(preview, ['generation'], 'createRequestHandler')
+  const example = 'an object: { generation: true }'
+  const { generation = false } = readOption('preview', preview, ['generation'], example)
   if (typeof generation !== 'boolean') {
     throw new TypeError(`"preview.generation" must be a boolean, got ${describe(generation)}`)
   }

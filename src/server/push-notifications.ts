@@ -13,6 +13,7 @@ import type { PushSettings } from './push-options.js'
 import { Outbox } from './push-outbox.js'
 import { Slots } from './push-slots.js'
 import { PushStory } from './push-story.js'
+import { TaskTexts, Texts } from './push-texts.js'
 import type { PushFailure } from './push-webhook.js'
 import type { Accepted } from './runs.js'
 import type { Caller } from './visibility.js'
@@ -36,8 +37,10 @@ interface Place {
 interface Registered {
   readonly config: TaskPushConfig['config']
   readonly dialect: Dialect
-  /** Later ones have greater numbers; a page ends at one. */
+  /** Among those of its task, kept when it is replaced. Later ones have greater numbers; a page ends at one. */
   readonly number: number
+  /** Shared by those of the same task and dialect; absent where changes are told, and not whole tasks. */
+  readonly texts: TaskTexts | undefined
   readonly outbox: Outbox
 }
 
@@ -50,18 +53,22 @@ export class PushNotifications implements PushDeliveries {
   readonly #settings: PushSettings
   readonly #context: Context
   readonly #slots: Slots
+  /** Of the look-ups when webhooks are registered. */
+  readonly #checks: Slots
+  readonly #texts: Texts
   readonly #byTask = new Map<string, Map<string, Registered>>()
   /** Places that tickets hold. */
   readonly #held = new Map<string, Set<Place>>()
   /** Of tasks that are gone, the one that has been for the longest time first. */
   readonly #released = new Map<Outbox, string>()
-  #count = 0
   #isClosed = false
 
   constructor(settings: PushSettings, context: Context) {
     this.#settings = settings
     this.#context = context
     this.#slots = new Slots(settings.maxConcurrent)
+    this.#checks = new Slots(settings.maxConcurrent)
+    this.#texts = new Texts(context.clock)
     context.tasks.on('task:evicted', this.#onEvicted)
     context.tasks.on('task:expired', this.#onExpired)
   }
@@ -74,14 +81,18 @@ export class PushNotifications implements PushDeliveries {
    */
   async prepare(
     config: PushConfig,
-    { dialect, signal }: Pick<Caller, 'dialect' | 'signal'>,
+    { dialect, signal, principal }: Pick<Caller, 'dialect' | 'signal' | 'principal'>,
     taskId: string | undefined,
     isInline: boolean,
   ): Promise<Ticket> {
-    if (dialect.encodeNotification === undefined) throw pushNotSupported()
+    if ((dialect.encodeNotification ?? dialect.encodeTaskNotification) === undefined) throw pushNotSupported()
     const cancel = this.#hold(taskId, { config, dialect, isInline })
     try {
-      const checked = await requirePushConfig(config, this.#settings, signal)
+      const place = (host: string, until: AbortSignal): Promise<() => void> =>
+        this.#checks.take([principal?.id ?? '', host], until)
+      const checked = await requirePushConfig(config, this.#settings, { signal, place }, (refusal) =>
+        this.#context.onError(refusal, { during: 'push', taskId, configId: config.id }),
+      )
       this.#requireOpen()
       return {
         register: (id) => {
@@ -99,7 +110,7 @@ export class PushNotifications implements PushDeliveries {
   /** The configuration with this id; without one, the latest. */
   get(taskId: string, id: string | undefined): TaskPushConfig {
     const all = this.#byTask.get(taskId)
-    const found = id === undefined ? [...(all?.values() ?? [])].sort(byNumber).at(-1) : all?.get(id)
+    const found = id === undefined ? [...(all?.values() ?? [])].at(-1) : all?.get(id)
     if (found !== undefined) return { taskId, config: found.config }
     // A2A 1.0 §3.1.8 has no other error for it.
     throw new A2AError('TASK_NOT_FOUND', 'Push notification configuration not found', { taskId })
@@ -159,6 +170,7 @@ export class PushNotifications implements PushDeliveries {
     if (graceMs > 0) await this.#settle(outboxes, graceMs)
     for (const [taskId, { outbox }] of this.#all()) this.#drop(taskId, outbox, 'the agent shuts down')
     for (const [outbox, taskId] of [...this.#released]) this.#drop(taskId, outbox, 'the agent shuts down')
+    this.#texts.close()
     const { tasks } = this.#context
     tasks.off('task:evicted', this.#onEvicted)
     tasks.off('task:expired', this.#onExpired)
@@ -204,8 +216,9 @@ export class PushNotifications implements PushDeliveries {
     const { tasks, generateId } = this.#context
     const task = tasks.peekTask(taskId)
     const config = { ...given, id: given.id ?? generateId() }
+    if (!place.isInline) this.#requireOpen()
     // It may have been evicted since its message was taken: then there is nothing to tell of it.
-    if (task === null) return { taskId, config }
+    if (task === null || this.#isClosed) return { taskId, config }
     const known = this.#byTask.get(taskId) ?? new Map<string, Registered>()
     const same = sameIn(known, place)
     if (same !== undefined) {
@@ -215,17 +228,30 @@ export class PushNotifications implements PushDeliveries {
     }
     const replaced = known.get(config.id)
     replaced?.outbox.stop()
-    this.#count += 1
+    const texts = this.#textsOf(known, dialect, task)
+    const number = replaced?.number ?? Math.max(0, ...[...known.values()].map((one) => one.number)) + 1
     const outbox = new Outbox({
-      ...{ settings: this.#settings, slots: this.#slots, taskId, config, dialect },
-      story: new PushStory(tasks, task),
-      onDisabled: (failure) => this.#report(taskId, outbox.origin, failure, 'is disabled'),
-      onFault: (error) => this.#context.onError(error, { during: 'push', taskId }),
+      ...{ settings: this.#settings, slots: this.#slots, taskId, owner: task.owner, config, dialect, texts },
+      read: (turn) => new PushStory(tasks, task, turn),
+      onDisabled: (failure) => this.#report(taskId, outbox, failure, 'is disabled'),
+      onFault: (error) => this.#context.onError(error, { during: 'push', taskId, configId: config.id }),
       onEnd: () => this.#released.delete(outbox),
     })
-    known.set(config.id, { config, dialect, number: replaced?.number ?? this.#count, outbox })
+    // The latest is the last one, also if it replaces another.
+    known.delete(config.id)
+    known.set(config.id, { config, dialect, number, texts, outbox })
     this.#byTask.set(taskId, known)
     return { taskId, config }
+  }
+
+  #textsOf(
+    known: ReadonlyMap<string, Registered>,
+    dialect: Dialect,
+    { owner }: TaskSnapshot,
+  ): TaskTexts | undefined {
+    if (dialect.encodeTaskNotification === undefined) return undefined
+    const like = [...known.values()].find((one) => one.dialect === dialect)
+    return like?.texts ?? new TaskTexts(this.#texts, owner)
   }
 
   /** A task that is evicted has ended: its end is still told. */
@@ -249,16 +275,17 @@ export class PushNotifications implements PushDeliveries {
 
   /** Ends an outbox, and says so if there was something in it. */
   #drop(taskId: string, outbox: Outbox, reason: string): void {
-    const { state, origin } = outbox
+    const { state } = outbox
     outbox.stop()
     this.#released.delete(outbox)
-    if (state === 'delivering' || state === 'retrying') this.#report(taskId, origin, { reason }, 'is dropped')
+    if (state === 'delivering' || state === 'retrying') this.#report(taskId, outbox, { reason }, 'is dropped')
   }
 
-  #report(taskId: string, origin: string, { reason, status }: PushFailure, what: string): void {
+  #report(taskId: string, { origin, configId }: Outbox, { reason, status }: PushFailure, what: string): void {
     const text = `A webhook at ${origin} ${what}: ${reason}`
     const data = { service: 'webhook', url: origin, ...(status !== undefined && { status }) }
-    this.#context.onError(new A2AError('EXTERNAL_SERVICE_ERROR', text, data), { during: 'push', taskId })
+    const error = new A2AError('EXTERNAL_SERVICE_ERROR', text, data)
+    this.#context.onError(error, { during: 'push', taskId, configId })
   }
 
   #all(taskId?: string): [string, Registered][] {

@@ -6,13 +6,13 @@
 import { urlGuard } from '../client/url-guard.js'
 import type { HttpSettings } from '../client/http.js'
 import type { Pacing } from '../client/retry.js'
-import { read } from '../core/intake.js'
-import { describe } from '../core/json.js'
+import { describe, quote } from '../core/json.js'
 import type { Clock } from '../core/ports.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { Resolve } from './pinned-fetch.js'
 import { chance, platformFetch } from './platform.js'
 import { lookUp, pushFetch } from './push-fetch.js'
+import { readOption } from './read-option.js'
 
 /** How push notifications are sent. */
 export interface PushOptions {
@@ -44,11 +44,12 @@ export interface PushOptions {
   /** How many configurations a task may have. Default is `10`. */
   readonly maxPerTask?: number | undefined
   /**
-   * How many requests are sent at a time. When all are, the next one goes to the origin with the fewest: webhooks that
-   * hang hold up nobody but their like. Default is `64`.
+   * How many requests are sent at a time, and how many names are looked up at a time where webhooks are registered. When
+   * all are, the next one goes to the owner of tasks with the fewest, then to the host and the origin with the fewest:
+   * webhooks that hang hold up nobody but their like. Default is `64`.
    */
   readonly maxConcurrent?: number | undefined
-  /** From 0 to 1: what pauses leave to chance. Default is `Math.random`. */
+  /** From 0 to 1: what pauses leave to chance. Default is `Math.random`, also where it gives anything else, or throws. */
   readonly random?: (() => number) | undefined
 }
 
@@ -88,8 +89,13 @@ export function toPushSettings(
     throw new TypeError('"push" must not be false: the card says that there are push notifications')
   }
   if (push === false || (push === undefined && capabilities.pushNotifications !== true)) return undefined
-  if (push !== undefined) requireObject(push)
-  const given = read(push ?? {}, KEYS, 'createRequestHandler')
+  const given = readOption(
+    'push',
+    push === undefined ? {} : push,
+    KEYS,
+    'false or an object: {} for the defaults',
+  )
+  requireHosts(given.allow)
   for (const name of ['fetch', 'random'] as const) requireFunction(name, given[name])
   if (given.resolve !== false) requireFunction('resolve', given.resolve)
   const numbers = toNumbers(given)
@@ -102,10 +108,22 @@ export function toPushSettings(
   const { maxAttempts: attempts, retryMinMs: baseDelayMs, retryMaxMs: maxDelayMs } = numbers
   return {
     http: { fetch, clock, headers: {}, urlGuard: guard, maxResponseBytes: MAX_ANSWER_BYTES },
-    pacing: { clock, random, attempts, baseDelayMs, maxDelayMs },
+    pacing: { clock, random: toRandom(random), attempts, baseDelayMs, maxDelayMs },
     timeoutMs: numbers.timeoutMs,
     maxPerTask: numbers.maxPerTask,
     maxConcurrent: numbers.maxConcurrent,
+  }
+}
+
+/** Pauses come when something else goes wrong: they do not fail. */
+function toRandom(random: () => unknown): () => number {
+  return () => {
+    try {
+      const value = random()
+      return typeof value === 'number' && value >= 0 && value <= 1 ? value : chance()
+    } catch {
+      return chance()
+    }
   }
 }
 
@@ -135,7 +153,7 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
     const isGood = typeof value === 'number' && value >= 1 && value <= 2_147_483_647
     if (!isGood || (isCount && !Number.isInteger(value))) {
       const what = isCount ? 'an integer from 1 to 2147483647' : 'from 1 to 2147483647 ms'
-      throw new RangeError(`"push.${name}" must be ${what}, got ${describe(value)}`)
+      throw new RangeError(`"push.${name}" must be ${what}, got ${quote(value)}`)
     }
     complete[name] = value
   }
@@ -143,9 +161,9 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
   return complete as typeof NUMBERS
 }
 
-function requireObject(push: unknown): void {
-  if (typeof push === 'object' && push !== null) return
-  throw new TypeError(`"push" must be false or an object, got ${describe(push)}`)
+function requireHosts(allow: unknown): void {
+  if (allow === undefined || Array.isArray(allow)) return
+  throw new TypeError(`"push.allow" must be an array of hosts, got ${describe(allow)}`)
 }
 
 function requireFunction(name: string, value: unknown): void {

@@ -10,6 +10,7 @@ import type { Dialect, PushConfig } from '../wire/index.js'
 import type { PushSettings } from './push-options.js'
 import type { Slots } from './push-slots.js'
 import type { Happening, PushStory } from './push-story.js'
+import type { TaskTexts } from './push-texts.js'
 import { notify, type Missed, type Notification, type PushFailure } from './push-webhook.js'
 
 /**
@@ -22,10 +23,15 @@ interface OutboxContext {
   readonly settings: PushSettings
   readonly slots: Slots
   readonly taskId: string
+  /** Of the task. */
+  readonly owner: string | undefined
   readonly config: PushConfig & { readonly id: string }
   /** That of whoever registered the configuration. */
   readonly dialect: Dialect
-  readonly story: PushStory
+  /** Where the dialect tells whole tasks: they are shared with the other webhooks of this task and dialect. */
+  readonly texts: TaskTexts | undefined
+  /** Reads the task's events, beginning with the task as it is. `turn` is what it takes to tell a whole task. */
+  readonly read: (turn: (() => Promise<void>) | undefined) => PushStory
   /** Is told when a notification is given up. */
   readonly onDisabled: (failure: PushFailure) => void
   /** Is told of what must not happen. */
@@ -36,14 +42,17 @@ interface OutboxContext {
 
 /** Why a task's events come to an end before it does. */
 const ENDS: readonly ErrorCode[] = ['TASK_EXPIRED', 'MANAGER_DESTROYED']
+const FAULT: PushFailure = { reason: 'a fault of the agent' }
 
 /** Reads the task's log at the webhook's pace: no queue grows, and what is not delivered is where the cursor stands. */
 export class Outbox {
   readonly origin: string
+  readonly configId: string
   readonly #context: OutboxContext
   readonly #controller = new AbortController()
   /** Settles when nothing more will be sent. Never rejects. */
   readonly ended: Promise<void>
+  #story: PushStory
   #current: Happening | undefined
   #attempts = 0
   #delivered = 0
@@ -53,10 +62,16 @@ export class Outbox {
   #isReleased = false
   #isClosing = false
   #isOver = false
+  /** Whether the story has to begin anew. */
+  #isUnread = false
+  /** Whether there is something to tell that waits for its turn. */
+  #isPreparing = false
 
   constructor(context: OutboxContext) {
     this.#context = context
     this.origin = new URL(context.config.url).origin
+    this.configId = context.config.id
+    this.#story = this.#read()
     this.ended = this.#run()
   }
 
@@ -65,7 +80,8 @@ export class Outbox {
     if (this.#enable !== undefined) return 'disabled'
     if (this.#nextAttemptAt !== undefined) return 'retrying'
     // The first notification is there from the beginning.
-    return this.#current === undefined && this.#delivered > 0 ? 'idle' : 'delivering'
+    const isIdle = this.#current === undefined && this.#delivered > 0 && !this.#isPreparing
+    return isIdle ? 'idle' : 'delivering'
   }
 
   /** How many notifications have arrived. */
@@ -90,21 +106,22 @@ export class Outbox {
   /** The notification that was given up; absent where none was. */
   get deadLetter(): { readonly notificationId: string; readonly notification: JsonObject } | undefined {
     if (this.state !== 'disabled' || this.#current === undefined) return undefined
-    return { notificationId: this.#idOf(this.#current), notification: this.#encode(this.#current) }
+    return { notificationId: this.#idOf(this.#current), notification: this.#shown(this.#current) }
   }
 
   /** Goes on with the notification that was given up. Whether one was. */
   redeliver(): boolean {
-    if (this.#enable === undefined) return false
-    this.#enable()
-    return true
+    const enable = this.#enable
+    this.#enable = undefined
+    enable?.()
+    return enable !== undefined
   }
 
   /** Ends when all that has happened is delivered, or given up. */
   close(): void {
     this.#isClosing = true
     // The story of a task that is gone comes to its end by itself.
-    if (!this.#isReleased) this.#context.story.close()
+    if (!this.#isReleased) this.#story.close()
     if (this.state === 'disabled') this.stop()
   }
 
@@ -112,31 +129,37 @@ export class Outbox {
   release(): void {
     this.#isReleased = true
     this.#isClosing = true
+    this.#story.release()
     if (this.state === 'disabled') this.stop()
   }
 
   /** Sends nothing any more. What is being sent at the moment is broken off; it may have arrived. */
   stop(): void {
     this.#controller.abort(new Error('The push notification configuration is gone'))
-    this.#context.story.end()
-    this.#enable?.()
+    this.#story.end()
+    this.redeliver()
+  }
+
+  #read(): PushStory {
+    const { texts, read } = this.#context
+    return read(texts && (() => this.#prepare(texts)))
+  }
+
+  async #prepare(texts: TaskTexts): Promise<void> {
+    this.#isPreparing = true
+    try {
+      await texts.turn(this.#controller.signal)
+    } finally {
+      this.#isPreparing = false
+    }
   }
 
   async #run(): Promise<void> {
-    const { story, onEnd, onFault } = this.#context
+    const { onEnd, onFault } = this.#context
     try {
-      for (;;) {
-        this.#current = await story.next()
-        if (this.#current === undefined || !(await this.#deliver(this.#current))) break
-        this.#delivered += 1
-        this.#attempts = 0
-        this.#current = undefined
-      }
-    } catch (error) {
-      const isExpected = this.#controller.signal.aborted || (A2AError.is(error) && ENDS.includes(error.code))
-      if (!isExpected) onFault(error)
+      while (await this.#tellNext(onFault));
     } finally {
-      story.end()
+      this.#story.end()
       this.#isOver = true
       this.#current = undefined
       this.#nextAttemptAt = undefined
@@ -144,11 +167,37 @@ export class Outbox {
     }
   }
 
+  /** Whether there may be more. */
+  async #tellNext(onFault: OutboxContext['onFault']): Promise<boolean> {
+    try {
+      if (this.#isUnread) this.#story = this.#read()
+      this.#isUnread = false
+      this.#current ??= await this.#story.next()
+      if (this.#current === undefined || !(await this.#deliver(this.#current))) return false
+      this.#delivered += 1
+      this.#attempts = 0
+      this.#current = undefined
+      return true
+    } catch (error) {
+      if (this.#isStopped() || (A2AError.is(error) && ENDS.includes(error.code))) return false
+      onFault(error)
+      this.#failure = FAULT
+      // What has failed to read has ended.
+      this.#isUnread = this.#current === undefined
+      await this.#disable()
+      return !this.#isStopped()
+    }
+  }
+
+  #isStopped(): boolean {
+    return this.#controller.signal.aborted
+  }
+
   /** Whether it has arrived at last. */
   async #deliver(happening: Happening): Promise<boolean> {
     const { settings } = this.#context
     const { signal } = this.#controller
-    for (this.#attempts = 0; !signal.aborted;) {
+    for (this.#attempts = 0; !signal.aborted && !this.#story.isOver;) {
       const missed = await this.#attempt(happening)
       this.#failure = missed && failureOf(missed)
       if (missed === undefined) return true
@@ -159,12 +208,19 @@ export class Outbox {
   }
 
   async #attempt(happening: Happening): Promise<Missed | undefined> {
-    const { settings, slots, config } = this.#context
+    const { settings, slots, config, owner, texts } = this.#context
     const { signal } = this.#controller
-    const giveBack = await slots.take(this.origin, signal)
+    await texts?.turn(signal)
+    const { origin, hostname } = new URL(config.url)
+    const giveBack = await slots.take([owner ?? '', hostname, origin], signal)
     this.#attempts += 1
     try {
-      return await notify(settings, config, this.#notificationOf(happening), signal)
+      const { text, release } = this.#textOf(happening)
+      try {
+        return await notify(settings, config, this.#notificationOf(happening, text), signal)
+      } finally {
+        release()
+      }
     } finally {
       giveBack()
     }
@@ -191,25 +247,41 @@ export class Outbox {
     this.#context.onDisabled(this.#failure ?? { reason: 'unknown' })
     if (this.#isClosing) this.stop()
     await enabled
-    this.#enable = undefined
     this.#attempts = 0
   }
 
-  #notificationOf(happening: Happening): Notification {
+  #notificationOf(happening: Happening, body: string): Notification {
     const { dialect } = this.#context
     return {
       id: this.#idOf(happening),
       // Versions that have a name instead of a number have no such header.
       version: /^\d+\.\d+$/.test(dialect.version) ? dialect.version : undefined,
       mediaType: dialect.mediaType,
-      body: JSON.stringify(this.#encode(happening)),
+      body,
     }
   }
 
   /** Made anew for each attempt, rather than held while the webhook is away. */
+  #textOf(happening: Happening): ReturnType<TaskTexts['hold']> {
+    const make = (): string => JSON.stringify(this.#encode(happening))
+    const { texts } = this.#context
+    return texts?.hold(happening.generation, make) ?? { text: make(), release: () => undefined }
+  }
+
   #encode({ entry, task }: Happening): JsonObject {
+    const { dialect } = this.#context
     // Who registers a configuration speaks a version that has notifications.
-    return this.#context.dialect.encodeNotification?.(entry, task) ?? {}
+    if (task === undefined) return dialect.encodeNotification?.(entry) ?? {}
+    return dialect.encodeTaskNotification?.(task) ?? {}
+  }
+
+  /** What cannot be encoded has disabled its webhook; it should not hide the others. */
+  #shown(happening: Happening): JsonObject {
+    try {
+      return this.#encode(happening)
+    } catch {
+      return {}
+    }
   }
 
   #idOf({ generation }: Happening): string {

@@ -4,19 +4,32 @@
  * @module
  */
 
-/** Places for requests. When all are taken, the next one goes to the origin that has the fewest, then to who came first. */
+/** Those who wait under a key, and under the keys below it. */
+interface Branch {
+  readonly below: Map<string, Branch>
+  readonly grants: Set<() => void>
+}
+
+/**
+ * Places for requests. When all are taken, the next one goes to the owner who has the fewest; of the owner's, to the
+ * host, and of the host's, to the origin that has the fewest; then to who came first.
+ */
 export class Slots {
   #free: number
-  /** How many places each origin has; none that has none. */
+  /** How many places there are under each path of keys; none where there are none. */
   readonly #taken = new Map<string, number>()
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiting = newBranch()
 
   constructor(max: number) {
     this.#free = max
   }
 
-  /** Waits for a place. The function that it resolves with gives it back. Rejects with the reason of `signal`. */
-  take(origin: string, signal: AbortSignal): Promise<() => void> {
+  /**
+   * Waits for a place. The function that it resolves with gives it back. Rejects with the reason of `signal`.
+   *
+   * @param keys - For whom: as many at each call, the one that counts most first.
+   */
+  take(keys: readonly string[], signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       // Whoever aborts gives an error.
       const fail = (): void => reject(signal.reason as Error)
@@ -25,55 +38,103 @@ export class Slots {
         return
       }
       const onAbort = (): void => {
-        this.#leave(origin, grant)
+        leave(this.#waiting, keys, grant)
         fail()
       }
       const grant = (): void => {
         signal.removeEventListener('abort', onAbort)
-        resolve(this.#occupy(origin))
+        resolve(this.#occupy(keys))
       }
       signal.addEventListener('abort', onAbort, { once: true })
-      const queue = this.#waiting.get(origin) ?? new Set()
-      this.#waiting.set(origin, queue.add(grant))
+      enter(this.#waiting, keys, grant)
       this.#next()
     })
   }
 
-  #occupy(origin: string): () => void {
+  #occupy(keys: readonly string[]): () => void {
     this.#free -= 1
-    this.#taken.set(origin, this.#takenBy(origin) + 1)
+    this.#count(keys, 1)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
       this.#free += 1
-      const left = this.#takenBy(origin) - 1
-      if (left === 0) this.#taken.delete(origin)
-      else this.#taken.set(origin, left)
+      this.#count(keys, -1)
       this.#next()
+    }
+  }
+
+  #count(keys: readonly string[], change: 1 | -1): void {
+    let path = ''
+    for (const key of keys) {
+      path = pathTo(path, key)
+      const count = this.#takenBy(path) + change
+      if (count === 0) this.#taken.delete(path)
+      else this.#taken.set(path, count)
     }
   }
 
   #next(): void {
     if (this.#free === 0) return
-    let best: string | undefined
-    for (const origin of this.#waiting.keys()) {
-      if (best === undefined || this.#takenBy(origin) < this.#takenBy(best)) best = origin
+    const keys: string[] = []
+    let branch = this.#waiting
+    let path = ''
+    while (branch.below.size > 0) {
+      const [key, below] = this.#fewest(branch, path)
+      keys.push(key)
+      path = pathTo(path, key)
+      branch = below
     }
-    if (best === undefined) return
-    const [grant] = this.#waiting.get(best) ?? []
+    const [grant] = branch.grants
     if (grant === undefined) return
-    this.#leave(best, grant)
+    leave(this.#waiting, keys, grant)
     grant()
   }
 
-  #leave(origin: string, grant: () => void): void {
-    const queue = this.#waiting.get(origin)
-    queue?.delete(grant)
-    if (queue?.size === 0) this.#waiting.delete(origin)
+  /** There are no more keys with places than places: of more keys, one is soon found that has none. */
+  #fewest({ below }: Branch, path: string): [key: string, branch: Branch] {
+    let best: [key: string, branch: Branch] = ['', newBranch()]
+    let fewest = Infinity
+    for (const entry of below) {
+      const count = this.#takenBy(pathTo(path, entry[0]))
+      if (count < fewest) [best, fewest] = [entry, count]
+      if (count === 0) break
+    }
+    return best
   }
 
-  #takenBy(origin: string): number {
-    return this.#taken.get(origin) ?? 0
+  #takenBy(path: string): number {
+    return this.#taken.get(path) ?? 0
   }
+}
+
+function newBranch(): Branch {
+  return { below: new Map(), grants: new Set() }
+}
+
+/** Another one for other keys, whatever they hold. */
+function pathTo(path: string, key: string): string {
+  return `${path}${key.length}:${key}`
+}
+
+function enter(branch: Branch, [key, ...rest]: readonly string[], grant: () => void): void {
+  if (key === undefined) {
+    branch.grants.add(grant)
+    return
+  }
+  const below = branch.below.get(key) ?? newBranch()
+  branch.below.set(key, below)
+  enter(below, rest, grant)
+}
+
+/** Leaves no empty branch behind. */
+function leave(branch: Branch, [key, ...rest]: readonly string[], grant: () => void): void {
+  if (key === undefined) {
+    branch.grants.delete(grant)
+    return
+  }
+  const below = branch.below.get(key)
+  if (below === undefined) return
+  leave(below, rest, grant)
+  if (below.below.size === 0 && below.grants.size === 0) branch.below.delete(key)
 }

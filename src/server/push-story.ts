@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskStreamEvent } from '../core/events.js'
+import type { ArtifactChanged, OutputChanged, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { apply, thawTask } from '../core/evolve.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSubscription } from '../core/subscription.js'
@@ -14,21 +14,28 @@ import { EntryStream } from './entry-stream.js'
 /** An entry of a task's stream. */
 export interface Happening {
   readonly entry: StreamEntry
-  /** The task as it was then. To be read until the next one is asked for. */
-  readonly task: TaskSnapshot
+  /** The task as it was then, where whole tasks are told. To be read until the next one is asked for. */
+  readonly task: TaskSnapshot | undefined
   readonly generation: number
 }
 
 /** A cursor into the task's log, beginning with the task as it is. */
 export class PushStory {
-  readonly #reader: TaskReader
+  readonly #tasks: TaskManager
+  readonly #id: string
+  readonly #reader: WholeReader | undefined
   readonly #stream: EntryStream
+  #isGone = false
 
-  constructor(tasks: TaskManager, { id, contextId }: TaskSnapshot) {
-    this.#reader = new TaskReader(tasks.subscribe(id))
-    this.#stream = new EntryStream(this.#reader, {
+  /** `turn`: where whole tasks are told, what to wait for when there are artifacts. Those that come meanwhile are told at once. */
+  constructor(tasks: TaskManager, { id, contextId }: TaskSnapshot, turn: (() => Promise<void>) | undefined) {
+    this.#tasks = tasks
+    this.#id = id
+    const events = tasks.subscribe(id)
+    this.#reader = turn && new WholeReader(events, turn, () => this.#task()?.generation)
+    this.#stream = new EntryStream(this.#reader ?? events, {
       ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined },
-      task: () => tasks.peekTask(id) ?? undefined,
+      task: () => this.#task(),
     })
   }
 
@@ -36,6 +43,16 @@ export class PushStory {
   async next(): Promise<Happening | undefined> {
     const { value } = await this.#stream.nextAs((entry) => this.#happeningOf(entry))
     return value
+  }
+
+  /** Whether there is nothing to tell any more: the task is neither there nor released, so its manager was destroyed. */
+  get isOver(): boolean {
+    return !this.#isGone && this.#task() === undefined
+  }
+
+  /** The task is gone: there may be another one with its id. */
+  release(): void {
+    this.#isGone = true
   }
 
   /** Ends the story as soon as all that has happened is told. */
@@ -48,31 +65,52 @@ export class PushStory {
     void this.#stream.return()
   }
 
+  #task(): TaskSnapshot | undefined {
+    return this.#isGone ? undefined : (this.#tasks.peekTask(this.#id) ?? undefined)
+  }
+
   #happeningOf(entry: StreamEntry): Happening {
-    const { task } = this.#reader
-    // The stream's entries come of what the reader has read.
-    if (task === undefined) throw new TypeError('An entry came before its task')
-    return { entry, task, generation: task.generation }
+    return { entry, task: this.#reader?.task, generation: generationOf(entry) }
   }
 }
 
-/** Keeps the task as it was at the latest event that was read, at the cost of the event. */
-class TaskReader implements TaskSubscription {
-  readonly #events: TaskSubscription
-  #task: Task | undefined
+function generationOf(entry: StreamEntry): number {
+  if (entry.type === 'task') return entry.task.generation
+  // Streams of tasks have no replies.
+  return entry.type === 'message' ? 0 : entry.event.generation
+}
 
-  constructor(events: TaskSubscription) {
+type Result = Awaited<ReturnType<TaskSubscription['next']>>
+
+/** Keeps the task as it was at the latest event that was read, at the cost of the event. */
+class WholeReader implements TaskSubscription {
+  readonly #events: TaskSubscription
+  readonly #turn: () => Promise<void>
+  /** Of the latest event there is; absent when the task is gone. */
+  readonly #latest: () => number | undefined
+  #task: Task | undefined
+  /** What was read, and is not told yet. */
+  #ahead: Result | undefined
+
+  constructor(events: TaskSubscription, turn: () => Promise<void>, latest: () => number | undefined) {
     this.#events = events
+    this.#turn = turn
+    this.#latest = latest
   }
 
   get task(): TaskSnapshot | undefined {
     return this.#task
   }
 
-  async next(): ReturnType<TaskSubscription['next']> {
-    const result = await this.#events.next()
-    if (result.value !== undefined) this.#follow(result.value)
-    return result
+  async next(): Promise<Result> {
+    const result = this.#ahead ?? (await this.#events.next())
+    this.#ahead = undefined
+    const { value: event } = result
+    if (event === undefined) return result
+    this.#follow(event)
+    if (!isProduct(event)) return result
+    await this.#turn()
+    return await this.#skip(event)
   }
 
   return(): ReturnType<TaskSubscription['return']> {
@@ -83,8 +121,34 @@ class TaskReader implements TaskSubscription {
     return this
   }
 
+  /** To the latest artifact before the next change of state. */
+  async #skip(first: Product): Promise<Result> {
+    let product = first
+    let generation = first.generation
+    // What there is comes at once; the log of a task that is gone has an end.
+    while (generation !== this.#latest()) {
+      const result = await this.#events.next()
+      const { value: event } = result
+      if (event === undefined || !(isProduct(event) || event.type === 'message')) {
+        this.#ahead = result
+        break
+      }
+      this.#follow(event)
+      if (isProduct(event)) product = event
+      generation = event.generation
+    }
+    // Messages are no news, but the task has them.
+    return { done: false, value: { ...product, generation } }
+  }
+
   #follow(event: TaskStreamEvent): void {
     if (event.type === 'snapshot' || event.type === 'resync') this.#task = thawTask(event.task)
     else if (this.#task !== undefined) apply(this.#task, event)
   }
+}
+
+type Product = Extract<TaskEvent, ArtifactChanged | OutputChanged>
+
+function isProduct(event: TaskStreamEvent): event is Product {
+  return event.type === 'artifact' || event.type === 'output'
 }

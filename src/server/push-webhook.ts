@@ -62,7 +62,7 @@ export async function notify(
     }
   } catch (error) {
     if (signal.aborted) throw error
-    return missedBy(error)
+    return missedBy(error, timeoutMs)
   }
 }
 
@@ -109,29 +109,50 @@ function retryAfterMs(text: string, clock: Clock): number {
   return Number.isNaN(at) ? 0 : Math.max(0, at - clock.now())
 }
 
-/** What a `fetch` says may hold the URL, and that a secret: only what is known to hold none is passed on. */
-function missedBy(error: unknown): Missed {
-  const missed = { isFinal: false, retryAfterMs: 0 }
-  if (A2AError.is(error, 'REQUEST_TIMED_OUT')) {
-    return { ...missed, reason: `no answer within ${error.data.timeoutMs} ms` }
+/** What a `fetch` throws may hold the URL, and that a secret, wherever it likes: it is told apart, and not printed. */
+function missedBy(error: unknown, timeoutMs: number): Missed {
+  try {
+    return readMissed(error, timeoutMs)
+  } catch {
+    // Not even that can be read.
+    return { isFinal: false, retryAfterMs: 0, reason: UNREACHABLE }
   }
+}
+
+const UNREACHABLE = 'it cannot be reached'
+
+function readMissed(error: unknown, timeoutMs: number): Missed {
+  const missed = { isFinal: false, retryAfterMs: 0 }
+  if (A2AError.is(error, 'REQUEST_TIMED_OUT'))
+    return { ...missed, reason: `no answer within ${timeoutMs} ms` }
   if (A2AError.is(error, 'URL_BLOCKED')) {
     // A name that cannot be resolved may be again; there is a cause in this case only.
     const isPassing = error.cause !== undefined
     const reason = isPassing ? 'its host cannot be resolved' : 'its URL is not allowed'
     return { ...missed, reason, isFinal: !isPassing }
   }
-  const { status } = A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ? error.data : {}
-  if (status !== undefined)
+  const status: unknown = A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ? error.data.status : undefined
+  if (typeof status === 'number' && REDIRECTS.includes(status)) {
     return { ...missed, reason: `HTTP ${status}, a redirect that is not followed`, status }
+  }
   const code = codeOf(error)
-  return { ...missed, reason: `it cannot be reached${code === undefined ? '' : `: ${code}`}` }
+  return { ...missed, reason: code === undefined ? UNREACHABLE : `${UNREACHABLE}: ${code}` }
 }
+
+const REDIRECTS = [301, 302, 303, 307, 308]
+/** More causes are a circle. */
+const MAX_CAUSES = 8
 
 /** `ECONNREFUSED`, wherever in the causes it stands. */
 function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown }
-  const isOfPlatform = typeof code === 'string' && /^[A-Z][A-Z_]{1,40}$/.test(code) && !A2AError.is(error)
-  return isOfPlatform ? code : codeOf(cause)
+  let at = error
+  for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth += 1) {
+    const { code, cause } = at as { readonly code?: unknown; readonly cause?: unknown }
+    if (typeof code === 'string' && OF_PLATFORM.test(code) && !A2AError.is(at)) return code
+    at = cause
+  }
+  return undefined
 }
+
+/** As Node and OpenSSL name what has gone wrong. */
+const OF_PLATFORM = /^(?:E(?:AI_)?[A-Z]{2,20}|(?:ERR|UND|CERT|DEPTH|SELF|UNABLE|HOSTNAME)_[A-Z_]{1,50})$/

@@ -15,7 +15,7 @@ import type { Queued } from './answer.js'
 import { POLICIES, type Outcome, type Settings } from './options.js'
 import { streamTexts } from './outcome.js'
 import { Deadlines } from './deadlines.js'
-import { toLive, type LiveRun } from './live-run.js'
+import { toLive, type LiveRun, type TaskKey } from './live-run.js'
 import { FAILED, RunFailures, SHUT_DOWN, TIMED_OUT } from './run-failures.js'
 import { TaskRun, type RunContext } from './task-run.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
@@ -114,11 +114,16 @@ export class Runs<P extends Principal> {
   }
 
   /** Whoever works on it still does not work on the one that takes its id. */
-  readonly #onGone = ({ id }: TaskSnapshot): void => {
-    this.#deadlines.clear(id)
-    this.#queues.delete(id)
-    this.#byTask.get(id)?.run.detach(ended('TASK_EXPIRED', id))
-    this.#byTask.delete(id)
+  readonly #onGone = ({ id, createdAt }: TaskSnapshot): void => {
+    const { task = { createdAt } } = this.#byTask.get(id) ?? {}
+    if (task.createdAt === createdAt) this.#drop(id)
+  }
+
+  #drop(taskId: string): void {
+    this.#deadlines.clear(taskId)
+    this.#queues.delete(taskId)
+    this.#byTask.get(taskId)?.run.detach(ended('TASK_EXPIRED', taskId))
+    this.#byTask.delete(taskId)
   }
 
   /** A task that waits for the user goes on waiting: he may answer the next process. */
@@ -165,7 +170,7 @@ export class Runs<P extends Principal> {
     // Whoever hears of the message may have sent another.
     const live = this.#byTask.get(id)
     if (live === undefined) {
-      const started = this.#start(next.request, caller, owner, { isStream: true, taskId: id })
+      const started = this.#start(next.request, caller, owner, { isStream: true, task })
       return acceptedBy(started, id, started.opening)
     }
     const isTaken = isWorking ? policy === 'steer' : live.run.resume(next)
@@ -195,17 +200,18 @@ export class Runs<P extends Principal> {
     return next
   }
 
-  /** Begins to work on a message: of a new task, or, with `taskId`, of one that there is. */
+  /** Begins to work on a message: of a new task, or, with `task`, of one that there is. */
   #start(
     request: SendRequest,
     caller: Caller<P>,
     owner: OwnerFilter,
-    { isStream, taskId }: { readonly isStream: boolean; readonly taskId?: string },
+    { isStream, task }: { readonly isStream: boolean; readonly task?: TaskKey },
   ): LiveRun<P> {
     const { tasks } = this.#settings
-    const begin = (id: string): void => {
+    const begin = ({ id, createdAt }: TaskKey): void => {
+      if (task === undefined) this.#onNew(id, request, caller)
+      live.task = { id, createdAt }
       this.#byTask.set(id, live)
-      if (taskId === undefined) this.#onNew(id, request, caller)
       if (isStream) live.opening = tasks.peekTask(id) ?? undefined
     }
     const context: RunContext<P> = {
@@ -221,12 +227,12 @@ export class Runs<P extends Principal> {
         if (isWaiting && this.#isClosing) run.abort(unavailable('is shutting down'))
       },
     }
-    const run = new TaskRun(context, taskId)
+    const run = new TaskRun(context, task?.id)
     const live = toLive(run, owner)
-    if (taskId !== undefined) {
+    if (task !== undefined) {
       // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
       run.start()
-      begin(taskId)
+      begin(task)
     }
     this.#live.add(live)
     this.#startTimer(live)
@@ -239,6 +245,8 @@ export class Runs<P extends Principal> {
   }
 
   #onNew(taskId: string, { timeoutMs }: SendRequest, caller: Caller<P>): void {
+    // What a listener does is told later: that a task of this id has gone may not have been told yet.
+    this.#drop(taskId)
     this.#onCreated(taskId, caller)
     if (timeoutMs !== undefined) this.#deadlines.set(taskId, timeoutMs, () => this.#endLate(taskId))
   }
@@ -287,8 +295,9 @@ export class Runs<P extends Principal> {
   /** Another turn for a message that came meanwhile; none when the task has ended. */
   #leave(live: LiveRun<P>): void {
     const { run, owner } = live
-    const { taskId } = run
-    if (taskId === undefined || this.#byTask.get(taskId) !== live) return
+    const { task } = live
+    if (task === undefined || this.#byTask.get(task.id) !== live) return
+    const taskId = task.id
     this.#byTask.delete(taskId)
     if (run.hasEnded) this.#deadlines.clear(taskId)
     const next = this.#next(taskId)
@@ -298,7 +307,7 @@ export class Runs<P extends Principal> {
         this.#queues.delete(taskId)
         this.#shutDown(live)
       } else {
-        const started = this.#start(next.request, next.caller, owner, { isStream: false, taskId })
+        const started = this.#start(next.request, next.caller, owner, { isStream: false, task })
         started.broken.catch(live.break)
       }
     } catch (error) {

@@ -33,6 +33,9 @@ export interface SessionTaskManager {
   cancelTask(taskId: string): Promise<boolean>
   /** Resolves with the task when it has ended, or as it is when the time is up; with `null` when there is none. */
   waitForCompletion(taskId: string, options?: CompletionOptions): Promise<Task | null>
-  /** Ends all work, and takes no more. Never rejects. */
-  shutdown(): Promise<void>
+  /**
+   * Ends all work, and takes no more. Never rejects. `graceMs` is what is left, in ms, to a handler that closes, which
+   * waits no longer.
+   */
+  shutdown(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }

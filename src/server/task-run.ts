@@ -12,6 +12,7 @@ import type { JsonObject, Message, TaskSnapshot } from '../core/task.js'
 import type { SendRequest } from '../wire/index.js'
 import { Question, type Queued } from './answer.js'
 import { Deciding } from './decision.js'
+import type { TaskKey } from './live-run.js'
 import type { Settings } from './options.js'
 import { toArtifact, toMessage, toProgress, toReply } from './say.js'
 import { textOf } from '../wire/index.js'
@@ -25,7 +26,7 @@ export interface RunContext<P extends Principal> {
   readonly caller: Caller<P>
   readonly owner: OwnerFilter
   /** Is told of the task as soon as there is one. */
-  readonly onTask: (taskId: string) => void
+  readonly onTask: (task: TaskKey) => void
   /** The next message that waits to be answered, if any does. */
   readonly nextMessage: (taskId: string) => Queued<P> | undefined
   /** The clock of the run stops while it waits for the user. */
@@ -288,7 +289,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
       throw error
     }
     if (this.#controller !== undefined) this.#follow(task.id)
-    this.#context.onTask(task.id)
+    this.#context.onTask(task)
     this.decision.make({ type: 'task', taskId: task.id })
     return task.id
   }

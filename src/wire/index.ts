@@ -17,6 +17,7 @@ export type {
   RpcError,
   SendRequest,
   StreamEntry,
+  StreamManners,
   SubscribeRequest,
   TaskPushConfig,
   TaskRequest,
@@ -37,7 +38,7 @@ export { invalidAnswer } from './read-answer.js'
 export { textOf } from './text.js'
 export { v0_3Client } from './v0-3-client.js'
 export { v1Client } from './v1-client.js'
-export { outputEvent } from './view.js'
+export { artifactEvents, outputEvent } from './view.js'
 export type {
   ClientCodec,
   ClientCodecs,

@@ -11,7 +11,7 @@ import { fileId } from './litellm-schemas.js'
 import { textOf } from './text.js'
 import { artifactsOf, completeArtifact, json, statusMessage, type CompleteArtifact } from './view.js'
 
-/** The document has one state for whatever the agent waits for, and none for a task that it will not do. */
+/** The document has one state for whatever the agent waits for, where streams end, and none for a task that it will not do. */
 export const STATES = {
   submitted: 'pending',
   working: 'running',

@@ -43,6 +43,7 @@ function rpcCodecs() {
         if (entry.type === 'message') throw noTask()
         return toUpdate(entry)
       },
+      stream: { endsAtAuth: true },
     },
     GetTask: { decode: fromTaskId, encode: ({ task }) => toTask(task) },
     // The document's gateway returns nothing, which JSON-RPC has no result for.
@@ -68,7 +69,7 @@ function capabilitiesOf({ skills }: AgentCard): JsonObject {
  *   `default`, the provider `custom` and no tags.
  * - `content` of an artifact is base64, or, of a text type, text.
  * - The states `auth-required` and `rejected` are shown as `input_required` and `failed`, the latter with the error
- *   code `TASK_REJECTED`. An error is `retryable` where the metadata of the agent's message says `retryable: true`.
+ *   code `TASK_REJECTED`; a stream ends at both states that are `input_required`. An error is `retryable` where the metadata of the agent's message says `retryable: true`.
  * - `task_cancel` answers with the task; `ping` with `{ status: 'online' }`.
  * - In a stream, each `partial_output` holds what came since the one before, or, after a gap, all there is; `progress` is
  *   told where the agent counts.

@@ -8,9 +8,14 @@ import type { TaskState } from '../core/lifecycle.js'
 import type { Artifact, DeepReadonly, JsonObject, Message, Part, TaskSnapshot } from '../core/task.js'
 import type { StreamEntry, TaskPushConfig, TaskView } from './dialect.js'
 import { toPart, toPushConfig as toV03PushConfig, TYPED_PARTS } from './v0-3-messages.js'
-import { artifactsOf, completeArtifact, historyOf, json, statusMessage } from './view.js'
+import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessage } from './view.js'
 
-/** What 0.1 has no state for is shown as the one that means the same to who waits. Its `unknown` is an error here. */
+/**
+ * What 0.1 has no state for is shown as the one that means the same to who waits. Its `unknown` is an error here.
+ *
+ * Who reads `input-required` shows the user what the agent says, and comes back with a message: that serves at
+ * `auth-required`, too, where `working` would leave him to wait for ever. So both end a stream of `tasks/sendSubscribe`.
+ */
 function toState(state: TaskState): string {
   if (state === 'rejected') return 'failed'
   return state === 'auth-required' ? 'input-required' : state
@@ -33,14 +38,20 @@ function statusOf({ id, contextId, state, updatedAt, message }: TaskSnapshot): J
   return toStatus(state, updatedAt, said)
 }
 
-/** Artifacts have no id in 0.1: their place among those of the task is what tells them apart. */
-function toArtifact(artifact: DeepReadonly<Artifact>, index: number): JsonObject {
-  const { name, description, parts, metadata } = completeArtifact(artifact, `artifact-${index + 1}`)
+/** Of the output, after whatever place an artifact may still take: that is never another's. */
+const OUTPUT_INDEX = 2_147_483_647
+
+/** Artifacts have no id in 0.1: their place among those of the task is what tells them apart, for good. */
+function toArtifact(artifact: DeepReadonly<Artifact>, place: number): JsonObject {
+  const { artifactId, name, description, parts, metadata } = completeArtifact(
+    artifact,
+    `artifact-${place + 1}`,
+  )
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     parts: toParts(parts),
-    index,
+    index: artifactId === OUTPUT_ID ? OUTPUT_INDEX : place,
     ...(metadata !== undefined && { metadata: json(metadata) }),
   }
 }
@@ -90,7 +101,7 @@ function placeOf({ artifactId }: DeepReadonly<Artifact>, task: TaskSnapshot | un
   return known === -1 ? Math.max(task.artifacts.length - 1, 0) : known
 }
 
-/** One event of a stream. A whole task is shown as its state: for more, 0.1 has `tasks/get`. */
+/** One event of a stream. A whole task is shown as its state: its artifacts are events of their own. */
 export function toEntry(entry: StreamEntry): JsonObject {
   if (entry.type === 'task') {
     return { id: entry.task.id, status: statusOf(entry.task), final: entry.last }

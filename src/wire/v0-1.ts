@@ -37,6 +37,7 @@ const RPC = {
   SendStreamingMessage: {
     decode: (params) => fromSendParams(check(SendParamsSchema, params)),
     encode: toEntry,
+    stream: { tellsArtifacts: true, endsAtAuth: true },
   },
   GetTask: {
     decode(params) {
@@ -56,6 +57,7 @@ const RPC = {
   SubscribeToTask: {
     decode: (params) => ({ id: check(TaskParamsSchema, params).id, evenIfEnded: true }),
     encode: toEntry,
+    stream: { tellsArtifacts: true },
   },
   CreateTaskPushNotificationConfig: {
     decode(params) {
@@ -118,8 +120,14 @@ function encodeError(error: A2AError): RpcError {
 /**
  * A2A 0.1, over JSON-RPC, its only binding.
  *
- * Clients choose the ids of tasks, and messages have none. A stream tells of a task's state and artifacts from then on;
- * what it had made before is in the answer to `tasks/get`.
+ * - Clients choose the ids of tasks, and messages have none.
+ * - What a stream tells of artifacts adds up to what the task has: where it begins with a task that has some, or goes on
+ *   after a gap, each is told whole, with `append: false`, before the state of the task.
+ * - The `index` of an artifact is its place among those of the task, and never changes. That of the task's `output` is
+ *   2147483647.
+ * - The states `auth-required` and `rejected` are shown as `input-required` and `failed`. A stream of
+ *   `tasks/sendSubscribe` ends at both that are shown as `input-required`, one of `tasks/resubscribe` at none: `final`
+ *   says so.
  */
 export function v0_1(): Dialect {
   return {
@@ -143,6 +151,6 @@ export function v0_1(): Dialect {
     },
     encodeCard: toV01Card,
     // The whole task, whatever has changed, and under the name that the specification would have its id (§9.4).
-    encodeNotification: (_entry, task) => ({ ...toTask({ task }), taskId: task.id }),
+    encodeTaskNotification: (task) => ({ ...toTask({ task }), taskId: task.id }),
   }
 }

@@ -213,6 +213,6 @@ export function v0_3(): Dialect {
     },
     encodeCard: toV03Card,
     // The whole task, whatever has changed (§9.5).
-    encodeNotification: (_entry, task) => toTask(JSON_FORM, { task }),
+    encodeTaskNotification: (task) => toTask(JSON_FORM, { task }),
   }
 }

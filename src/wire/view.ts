@@ -26,7 +26,7 @@ export type CompleteArtifact = DeepReadonly<Artifact> & {
 }
 
 /** Under this id a task's `output` is shown: A2A has artifacts only. */
-const OUTPUT_ID = 'output'
+export const OUTPUT_ID = 'output'
 
 export function artifactsOf({ artifacts, output }: TaskSnapshot): readonly CompleteArtifact[] {
   const complete = artifacts.every(isComplete)
@@ -106,6 +106,19 @@ function outputArtifact(output: DeepReadonly<JsonValue>): CompleteArtifact {
 export function outputEvent({ taskId, generation, timestamp, output }: OutputChanged): ArtifactChanged {
   const artifact = outputArtifact(output)
   return { type: 'artifact', taskId, generation, timestamp, artifact, append: false, lastChunk: true }
+}
+
+/** The artifacts of `task`, each of them whole, as events that brought it to `generation`. */
+export function artifactEvents(
+  task: TaskSnapshot,
+  generation: number,
+  lastChunk: boolean,
+): ArtifactChanged[] {
+  const { id: taskId, updatedAt: timestamp } = task
+  return artifactsOf(task).map((artifact) => ({
+    ...{ type: 'artifact', taskId, generation, timestamp },
+    ...{ artifact, append: false, lastChunk },
+  }))
 }
 
 /** The latest `length` messages. */

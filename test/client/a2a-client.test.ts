@@ -45,3 +45,34 @@ describe.each(WAYS)('A2A %s over %s', (version, binding) => {
     expect(result).toMatchObject({ ok: true, type: 'completed', text: 'Weather in Berlin' })
   })
 })
+
+describe('a webhook that comes with a message', () => {
+  const pushConfig = { url: 'https://hook.example' }
+
+  it.each<[string, (client: A2AClient) => Promise<unknown>]>([
+    ['send', (client) => client.send('hello', { pushConfig })],
+    ['stream', (client) => client.stream('hello', { pushConfig }).next()],
+    [
+      'run',
+      async (client) => {
+        const result = await client.run('hello', { pushConfig })
+        expect(result).toMatchObject({ ok: false, type: 'error' })
+        throw result.type === 'error' ? result.error : new Error(result.type)
+      },
+    ],
+  ])('is refused before anything is sent where the card declares none: %s', async (_, send) => {
+    const { card, fetch } = fakeAgent((run) => `You said: ${run.text}`)
+    let requests = 0
+    const client = new A2AClient({
+      card,
+      fetch: (url, init) => {
+        requests += 1
+        return fetch(url, init)
+      },
+    })
+    await expect(send(client)).rejects.toMatchObject({ code: 'PUSH_NOTIFICATION_NOT_SUPPORTED' })
+    expect(requests).toBe(0)
+    await client.send('hello', { pushConfig: undefined })
+    expect(requests).toBe(1)
+  })
+})

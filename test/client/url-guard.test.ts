@@ -186,6 +186,12 @@ describe('exceptions', () => {
 
   test('a misspelt option is told', () => {
     const options = { allow: [], allowed: ['localhost'] }
+    const hosts: unknown[] = ['localhost', null]
+    for (const allow of hosts) {
+      expect(() => urlGuard({ allow: allow as string[] })).toThrow(
+        `"allow" must be an array of hosts, got ${allow === null ? 'null' : 'a string'}`,
+      )
+    }
     expect(() => urlGuard(options)).toThrow('Unknown option "allowed" of urlGuard')
   })
 })

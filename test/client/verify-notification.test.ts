@@ -5,6 +5,8 @@ import {
   ServerCallContext,
   UnauthenticatedUser,
 } from '@a2a-js/sdk/server'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { A2AError } from 'a2a-tasks'
 import {
   NotificationError,
@@ -95,6 +97,26 @@ describe('a notification is read', () => {
     expect(read.version).toBe('0.3')
   })
 
+  it.each([
+    ['1.1', '1.1'],
+    ['1.0.1', '1.0'],
+    ['latest', '1.0'],
+  ])('with the version of its header: %s', async (given, version) => {
+    expect(await verify({ headers: { 'a2a-version': given } })).toMatchObject({ version, taskId: 't1' })
+    // What it is of is for certain.
+    expect((await verify({ body: old, headers: { 'a2a-version': given } })).version).toBe('0.3')
+  })
+
+  it('not of 0.1, which the error says', async () => {
+    const status = { state: 'completed', message: { role: 'agent', parts: [{ type: 'text', text: 'Hi' }] } }
+    const error = await refusal({
+      body: { id: 't1', taskId: 't1', sessionId: 'c1', status },
+      headers: { 'a2a-version': '0.1' },
+    })
+    expect(error.message).toBe('A2A 0.1 is not read here; register the webhook in 1.0 or 0.3')
+    expect(error).toMatchObject({ code: 'VERSION_NOT_SUPPORTED', statusCode: 400 })
+  })
+
   it('with its id, if it has one', async () => {
     expect((await verify({ headers: { 'x-a2a-notification-id': 't1/c/7' } })).id).toBe('t1/c/7')
     expect(await verify()).not.toHaveProperty('id')
@@ -145,6 +167,12 @@ describe('secrets', () => {
     const verified = verify({ headers: { authorization: given } }, { authorization, taskId: 't1' })
     if (isRight) expect((await verified).taskId).toBe('t1')
     else expect(await failureOf(verified)).toMatchObject({ code: 'UNAUTHENTICATED', statusCode: 401 })
+  })
+
+  it('fold the case of a scheme that stands alone, too', async () => {
+    const options = { authorization: 'Negotiate', taskId: 't1' }
+    const headers = { authorization: 'negotiate' }
+    expect((await verify({ headers }, options)).taskId).toBe('t1')
   })
 
   it('are all required that are given', async () => {
@@ -391,6 +419,35 @@ describe('options that check too little, or make no sense, are errors', () => {
     const error = await failureOf(verify({}, options as VerifyNotificationOptions))
     expect(String(error)).toMatch(message)
     expect(error).not.toBeInstanceOf(NotificationError)
+  })
+
+  it('as are none at all', async () => {
+    const bare = verifyNotification as (request: Request) => Promise<PushNotification>
+    const error = await failureOf(bare(post()))
+    expect(error).toBeInstanceOf(TypeError)
+    expect(String(error)).toContain('verifyNotification() takes options: { token, taskId }')
+  })
+
+  it("as is what Node's servers get", async () => {
+    const incoming: object = new IncomingMessage(new Socket())
+    for (const request of [incoming, undefined]) {
+      const error = await failureOf(verifyNotification(request as Request, OPTIONS))
+      expect(error).toBeInstanceOf(TypeError)
+      expect(String(error)).toContain("verifyNotification() takes a Request of fetch, not Node's")
+    }
+  })
+
+  it('and of those that say no secret the types tell', () => {
+    // @ts-expect-error -- neither a token nor an authorization
+    const unsaid: VerifyNotificationOptions = { taskId: 't1' }
+    // @ts-expect-error -- what the environment may lack
+    const maybe: VerifyNotificationOptions = { token: process.env['HOOK_TOKEN'], taskId: 't1' }
+    const said: VerifyNotificationOptions[] = [
+      { token: TOKEN, authorization: undefined },
+      { authorization: () => TOKEN },
+      { token: false },
+    ]
+    expect([unsaid, maybe, ...said]).toHaveLength(5)
   })
 })
 

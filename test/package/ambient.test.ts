@@ -25,6 +25,7 @@ const PLATFORM = [
   'client/platform.ts',
   'server/platform.ts',
   'server/node/index.ts',
+  'server/node/incoming.ts',
 ]
 
 describe('the source', () => {

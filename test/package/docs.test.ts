@@ -51,6 +51,8 @@ describe.each(AGENTS)('the agent at $at', { timeout: 60_000 }, (agent) => {
     const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, code)
     const loader = import.meta.resolve('tsx')
     const server = spawn(process.execPath, ['--import', loader, file], {
+      // Elsewhere the loader takes the paths of tsconfig.json, and runs the sources.
+      cwd: consumer.folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     try {

@@ -81,6 +81,17 @@ describe('a request is refused', () => {
   })
 })
 
+test('agents that are promised are none, and why the promise is broken is told', async () => {
+  const listAgents = (): never => Promise.reject(new Error('Offline')) as never
+  const { handleTaskSend, handleTaskGet, errors } = own({ listAgents })
+  expect(() => handleTaskSend({ message: 'Hello' })).toThrow(
+    new TypeError('"deps.listAgents" must return an array, got an instance of Promise'),
+  )
+  await turn()
+  expect(handleTaskGet('task-1')).toBeNull()
+  expect(errors).toEqual([{ error: new Error('Offline'), context: { during: 'listAgents' } }])
+})
+
 describe('a session', () => {
   test.each([
     ['x'.repeat(51), 'x'.repeat(50)],
@@ -151,6 +162,68 @@ describe('a session', () => {
     expect([pm.listeners, clock.pending]).toEqual([0, 0])
     expect(errors).toMatchObject([{ context: { during: 'startProcess', taskId: 'task-1' } }])
   })
+
+  test('that is promised counts as none, and why the promise is broken is told', async () => {
+    const late = (): never => Promise.reject(new Error('Disk full')) as never
+    const { handleTaskSend, handleTaskGet, errors } = own({ createSession: late })
+    expect(() => handleTaskSend({ message: 'Hello' })).toThrow(
+      new TypeError('"deps.createSession" must return a session with an id, got an instance of Promise'),
+    )
+    await turn()
+    expect(handleTaskGet('task-1')?.state).toBe('failed')
+    expect(errors).toEqual([
+      { error: new Error('Disk full'), context: { during: 'createSession', taskId: 'task-1' } },
+    ])
+  })
+
+  test.each([
+    ['half \uD83D', '"deps.createSession" must return a session whose id has no lone surrogate'],
+    ['x'.repeat(20 * 1024 * 1024), 'exceeds'],
+  ])('whose id no task can hold fails its task', (id, text) => {
+    const { handleTaskSend, handleTaskGet, pm, clock } = own({
+      createSession: (_, input) => ({ id, input }),
+    })
+    expect(() => handleTaskSend({ message: 'Hello' })).toThrow(text)
+    expect(handleTaskGet('task-1')).toMatchObject({ state: 'failed', sessionId: null })
+    expect([pm.calls, clock.pending]).toEqual([[], 0])
+  })
+
+  test('that nobody could subscribe to in the end fails its task, is stopped, and it is told why', async () => {
+    const { handleTaskSend, handleTaskGet, pm, clock, errors } = own()
+    pm.onSubscribe = () => Promise.reject(new Error('No such session'))
+    expect(handleTaskSend({ message: 'Hello' }).state).toBe('working')
+    await turn()
+    expect(handleTaskGet('task-1')?.state).toBe('failed')
+    expect(pm.names()).toEqual(['subscribe', 'startProcess', 'stopProcess', 'unsubscribe'])
+    expect([pm.listeners, clock.pending]).toEqual([0, 0])
+    expect(errors).toEqual([
+      { error: new Error('No such session'), context: { during: 'subscribe', taskId: 'task-1' } },
+    ])
+  })
+
+  test('that has ended before its subscription failed has ended as it did', async () => {
+    const { handleTaskSend, handleTaskGet, pm, errors } = own()
+    pm.onSubscribe = () => Promise.reject(new Error('No such session'))
+    handleTaskSend({ message: 'Hello' })
+    pm.emit('session-1', { type: 'session_exited' })
+    await turn()
+    expect(handleTaskGet('task-1')?.state).toBe('completed')
+    expect(pm.names()).not.toContain('stopProcess')
+    expect(errors).toMatchObject([{ context: { during: 'subscribe' } }])
+  })
+
+  test.each([true, false])(
+    'is left by what subscribe has promised (%s), or by unsubscribe',
+    async (promises) => {
+      const { handleTaskSend, pm } = own()
+      let count = 0
+      pm.onSubscribe = () => Promise.resolve(promises ? () => count++ : undefined)
+      handleTaskSend({ message: 'Hello' })
+      pm.emit('session-1', { type: 'session_exited' })
+      await turn()
+      expect([count, pm.listeners]).toEqual(promises ? [1, 1] : [0, 0])
+    },
+  )
 
   test('of one task is nothing to another', () => {
     const { handleTaskSend, handleTaskGet, pm } = own()
@@ -256,12 +329,29 @@ describe('the store', () => {
     expect([pm.listeners, clock.pending]).toEqual([0, 0])
   })
 
+  test('may be cleared while a session is created, which does not begin then', () => {
+    const { deps, pm, clock } = world()
+    const createSession: typeof deps.createSession = (db, input) => {
+      clearTaskStore()
+      return deps.createSession(db, input)
+    }
+    expect(handleTaskSend({ ...deps, createSession }, { message: 'Hello' })).toMatchObject({
+      id: 'task-1',
+      state: 'submitted',
+      sessionId: null,
+    })
+    expect(handleTaskGet('task-1')).toBeNull()
+    expect([pm.calls, clock.pending]).toEqual([[], 0])
+  })
+
   test('has one clock until it is cleared', () => {
     const { deps } = world()
     handleTaskSend(deps, { message: 'One' })
     const others = { ...deps, clock: new ManualClock('2030-01-01T00:00:00Z') }
     expect(() => handleTaskSend(others, { message: 'Two' })).toThrow(
-      new TypeError('"deps.clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()'),
+      new TypeError(
+        '"deps.clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()',
+      ),
     )
     clearTaskStore()
     expect(handleTaskSend(others, { message: 'Two' }).createdAt).toBe('2030-01-01T00:00:00.000Z')
@@ -323,7 +413,10 @@ describe('a handler', () => {
     [{ ...world().deps, listAgents: undefined }, '"deps.listAgents" must be a function, got undefined'],
     [{ ...world().deps, createSession: 1 }, '"deps.createSession" must be a function, got a number'],
     [{ ...world().deps, processManager: null }, '"deps.processManager" must be an object, got null'],
-    [{ ...world().deps, processManager: {} }, '"deps.processManager.subscribe" must be a function, got undefined'],
+    [
+      { ...world().deps, processManager: {} },
+      '"deps.processManager.subscribe" must be a function, got undefined',
+    ],
     [
       { ...world().deps, processManager: new TaskManager() },
       '"deps.processManager.startProcess" must be a function, got undefined',

@@ -38,6 +38,18 @@ describe('TASK_STORE_TYPE', () => {
     expect(taskManagerFromEnvironment(echo)).toBeInstanceOf(LocalTaskManager)
   })
 
+  test.each(['local', 'null'])('refuses what makes no sense, also if it says %s', (type) => {
+    const env = { TASK_STORE_TYPE: type }
+    const misspelt: object = { environment: env, env }
+    expect(() => taskManagerFromEnvironment(echo, misspelt)).toThrow(
+      /^taskManagerFromEnvironment\(\): "environment" is unknown; known are tasks, .*, env$/,
+    )
+    expect(() => taskManagerFromEnvironment(echo, { env, graceMs: 0 })).toThrow('"graceMs" must be from 1')
+    expect(() => taskManagerFromEnvironment(undefined as never, { env })).toThrow(
+      '"processFn" must be a function, got undefined',
+    )
+  })
+
   test('hands the options on to the local manager', async () => {
     const manager = taskManagerFromEnvironment(
       () => {

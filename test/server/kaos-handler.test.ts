@@ -1,59 +1,18 @@
 import { TaskManager, type Task } from 'a2a-tasks'
 import type { AgentCard, JsonObject } from 'a2a-tasks/schemas'
 import {
-  createTaskManagerHandler,
   LocalTaskManager,
   NullTaskManager,
-  type ProcessFn,
   type SessionTaskManager,
   type TaskManagerHandler,
-  type TaskManagerHandlerOptions,
 } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { kaos, v0_3, v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
+import { analyze, ask, curl, send, serve, taskOf, type Options } from './kaos-support.js'
 import { ORIGIN, authenticate, gate } from './spec/support.js'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
-const analyze: ProcessFn = () => 'Analysis result...'
-
-type Options = Partial<TaskManagerHandlerOptions<{ id: string }>>
-
-function serve(
-  taskManager: SessionTaskManager = new LocalTaskManager(analyze),
-  options: Options = {},
-): TaskManagerHandler<{ id: string }> {
-  return createTaskManagerHandler({ card: { name: 'my-agent', url: ORIGIN }, taskManager, ...options })
-}
-
-/** As `curl -X POST http://agent:8000/ -H "Content-Type: application/json" -d body`. */
-async function curl(
-  { fetch }: TaskManagerHandler<{ id: string }>,
-  body: string | JsonObject,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; json: JsonObject }> {
-  const response = await fetch(
-    new Request(`${ORIGIN}/`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    }),
-  )
-  return { status: response.status, json: (await response.json()) as JsonObject }
-}
-
-function send(text: string, more: JsonObject = {}): JsonObject {
-  const params = { message: { role: 'user', parts: [{ type: 'text', text }] }, ...more }
-  return { jsonrpc: '2.0', method: 'SendMessage', id: 1, params }
-}
-
-function ask(method: string, params: JsonObject, id: string | number = 2): JsonObject {
-  return { jsonrpc: '2.0', method, id, params }
-}
-
-function taskOf({ json }: { json: JsonObject }): JsonObject & { id: string } {
-  return json['result'] as JsonObject & { id: string }
-}
 
 describe('the curls of the document', () => {
   const SEND = `{
@@ -269,6 +228,50 @@ describe('with a task that is being worked on', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('close takes no more than its time, whatever the manager waits', async () => {
+    const clock = new ManualClock()
+    const began = gate()
+    const manager = new LocalTaskManager(
+      () => {
+        began.open()
+        return new Promise<string>(() => undefined)
+      },
+      { clock, graceMs: 1_500 },
+    )
+    const handler = serve(manager, { clock })
+    const sent = curl(handler, send('go'))
+    await began.opened
+    const closed = handler.close({ graceMs: 0 })
+    clock.advance(0)
+    await closed
+    expect(taskOf(await sent)).toMatchObject({ status: { state: 'canceled' } })
+  })
+
+  test('close gives the manager the time that is left, and waits no longer', async () => {
+    const clock = new ManualClock()
+    const [working, told] = [gate<Task>(), gate<unknown>()]
+    class Slow extends NullTaskManager {
+      override sendMessage(): Promise<Task> {
+        return working.opened
+      }
+      override shutdown(options?: { graceMs?: number }): Promise<void> {
+        told.open(options)
+        return new Promise(() => undefined)
+      }
+    }
+    const handler = serve(new Slow(), { clock })
+    const sent = curl(handler, send('go'))
+    await new Promise((resolve) => setImmediate(resolve))
+    const closed = handler.close({ graceMs: 50 })
+    clock.advance(20)
+    working.open(await new NullTaskManager().sendMessage())
+    await sent
+    expect(await told.opened).toEqual({ graceMs: 30 })
+    clock.advance(30)
+    await closed
+    expect(clock.pending).toBe(0)
+  })
+
   test('close cancels it when the time is up', async () => {
     const clock = new ManualClock()
     const { handler, sent } = await working({ clock })
@@ -342,41 +345,6 @@ describe('the card', () => {
   })
 })
 
-describe('the versions of A2A', () => {
-  const dialects = [v1(), v0_3(), kaos()]
-  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'Analyze this data' }] }
-
-  test('are served, too', async () => {
-    const handler = serve(undefined, { dialects })
-    const { json } = await curl(handler, ask('SendMessage', { message }), { 'A2A-Version': '1.0' })
-    const { task } = json['result'] as unknown as { task: { id: string } }
-    expect(task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
-    const canceled = await curl(handler, ask('CancelTask', { id: task.id }), { 'A2A-Version': '1.0' })
-    expect(canceled.json).toMatchObject({ error: { code: -32002 } })
-  })
-
-  test.each([
-    ['SendStreamingMessage', { message }, -32004],
-    ['ListTasks', {}, -32004],
-    ['SubscribeToTask', { id: 'x' }, -32004],
-    ['GetExtendedAgentCard', {}, -32004],
-    ['ListTaskPushNotificationConfigs', { taskId: 'x' }, -32003],
-  ])('do not have %s here', async (method, params, code) => {
-    const handler = serve(undefined, { dialects })
-    const response = await handler.dispatch(ask(method, params), { version: '1.0' })
-    expect(response).toMatchObject({ error: { code } })
-  })
-
-  test('have no push notifications here', async () => {
-    const configuration = { taskPushNotificationConfig: { url: 'https://hook.test' } }
-    const handler = serve(undefined, { dialects })
-    const response = await handler.dispatch(ask('SendMessage', { message, configuration }), {
-      version: '1.0',
-    })
-    expect(response).toMatchObject({ error: { code: -32003 } })
-  })
-})
-
 describe('with authenticate', () => {
   test('nobody sees a task but his own', async () => {
     const tasks = new TaskManager()
@@ -424,10 +392,17 @@ test.each<[option: string, options: object]>([
   ['authenticate', { authenticate: 'alice' }],
   ['onError', { onError: 'log' }],
   ['dialects', { dialects: [] }],
-  ['maxRuns', { limits: { maxRuns: 1 } }],
+  ['limits.maxRuns', { limits: { maxRuns: 1 } }],
   ['limits.maxDepth', { limits: { maxDepth: 0 } }],
   ['cardMaxAgeSeconds', { cardMaxAgeSeconds: -1 }],
   ['execute', { execute: analyze }],
 ])('an option %s that makes no sense is refused by its name', (option, options) => {
   expect(() => serve(undefined, options)).toThrow(`"${option}"`)
+})
+
+test('a store of tasks is no task manager of sessions, and the error says how it becomes one', () => {
+  const taskManager: object = new TaskManager()
+  expect(() => serve(taskManager as SessionTaskManager)).toThrow(
+    '"taskManager" works on tasks, and this is a store of them: new LocalTaskManager(fn, { tasks })',
+  )
 })

@@ -209,6 +209,26 @@ describe('shutdown', () => {
     expect(await sent).toMatchObject({ state: 'canceled' })
   })
 
+  test('waits as long as it is told', async () => {
+    const { manager, clock } = await working({ heeds: false, graceMs: 1_500 })
+    let isOver = false
+    const over = manager.shutdown({ graceMs: 20 }).finally(() => (isOver = true))
+    clock.advance(19)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isOver).toBe(false)
+    clock.advance(1)
+    await over
+    const atOnce = manager.shutdown({ graceMs: 0 })
+    clock.advance(0)
+    await atOnce
+  })
+
+  test.each([-1, NaN, '1', 2 ** 31])('refuses to wait for %s ms', async (graceMs) => {
+    const { manager } = setup(() => 'ok')
+    expect(await rejection(manager.shutdown({ graceMs: graceMs as number }))).toBeInstanceOf(RangeError)
+    expect(await manager.sendMessage('go')).toMatchObject({ state: 'completed' })
+  })
+
   test('takes no more work, but still has its tasks', async () => {
     const { manager, tasks } = setup(() => 'ok')
     const task = await manager.sendMessage('go')

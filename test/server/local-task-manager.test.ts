@@ -91,6 +91,24 @@ describe('sendMessage', () => {
     expect(errors[0]?.context).toEqual({ during: 'processFn', taskId: task.id })
   })
 
+  test('fails the task at once where the work yields a number, whatever leaving it does', async () => {
+    const left = gate()
+    const iterable = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => Promise.resolve({ done: false, value: 5 }),
+        return: () => left.opened.then(() => fail(new Error('Too late'))),
+      }),
+    }
+    const { manager, errors } = setup(() => iterable as unknown as AsyncIterable<string>)
+    const task = await manager.sendMessage('go')
+    expect(task).toMatchObject({ state: 'failed', message: 'The agent could not finish this task' })
+    expect(errors).toMatchObject([{ error: new TypeError('processFn() must yield strings, got a number') }])
+    left.open()
+    await manager.shutdown()
+    expect(errors).toMatchObject([{}, { error: new Error('Too late') }])
+    expect(await manager.getTask(task.id)).toEqual(task)
+  })
+
   test('tells onError what was thrown, and clients what describeError makes of it', async () => {
     const error = new Error('Error occurred')
     const { manager, errors } = setup(() => fail(error), { describeError: String })

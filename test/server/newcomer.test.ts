@@ -7,6 +7,7 @@ import {
   type RequestHandlerOptions,
   type Run,
 } from 'a2a-tasks/server'
+import { kaos } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { thrown } from '../support/manager.js'
 import { agent, call, gate, jsonRpc, taskOf, textsOf, user } from './spec/support.js'
@@ -21,7 +22,59 @@ describe('createRequestHandler says what is wrong with', () => {
     ['a manager that is only options', { tasks: { maxTasks: 3 } }, '"tasks" must be a TaskManager'],
     ['a dialect by its name', { dialects: ['1.0'] }, '"dialects" must hold dialects'],
     ['an option that there is not', { onerror: () => 0 }, 'createRequestHandler(): "onerror" is unknown'],
-    ['a limit that there is not', { limits: { maxBody: 1 } }, 'createRequestHandler(): "maxBody" is unknown'],
+    [
+      'limits that are one',
+      { limits: 5 },
+      '"limits" must be an object: { maxBodyBytes: 1_000_000 }, got a number',
+    ],
+    [
+      'a limit that there is not',
+      { limits: { maxBody: 1 } },
+      '"limits.maxBody" is unknown; known are maxBodyBytes, maxDepth',
+    ],
+    [
+      'a preview that there is not',
+      { preview: { generations: true } },
+      '"preview.generations" is unknown; known are generation',
+    ],
+    [
+      'a preview without its name',
+      { preview: true },
+      '"preview" must be an object: { generation: true }, got a boolean',
+    ],
+    [
+      'an option of webhooks that there is not',
+      { push: { retryMs: 5 } },
+      '"push.retryMs" is unknown; known are timeoutMs, maxAttempts',
+    ],
+    [
+      'webhooks without options',
+      { push: true },
+      '"push" must be false or an object: {} for the defaults, got a boolean',
+    ],
+    ['webhooks of a list', { push: ['localhost'] }, '"push" must be false or an object'],
+    [
+      'a host instead of hosts',
+      { push: { allow: 'localhost' } },
+      '"push.allow" must be an array of hosts, got a string',
+    ],
+    [
+      'no attempts',
+      { push: { maxAttempts: 0 } },
+      '"push.maxAttempts" must be an integer from 1 to 2147483647, got 0',
+    ],
+    ['a dialect by its name, shown', { dialects: ['kaos'] }, 'of a2a-tasks/wire, got "kaos"'],
+    ['a dialect that was not called', { dialects: [kaos] }, 'got a function; call it: kaos()'],
+    [
+      'one dialect',
+      { dialects: kaos() },
+      '"dialects" must be an array of dialects: [v1(), kaos()], got an object',
+    ],
+    [
+      'a default in capitals',
+      { defaultDialect: 'KAOS' },
+      '"defaultDialect" must be one of 1.0, 0.3, 0.1, kaos, corvid, litellm, got "KAOS": it is "kaos"',
+    ],
     ['a card without a place', { card: { name: 'Test' } }, 'card.url is missing: say where'],
     [
       'a place that is none',

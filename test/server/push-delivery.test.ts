@@ -198,7 +198,10 @@ describe('a webhook that does not work', () => {
     expect(healthOf(agent)).toMatchObject({ attempts: 3, delivered: 1, failure: { status: 500 } })
     const origin = `http://127.0.0.1:${hook.port}`
     expect(errors.map(({ error, context }) => [String(error), context])).toEqual([
-      [`ExternalServiceError: A webhook at ${origin} is disabled: HTTP 500`, { during: 'push', taskId: id }],
+      [
+        `ExternalServiceError: A webhook at ${origin} is disabled: HTTP 500`,
+        { during: 'push', taskId: id, configId: config.id },
+      ],
     ])
     expect(handler.push.deadLetters()).toMatchObject([
       {

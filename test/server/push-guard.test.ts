@@ -1,3 +1,4 @@
+import { A2AError } from 'a2a-tasks'
 import type { PushOptions } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { pushAgent, receiver, until } from './push-support.js'
@@ -59,6 +60,9 @@ describe('a webhook may not be', () => {
     ['a private address in IPv6', ['::ffff:10.20.30.40']],
     ['no address', []],
     ['what is no address', ['localhost']],
+    ['what others read as a private address', ['010.0.0.1']],
+    ['what others read so, in IPv6', ['2606:4700::010.0.0.1']],
+    ['an address with a zone', ['2606:4700::1111%lo0']],
   ])('at a name that stands for %s', async (_, addresses) => {
     const { create, task } = pushAgent({ push: { resolve: () => Promise.resolve(addresses) } })
     const text = await refusal(create(task(), { url: 'https://hook.example/' }))
@@ -85,6 +89,68 @@ describe('a webhook may not be', () => {
   })
 })
 
+describe("of a webhook that is refused, the agent's owner hears", () => {
+  const secrets = { token: 'SECRET-TOKEN', authentication: { scheme: 'Bearer', credentials: 'SECRET-KEY' } }
+
+  test.each([
+    [
+      'http://localhost:4200/SECRET-PATH?key=SECRET-QUERY',
+      'A webhook at http://localhost:4200 was refused: localhost is not allowed. If it may be reached, add "localhost:4200" to push.allow',
+    ],
+    [
+      'http://[::1]:4200/',
+      'A webhook at http://[::1]:4200 was refused: ::1 is a private/reserved IP address. If it may be reached, add "[::1]:4200" to push.allow',
+    ],
+    [
+      'https://db.example/',
+      'A webhook at https://db.example was refused: db.example resolves to a private/reserved IP range. If it may be reached, add "db.example" to push.allow',
+    ],
+    [
+      'https://gone.example/',
+      'A webhook at https://gone.example was refused: gone.example cannot be resolved',
+    ],
+    [
+      'https://SECRET-USER:SECRET-PASSWORD@hook.example/',
+      'A webhook at https://hook.example was refused: credentials in it are not allowed',
+    ],
+    ['data:SECRET-DATA', 'A webhook at data: was refused: data: — only http and https are allowed'],
+  ])('why: %s', async (url, text) => {
+    const resolve = (host: string): Promise<string[]> =>
+      host === 'gone.example' ? Promise.reject(new Error('ENOTFOUND')) : Promise.resolve(['10.20.30.40'])
+    const { create, call, task, errors } = pushAgent({ push: { allow: [], resolve } })
+    const taskId = task()
+    const refused = await refusal(create(taskId, { id: 'mine', url, ...secrets }))
+    expect(refused).not.toContain('push.allow')
+    expect(errors).toMatchObject([{ context: { during: 'push', taskId, configId: 'mine' } }])
+    expect(errors[0]?.error).toMatchObject({ code: 'URL_BLOCKED', message: text })
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
+    const configuration = { taskPushNotificationConfig: { url, ...secrets } }
+    await refusal(call('SendMessage', { message, configuration }))
+    expect(errors.map(({ error }) => String(error))).toEqual(Array(2).fill(String(errors[0]?.error)))
+    expect(errors[1]?.context).toEqual({ during: 'push' })
+    expect(JSON.stringify(errors)).not.toContain('SECRET')
+  })
+
+  test('that its name could not be looked up in time, and nothing of clients that have gone', async () => {
+    const controller = new AbortController()
+    const resolve = (): Promise<string[]> => new Promise(() => undefined)
+    const { handler, create, clock, task, errors } = pushAgent({ push: { resolve } })
+    const refused = refusal(create(task(), { url: 'https://hook.example/' }))
+    await until(() => clock.pending > 0)
+    clock.advance(10_000)
+    await refused
+    expect(String(errors[0]?.error)).toContain('hook.example cannot be resolved')
+    const params = { taskId: task(), url: 'https://hook.example/' }
+    const body = { jsonrpc: '2.0', id: 1, method: 'CreateTaskPushNotificationConfig', params }
+    const { signal } = controller
+    const left = handler.dispatch(body, { signal })
+    await until(() => clock.pending > 0)
+    controller.abort()
+    await left
+    expect(errors).toHaveLength(1)
+  })
+})
+
 describe('a webhook is looked at again', () => {
   test('before every attempt: a name that has moved to a private address gets nothing', async () => {
     let addresses = ['93.184.215.14']
@@ -105,6 +171,8 @@ describe('a webhook is looked at again', () => {
     expect(asked).toHaveLength(1)
     expect(errors).toHaveLength(1)
     expect(String(errors[0]?.error)).toContain('its URL is not allowed')
+    const configId = handler.push.health(id)[0]?.id
+    expect(errors[0]?.context).toEqual({ during: 'push', taskId: id, configId })
     expect(JSON.stringify(handler.push.health())).not.toContain('10.20.30.40')
   })
 
@@ -196,6 +264,10 @@ describe('what a client says of a webhook', () => {
     const failures = [
       () => new Response(token, { status: 500, statusText: 'SECRET-TOKEN' }),
       () => Promise.reject(new TypeError(`cannot reach ${hook.url}/${path}?key=${query}`)),
+      () => Promise.reject(new A2AError('REQUEST_TIMED_OUT', 'late', { timeoutMs: token as never })),
+      () => Promise.reject(ofService({ status: query as never })),
+      () => Promise.reject(Object.assign(new Error('no'), { code: 'SECRET-PATH' })),
+      () => Promise.reject(Object.assign(new Error('no'), { code: 'SECRET_TOKEN' })),
       () => Promise.reject(new TypeError(`bad header ${credentials}`, { cause: new Error(token) })),
       () => new Response(null, { status: 307, headers: { location: `https://x.example/${path}?${query}` } }),
     ]
@@ -214,8 +286,13 @@ describe('what a client says of a webhook', () => {
     }
     const text = JSON.stringify(shown)
     expect(text).toContain('HTTP 500')
+    expect(text).not.toContain('SECRET_TOKEN')
     for (const secret of secrets) expect(text).not.toContain(secret)
   })
+
+  function ofService(data: { status: number }): A2AError {
+    return new A2AError('EXTERNAL_SERVICE_ERROR', 'no', { service: 'any', url: 'any', ...data })
+  }
 
   function stackOf(error: unknown): string {
     return error instanceof Error ? `${error.stack ?? ''} ${String(error.cause)}` : ''

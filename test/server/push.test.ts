@@ -198,6 +198,11 @@ describe('configurations', () => {
     const last = await page({ pageSize: 2, pageToken: first.nextPageToken })
     expect(last).toEqual({ configs: [{ taskId, url, id: 'three' }], nextPageToken: '' })
     await expect(page({ pageToken: 'x' })).rejects.toThrow('pageToken')
+    // A page tells nothing of how many there are for other tasks.
+    const other = task()
+    for (const id of ['one', 'two', 'three']) await create(other, { url, id })
+    const pageOfOther = await call('ListTaskPushNotificationConfigs', { taskId: other, pageSize: 2 })
+    expect(pageOfOther).toMatchObject({ nextPageToken: first.nextPageToken })
     for (const id of ['two', 'two', 'never']) {
       expect(await call('DeleteTaskPushNotificationConfig', { taskId, id })).toBe(null)
     }
@@ -251,6 +256,10 @@ describe('configurations', () => {
     await create(taskId, { url, id: 'two' })
     const found = await call('tasks/pushNotificationConfig/get', { id: taskId }, { version: '0.3' })
     expect(found).toMatchObject({ taskId, pushNotificationConfig: { id: 'two', url } })
+    // The latest also where it takes another one's place.
+    await create(taskId, { url: `${url}again`, id: 'one' })
+    const latest = await call('tasks/pushNotificationConfig/get', { id: taskId }, { version: '0.3' })
+    expect(latest).toMatchObject({ taskId, pushNotificationConfig: { id: 'one', url: `${url}again` } })
   })
 
   test("79. are nobody's but the task's owner's", async () => {

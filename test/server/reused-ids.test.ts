@@ -231,3 +231,25 @@ test('a handler that is closed leaves no listener behind, and its runs leave the
     [0, 0],
   )
 })
+
+test('whoever makes a task of the same id while others are still told that the last one is gone has a run of its own', async () => {
+  const { a, works } = stubborn()
+  void call(a, 'tasks/send', sending('report', 'for alice'), as('alice'))
+  await settled()
+  a.clock.advance(1)
+  a.tasks.on('task:stateChange', ({ taskId, to }) => {
+    if (taskId !== 'report' || to !== 'canceled') return
+    // What a listener does is told when all have heard of this.
+    driveOut(a)
+    const params = sending('report', 'for mallory')
+    const body = { jsonrpc: '2.0', id: 1, method: 'tasks/send', params }
+    void a.handler.dispatch(body, { principal: { id: 'mallory' } })
+  })
+  await call(a, 'tasks/cancel', { id: 'report' }, as('alice'))
+  await settled()
+  works[0]?.finish("alice's secret")
+  await expectUntouched(a)
+  works[1]?.finish("mallory's own")
+  await a.tasks.waitFor('report')
+  expect(a.tasks.getTask('report')).toMatchObject({ artifacts: [{ parts: [{ text: "mallory's own" }] }] })
+})

@@ -112,7 +112,7 @@ describe('a task', () => {
       { parts: [{ type: 'data', data: { any: 'object' } }], index: 1 },
       {
         parts: [{ type: 'data', data: { value: [1] }, metadata: { data_part_compat: true } }],
-        index: 2,
+        index: 2_147_483_647,
       },
     ],
     history: [go, how],
@@ -125,8 +125,7 @@ describe('a task', () => {
   })
 
   test('a webhook is told of it whole, by the name of its id that the specification has', () => {
-    const entry: StreamEntry = { type: 'task', task, last: false, isResync: false }
-    expect(any.overTheWire(dialect.encodeNotification?.(entry, task))).toStrictEqual({ ...whole, taskId: id })
+    expect(any.overTheWire(dialect.encodeTaskNotification?.(task))).toStrictEqual({ ...whole, taskId: id })
   })
 
   test('with as much of its history as is asked for', () => {
@@ -236,9 +235,12 @@ describe.each(['tasks/sendSubscribe', 'tasks/resubscribe'])('a stream of %s', (m
     expect(chunk(event, [])).toStrictEqual({ id: 't', artifact: { ...shown, index: 0 } })
   })
 
-  test('the output is an artifact after the others', () => {
+  test('the output is an artifact after all others, those to come, too', () => {
     const event = { ...artifact, artifact: { artifactId: 'output', parts: [{ text: 'o' }] } }
-    expect(chunk(event, [artifact.artifact], 'o')).toMatchObject({ artifact: { index: 1 } })
+    const after = { artifact: { index: 2_147_483_647 } }
+    expect(chunk(event, [], 'o')).toMatchObject(after)
+    expect(chunk(event, [artifact.artifact], 'o')).toMatchObject(after)
+    expect(chunk(event)).toMatchObject(after)
   })
 
   test('an artifact of a task that is gone is the first', () => {

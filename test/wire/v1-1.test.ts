@@ -41,11 +41,11 @@ describe('what the draft adds to 1.0 is the generation, and nothing else', () =>
     const generations = [3, 5]
     expect(entries.map((entry) => entry.type)).toEqual(['status', 'artifact'])
     for (const [index, entry] of entries.entries()) {
-      const [[name, plain] = []] = Object.entries(stable.encodeNotification?.(entry, task) ?? {})
+      const [[name, plain] = []] = Object.entries(stable.encodeNotification?.(entry) ?? {})
       const shown = { [name ?? '']: { ...(plain as object), generation: generations[index] } }
       expect(rpc.SendStreamingMessage?.encode(entry)).toStrictEqual(shown)
       expect(rpc.SubscribeToTask?.encode(entry)).toStrictEqual(shown)
-      expect(draft.encodeNotification?.(entry, task)).toStrictEqual(shown)
+      expect(draft.encodeNotification?.(entry)).toStrictEqual(shown)
     }
   })
 

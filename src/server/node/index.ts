@@ -1,5 +1,5 @@
 /**
- * A handler as a listener of Node's HTTP server.
+ * A handler, or any function from a Request to a Response, as a listener of Node's HTTP server.
  *
  * @module
  */
@@ -8,6 +8,8 @@ import { A2AError } from '../../core/errors.js'
 import { Chunks, requireLength, requireSize } from '../body.js'
 import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest, type Respond } from '../exchange.js'
 import { formatFrame, HEARTBEAT } from '../sse.js'
+import { answerByFetch } from './by-fetch.js'
+import { headersOf, parsedBody, signalOf } from './incoming.js'
 
 export { pinnedFetch } from './pinned-fetch.js'
 
@@ -19,29 +21,38 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
  * Express, the raw request and response in Fastify and Koa. Below a mount path of a framework, what it leaves of the
  * path counts.
  *
- * @throws {TypeError} when `fetch` is not that of a handler of this library.
+ * It takes any other function from a Request to a Response, too, such as what receives push notifications. Bodies are
+ * streamed both ways, no faster than they are taken, and the request's signal aborts when the connection closes before
+ * the answer is whole. What the function throws is a warning of the process, and a 500 without a body.
+ *
+ * @throws {TypeError} when `fetch` is no function.
  */
-export function toNodeListener(fetch: (request: Request) => Promise<Response>): NodeListener {
-  const { [DIRECT]: respond } = fetch as { [DIRECT]?: Respond }
-  if (respond === undefined) {
-    throw new TypeError(
-      'toNodeListener() takes the "fetch" of a request handler: toNodeListener(handler.fetch)',
-    )
+export function toNodeListener(fetch: (request: Request) => Promise<Response> | Response): NodeListener {
+  if (typeof fetch !== 'function') {
+    throw new TypeError('toNodeListener() takes a function, such as the "fetch" of a handler')
   }
+  const { [DIRECT]: respond } = fetch as { [DIRECT]?: Respond }
   return (req, res) => {
-    answer(respond, req, res).catch(() => {
+    const url = urlOf(req)
+    if (url === undefined) {
+      res.writeHead(400).end()
+      return
+    }
+    const answered =
+      respond === undefined ? answerByFetch(fetch, url, req, res) : answer(respond, url, req, res)
+    answered.catch(() => {
       // Only what the connection does can get here: nobody is left to be told.
       res.destroy()
     })
   }
 }
 
-async function answer(respond: Respond, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const url = urlOf(req)
-  if (url === undefined) {
-    res.writeHead(400).end()
-    return
-  }
+async function answer(
+  respond: Respond,
+  url: string,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
   const { status, headers, body } = await respond(toHttpRequest(url, req, res))
   // What was not read would be taken for the next request.
   if (!req.complete) res.setHeader('connection', 'close')
@@ -80,7 +91,7 @@ function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): 
     url,
     header,
     read: (max) => read(req, header('content-length'), max),
-    toFetch: () => new Request(url, { method, headers: toHeaders(req) }),
+    toFetch: () => new Request(url, { method, headers: headersOf(req) }),
     // Few requests wait for long enough to need one.
     get signal() {
       return signalOf(res)
@@ -88,28 +99,13 @@ function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): 
   }
 }
 
-/** Aborts when the connection closes before the answer is whole. */
-function signalOf(res: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  if (res.destroyed) controller.abort()
-  res.on('close', () => {
-    if (!res.writableFinished) controller.abort()
-  })
-  return controller.signal
-}
-
-function toHeaders(req: IncomingMessage): Headers {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(req.headers)) {
-    // HTTP/2 has `:path` and the like among its headers.
-    if (!name.startsWith(':')) for (const each of [value ?? []].flat()) headers.append(name, each)
-  }
-  return headers
-}
-
 function read(req: IncomingMessage, declared: string | null, max: number): Promise<Uint8Array> {
   requireLength(declared, max)
-  if (req.readableEnded) return Promise.resolve(parsedBody(req, max))
+  if (req.readableEnded) {
+    const bytes = parsedBody(req)
+    requireSize(bytes.byteLength, max)
+    return Promise.resolve(bytes)
+  }
   const chunks = new Chunks(max)
   return new Promise((resolve, reject: (reason: Error) => void) => {
     const take = (chunk: Uint8Array): void => {
@@ -132,29 +128,6 @@ function read(req: IncomingMessage, declared: string | null, max: number): Promi
     req.on('error', leave)
     req.on('close', leave)
   })
-}
-
-/** What a framework has left of a body that it has read: express.json() keeps what it has parsed. */
-function parsedBody(req: IncomingMessage, max: number): Uint8Array {
-  if ('body' in req && req.body !== undefined) {
-    const { body } = req
-    const bytes =
-      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : toText(body))
-    requireSize(bytes.byteLength, max)
-    return bytes
-  }
-  if (Number(req.headers['content-length'] ?? 0) === 0) return Buffer.alloc(0)
-  throw new TypeError('The body has been read already: put this listener before whatever reads it')
-}
-
-function toText(body: unknown): string {
-  try {
-    return JSON.stringify(body)
-  } catch {
-    // What was JSON can only be too deep.
-    const data = { limit: 'maxDepth', max: 1000, actual: 1001 }
-    throw new A2AError('LIMIT_EXCEEDED', 'The request nests too deep', data)
-  }
 }
 
 function gone(): A2AError {

@@ -199,6 +199,9 @@ describe('errors have the codes and texts of KAOS, and HTTP says 200', () => {
     const a = agent(() => 'done', { authenticate, defaultDialect: 'kaos' })
     const response = await a.handler.fetch(post('/', SEND))
     expect(response.status).toBe(401)
+    const other = agent(() => 'done', { authenticate })
+    const named = await other.handler.fetch(post('/', SEND, { headers: { 'a2a-version': 'kaos' } }))
+    expect([named.status, await named.json()]).toEqual([401, error(-32603, 'Authentication required', null)])
   })
 })
 

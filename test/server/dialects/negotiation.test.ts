@@ -301,14 +301,6 @@ describe('what was remembered of a task is forgotten', () => {
     expect(a.tasks.eventNames()).toEqual([])
     expect(versionOf(await result(a, 'tasks/get', { id: 'chosen' }))).toBe('0.3')
   })
-
-  test('and nobody listens where there is nothing to remember', async () => {
-    const a = done({ push: false })
-    await made(a, '1.0')
-    const [method, params] = SENDS['0.1']
-    await result(a, method, params, naming('0.1'))
-    expect(a.tasks.eventNames()).toEqual([])
-  })
 })
 
 describe("the look of an answer tells nobody of somebody else's task", () => {

@@ -2,6 +2,10 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
+import { sourceOf } from '../../../src/server/frames.js'
+import { inManner } from '../../../src/server/mannered-stream.js'
+import type { StreamEntry } from '../../../src/wire/index.js'
+import { setup, walk } from '../../support/manager.js'
 import { agent, gate, type TestAgent } from '../spec/support.js'
 import { listen, result } from './support.js'
 
@@ -201,7 +205,7 @@ describe('a stream that begins in the middle', () => {
     const events = await stream(a, 'tasks/sendSubscribe', say('t', 'yes'))
     const told = await Promise.all(Array.from({ length: 7 }, () => events.next()))
     expect(told.map((event) => event?.artifact?.index ?? event?.status?.state)).toEqual([
-      ...[0, 'input-required', 'working', 0, 1, 'completed', undefined],
+      ...[0, 'working', 0, 1, 'completed', undefined, undefined],
     ])
   })
 })
@@ -238,6 +242,7 @@ test.each(['requireInput', 'requireAuth'] as const)(
     })
     const own = await listen(a, 'tasks/sendSubscribe', say('t', 'go'))
     const other = await listen(a, 'tasks/resubscribe', { id: 't' })
+    await other.next()
     go.open()
     const waiting = { status: { state: 'input-required' } }
     expect((await own.results()).at(-1)).toMatchObject({ ...waiting, final: true })
@@ -247,5 +252,18 @@ test.each(['requireInput', 'requireAuth'] as const)(
       expect.objectContaining({ final: false, status: expect.objectContaining(waiting.status) as unknown }),
     )
     expect(heard.at(-1)).toMatchObject({ status: { state: 'completed' }, final: true })
+  },
+)
+
+test.each([true, false])(
+  'a task that waits ends a stream only where it stands for a gap: %s',
+  async (isResync) => {
+    const { tasks, id } = setup()
+    walk(tasks, id, 'working', 'auth-required')
+    const task = tasks.peekTask(id)
+    if (task === null) throw new Error('The task is gone')
+    const entry: StreamEntry = { type: 'task', task, isResync, last: false }
+    const { value } = await inManner({ endsAtAuth: true }, sourceOf(entry), undefined).next()
+    expect(value?.last).toBe(isResync)
   },
 )
