@@ -84,7 +84,12 @@ describe('what is wrong is said in `error`', () => {
       400,
       'params.message must be a string, got a number',
     ],
-    ['a timeout of nothing', { message: 'Hello', timeoutMs: 0 }, 400, 'timeoutMs must be an integer from 1 to 2147483647'],
+    [
+      'a timeout of nothing',
+      { message: 'Hello', timeoutMs: 0 },
+      400,
+      'timeoutMs must be an integer from 1 to 2147483647',
+    ],
   ])('%s', async (_, body, status, error) => {
     expect(
       await send(
