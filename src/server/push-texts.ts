@@ -6,7 +6,7 @@
 import type { Clock } from '../core/ports.js'
 import { yieldTurn } from './platform.js'
 
-/** So much is made or sent in a millisecond of rest: several times as fast as a computer is at it. */
+/** Characters that are made or sent, for which there is a rest of 1 ms. */
 const CHARACTERS_PER_MS = 100_000
 
 interface Held {
