@@ -31,7 +31,7 @@ export interface A2ATaskSendRequest {
   /** Is not looked at. */
   method?: 'tasks/send'
   params: {
-    /** What the agent is asked. Not blank, and at most 1 MiB. */
+    /** What the agent is asked. Not blank, and at most 1 MiB as JSON. */
     message: string
     /** Kept with the task; the session is not told. Default is `default`. */
     skill?: string | null | undefined

@@ -221,7 +221,7 @@ export class PushNotifications implements PushDeliveries {
     if (task === null || this.#isClosed) return { taskId, config }
     const known = this.#byTask.get(taskId) ?? new Map<string, Registered>()
     const same = sameIn(known, place)
-    if (same !== undefined) {
+    if (same !== undefined && (place.isInline || same.outbox.state !== 'done')) {
       // Whoever asks once more wants to be told.
       same.outbox.redeliver()
       return { taskId, config: same.config }

@@ -9,13 +9,12 @@ import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { ArtifactInput, MessageInput } from '../core/params.js'
 import type { JsonObject, Message, TaskSnapshot } from '../core/task.js'
-import type { SendRequest } from '../wire/index.js'
 import { Question, type Queued } from './answer.js'
 import { Deciding } from './decision.js'
 import type { TaskKey } from './live-run.js'
 import type { Settings } from './options.js'
 import { toArtifact, toMessage, toProgress, toReply } from './say.js'
-import { textOf } from '../wire/index.js'
+import { textOf, type SendRequest } from '../wire/index.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { Caller, Principal } from './visibility.js'
 
@@ -245,6 +244,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   /** The task is gone: clients choose ids, and there may be another one of this id at once. */
   detach(reason: Error): void {
     this.#gone = reason
+    this.#answered.length = 0
     this.abort(reason)
   }
 

@@ -224,6 +224,19 @@ describe('configurations', () => {
     expect(handler.push.health(taskId)).toHaveLength(1)
   })
 
+  test('once more on a task that has ended tell of its end once more', async () => {
+    const hook = await receiver()
+    const { create, task, tasks, handler } = pushAgent()
+    const taskId = task()
+    tasks.updateTask(taskId, { state: 'failed' })
+    const config = { id: 'one', url: hook.url }
+    await create(taskId, config)
+    await hook.arrived(1)
+    await until(() => handler.push.health(taskId)[0]?.state === 'done')
+    await create(taskId, config)
+    expect(storyOf(await hook.arrived(2))).toEqual(['task failed', 'task failed'])
+  })
+
   test('are as many as a task may have, however they come', async () => {
     let release = (): void => undefined
     const released = new Promise<void>((resolve) => {

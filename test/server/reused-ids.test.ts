@@ -253,3 +253,38 @@ test('whoever makes a task of the same id while others are still told that the l
   await a.tasks.waitFor('report')
   expect(a.tasks.getTask('report')).toMatchObject({ artifacts: [{ parts: [{ text: "mallory's own" }] }] })
 })
+
+describe('an answer that a run has not looked at', () => {
+  test.each([['a text'], [undefined]])(
+    'is not kept for another task of its id: returning %s',
+    async (outcome) => {
+      const heard: unknown[] = []
+      const opens: ((outcome?: string) => void)[] = []
+      const a = agent(
+        async (run) => {
+          const { opened, open } = gate<string | undefined>()
+          opens.push(open)
+          const question = opens.length === 1 ? run.requireInput('Really?') : undefined
+          const returned = await opened
+          if (question === undefined) heard.push((await run.requireInput('Which?')).parts)
+          return returned
+        },
+        { authenticate, tasks: SMALL },
+      )
+      void call(a, 'tasks/send', sending('report', 'for alice'), as('alice'))
+      await settled()
+      void call(a, 'tasks/send', sending('report', "alice's secret"), as('alice'))
+      await settled()
+      await call(a, 'tasks/cancel', { id: 'report' }, as('alice'))
+      driveOut(a)
+      void call(a, 'tasks/send', sending('report', 'for mallory'), as('mallory'))
+      await settled()
+      opens[0]?.(outcome)
+      await settled()
+      opens[1]?.()
+      await settled()
+      expect(heard).toEqual([])
+      expect(a.tasks.getTask('report')).toMatchObject({ state: 'input-required' })
+    },
+  )
+})

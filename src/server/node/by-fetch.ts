@@ -80,6 +80,8 @@ async function send(
     leave()
     return
   }
+  // More or fewer bytes than are declared would be taken for another response.
+  res.strictContentLength = true
   const cookies = headers.getSetCookie()
   res.writeHead(status, {
     ...Object.fromEntries(headers),

@@ -345,6 +345,23 @@ describe('what goes wrong', () => {
     expect(heard).toEqual([expect.stringMatching(/^toNodeListener: .*\. Catch it to answer otherwise$/)])
   })
 
+  it.each([
+    ['more', '1'],
+    ['fewer', '200'],
+  ])('breaks the answer off when it has %s bytes than it declares', async (_, length) => {
+    const told = warnings()
+    const answer = (): Response => new Response('four', { headers: { 'content-length': length } })
+    const { port } = await serve(answer)
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\nGET /next HTTP/1.1\r\nhost: a\r\n\r\n')
+    socket.on('error', () => undefined)
+    const received = await text(socket).catch(() => '')
+    // Nothing stands where the next response is looked for.
+    expect(received.split('HTTP/1.1').length).toBeLessThanOrEqual(2)
+    expect(received).not.toMatch(/four.+/s)
+    expect(told.join()).toContain('toNodeListener')
+  })
+
   it('is found at once when it is no function that is passed', () => {
     const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.example' }, execute: () => 'x' })
     expect(() => toNodeListener(handler as never)).toThrow(
