@@ -11,7 +11,9 @@ const handler = createRequestHandler({
 })
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
 const configuration = { returnImmediately: true }
+const server = setInterval(() => {}, 1000)
 await handler.dispatch({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } })
+clearInterval(server)
 await handler.close({ graceMs: 20 })
 console.log(handler.tasks.listTasks()[0].state)
 `
