@@ -13,6 +13,7 @@ import type { Codecs, Dialect, Requests, TaskView } from './dialect.js'
 import { describeError } from './errors.js'
 import { textOf } from './text.js'
 import { toV03Card } from './v0-3-card.js'
+import { notReply } from './view.js'
 
 /** How long a task may take if its sender does not say. */
 const DEFAULT_TIMEOUT_MS = 300_000
@@ -79,11 +80,7 @@ function restCodecs() {
   return {
     SendMessage: {
       decode: fromBody,
-      encode(sent) {
-        if (sent.type === 'task') return toTask(sent)
-        // Cannot be: a task was asked for.
-        throw new TypeError('corvid-agent has no messages without a task')
-      },
+      encode: (sent) => toTask(notReply(sent)),
     },
     GetTask: { decode: (params) => check(object({ id: string }), params), encode: toTask },
   } satisfies Codecs

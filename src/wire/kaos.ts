@@ -15,7 +15,7 @@ import type { Codecs, Dialect, Requests, RpcError, TaskView } from './dialect.js
 import { describeError } from './errors.js'
 import { toV03Card } from './v0-3-card.js'
 import { toPart, TYPED_PARTS } from './v0-3-messages.js'
-import { artifactsOf, historyOf, json } from './view.js'
+import { artifactsOf, historyOf, json, notReply } from './view.js'
 
 /** Of a part only its text is read. */
 const MessageSchema = object({
@@ -134,11 +134,7 @@ function rpcCodecs() {
   return {
     SendMessage: {
       decode: fromSendParams,
-      encode(sent) {
-        if (sent.type === 'task') return toTask(sent)
-        // Cannot be: a task was asked for.
-        throw new TypeError('KAOS has no messages without a task')
-      },
+      encode: (sent) => toTask(notReply(sent)),
     },
     GetTask: { decode: fromTaskParams, encode: toTask },
     CancelTask: {

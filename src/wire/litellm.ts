@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import { check } from './check.js'
@@ -13,6 +12,7 @@ import { encodeError } from './litellm-errors.js'
 import { fromTask, TaskIdSchema, TaskSchema } from './litellm-schemas.js'
 import { toTask, toUpdate } from './litellm-tasks.js'
 import { toV03Card } from './v0-3-card.js'
+import { notReply } from './view.js'
 
 const METHODS: readonly (readonly [method: string, operation: Operation])[] = [
   ['task_send', 'SendMessage'],
@@ -21,28 +21,16 @@ const METHODS: readonly (readonly [method: string, operation: Operation])[] = [
   ['task_cancel', 'CancelTask'],
 ]
 
-/** Requests say that they need a task; an agent behind which nobody heeds that has no answer that could be shown. */
-function noTask(): A2AError {
-  const reason = 'This version knows no answer without a task'
-  return new A2AError('INVALID_AGENT_RESPONSE', reason, { reason })
-}
-
 function rpcCodecs() {
   const fromTaskId = (params: unknown): { id: string } => ({ id: check(TaskIdSchema, params).task_id })
   return {
     SendMessage: {
       decode: (params) => fromTask(check(TaskSchema, params)),
-      encode(sent) {
-        if (sent.type === 'message') throw noTask()
-        return toTask(sent.task)
-      },
+      encode: (sent) => toTask(notReply(sent).task),
     },
     SendStreamingMessage: {
       decode: (params) => fromTask(check(TaskSchema, params)),
-      encode(entry) {
-        if (entry.type === 'message') throw noTask()
-        return toUpdate(entry)
-      },
+      encode: (entry) => toUpdate(notReply(entry)),
       stream: { endsAtAuth: true },
     },
     GetTask: { decode: fromTaskId, encode: ({ task }) => toTask(task) },

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from '../core/errors.js'
 import type { ArtifactChanged, OutputChanged } from '../core/events.js'
 import type {
   Artifact,
@@ -17,6 +18,20 @@ import type {
 /** JSON that is only read from here on: what the core freezes is sent as it is. */
 export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
   return value as JsonValue
+}
+
+/**
+ * What is not a reply. Versions that know no reply without a task ask for one; whoever serves them may not heed that.
+ *
+ * @throws {A2AError} `INVALID_AGENT_RESPONSE`.
+ */
+export function notReply<T extends { readonly type: string }>(
+  answer: T,
+): Exclude<T, { readonly type: 'message' }> {
+  // TypeScript does not narrow what is generic.
+  if (answer.type !== 'message') return answer as Exclude<T, { readonly type: 'message' }>
+  const reason = 'This version knows no answer without a task'
+  throw new A2AError('INVALID_AGENT_RESPONSE', reason, { reason })
 }
 
 /** An artifact as A2A wants it. */
