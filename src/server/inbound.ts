@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
 import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { systemClock } from '../core/ports.js'
+import { unavailable } from './closing.js'
 import { inboundFetch } from './inbound-fetch.js'
 import { InboundStore } from './inbound-store.js'
 import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from './inbound-types.js'
@@ -59,9 +59,8 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   const store = new InboundStore({ clock: deps.clock ?? systemClock, maxTasks, onError: report })
   let isClosed = false
   const send = (body: unknown): A2ATask => {
-    if (!isClosed) return store.send(deps, body)
-    const reason = 'is shutting down'
-    throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+    if (isClosed) throw unavailable()
+    return store.send(deps, body)
   }
   const get = (taskId: string): A2ATask | null => store.get(taskId)
   return {

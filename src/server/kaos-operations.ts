@@ -9,6 +9,8 @@ import type { Clock } from '../core/ports.js'
 import type { Task } from '../core/task.js'
 import type { Requests, Results } from '../wire/index.js'
 import type { ClosableOperations } from './bind.js'
+import { pushNotSupported } from './push-notifications.js'
+import { settled, unavailable } from './closing.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import { ownedBy, type Caller, type Principal } from './visibility.js'
 
@@ -35,23 +37,16 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
     const began = this.#clock.now()
-    let stop = (): void => {}
-    const grace = new Promise<void>((resolve) => {
-      stop = this.#clock.schedule(resolve, graceMs)
-    })
-    await Promise.race([grace, Promise.allSettled(this.#sends)])
-    const left = Math.ceil(began + graceMs - this.#clock.now())
-    // The clock may have been set, and a manager of somebody's own may take longer.
-    const shutdown = this.#manager.shutdown({ graceMs: Math.min(Math.max(left, 0), Math.ceil(graceMs)) })
-    await Promise.race([grace, shutdown]).finally(stop)
+    await settled(this.#clock, graceMs, this.#sends)
+    // The clock may have been set.
+    const leftMs = Math.min(Math.max(Math.ceil(began + graceMs - this.#clock.now()), 0), Math.ceil(graceMs))
+    // A manager of somebody's own may take longer.
+    await settled(this.#clock, leftMs, [this.#manager.shutdown({ graceMs: leftMs })])
   }
 
   /** Answers when the work is done, whether or not the client wants to wait: there is nothing to come back to before. */
   async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
-    if (this.#isClosing) {
-      const reason = 'is shutting down'
-      throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
-    }
+    if (this.#isClosing) throw unavailable()
     const { message, historyLength, tenant } = request
     if (request.pushConfig !== undefined) throw pushNotSupported()
     if (message.role !== 'user') {
@@ -148,8 +143,4 @@ function textOf(parts: Requests['SendMessage']['message']['parts']): string {
 
 function unsupported(operation: string): A2AError {
   return new A2AError('UNSUPPORTED_OPERATION', `${operation} is not supported`, { operation })
-}
-
-function pushNotSupported(): A2AError {
-  return new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported', {})
 }

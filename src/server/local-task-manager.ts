@@ -10,10 +10,11 @@ import { isTerminal } from '../core/lifecycle.js'
 import { systemClock, type Clock } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
 import type { ReadonlyJson, Task } from '../core/task.js'
+import { settled, unavailable } from './closing.js'
 import { joinText } from './kaos-text.js'
 import { guarded, requireDelay, requireFunction, requireTasks, type ErrorContext } from './options.js'
 import { reportError } from './platform.js'
-import { isAbort } from './run-failures.js'
+import { FAILED, isAbort, SHUT_DOWN } from './run-failures.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
 /** What a text is worked on with. */
@@ -60,9 +61,7 @@ const COMPLETION_KEYS = ['timeoutMs', 'signal']
 const SHUTDOWN_KEYS = ['graceMs']
 const MAX_TASKS = 10_000
 
-const FAILED = 'The agent could not finish this task'
 const CANCELED = 'Canceled by request'
-const SHUT_DOWN = 'The agent was shut down before this task was finished'
 /** A task that is gone while somebody waits for it is as one that never was. */
 const GONE: readonly ErrorCode[] = ['TASK_NOT_FOUND', 'TASK_EXPIRED', 'MANAGER_DESTROYED']
 
@@ -117,10 +116,7 @@ export class LocalTaskManager implements SessionTaskManager {
    *   when the task is removed before it ends.
    */
   async sendMessage(text: string, options: SessionMessageOptions = {}): Promise<Task> {
-    if (this.#isShutDown) {
-      const reason = 'is shutting down'
-      throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
-    }
+    if (this.#isShutDown) throw unavailable()
     const task = this.#open(text, options)
     const ended = this.#tasks.waitFor(task.id)
     // A moment later, so that whatever it calls finds it among the work.
@@ -175,12 +171,7 @@ export class LocalTaskManager implements SessionTaskManager {
         this.#onError(error, { during: 'shutdown', taskId })
       }
     }
-    let stop = (): void => {}
-    const grace = new Promise<void>((resolve) => {
-      stop = this.#clock.schedule(resolve, graceMs)
-    })
-    await Promise.race([grace, Promise.allSettled(this.#work.values())])
-    stop()
+    await settled(this.#clock, graceMs, this.#work.values())
   }
 
   /** A task with the text as its first message; where that is refused, one that nobody was told of. */

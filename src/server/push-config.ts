@@ -8,6 +8,7 @@ import { guarded } from '../client/http.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import { hasLoneSurrogate } from '../core/json.js'
 import type { PushConfig } from '../wire/index.js'
+import { unavailable } from './closing.js'
 import type { PushSettings } from './push-options.js'
 
 const MAX = { id: 256, url: 2_048, token: 4_096, scheme: 64, credentials: 8_192 }
@@ -88,7 +89,7 @@ async function requireReachable(
     await abortion.race(() => check)
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (giveBack === undefined) throw tooManyChecks()
+    if (giveBack === undefined) throw unavailable('is checking too many webhooks')
     onRefused(refusalOf(url, error))
     throw refused
   } finally {
@@ -110,11 +111,6 @@ async function checkAt(
     stop()
     giveBack()
   }
-}
-
-function tooManyChecks(): A2AError<'UNAVAILABLE'> {
-  const reason = 'is checking too many webhooks'
-  return new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
 }
 
 /** For the agent's owner, who may know the webhook, and can let it in. */

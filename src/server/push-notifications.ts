@@ -6,6 +6,7 @@
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../wire/index.js'
+import { settled, unavailable } from './closing.js'
 import type { Settings } from './options.js'
 import { requirePushConfig } from './push-config.js'
 import type { PushDeadLetter, PushDeliveries, PushHealth } from './push-deliveries.js'
@@ -167,7 +168,10 @@ export class PushNotifications implements PushDeliveries {
     this.#isClosed = true
     const outboxes = [...this.#all().map(([, { outbox }]) => outbox), ...this.#released.keys()]
     for (const outbox of outboxes) outbox.close()
-    if (graceMs > 0) await this.#settle(outboxes, graceMs)
+    if (graceMs > 0) {
+      const work = outboxes.map(({ ended }) => ended)
+      await settled(this.#context.clock, graceMs, work)
+    }
     for (const [taskId, { outbox }] of this.#all()) this.#drop(taskId, outbox, 'the agent shuts down')
     for (const [outbox, taskId] of [...this.#released]) this.#drop(taskId, outbox, 'the agent shuts down')
     this.#texts.close()
@@ -176,19 +180,8 @@ export class PushNotifications implements PushDeliveries {
     tasks.off('task:expired', this.#onExpired)
   }
 
-  async #settle(outboxes: readonly Outbox[], graceMs: number): Promise<void> {
-    let stop = (): void => {}
-    const grace = new Promise<void>((resolve) => {
-      stop = this.#context.clock.schedule(resolve, graceMs)
-    })
-    await Promise.race([grace, Promise.all(outboxes.map(({ ended }) => ended))])
-    stop()
-  }
-
   #requireOpen(): void {
-    if (!this.#isClosed) return
-    const reason = 'is shutting down'
-    throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+    if (this.#isClosed) throw unavailable()
   }
 
   /** A place among the task's configurations, for as long as it takes to check one. A new task has room. */

@@ -14,6 +14,7 @@ import type { Requests, SendRequest } from '../wire/index.js'
 import type { Queued } from './answer.js'
 import { POLICIES, type Outcome, type Settings } from './options.js'
 import { streamTexts } from './outcome.js'
+import { settled, unavailable } from './closing.js'
 import { Deadlines } from './deadlines.js'
 import { toLive, type LiveRun, type TaskKey } from './live-run.js'
 import { FAILED, RunFailures, SHUT_DOWN, TIMED_OUT } from './run-failures.js'
@@ -64,7 +65,7 @@ export class Runs<P extends Principal> {
    *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`.
    */
   async accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
-    if (this.#isClosing) throw unavailable('is shutting down')
+    if (this.#isClosing) throw unavailable()
     const owner = ownedBy(caller.principal, given.tenant)
     const request = this.#complete(given, owner)
     if (request.message.role !== 'user') {
@@ -95,17 +96,13 @@ export class Runs<P extends Principal> {
   /** No new work from now on. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
-    for (const live of this.#live) if (live.run.isWaiting) live.run.abort(unavailable('is shutting down'))
+    for (const live of this.#live) if (live.run.isWaiting) live.run.abort(unavailable())
     const { clock } = this.#settings
-    let stop = (): void => {}
-    const grace = new Promise<void>((resolve) => {
-      stop = clock.schedule(resolve, graceMs)
-    })
-    await Promise.race([grace, Promise.all([...this.#live].map((live) => live.ended))])
-    stop()
+    const work = [...this.#live].map((live) => live.ended)
+    await settled(clock, graceMs, work)
     for (const live of this.#live) {
       this.#shutDown(live)
-      live.run.detach(unavailable('is shutting down'))
+      live.run.detach(unavailable())
     }
     this.#deadlines.close()
     const { tasks } = this.#settings
@@ -224,7 +221,7 @@ export class Runs<P extends Principal> {
       onWaiting: (isWaiting) => {
         live.stopTimer()
         if (!isWaiting && this.#live.has(live)) this.#startTimer(live)
-        if (isWaiting && this.#isClosing) run.abort(unavailable('is shutting down'))
+        if (isWaiting && this.#isClosing) run.abort(unavailable())
       },
     }
     const run = new TaskRun(context, task?.id)
@@ -374,8 +371,4 @@ function acceptedBy<P extends Principal>(
 /** Every message is. */
 function asJson(message: Message): JsonValue {
   return message as unknown as JsonValue
-}
-
-function unavailable(reason: string): A2AError {
-  return new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
 }

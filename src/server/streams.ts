@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
+import { unavailable } from './closing.js'
 
 interface Closable {
   close(): void
@@ -28,7 +28,7 @@ export class Streams {
   reserve(): () => void {
     const reason = this.#isClosed ? 'is shutting down' : 'has too many streams open'
     if (this.#isClosed || this.#places >= this.#max) {
-      throw new A2AError('UNAVAILABLE', `The agent ${reason}; try again later`, { reason })
+      throw unavailable(reason)
     }
     this.#places += 1
     let isTaken = true

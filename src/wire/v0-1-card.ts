@@ -6,7 +6,8 @@
  * @module
  */
 import type { JsonObject } from '../core/task.js'
-import type { AgentCapabilities, AgentCard, AgentSkill, SecurityScheme } from '../schemas/index.js'
+import type { AgentCapabilities, AgentCard, SecurityScheme } from '../schemas/index.js'
+import { toPlainSkill } from './v0-3-card.js'
 
 export function toV01Card(card: AgentCard): JsonObject {
   const { name, description, version, provider, documentationUrl, capabilities, skills } = card
@@ -23,7 +24,7 @@ export function toV01Card(card: AgentCard): JsonObject {
     ...(schemes.length > 0 && { authentication: { schemes } }),
     defaultInputModes,
     defaultOutputModes,
-    skills: skills.map(toSkill),
+    skills: skills.map(toPlainSkill),
   }
 }
 
@@ -36,18 +37,6 @@ function urlOf({ supportedInterfaces }: AgentCard): string {
 function toCapabilities({ streaming = false, pushNotifications = false }: AgentCapabilities): JsonObject {
   // The history of states is none of a task's: absent is `false` here.
   return { streaming, pushNotifications }
-}
-
-function toSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): JsonObject {
-  return {
-    id,
-    name,
-    description,
-    tags,
-    ...(examples !== undefined && { examples }),
-    ...(inputModes !== undefined && { inputModes }),
-    ...(outputModes !== undefined && { outputModes }),
-  }
 }
 
 /** As the specification spells them (§5.5.3): "Bearer", "OAuth2", "ApiKey". */

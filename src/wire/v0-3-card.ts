@@ -83,8 +83,9 @@ function toCapabilities({ streaming, pushNotifications, extensions }: AgentCapab
   }
 }
 
-function toSkill(form: Form, skill: AgentSkill): JsonObject {
-  const { id, name, description, tags, examples, inputModes, outputModes, securityRequirements } = skill
+/** What a skill has said in every version. */
+export function toPlainSkill(skill: AgentSkill): JsonObject {
+  const { id, name, description, tags, examples, inputModes, outputModes } = skill
   return {
     id,
     name,
@@ -93,6 +94,13 @@ function toSkill(form: Form, skill: AgentSkill): JsonObject {
     ...(examples !== undefined && { examples }),
     ...(inputModes !== undefined && { inputModes }),
     ...(outputModes !== undefined && { outputModes }),
+  }
+}
+
+function toSkill(form: Form, skill: AgentSkill): JsonObject {
+  const { securityRequirements } = skill
+  return {
+    ...toPlainSkill(skill),
     ...(securityRequirements !== undefined && { security: securityRequirements.map(form.requirement) }),
   }
 }
