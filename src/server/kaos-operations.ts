@@ -37,11 +37,16 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
     const began = this.#clock.now()
+    // One time for both: a manager of somebody's own may take longer.
+    await settled(this.#clock, graceMs, [this.#end(graceMs, began)])
+  }
+
+  /** The manager gets what is left of the time when the work has ended. */
+  async #end(graceMs: number, began: number): Promise<void> {
     await settled(this.#clock, graceMs, this.#sends)
     // The clock may have been set.
     const leftMs = Math.min(Math.max(Math.ceil(began + graceMs - this.#clock.now()), 0), Math.ceil(graceMs))
-    // A manager of somebody's own may take longer.
-    await settled(this.#clock, leftMs, [this.#manager.shutdown({ graceMs: leftMs })])
+    await this.#manager.shutdown({ graceMs: leftMs })
   }
 
   /** Answers when the work is done, whether or not the client wants to wait: there is nothing to come back to before. */

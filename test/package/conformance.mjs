@@ -198,7 +198,6 @@ export const EXCHANGES = [
   {
     name: 'across requests: its end, heard by another',
     request: post('/tasks/$later:subscribe', undefined, { 'last-event-id': '3' }),
-    meanwhile: post('/message:send', say('proceed')),
     events: [artifactUpdate('It is done'), statusUpdate('COMPLETED')],
   },
   {
@@ -328,7 +327,6 @@ export const EXCHANGES = [
   {
     name: 'corvid-agent: its end, heard by another',
     request: post('/tasks/$corvid:subscribe', undefined, { 'last-event-id': '3' }),
-    meanwhile: post('/message:send', say('proceed')),
     events: [artifactUpdate('It is done'), statusUpdate('COMPLETED')],
   },
   {
