@@ -81,6 +81,26 @@ export interface ErrorData {
   URL_BLOCKED: { url: string; reason: string }
   /** No signature of a card is valid (A2A 1.0 §8.4.3); `reason` says of each what is wrong. */
   SIGNATURE_INVALID: { reason: string }
+
+  /** The gateway has no agent of this id. */
+  AGENT_NOT_FOUND: { agentId: string }
+  /** The agent takes no task now: it is not online, has too much to do, or its service fails. */
+  AGENT_BUSY: { agentId: string; reason: string; retryable: true; retryAfterMs: number }
+  /** No agent that is online can do all of this. */
+  CAPABILITY_MISMATCH: { capabilities: readonly string[] }
+  /** Too many tasks in too little time. */
+  RATE_LIMITED: { retryable: true; retryAfterMs: number }
+  /** The service behind an agent failed, or answered what it should not; `reason` is its own word, bounded. */
+  PROVIDER_ERROR: {
+    provider: string
+    agentId: string
+    reason: string
+    status?: number
+    retryable: boolean
+    retryAfterMs?: number
+  }
+  /** A configuration that cannot be used. `line` and `column` count from 1; `key` is the path of what is wrong. */
+  CONFIGURATION_ERROR: { file: string; line: number; column: number; key: string }
 }
 
 export type ErrorCode = keyof ErrorData

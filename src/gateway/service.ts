@@ -1,0 +1,241 @@
+/**
+ * HTTP requests to the service behind an agent, and what may go wrong with them as typed errors.
+ *
+ * @module
+ */
+import type { Authenticator, Fetch, UrlGuard } from '../client/index.js'
+import { open, readAnswer, request, toHttpSettings, type Answer, type HttpSettings } from '../client/http.js'
+import { eventsOf, type ServerSentEvent } from '../client/sse.js'
+import { parseJson } from '../client/json.js'
+import { A2AError } from '../core/errors.js'
+import type { Clock } from '../core/ports.js'
+import type { JsonValue } from '../core/task.js'
+import type { RegisteredAgent } from './agent.js'
+import type { ProviderCall } from './provider.js'
+
+/** A request about to be sent. What is changed in its headers goes along. */
+export interface ServiceRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly body: string | undefined
+}
+
+/** Gives a request its credentials: a token, or a signature over all of it. Called for every request. */
+export type Authorize = (request: ServiceRequest, agent: RegisteredAgent) => void | Promise<void>
+
+/** What every provider that speaks HTTP can be told. */
+export interface ServiceOptions {
+  /** Sends the requests. Default is the platform's `fetch`. */
+  readonly fetch?: Fetch | undefined
+  /** Credentials for every request, in place of the agent's own `endpoint.auth`. */
+  readonly authorize?: Authorize | undefined
+  /** Asked before every request. Default is none: agents are registered by those who trust their URLs. */
+  readonly urlGuard?: UrlGuard | undefined
+  readonly clock?: Clock | undefined
+}
+
+const MAX_BYTES = 16_777_216
+const MAX_DEPTH = 100
+/** How long a stream may be silent. */
+const IDLE_MS = 300_000
+const MAX_REASON = 500
+const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
+
+/** An answer that has been read. */
+export interface ServiceAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  readonly json: () => JsonValue
+}
+
+export interface ServiceCall {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below the agent's URL: `/threads`. Or a whole URL. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: JsonValue | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Statuses that are an answer, beside 2xx. */
+  readonly expected?: readonly number[] | undefined
+  /** Default is the agent's `endpoint.timeoutMs`. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** One agent's service. */
+export class Service {
+  readonly #provider: string
+  readonly #agent: RegisteredAgent
+  readonly #settings: HttpSettings
+
+  /** `auth` is what a provider signs with by default where the agent has no `endpoint.auth`. */
+  constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
+    const { fetch, authorize, urlGuard, clock } = options
+    const auth: Authenticator | undefined = authorize === undefined ? agent.endpoint.auth : undefined
+    const settings = toHttpSettings({ fetch, auth, urlGuard, clock }, MAX_BYTES)
+    const sign = authorize ?? (auth === undefined ? fallback : undefined)
+    this.#provider = provider
+    this.#agent = agent
+    this.#settings =
+      sign === undefined ? settings : { ...settings, fetch: signing(settings.fetch, sign, agent) }
+  }
+
+  /**
+   * The answer to a request.
+   *
+   * @throws {A2AError} `PROVIDER_ERROR` for every status that is neither 2xx nor `expected`, and where there is no answer; what aborted the call.
+   */
+  async ask(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
+    const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
+    const answer = await this.#translated(signal, () =>
+      request(this.#settings, this.#toHttp(call), { signal, timeoutMs }),
+    )
+    if (!isExpected(answer.status, call)) throw this.#refused(answer)
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text: answer.text,
+      json: () => this.#parse(answer.text),
+    }
+  }
+
+  /**
+   * The server-sent events of an answer. Leaving the loop ends the request.
+   *
+   * @throws {A2AError} as {@link ask}; `PROVIDER_ERROR` also where the stream breaks.
+   */
+  async *events(call: ServiceCall, { signal }: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
+    const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
+    const opened = await this.#translated(signal, () =>
+      open(this.#settings, this.#toHttp(call, 'text/event-stream'), { signal, timeoutMs }),
+    )
+    if (!isExpected(opened.response.status, call)) {
+      try {
+        throw this.#refused(await this.#translated(signal, () => readAnswer(this.#settings, opened)))
+      } finally {
+        opened.abortion.dispose()
+      }
+    }
+    const events = eventsOf(opened, { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS })
+    try {
+      for (;;) {
+        const { value } = await this.#translated(signal, () => events.next())
+        if (value === undefined) return
+        yield value
+      }
+    } finally {
+      await events.return(undefined)
+    }
+  }
+
+  /** An error of this service's. `reason` is for whoever runs the gateway. */
+  error(
+    reason: string,
+    about: {
+      readonly status?: number
+      readonly retryable?: boolean
+      readonly retryAfterMs?: number
+      readonly cause?: unknown
+    } = {},
+  ): A2AError<'PROVIDER_ERROR'> {
+    return providerError(this.#provider, this.#agent, reason, about)
+  }
+
+  #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json') {
+    const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
+    const { url } = this.#agent.endpoint
+    return {
+      method,
+      url: /^https?:/.test(path) ? path : url.replace(/\/$/, '') + path,
+      headers: sent,
+      stays: true,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }
+  }
+
+  #parse(text: string): JsonValue {
+    try {
+      // JSON.parse makes nothing else.
+      return parseJson(text, MAX_DEPTH) as JsonValue
+    } catch (cause) {
+      throw this.error('its answer is not JSON', { cause })
+    }
+  }
+
+  #refused({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
+    const retryAfterMs = retryAfter(headers)
+    return this.error(`HTTP ${status} ${text.slice(0, MAX_REASON)}`.trim(), {
+      status,
+      retryable: RETRYABLE.includes(status),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    })
+  }
+
+  async #translated<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (A2AError.is(cause, 'REQUEST_TIMED_OUT')) {
+        throw this.error('it did not answer in time', { retryable: true, cause })
+      }
+      if (A2AError.is(cause, 'EXTERNAL_SERVICE_ERROR')) {
+        throw this.error('it cannot be reached', { retryable: true, cause })
+      }
+      if (A2AError.is(cause)) throw this.error(cause.message, { cause })
+      throw cause
+    }
+  }
+}
+
+/** A `PROVIDER_ERROR`. Its message says what failed; `reason`, which may hold anything, is in its data, bounded. */
+export function providerError(
+  provider: string,
+  { id: agentId }: RegisteredAgent,
+  given: string,
+  about: {
+    readonly status?: number
+    readonly retryable?: boolean
+    readonly retryAfterMs?: number
+    readonly cause?: unknown
+  } = {},
+): A2AError<'PROVIDER_ERROR'> {
+  const { cause, retryable = false, ...others } = about
+  const reason = given.slice(0, MAX_REASON)
+  return new A2AError(
+    'PROVIDER_ERROR',
+    `Provider ${provider} of agent ${agentId}: ${reason}`,
+    { provider, agentId, reason, retryable, ...others },
+    cause === undefined ? undefined : { cause },
+  )
+}
+
+function isExpected(status: number, { expected = [] }: ServiceCall): boolean {
+  return (status >= 200 && status < 300) || expected.includes(status)
+}
+
+/** Seconds; a date is not believed, since nobody knows whose clock it is. */
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined
+}
+
+/** Signs what is about to be sent, all of it. */
+function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
+  return async (url, init) => {
+    const headers = new Headers(init.headers)
+    const target = new URL(url)
+    const body = typeof init.body === 'string' ? init.body : undefined
+    try {
+      await authorize({ method: init.method ?? 'GET', url: target, headers, body }, agent)
+    } catch (cause) {
+      // What it throws may hold a secret.
+      throw A2AError.is(cause)
+        ? cause
+        : new A2AError('UNAUTHENTICATED', 'There are no credentials: authorize has failed', {}, { cause })
+    }
+    return await fetch(target.href, { ...init, headers })
+  }
+}
