@@ -1,0 +1,21 @@
+/**
+ * OpenTelemetry for tasks, agents and clients: spans, metrics, and one trace from a client to whoever does the work.
+ *
+ * @module
+ */
+export { instrumentClient, type ClientTelemetryOptions } from './client.js'
+export { instrumentHandler } from './handler.js'
+export { instrumentTasks } from './tasks.js'
+export type { TelemetryOptions } from './telemetry.js'
+export type {
+  OpenTelemetryApi,
+  OtelAttributes,
+  OtelContext,
+  OtelCounter,
+  OtelHistogram,
+  OtelMeter,
+  OtelSpan,
+  OtelSpanContext,
+  OtelSpanOptions,
+  OtelTracer,
+} from './api.js'

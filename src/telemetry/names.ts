@@ -1,0 +1,61 @@
+/**
+ * What things are called: by OpenTelemetry's draft of conventions for A2A, or as KAOS calls them.
+ *
+ * @module
+ */
+import type { TaskState } from '../core/lifecycle.js'
+
+export interface Names {
+  /** Of a span. */
+  readonly taskId: string
+  readonly state: string
+  readonly from: string
+  readonly contextId: string
+  readonly agent: string
+  /** Of a metric. */
+  readonly metricState: string
+  /** How a state is told. */
+  readonly stateOf: (state: string) => string
+  /** The span of a whole delegation. */
+  readonly delegation: (agent: string) => string
+}
+
+const KAOS: Names = {
+  taskId: 'task.id',
+  state: 'task.state',
+  from: 'task.previous_state',
+  contextId: 'task.session_id',
+  agent: 'agent.delegation.target',
+  metricState: 'state',
+  stateOf: (state) => state,
+  delegation: (agent) => `delegate.${agent}`,
+}
+
+/** The values of the draft's `a2a.task.state`. States of a lifecycle of one's own are told as they are. */
+const STATES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    submitted: 'TASK_STATE_SUBMITTED',
+    working: 'TASK_STATE_WORKING',
+    'input-required': 'TASK_STATE_INPUT_REQUIRED',
+    'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+    completed: 'TASK_STATE_COMPLETED',
+    failed: 'TASK_STATE_FAILED',
+    canceled: 'TASK_STATE_CANCELED',
+    rejected: 'TASK_STATE_REJECTED',
+  } satisfies Record<TaskState, string>),
+)
+
+const DRAFT: Names = {
+  taskId: 'a2a.task.id',
+  state: 'a2a.task.state',
+  from: 'a2a.task.previous_state',
+  contextId: 'gen_ai.conversation.id',
+  agent: 'gen_ai.agent.name',
+  metricState: 'a2a.task.state',
+  stateOf: (state) => STATES.get(state) ?? state,
+  delegation: (agent) => `invoke_agent ${agent}`,
+}
+
+export function namesFor(prefix: string): Names {
+  return prefix === 'kaos' ? KAOS : DRAFT
+}
