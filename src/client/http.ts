@@ -45,7 +45,7 @@ export function toHttpSettings(options: HttpOptions, maxResponseBytes: number): 
 }
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly url: string
   /** Of the protocol. They go along with redirects. */
   readonly headers?: Readonly<Record<string, string>>

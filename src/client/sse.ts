@@ -8,6 +8,8 @@ import { chunksOf, decode, type Opened } from './http.js'
 import { tooLarge } from './json.js'
 
 export interface ServerSentEvent {
+  /** What kind of event it is, where the stream says so. */
+  readonly event?: string | undefined
   readonly data: string
   readonly id?: string | undefined
 }
@@ -36,7 +38,7 @@ export async function* eventsOf(
   const faults: Error[] = []
   const parser = createParser({
     maxBufferSize: maxEventBytes,
-    onEvent: ({ data, id }) => ready.push({ data, id }),
+    onEvent: ({ event, data, id }) => ready.push({ event, data, id }),
     onError(error) {
       if (error.type !== 'max-buffer-size-exceeded') return
       faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))

@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { JsonValue } from '../core/task.js'
+import { hasRetryAfter } from '../wire/errors.js'
 import { WIRE_ERRORS, type Dialect } from '../wire/index.js'
 import { readJson } from './body.js'
 import { CardRoute } from './card-route.js'
@@ -229,7 +230,7 @@ export class HttpBinding<P extends Principal> {
     )
     if (extensions.length > 0) headers[dialect.extensionsHeader] = extensions.join(', ')
     if (error?.code === 'UNAUTHENTICATED') headers['www-authenticate'] = this.#challenge
-    if (error !== undefined && WIRE_ERRORS[error.code].http === 503) {
+    if (error !== undefined && [429, 503].includes(WIRE_ERRORS[error.code].http)) {
       headers['retry-after'] = String(retryAfterSeconds(error))
     }
     return headers
@@ -272,6 +273,6 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
 
 /** At least 1: a client that comes back at once finds what it found. */
 function retryAfterSeconds(error: A2AError): number {
-  const { retryAfterMs = 0 } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
+  const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
   return Math.max(1, Math.ceil(retryAfterMs / 1_000))
 }

@@ -11,6 +11,7 @@ export type {
   Execute,
   FollowUpPolicy,
   HandlerLimits,
+  Offer,
   Outcome,
   RequestHandlerOptions,
 } from './options.js'

@@ -26,8 +26,24 @@ import type { Principal } from './visibility.js'
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function that returns nothing is as welcome
 export type Outcome = string | AsyncIterable<string> | undefined | void
 
+/** What is known of a message before there is a task. */
+export interface Offer<P extends Principal = Principal> extends Pick<
+  Run<P>,
+  'message' | 'text' | 'metadata' | 'tenant' | 'principal'
+> {
+  /** To whom the task would belong, and `null` for nobody: what tasks are found by. */
+  readonly owner: string | null
+}
+
 /** The agent's work on a task, or on one turn of it. */
-export type Execute<P extends Principal = Principal> = (run: Run<P>) => Outcome | Promise<Outcome>
+export interface Execute<P extends Principal = Principal> {
+  (run: Run<P>): Outcome | Promise<Outcome>
+  /**
+   * Is asked of each message that would begin a task. An `A2AError` that it throws, or rejects with, is the answer, and there
+   * is no task. It has no effects: the message may still be refused.
+   */
+  readonly accept?: (offer: Offer<P>) => void | Promise<void>
+}
 
 /**
  * What becomes of a message to a task that is being worked on. `'queue'`: it joins the conversation, and is the answer

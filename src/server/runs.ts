@@ -10,9 +10,9 @@ import { describe } from '../core/json.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
-import type { Requests, SendRequest } from '../wire/index.js'
+import { textOf, type Requests, type SendRequest } from '../wire/index.js'
 import type { Queued } from './answer.js'
-import { POLICIES, type Outcome, type Settings } from './options.js'
+import { POLICIES, type Offer, type Outcome, type Settings } from './options.js'
 import { streamTexts } from './outcome.js'
 import { settled, unavailable } from './closing.js'
 import { Deadlines } from './deadlines.js'
@@ -62,10 +62,10 @@ export class Runs<P extends Principal> {
    * Takes a message in: as the beginning of a new task, as an answer, or as more to a task that goes on.
    *
    * @throws {A2AError} `UNAVAILABLE`; `INVALID_PARAMS`; of a task that the message names: `TASK_NOT_FOUND`,
-   *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`.
+   *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
    */
   async accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
-    if (this.#isClosing) throw unavailable()
+    this.#requireOpen()
     const owner = ownedBy(caller.principal, given.tenant)
     const request = this.#complete(given, owner)
     if (request.message.role !== 'user') {
@@ -77,6 +77,13 @@ export class Runs<P extends Principal> {
       return this.#followUp(requireVisible(this.#settings.tasks, taskId, owner), request, caller, owner)
     }
     this.#requireRoom()
+    const asked = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
+    if (asked !== undefined) {
+      await asked
+      // Meanwhile others were let in, and all this may be over.
+      this.#requireOpen()
+      this.#requireRoom()
+    }
     const live = this.#start(request, caller, owner, { isStream })
     const decision = await live.run.decision.wait()
     return decision.type === 'message' ? decision : acceptedBy(live, decision.taskId, live.opening)
@@ -173,6 +180,10 @@ export class Runs<P extends Principal> {
     const isTaken = isWorking ? policy === 'steer' : live.run.resume(next)
     if (!isTaken) this.#queueOf(id).push(next)
     return acceptedBy(live, id, tasks.peekTask(id) ?? undefined)
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosing) throw unavailable()
   }
 
   /** Runs that wait for the user take no place; those whose task has ended do, for as long as they go on. */
@@ -371,4 +382,11 @@ function acceptedBy<P extends Principal>(
 /** Every message is. */
 function asJson(message: Message): JsonValue {
   return message as unknown as JsonValue
+}
+
+function toOffer<P extends Principal>(
+  { message, metadata = {}, tenant }: SendRequest,
+  { principal }: Caller<P>,
+): Omit<Offer<P>, 'owner'> {
+  return { message, text: textOf(message), metadata, tenant, principal }
 }

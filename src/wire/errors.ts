@@ -83,6 +83,13 @@ export const WIRE_ERRORS = {
   CONFIGURATION_ERROR: FAILURE,
 } as const satisfies Record<ErrorCode, WireError>
 
+/** Whether it may say when to come back. */
+export function hasRetryAfter(
+  error: A2AError,
+): error is A2AError<'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED'> {
+  return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED'].includes(error.code)
+}
+
 /** What of an error crosses the wire. Its `cause` and its stack never do. */
 export interface ErrorDescription extends WireError {
   readonly message: string

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { A2AError, type ErrorCode } from '../core/errors.js'
+import { type A2AError, type ErrorCode } from '../core/errors.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { RpcError } from './dialect.js'
-import { describeError, type ErrorDescription } from './errors.js'
+import { describeError, hasRetryAfter, type ErrorDescription } from './errors.js'
 import { STATES } from './litellm-tasks.js'
 
 const INVALID_REQUEST = -32600
@@ -15,8 +15,10 @@ const INTERNAL_ERROR = -32603
 const AGENT_BUSY = -32003
 const TASK_CANCELLED = -32004
 const CAPABILITY_MISMATCH = -32005
+const AGENT_NOT_FOUND = -32002
+const RATE_LIMITED = -32006
 
-/** Codes that A2A has otherwise, or not at all. AGENT_NOT_FOUND and RATE_LIMITED are for gateways: we have none. */
+/** Codes that A2A has otherwise, or not at all. */
 const CODES: { readonly [C in ErrorCode]?: number } = {
   TASK_LIMIT_REACHED: AGENT_BUSY,
   UNAVAILABLE: AGENT_BUSY,
@@ -34,6 +36,10 @@ const CODES: { readonly [C in ErrorCode]?: number } = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: CAPABILITY_MISMATCH,
   EXTENSION_SUPPORT_REQUIRED: CAPABILITY_MISMATCH,
   VERSION_NOT_SUPPORTED: INVALID_REQUEST,
+  AGENT_NOT_FOUND,
+  AGENT_BUSY,
+  CAPABILITY_MISMATCH,
+  RATE_LIMITED,
 }
 
 const TASK_NOT_FOUND = -32001
@@ -77,7 +83,7 @@ function messageOf(code: ErrorCode, { message, metadata }: ErrorDescription): st
 const DEFAULT_RETRY_AFTER = 5
 
 function retryAfter(error: A2AError): number {
-  const { retryAfterMs } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
+  const { retryAfterMs } = hasRetryAfter(error) ? error.data : {}
   return retryAfterMs === undefined ? DEFAULT_RETRY_AFTER : Math.max(1, Math.ceil(retryAfterMs / 1_000))
 }
 
@@ -85,5 +91,6 @@ export function encodeError(error: A2AError): RpcError {
   const described = describeError(error)
   const code = codeOf(error.code, described)
   const message = messageOf(error.code, described)
-  return { code, message, ...(code === AGENT_BUSY && { data: { retry_after: retryAfter(error) } }) }
+  const isPassing = code === AGENT_BUSY || code === RATE_LIMITED
+  return { code, message, ...(isPassing && { data: { retry_after: retryAfter(error), retryable: true } }) }
 }

@@ -156,7 +156,7 @@ function toMetadata(task: TaskSnapshot, asked: DeepReadonly<Message> | undefined
   const parent = task.referenceTaskIds?.[0] ?? asked?.referenceTaskIds?.[0]
   const tags = metadata?.['tags']
   return {
-    agent_id: textAt(metadata, 'agent_id') ?? DEFAULT_AGENT,
+    agent_id: textAt(metadata, 'agent_id') ?? textAt(metadata, 'agentId') ?? DEFAULT_AGENT,
     provider: textAt(metadata, 'provider') ?? DEFAULT_PROVIDER,
     ...(parent !== undefined && { parent_task_id: parent }),
     session_id: task.contextId,

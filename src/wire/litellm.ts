@@ -53,8 +53,8 @@ function capabilitiesOf({ skills }: AgentCard): JsonObject {
  * - A task is what is sent, under an id of the client's choice, and what is answered when the work on it is done; a
  *   task that is there already takes the instruction as an answer. Of what is sent, only `input.instruction` is
  *   required.
- * - `metadata.agent_id`, `provider` and `tags` come back as they were sent. Tasks of other dialects have the agent
- *   `default`, the provider `custom` and no tags.
+ * - `metadata.agent_id`, `provider` and `tags` come back as they were sent. Tasks of other dialects have the agent that
+ *   `metadata.agentId` of their message names, or `default`, the provider `custom` and no tags.
  * - `content` of an artifact is base64, or, of a text type, text.
  * - The states `auth-required` and `rejected` are shown as `input_required` and `failed`, the latter with the error
  *   code `TASK_REJECTED`; a stream ends at both states that are `input_required`. An error is `retryable` where the metadata of the agent's message says `retryable: true`.

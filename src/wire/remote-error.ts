@@ -65,7 +65,7 @@ type Texts = Readonly<Record<string, string>>
 
 /**
  * The errors that cross the wire: the JSON-RPC code of those that have one of their own (A2A 1.0 §5.4, §9.5), and what
- * their data is made of: texts, as they are; `#` for numbers, `[]` for lists of texts.
+ * their data is made of: texts, as they are; `#` for numbers, `[]` for lists of texts, `!` for what is always true.
  */
 const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: string[]] } = {
   PARSE_ERROR: [-32700, 'reason'],
@@ -88,6 +88,10 @@ const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: s
   PERMISSION_DENIED: [NaN],
   NOT_FOUND: [NaN, 'resource'],
   UNAVAILABLE: [NaN, 'reason'],
+  AGENT_NOT_FOUND: [NaN, 'agentId'],
+  AGENT_BUSY: [NaN, 'agentId', 'reason', 'retryable!', 'retryAfterMs#'],
+  CAPABILITY_MISMATCH: [NaN, 'capabilities[]'],
+  RATE_LIMITED: [NaN, 'retryable!', 'retryAfterMs#'],
   INTERNAL: [-32603],
 }
 
@@ -108,6 +112,7 @@ function dataOf(
     const key = shape.replace(/\W+$/, '')
     const value = known[key] ?? ''
     if (shape.endsWith('#')) return [key, Number(value || NaN)]
+    if (shape.endsWith('!')) return [key, true]
     return [key, shape.endsWith('[]') ? value.split(',').filter(Boolean) : value]
   })
   // Each row above has the properties of its code.

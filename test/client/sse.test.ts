@@ -53,7 +53,7 @@ describe('a stream of events', () => {
       for (let at = 0; at < bytes.length; at += size) write(bytes.slice(at, at + size))
       end()
       expect(await all(events)).toEqual([
-        { data: 'a', id: '1' },
+        { data: 'a', id: '1', event: text.includes('event: x') ? 'x' : undefined },
         { data: 'b\nc', id: undefined },
       ])
     }
