@@ -58,6 +58,8 @@ export interface AgentInput {
     /** How long one answer of the service may take, in ms; of a stream, until it begins. Default is 300,000. */
     readonly timeoutMs?: number | undefined
   }
+  /** How many of its tasks may run at once. Default is as many as the gateway lets. */
+  readonly maxConcurrentTasks?: number | undefined
   /** Default is `online`. */
   readonly status?: AgentStatus | undefined
   /** What its provider wants to know: `assistantId`, `region` … */
@@ -85,6 +87,7 @@ export interface RegisteredAgent {
     readonly auth?: Authenticator
     readonly timeoutMs: number
   }
+  readonly maxConcurrentTasks?: number
   readonly status: AgentStatus
   readonly settings: Readonly<JsonObject>
   readonly metadata: {

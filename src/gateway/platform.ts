@@ -7,6 +7,9 @@
 /** Looked up when it is called, so that what replaces the global one later is used. */
 export const platformCrypto = (): typeof crypto => globalThis.crypto
 
+/** What no program can read. */
+export type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
 /** A variable of the environment. `undefined` where it is not set, may not be read, or there is no environment. */
 export function environment(name: string): string | undefined {
   try {

@@ -10,8 +10,7 @@ const NAMES = {
   langgraph: ['langchain'],
   vertex_ai: ['vertex', 'vertexai', 'google'],
   azure_ai: ['azure', 'azureai', 'azureaifoundry'],
-  bedrock: ['aws', 'bedrockagents'],
-  bedrock_agentcore: ['agentcore', 'bedrockagentcore'],
+  bedrock: ['aws', 'bedrockagents', 'bedrockagentcore', 'agentcore'],
   pydantic_ai: ['pydantic', 'pydanticai'],
   custom: [],
 } as const satisfies Record<string, readonly string[]>

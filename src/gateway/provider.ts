@@ -15,7 +15,10 @@ export type TaskRef = Readonly<JsonObject>
 export interface ProviderTask {
   /** Of the gateway's task. */
   readonly id: string
+  /** The conversation. Clients may choose it: with `owner` it is one's own. */
   readonly contextId: string
+  /** To whom the task belongs; absent for nobody. */
+  readonly owner?: string | undefined
   /** What the user says now. */
   readonly message: DeepReadonly<Message>
   /** The texts of that message, one after the other. */
@@ -66,6 +69,11 @@ export interface TaskFailure {
  * such task, and with `UNSUPPORTED_OPERATION` for what it cannot do at all. A state that is not known is an error, never a guess.
  */
 export interface AgentProvider {
+  /**
+   * `false` for services that keep no tasks: what is asked of them ends with its `signal`, at once. Default is `true`: a task
+   * that is canceled while it is being sent may have arrived, and is canceled as soon as its `ref` is known.
+   */
+  readonly keepsTasks?: boolean
   /** Sends the message. Settles when the service has answered, or has accepted the task and gives its `ref`. */
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate>
   /** The task as it is now. */

@@ -4,7 +4,17 @@
  * @module
  */
 import type { Authenticator, Fetch, UrlGuard } from '../client/index.js'
-import { open, readAnswer, request, toHttpSettings, type Answer, type HttpSettings } from '../client/http.js'
+import {
+  chunksOf,
+  decode,
+  open,
+  readAnswer,
+  request,
+  toHttpSettings,
+  type Answer,
+  type HttpSettings,
+  type Opened,
+} from '../client/http.js'
 import { eventsOf, type ServerSentEvent } from '../client/sse.js'
 import { parseJson } from '../client/json.js'
 import { A2AError } from '../core/errors.js'
@@ -52,7 +62,7 @@ export interface ServiceAnswer {
 }
 
 export interface ServiceCall {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Below the agent's URL: `/threads`. Or a whole URL. */
   readonly path: string
   /** Sent as JSON. */
@@ -62,6 +72,8 @@ export interface ServiceCall {
   readonly expected?: readonly number[] | undefined
   /** Default is the agent's `endpoint.timeoutMs`. */
   readonly timeoutMs?: number | undefined
+  /** Is told the headers of a stream, before its first event. */
+  readonly opened?: ((headers: Headers) => void) | undefined
 }
 
 /** One agent's service. */
@@ -97,7 +109,7 @@ export class Service {
       status: answer.status,
       headers: answer.headers,
       text: answer.text,
-      json: () => this.#parse(answer.text),
+      json: () => this.parse(answer.text),
     }
   }
 
@@ -106,10 +118,45 @@ export class Service {
    *
    * @throws {A2AError} as {@link ask}; `PROVIDER_ERROR` also where the stream breaks.
    */
-  async *events(call: ServiceCall, { signal }: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
+  async *events(call: ServiceCall, options: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
+    const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
+    yield* this.#streamed(call, options, 'text/event-stream', (opened) => eventsOf(opened, limits))
+  }
+
+  /**
+   * The server-sent events of an answer, or the whole text of one that is no such stream.
+   *
+   * @throws {A2AError} as {@link events}.
+   */
+  async *eventsOrText(
+    call: ServiceCall,
+    options: ProviderCall,
+  ): AsyncGenerator<ServerSentEvent | string, undefined> {
+    const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
+    const accept = 'application/json, text/event-stream'
+    yield* this.#streamed<ServerSentEvent | string>(call, options, accept, (opened) =>
+      isEventStream(opened) ? eventsOf(opened, limits) : wholeOf(this.#settings, opened),
+    )
+  }
+
+  /**
+   * The text of an answer, piece by piece as it comes. Leaving the loop ends the request.
+   *
+   * @throws {A2AError} as {@link events}.
+   */
+  async *texts(call: ServiceCall, options: ProviderCall): AsyncGenerator<string, undefined> {
+    yield* this.#streamed(call, options, 'application/json', textsOf)
+  }
+
+  async *#streamed<T extends object | string>(
+    call: ServiceCall,
+    { signal }: ProviderCall,
+    accept: string,
+    piecesOf: (opened: Opened) => AsyncGenerator<T, undefined>,
+  ): AsyncGenerator<T, undefined> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
     const opened = await this.#translated(signal, () =>
-      open(this.#settings, this.#toHttp(call, 'text/event-stream'), { signal, timeoutMs }),
+      open(this.#settings, this.#toHttp(call, accept), { signal, timeoutMs }),
     )
     if (!isExpected(opened.response.status, call)) {
       try {
@@ -118,15 +165,16 @@ export class Service {
         opened.abortion.dispose()
       }
     }
-    const events = eventsOf(opened, { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS })
+    call.opened?.(opened.response.headers)
+    const pieces = piecesOf(opened)
     try {
       for (;;) {
-        const { value } = await this.#translated(signal, () => events.next())
+        const { value } = await this.#translated(signal, () => pieces.next())
         if (value === undefined) return
         yield value
       }
     } finally {
-      await events.return(undefined)
+      await pieces.return(undefined)
     }
   }
 
@@ -155,7 +203,8 @@ export class Service {
     }
   }
 
-  #parse(text: string): JsonValue {
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  parse(text: string): JsonValue {
     try {
       // JSON.parse makes nothing else.
       return parseJson(text, MAX_DEPTH) as JsonValue
@@ -212,6 +261,34 @@ export function providerError(
   )
 }
 
+function isEventStream({ response }: Opened): boolean {
+  return /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+}
+
+async function* wholeOf(settings: HttpSettings, opened: Opened): AsyncGenerator<string, undefined> {
+  try {
+    yield (await readAnswer(settings, opened)).text
+  } finally {
+    opened.abortion.dispose()
+  }
+}
+
+/** While somebody works on a piece, nobody listens: that is no silence. */
+async function* textsOf({ response, url, abortion }: Opened): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  abortion.arm(IDLE_MS)
+  try {
+    for await (const chunk of chunksOf(response, url, abortion)) {
+      abortion.arm(Infinity)
+      yield decode(decoder, chunk)
+      abortion.arm(IDLE_MS)
+    }
+    yield decode(decoder)
+  } finally {
+    abortion.dispose()
+  }
+}
+
 function isExpected(status: number, { expected = [] }: ServiceCall): boolean {
   return (status >= 200 && status < 300) || expected.includes(status)
 }
@@ -223,7 +300,7 @@ function retryAfter(headers: Headers): number | undefined {
 }
 
 /** Signs what is about to be sent, all of it. */
-function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
+export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
   return async (url, init) => {
     const headers = new Headers(init.headers)
     const target = new URL(url)

@@ -1,0 +1,34 @@
+/**
+ * What somebody may have meant.
+ *
+ * @module
+ */
+
+/** `, did you mean "endpoint"?`, or nothing where nothing is near. */
+export function suggestion(given: string, known: readonly string[]): string {
+  const word = toWords(given.slice(0, 80))
+  const [nearest] = known
+    .map((name) => ({ name, distance: distanceOf(word, toWords(name)) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance)
+  return nearest === undefined ? '' : `, did you mean "${nearest.name}"?`
+}
+
+/** `timeoutSeconds`, `timeout-seconds` and `timeout_seconds` are alike. */
+function toWords(name: string): string {
+  return name.toLowerCase().replace(/[_\-\s]/g, '')
+}
+
+/** How many letters have to be put in, taken out or changed (Levenshtein). */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 0; i < from.length; i += 1) {
+    const next = [i + 1]
+    for (let j = 1; j <= to.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (from[i] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

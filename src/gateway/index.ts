@@ -1,0 +1,41 @@
+/**
+ * A gateway to agents behind services of any kind: their registry, what speaks to them, and their tasks.
+ *
+ * @module
+ */
+export { A2AGateway, type TaskNeeds, type WorkOptions } from './gateway.js'
+export type { A2AGatewayOptions, GatewayErrorContext, GatewaySettings } from './options.js'
+export type { SendTaskOptions, TaskContent, TaskInput } from './input.js'
+export type { HandleContents } from './handle.js'
+export { gatewayRequestHandler, type GatewayRequestHandlerOptions } from './request-handler.js'
+export type { AgentInput, AgentStatus, Capability, EndpointAuth, RegisteredAgent } from './agent.js'
+export { AgentRegistry } from './registry.js'
+export type { AgentQuery, AgentRegistryOptions, StatusChange } from './registry.js'
+export type { HealthCheck, HealthMonitoring } from './health.js'
+export type { CircuitBreakerOptions } from './breaker.js'
+export type { RateLimitOptions } from './rate-limit.js'
+export { loadGatewayConfig, type GatewayConfig, type LoadGatewayConfigOptions } from './config.js'
+export type {
+  AgentProvider,
+  ProviderCall,
+  ProviderTask,
+  TaskFailure,
+  TaskRef,
+  TaskUpdate,
+} from './provider.js'
+export type { Authorize, ServiceOptions, ServiceRequest } from './service.js'
+export { a2a, type A2AOptions } from './providers/a2a.js'
+export { azureAI, type AzureAIOptions } from './providers/azure-ai.js'
+export type { AzureCredentials } from './providers/azure-credentials.js'
+export { bedrock, type BedrockOptions } from './providers/bedrock.js'
+export {
+  custom,
+  type CustomCall,
+  type CustomHandlers,
+  type CustomRun,
+  type Said,
+} from './providers/custom.js'
+export { langGraph, type LangGraphOptions, type LangGraphStreamMode } from './providers/langgraph.js'
+export { pydanticAI, type PydanticAIOptions } from './providers/pydantic.js'
+export { vertexAI, type VertexAIOptions } from './providers/vertex-ai.js'
+export type { GoogleCredentials } from './providers/vertex-credentials.js'

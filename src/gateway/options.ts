@@ -1,0 +1,149 @@
+/**
+ * What a gateway is made of, checked, with its defaults.
+ *
+ * @module
+ */
+import { MAX_DELAY_MS } from '../client/abortion.js'
+import { clientClock } from '../client/platform.js'
+import { invalidParams } from '../core/errors.js'
+import { read } from '../core/intake.js'
+import { describe } from '../core/json.js'
+import type { Clock } from '../core/ports.js'
+import { TaskManager } from '../core/task-manager.js'
+import { Admission } from './admission.js'
+import type { RegisteredAgent } from './agent.js'
+import type { CircuitBreakerOptions } from './breaker.js'
+import type { DriveSettings } from './drive.js'
+import type { AgentProvider } from './provider.js'
+import { providerName } from './provider-names.js'
+import type { RateLimitOptions } from './rate-limit.js'
+import { AgentRegistry } from './registry.js'
+import { capabilitiesIn } from './selection.js'
+
+/** What a gateway holds to. `loadGatewayConfig` reads it from a file. */
+export interface GatewaySettings {
+  /** How long a task may be worked on at a stretch, in ms: up to its end or a question. Default is 300,000. */
+  readonly taskTimeoutMs?: number | undefined
+  /** How many tasks may be worked on at a time. Default is 100. */
+  readonly maxConcurrentTasks?: number | undefined
+  /** How many tasks each owner may begin in how much time. Default is no limit. */
+  readonly rateLimit?: RateLimitOptions | undefined
+  /** After how many failures in a row an agent's service is left alone, and how long. Default is 5, and 30,000 ms; `false` for never. */
+  readonly circuitBreaker?: CircuitBreakerOptions | false | undefined
+  /** How often `A2AGateway.fromConfig` has the agents' health checked, in ms. Default is 30,000. */
+  readonly healthCheckIntervalMs?: number | undefined
+  /** The first pause between two looks at a task that goes on, in ms; they grow to ten times that. Default is 1,000. */
+  readonly pollIntervalMs?: number | undefined
+  /** How long a service may take to cancel a task, in ms. Default is 10,000. */
+  readonly cancelTimeoutMs?: number | undefined
+}
+
+/** Where an error came from. */
+export interface GatewayErrorContext {
+  readonly during: string
+  readonly taskId?: string
+  readonly agentId?: string
+}
+
+export interface A2AGatewayOptions {
+  /** Default is a new, empty one. */
+  readonly registry?: AgentRegistry | undefined
+  /** What speaks to the agents' services, by the name that agents have in `provider`. */
+  readonly providers: Readonly<Record<string, AgentProvider>>
+  /** Where tasks live. Default is a new manager that drops ended tasks when it is full. */
+  readonly tasks?: TaskManager | undefined
+  readonly config?: GatewaySettings | undefined
+  /**
+   * Seals handles: 32 characters at least, the same in every process that shall open them. Of several the first seals, and
+   * all open. Default is one that ends with the process.
+   */
+  readonly handleSecret?: string | readonly string[] | undefined
+  /** Which capabilities an instruction needs. Default are those whose names it mentions. */
+  readonly extractCapabilities?:
+    ((instruction: string, agents: readonly RegisteredAgent[]) => readonly string[]) | undefined
+  /** Is told what goes wrong between the gateway and services: no client is. Default is nobody. */
+  readonly onError?: ((error: unknown, context: GatewayErrorContext) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** {@link A2AGatewayOptions}, complete. */
+export interface Settings extends DriveSettings {
+  readonly registry: AgentRegistry
+  readonly providers: ReadonlyMap<string, AgentProvider>
+  readonly admission: Admission
+  readonly healthCheckIntervalMs: number
+  readonly secrets: readonly string[]
+  readonly extractCapabilities: NonNullable<A2AGatewayOptions['extractCapabilities']>
+  readonly onError: (error: unknown, context: GatewayErrorContext) => void
+}
+
+const KEYS = [
+  ...['registry', 'providers', 'tasks', 'config', 'handleSecret', 'extractCapabilities', 'onError', 'clock'],
+]
+const CONFIG = {
+  taskTimeoutMs: 300_000,
+  healthCheckIntervalMs: 30_000,
+  pollIntervalMs: 1_000,
+  cancelTimeoutMs: 10_000,
+}
+const CONFIG_KEYS = [...Object.keys(CONFIG), 'maxConcurrentTasks', 'rateLimit', 'circuitBreaker']
+const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck'] as const
+
+/** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
+export function toSettings(options: A2AGatewayOptions): Settings {
+  const given = read(options, KEYS, 'A2AGateway')
+  const { clock = clientClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
+  const config = read(given.config ?? {}, CONFIG_KEYS, 'config')
+  const numbers: Record<string, number> = { ...CONFIG }
+  for (const name of Object.keys(CONFIG) as (keyof typeof CONFIG)[]) {
+    numbers[name] = Math.min(requirePositive(`config.${name}`, config[name] ?? CONFIG[name]), MAX_DELAY_MS)
+  }
+  const { maxConcurrentTasks, rateLimit, circuitBreaker } = config
+  return {
+    // It has every key of CONFIG.
+    ...(numbers as typeof CONFIG),
+    clock,
+    admission: new Admission({ clock, maxConcurrentTasks, rateLimit, circuitBreaker }),
+    extractCapabilities,
+    registry: given.registry ?? new AgentRegistry({ clock: given.clock }),
+    providers: toProviders(given.providers),
+    tasks:
+      given.tasks ??
+      new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000, clock: given.clock }),
+    secrets: typeof handleSecret === 'string' ? [handleSecret] : handleSecret,
+    onError: guarded(onError),
+  }
+}
+
+function toProviders(given: A2AGatewayOptions['providers'] | undefined): ReadonlyMap<string, AgentProvider> {
+  const providers = new Map<string, AgentProvider>()
+  for (const [name, provider] of Object.entries(given ?? {})) {
+    const missing = METHODS.find(
+      (method) => typeof (provider as Partial<AgentProvider> | undefined)?.[method] !== 'function',
+    )
+    if (missing !== undefined)
+      throw invalidParams(`providers.${name}`, `has no ${missing}(): is it called, as in langGraph()?`)
+    providers.set(providerName(name), provider)
+  }
+  return providers
+}
+
+/** Whoever is told of errors makes none. */
+function guarded(onError: A2AGatewayOptions['onError']): Settings['onError'] {
+  return (error, context) => {
+    try {
+      // It may be async: such a function is one without a result to its type.
+      const tell: ((...given: [unknown, GatewayErrorContext]) => unknown) | undefined = onError
+      Promise.resolve(tell?.(error, context)).catch(() => undefined)
+    } catch {
+      // There is nobody else to tell.
+    }
+  }
+}
+
+function requirePositive(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value < Infinity) return value
+  throw new RangeError(
+    `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
+  )
+}

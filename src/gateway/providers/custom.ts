@@ -1,0 +1,176 @@
+/**
+ * Agents that are functions of this process, or whatever else their author writes.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import type { AgentStatus, RegisteredAgent } from '../agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
+import { providerError } from '../service.js'
+import { fold } from './fold.js'
+import { unlessAborted } from './unless-aborted.js'
+
+/** What every handler is told beside the task. */
+export interface CustomCall extends ProviderCall {
+  readonly agent: RegisteredAgent
+}
+
+/** A text, or anything else that can be said of a task. */
+export type Said = string | TaskUpdate
+
+/**
+ * The agent's work on a message. A text is its result; texts one after the other stream into one result. When it is over
+ * the task is completed, unless it has told another state, or a `ref` by which `getTask` knows how it goes on. What
+ * comes after an end or a question is not read.
+ */
+export type CustomRun = (
+  task: ProviderTask,
+  call: CustomCall,
+) => Said | AsyncIterable<Said> | Promise<Said | AsyncIterable<Said>>
+
+export interface CustomHandlers {
+  /** What it throws fails the task; whoever runs the gateway is told what it was, and clients are not. */
+  readonly run: CustomRun
+  /** The task as it is now, by the `ref` that `run` told. Without it a task is over when `run` is. */
+  readonly getTask?: ((ref: TaskRef, call: CustomCall) => TaskUpdate | Promise<TaskUpdate>) | undefined
+  /** Has a task stop that goes on elsewhere. What `run` does is stopped by its `signal`. */
+  readonly cancelTask?: ((ref: TaskRef, call: CustomCall) => TaskUpdate | Promise<TaskUpdate>) | undefined
+  /** Default is `online`; what it throws is `offline`. */
+  readonly healthCheck?: ((call: CustomCall) => AgentStatus | Promise<AgentStatus>) | undefined
+}
+
+const KEYS = ['run', 'getTask', 'cancelTask', 'healthCheck'] as const
+
+/**
+ * The smallest way to make a provider: one function.
+ *
+ * @throws {TypeError} when there is no `run`, or a handler is no function.
+ *
+ * @example
+ * const poet = custom(async function* ({ text }) {
+ *   yield `Ode to ${text}: `
+ *   yield 'O!'
+ * })
+ */
+export function custom(given: CustomRun | CustomHandlers): AgentProvider {
+  const handlers: CustomHandlers = typeof given === 'function' ? { run: given } : given
+  for (const key of KEYS) {
+    const handler: unknown = handlers[key]
+    const mayBeAbsent = key !== 'run' && handler === undefined
+    if (!mayBeAbsent && typeof handler !== 'function')
+      throw new TypeError(`"${key}" of custom() must be a function`)
+  }
+  const unknown = Object.keys(handlers).find((key) => !KEYS.some((known) => known === key))
+  if (unknown !== undefined) {
+    throw new TypeError(`Unknown handler "${unknown}" of custom; known are ${KEYS.join(', ')}`)
+  }
+  return new CustomProvider(handlers)
+}
+
+class CustomProvider implements AgentProvider {
+  readonly keepsTasks: boolean
+  readonly #handlers: CustomHandlers
+
+  constructor(handlers: CustomHandlers) {
+    this.#handlers = handlers
+    this.keepsTasks = handlers.getTask !== undefined || handlers.cancelTask !== undefined
+  }
+
+  async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    return await fold(this.streamTask(agent, task, call))
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    { signal }: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    // Of one message: what a later turn says is another result.
+    const artifactId = `answer-${task.message.messageId}`
+    let goesOn = false
+    for await (const said of this.#said(agent, task, signal)) {
+      const update = typeof said === 'string' ? { chunk: { artifactId, parts: [{ text: said }] } } : said
+      if (typeof said !== 'string' || said !== '') yield update
+      const { state, ref } = update
+      if (state !== undefined && (isTerminal(state) || isInterrupted(state))) return
+      goesOn ||= ref !== undefined && this.#handlers.getTask !== undefined
+    }
+    if (!goesOn) yield { state: 'completed' }
+  }
+
+  getTask(agent: RegisteredAgent, ref: TaskRef, { signal }: ProviderCall): Promise<TaskUpdate> {
+    const { getTask } = this.#handlers
+    if (getTask === undefined) return Promise.reject(unsupported('getTask', agent))
+    return this.#told(agent, signal, () => getTask(ref, { agent, signal }))
+  }
+
+  cancelTask(agent: RegisteredAgent, ref: TaskRef, { signal }: ProviderCall): Promise<TaskUpdate> {
+    const { cancelTask } = this.#handlers
+    if (cancelTask === undefined) return Promise.reject(unsupported('cancelTask', agent))
+    return this.#told(agent, signal, () => cancelTask(ref, { agent, signal }))
+  }
+
+  async healthCheck(agent: RegisteredAgent, { signal }: ProviderCall): Promise<AgentStatus> {
+    const { healthCheck } = this.#handlers
+    if (healthCheck === undefined) return 'online'
+    try {
+      return await this.#told(agent, signal, () => healthCheck({ agent, signal }))
+    } catch {
+      signal.throwIfAborted()
+      return 'offline'
+    }
+  }
+
+  /** What the function says, one after the other. */
+  async *#said(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    signal: AbortSignal,
+  ): AsyncGenerator<Said, undefined> {
+    const said = await this.#told(agent, signal, () => this.#handlers.run(task, { agent, signal }))
+    if (!isIterable(said)) {
+      yield said
+      return
+    }
+    const iterator = said[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const next = await this.#told(agent, signal, () => iterator.next())
+        if (next.done === true) return
+        yield next.value
+      }
+    } finally {
+      // Nobody waits for it: one that waits for something else would keep the caller.
+      iterator.return?.().catch(() => {
+        // It is left anyway.
+      })
+    }
+  }
+
+  async #told<T>(agent: RegisteredAgent, signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+    try {
+      signal.throwIfAborted()
+      return await unlessAborted(signal, Promise.resolve(work()))
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (A2AError.is(cause, 'PROVIDER_ERROR') || A2AError.is(cause, 'TASK_NOT_FOUND')) throw cause
+      if (A2AError.is(cause, 'UNSUPPORTED_OPERATION')) throw cause
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw providerError(agent.provider, agent, reason, { cause })
+    }
+  }
+}
+
+function isIterable(said: Said | AsyncIterable<Said>): said is AsyncIterable<Said> {
+  return typeof said === 'object' && Symbol.asyncIterator in said
+}
+
+function unsupported(
+  operation: string,
+  { id, provider }: RegisteredAgent,
+): A2AError<'UNSUPPORTED_OPERATION'> {
+  return new A2AError('UNSUPPORTED_OPERATION', `Provider ${provider} of agent ${id} has no ${operation}`, {
+    operation,
+  })
+}

@@ -1,0 +1,97 @@
+/**
+ * Pydantic AI agents behind the gateway, as FastA2A serves them.
+ *
+ * @module
+ */
+import { parseAgentCard } from '../../agent-card/index.js'
+import { A2AClient, type Fetch } from '../../client/index.js'
+import { platformFetch } from '../../client/platform.js'
+import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { AgentCard } from '../../schemas/index.js'
+import type { RegisteredAgent } from '../agent.js'
+import type { AgentProvider } from '../provider.js'
+import { Service, type ServiceOptions } from '../service.js'
+import { A2AProvider } from './a2a.js'
+import { toClientOptions } from './a2a-clients.js'
+
+export type PydanticAIOptions = ServiceOptions
+
+const NAME = 'pydantic_ai'
+/** The second is that of A2A before 0.3, and of FastA2A then. */
+const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+const CARD_TIMEOUT_MS = 10_000
+
+/**
+ * Agents that FastA2A serves: `agent.to_a2a()`, `agent_to_a2a(agent)`. An agent's `endpoint.url` is the base URL of the
+ * application; what its card says of the URL does not count, since FastA2A says `http://localhost:8000` unless it was
+ * told better.
+ *
+ * It accepts a task and is then asked for it: it streams nothing. Its workers do not stop when a task is canceled. Every
+ * message begins a task there; those of one conversation know what was said before.
+ */
+export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
+  return new A2AProvider(NAME, async (agent) => {
+    const card = await fetchCard(agent, options)
+    const [face] = card.supportedInterfaces
+    const isNew = face?.protocolVersion.startsWith('1.') === true
+    const { fetch = platformFetch, ...others } = toClientOptions(options, agent)
+    return new A2AClient({
+      ...others,
+      fetch: isNew ? inOldWords(fetch) : fetch,
+      card: {
+        ...card,
+        capabilities: { streaming: false },
+        supportedInterfaces: [
+          {
+            protocolBinding: 'JSONRPC',
+            protocolVersion: isNew ? '1.0' : '0.3',
+            url: `${agent.endpoint.url.replace(/\/+$/, '')}/`,
+          },
+        ],
+      },
+    })
+  })
+}
+
+async function fetchCard(agent: RegisteredAgent, options: PydanticAIOptions): Promise<AgentCard> {
+  const service = new Service(NAME, agent, options)
+  const timeoutMs = Math.min(agent.endpoint.timeoutMs, CARD_TIMEOUT_MS)
+  const call = { signal: new AbortController().signal }
+  for (const path of CARD_PATHS) {
+    const answer = await service.ask({ method: 'GET', path, timeoutMs, expected: [404] }, call)
+    if (answer.status !== 404) return parseAgentCard(answer.json())
+  }
+  throw service.error(`it has no card at ${CARD_PATHS.join(' or ')}`, { status: 404 })
+}
+
+const OLD_METHODS: Readonly<Record<string, string>> = {
+  SendMessage: 'message/send',
+  GetTask: 'tasks/get',
+  CancelTask: 'tasks/cancel',
+}
+
+/**
+ * FastA2A has cards and objects of A2A 1.0, and the names of 0.3 for methods and roles. What it answers is read in either
+ * spelling.
+ */
+function inOldWords(fetch: Fetch): Fetch {
+  return (url, init) => {
+    if (typeof init.body !== 'string') return fetch(url, init)
+    // It is what our client has written.
+    const request = JSON.parse(init.body) as { readonly method: string; readonly params: JsonObject }
+    const { method, params } = request
+    const body = { ...request, method: OLD_METHODS[method] ?? method, params: toOldParams(params) }
+    return fetch(url, { ...init, body: JSON.stringify(body) })
+  }
+}
+
+function toOldParams(params: JsonObject): JsonObject {
+  const { message } = params
+  if (!isObject(message)) return params
+  const configuration = { acceptedOutputModes: [], blocking: false }
+  return { ...params, message: { ...message, role: 'user' }, configuration }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

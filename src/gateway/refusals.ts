@@ -1,0 +1,32 @@
+/**
+ * Why an agent gets no task, as errors.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+
+/** When to come back, where nobody knows better. */
+const RETRY_AFTER_MS = 5_000
+
+export function agentNotFound(given: unknown): A2AError<'AGENT_NOT_FOUND'> {
+  const agentId = String(given)
+  const shown = agentId.length > 100 ? `${agentId.slice(0, 100)}…` : agentId
+  return new A2AError('AGENT_NOT_FOUND', `Agent not found: ${shown}`, { agentId })
+}
+
+export function agentBusy(
+  agentId: string,
+  reason: string,
+  retryAfterMs = RETRY_AFTER_MS,
+): A2AError<'AGENT_BUSY'> {
+  const data = { agentId, reason, retryable: true, retryAfterMs } as const
+  return new A2AError('AGENT_BUSY', `Agent is busy: ${agentId}`, data)
+}
+
+export function rateLimited(retryAfterMs: number): A2AError<'RATE_LIMITED'> {
+  const seconds = Math.ceil(retryAfterMs / 1_000)
+  return new A2AError('RATE_LIMITED', `Rate limited: retry after ${seconds} seconds`, {
+    retryable: true,
+    retryAfterMs,
+  })
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import { A2AError } from 'a2a-tasks'
+import { custom, type CustomRun } from '../../../src/gateway/providers/custom.js'
+import { agentAt, asked, calling, collect, fault, textsOf } from './a2a-support.js'
+
+const agent = agentAt('https://agent.test', { provider: 'poets' })
+
+/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
+describe('an agent that is a function', () => {
+  it('answers with a text, soon or later', async () => {
+    const echo = custom(({ text }) => `You said ${text}`)
+    expect(textsOf(await echo.sendTask(agent, asked('Hi'), calling()))).toEqual(['You said Hi'])
+    const slow = custom(async ({ text }) => `You said ${text}`)
+    expect(await slow.sendTask(agent, asked('Hi'), calling())).toMatchObject({ state: 'completed' })
+  })
+
+  it('streams texts into one result', async () => {
+    const poet = custom(async function* ({ text }) {
+      yield `Ode to ${text}: `
+      yield 'O!'
+    })
+    const updates = await collect(poet.streamTask(agent, asked('rain'), calling()))
+    expect(updates).toEqual([
+      { chunk: { artifactId: 'answer-our-message', parts: [{ text: 'Ode to rain: ' }] } },
+      { chunk: { artifactId: 'answer-our-message', parts: [{ text: 'O!' }] } },
+      { state: 'completed' },
+    ])
+    expect(await poet.sendTask(agent, asked('rain'), calling())).toEqual({
+      state: 'completed',
+      artifacts: [{ artifactId: 'answer-our-message', parts: [{ text: 'Ode to rain: O!' }] }],
+    })
+  })
+
+  it('is told of the agent, and by what its work ends', async () => {
+    const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
+    expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
+  })
+
+  it('may say nothing', async () => {
+    expect(await custom(() => '').sendTask(agent, asked('Hi'), calling())).toEqual({ state: 'completed' })
+  })
+
+  it('asks, and is not heard any more', async () => {
+    let after = 0
+    let isLeft = false
+    const asker = custom(async function* () {
+      try {
+        yield 'Let me see. '
+        yield { state: 'input-required', message: 'Which city?', ref: { step: 1 } }
+        after += 1
+        yield 'never'
+      } finally {
+        isLeft = true
+      }
+    })
+    const updates = await collect(asker.streamTask(agent, asked('Weather?'), calling()))
+    expect(updates.at(-1)).toEqual({ state: 'input-required', message: 'Which city?', ref: { step: 1 } })
+    expect([after, isLeft]).toEqual([0, true])
+  })
+
+  it('begins another result with every message', async () => {
+    const echo = custom(({ text }) => text)
+    const later = { ...asked('Rome').message, messageId: 'second' }
+    const [first] = await collect(echo.streamTask(agent, asked('Hi'), calling()))
+    const [second] = await collect(echo.streamTask(agent, asked('Rome', { message: later }), calling()))
+    expect(first?.chunk?.artifactId).not.toBe(second?.chunk?.artifactId)
+  })
+
+  it('says whatever there is to say of a task', async () => {
+    const worker = custom(async function* () {
+      yield { state: 'working', message: 'Reading', progress: 0.5 }
+      yield { artifacts: [{ artifactId: 'a', parts: [{ text: '1' }] }] }
+      yield {
+        artifacts: [
+          { artifactId: 'a', parts: [{ text: '2' }] },
+          { artifactId: 'b', parts: [{ data: 1 }] },
+        ],
+      }
+      yield { chunk: { artifactId: 'b', parts: [{ data: 2 }] } }
+      yield { state: 'failed', message: 'No paper', failure: { code: 'paper', retryable: true } }
+    })
+    expect(await worker.sendTask(agent, asked('Hi'), calling())).toEqual({
+      ...{ state: 'failed', message: 'No paper', progress: 0.5, failure: { code: 'paper', retryable: true } },
+      artifacts: [
+        { artifactId: 'a', parts: [{ text: '2' }] },
+        { artifactId: 'b', parts: [{ data: 1 }, { data: 2 }] },
+      ],
+    })
+  })
+
+  it('fails with what it throws, which only the gateway is told', async () => {
+    const cause = new Error('no such table')
+    const broken = custom(async function* () {
+      yield 'Wait'
+      throw cause
+    })
+    const error = await fault(broken.sendTask(agent, asked('Hi'), calling()))
+    expect(error).toMatchObject({
+      ...{ code: 'PROVIDER_ERROR', cause },
+      data: { provider: 'poets', agentId: 'agent-1', reason: 'no such table', retryable: false },
+    })
+    const gone = custom(() => {
+      throw new A2AError('TASK_NOT_FOUND', 'Gone', { taskId: 'x' })
+    })
+    expect((await fault(gone.sendTask(agent, asked('Hi'), calling()))).code).toBe('TASK_NOT_FOUND')
+  })
+})
+
+describe('a task that nobody wants any more', () => {
+  const deaf: [string, CustomRun][] = [
+    ['a function', () => new Promise(() => undefined)],
+    [
+      'a stream',
+      async function* () {
+        yield 'One'
+        await new Promise(() => undefined)
+      },
+    ],
+  ]
+  it.each(deaf)('is left, also by %s that does not listen', async (_name, run) => {
+    const controller = new AbortController()
+    const sent = custom(run).sendTask(agent, asked('Hi'), { signal: controller.signal })
+    controller.abort(new Error('Canceled'))
+    await expect(sent).rejects.toThrow('Canceled')
+  })
+
+  it('ends the work of who listens, and what it does last', async () => {
+    const controller = new AbortController()
+    let cleaned = false
+    const tidy = custom(async function* (_task, { signal }) {
+      try {
+        yield 'One'
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      } finally {
+        cleaned = true
+      }
+    })
+    const stream = tidy.streamTask(agent, asked('Hi'), { signal: controller.signal })[Symbol.asyncIterator]()
+    await stream.next()
+    const next = stream.next()
+    controller.abort(new Error('Canceled'))
+    await expect(next).rejects.toThrow('Canceled')
+    expect(cleaned).toBe(true)
+  })
+
+  it('is not begun when nobody wants it already', async () => {
+    let runs = 0
+    const counted = custom(() => String((runs += 1)))
+    const signal = AbortSignal.abort(new Error('Canceled'))
+    await expect(counted.sendTask(agent, asked('Hi'), { signal })).rejects.toThrow('Canceled')
+    expect(runs).toBe(0)
+  })
+})
+
+describe('work that goes on elsewhere', () => {
+  const queue = custom({
+    run: ({ text }) => ({ ref: { job: text } }),
+    getTask: ({ job }) => ({ state: 'completed', output: job }),
+    cancelTask: async ({ job }) => ({ state: 'canceled', message: `Job ${String(job)} is off` }),
+    healthCheck: () => 'degraded',
+  })
+
+  it('is not over when the function is', async () => {
+    expect(await queue.sendTask(agent, asked('7'), calling())).toEqual({ ref: { job: '7' } })
+    expect(await queue.getTask(agent, { job: '7' }, calling())).toEqual({ state: 'completed', output: '7' })
+  })
+
+  it('is stopped, and its health told, by those who know how', async () => {
+    expect(await queue.cancelTask(agent, { job: '7' }, calling())).toMatchObject({ message: 'Job 7 is off' })
+    expect(await queue.healthCheck(agent, calling())).toBe('degraded')
+    const sick = custom({ run: () => '', healthCheck: () => Promise.reject(new Error('no')) })
+    expect(await sick.healthCheck(agent, calling())).toBe('offline')
+  })
+
+  it('has to be said how: a function alone is online, and cannot be asked', async () => {
+    const plain = custom(() => '')
+    expect(await plain.healthCheck(agent, calling())).toBe('online')
+    expect((await fault(plain.getTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
+    expect((await fault(plain.cancelTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
+    // What is told of it is kept for the next message; nobody could be asked by it.
+    const noted = custom(() => ({ ref: { step: 1 } }))
+    expect(await noted.sendTask(agent, asked('Hi'), calling())).toEqual({
+      ref: { step: 1 },
+      state: 'completed',
+    })
+  })
+})
+/* eslint-enable */
+
+it('what is no handler is refused', () => {
+  // @ts-expect-error -- nothing to run
+  expect(() => custom({})).toThrow('"run" of custom() must be a function')
+  // @ts-expect-error -- no function
+  expect(() => custom({ run: () => '', getTask: 1 })).toThrow('"getTask"')
+  // @ts-expect-error -- a misspelt handler
+  expect(() => custom({ run: () => '', cancel: () => ({}) })).toThrow('Unknown handler "cancel"')
+})
