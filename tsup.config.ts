@@ -104,9 +104,18 @@ async function origin(index: string, name: string): Promise<readonly [file: stri
 export default defineConfig({
   // Import specifier = folder: a2a-tasks/server/node is src/server/node/index.ts.
   entry: Object.fromEntries(
-    ['', 'schemas/', 'wire/', 'agent-card/', 'client/', 'server/', 'server/node/', 'testing/'].map(
-      (folder) => [`${folder}index`, `src/${folder}index.ts`],
-    ),
+    [
+      '',
+      'schemas/',
+      'wire/',
+      'agent-card/',
+      'client/',
+      'server/',
+      'server/node/',
+      'gateway/',
+      'telemetry/',
+      'testing/',
+    ].map((folder) => [`${folder}index`, `src/${folder}index.ts`]),
   ),
   format: ['esm', 'cjs'],
   platform: 'neutral',

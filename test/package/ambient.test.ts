@@ -27,6 +27,7 @@ const PLATFORM = [
   'server/platform.ts',
   'server/node/index.ts',
   'server/node/incoming.ts',
+  'telemetry/platform.ts',
 ]
 
 describe('the source', () => {

@@ -8,8 +8,11 @@ import { FILES, read, ROOT } from '../support/repository.js'
 const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
 const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
 
-/** What the examples that mount a handler bring along. */
-const FRAMEWORKS = ['express', 'fastify', 'hono', '@hono/node-server']
+/** What the examples that mount a handler, or tell OpenTelemetry, bring along. */
+const FRAMEWORKS = [
+  ...['express', 'fastify', 'hono', '@hono/node-server'],
+  ...['api', 'context-async-hooks', 'core', 'sdk-trace-base'].map((name) => `@opentelemetry/${name}`),
+]
 
 const consumer = new Consumer()
 afterAll(() => {

@@ -41,8 +41,8 @@ describe('package.json', () => {
     expect(MANIFEST.exports['./package.json']).toBe('./package.json')
   })
 
-  it('depends on eventemitter3 and zod: uuid is built in, since `require` cannot load it before Node 20.19', () => {
-    expect(Object.keys(MANIFEST.dependencies)).toEqual(['eventemitter3', 'zod'])
+  it('depends on eventemitter3, yaml and zod: uuid is built in, since `require` cannot load it before Node 20.19', () => {
+    expect(Object.keys(MANIFEST.dependencies)).toEqual(['eventemitter3', 'yaml', 'zod'])
   })
 })
 

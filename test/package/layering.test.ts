@@ -35,6 +35,7 @@ const ARROWS: Record<string, Arrows> = {
       'wire',
       'client/http.ts',
       'client/json.ts',
+      'client/platform.ts',
       'client/sse.ts',
     ],
     types: ['server'],
@@ -51,6 +52,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   'eventsource-parser': ['client/sse.ts'],
   'ipaddr.js': ['client/url-guard.ts'],
   '@opentelemetry/api': ['telemetry'],
+  '@azure/identity': ['gateway/providers/azure-credentials.ts'],
+  '@aws-sdk/client-bedrock-agent-runtime': ['gateway/providers/bedrock-client.ts'],
+  '@aws-sdk/client-bedrock-agentcore': ['gateway/providers/agentcore-client.ts'],
+  'google-auth-library': ['gateway/providers/vertex-credentials.ts'],
   yaml: ['gateway/config.ts'],
 }
 
@@ -58,7 +63,8 @@ const PACKAGES: Record<string, readonly string[]> = {
 const BUILDING_BLOCKS = [
   ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/fields.ts', 'wire/read.ts'],
   ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
-  ...['client/json.ts', 'client/sse.ts', 'wire/check.ts'],
+  ...['client/json.ts', 'client/platform.ts', 'client/sse.ts', 'client/url.ts'],
+  ...['wire/check.ts', 'wire/errors.ts', 'wire/view.ts'],
 ]
 
 /** They may use what only Node has, in a folder called `node` below them too. */

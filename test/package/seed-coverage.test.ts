@@ -20,7 +20,7 @@ const SYSTEMS: readonly (readonly [system: string, count: number, rest: readonly
   ['corvid-agent', 46, []],
   ['KAOS', 42, []],
   ['The task lifecycle document', 13, []],
-  ['LiteLLM-RS', 9, ['10–36']],
+  ['LiteLLM-RS', 36, []],
 ]
 
 const EXCUSE = /^(later|not applicable|differs)\b/

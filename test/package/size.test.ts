@@ -1,4 +1,4 @@
-/** What the core, and the client, add to the page of somebody who imports them. */
+/** What the core, and the client, add to the page of somebody who imports them, and what can be imported there at all. */
 import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 
@@ -28,4 +28,9 @@ it(`\`import { A2AClient } from 'a2a-tasks/client'\` takes at most ${CLIENT_RATI
   expect(ours.gzipBytes, `${ours.gzipBytes} bytes, ${ours.gzipBytes - limit} too many`).toBeLessThanOrEqual(
     limit,
   )
+})
+
+it('a gateway is bundled without the packages that its providers may need', async () => {
+  const { files } = await bundle(`export { A2AGateway, azureAI, bedrock, vertexAI } from 'a2a-tasks/gateway'`)
+  expect(files.filter((file) => /@aws-sdk|@azure|google-auth/.test(file))).toEqual([])
 })

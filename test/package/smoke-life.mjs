@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { execute, talk } from './smoke-talk.mjs'
 
 /** @param modules `a2a-tasks` as `core`, and of its other paths those named here, however loaded. */
-export async function live({ core, client, server, node, testing }) {
+export async function live({ core, client, gateway, server, node, telemetry, testing }) {
   const { A2AError, TaskManager } = core
   const { ManualClock, sequentialIds } = testing
   const tasks = new TaskManager({ taskTimeoutMs: 60_000, pruneIntervalMs: 60_000 })
@@ -48,6 +48,7 @@ export async function live({ core, client, server, node, testing }) {
 
   await serve(server)
   await connect(client, server, node)
+  await delegate(gateway, telemetry)
   leaveAlone(tasks)
   return `${typeof Deno === 'object' ? 'Deno' : typeof Bun === 'object' ? 'Bun' : 'Node'} is done`
 }
@@ -79,6 +80,18 @@ async function serve({ createRequestHandler }) {
   ).json()
   equal(refused.error.code, -32001)
   await handler.close()
+}
+
+/** A gateway to a function, by a configuration, with its tasks told to nobody. */
+async function delegate({ A2AGateway, custom, loadGatewayConfig }, { instrumentTasks }) {
+  const yaml = `a2a: { agents: [{ id: echo, provider: custom, endpoint: { url: 'http://x' }, capabilities: [{ name: echo, description: Echoes }] }] }`
+  const config = await loadGatewayConfig(yaml, { env: {} })
+  const gateway = A2AGateway.fromConfig(config, { providers: { custom: custom(({ text }) => text) } })
+  instrumentTasks(gateway.tasks)
+  const task = await gateway.sendTask('echo', 'hello')
+  equal(task.artifacts[0].parts[0].text, 'hello')
+  equal(typeof (await gateway.handleOf(task.id)), 'object')
+  await gateway.close()
 }
 
 /** A client and an agent, over loopback. */

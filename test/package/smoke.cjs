@@ -1,9 +1,11 @@
 const core = require('a2a-tasks')
 const client = require('a2a-tasks/client')
+const gateway = require('a2a-tasks/gateway')
 const server = require('a2a-tasks/server')
 const node = require('a2a-tasks/server/node')
+const telemetry = require('a2a-tasks/telemetry')
 const testing = require('a2a-tasks/testing')
 
 import('./smoke-life.mjs')
-  .then(({ live }) => live({ core, client, server, node, testing }))
+  .then(({ live }) => live({ core, client, gateway, server, node, telemetry, testing }))
   .then((result) => console.log('require:', result))

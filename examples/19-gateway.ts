@@ -1,0 +1,72 @@
+/** One endpoint for three agents: two are functions, one is an A2A agent elsewhere. Clients stream, cancel, and name none. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { A2AClient } from 'a2a-tasks/client'
+import { a2a, A2AGateway, custom, gatewayRequestHandler, loadGatewayConfig } from 'a2a-tasks/gateway'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { fakeAgent } from 'a2a-tasks/testing'
+
+// The agent elsewhere. In life it has a URL, and `fetch` is not needed.
+const poet = fakeAgent(({ text }) => `O ${text}!`)
+
+const config = await loadGatewayConfig(
+  `
+a2a:
+  gateway: { task_timeout_seconds: 60, max_concurrent_tasks: 10 }
+  agents:
+    - id: counter
+      provider: counting
+      endpoint: { url: 'http://localhost' }
+      capabilities: [{ name: counting, description: Counts to three }]
+    - id: sleeper
+      provider: sleeping
+      endpoint: { url: 'http://localhost' }
+      capabilities: [{ name: sleeping, description: Sleeps until it is told not to }]
+    - id: poet
+      provider: a2a
+      endpoint: { url: '${poet.url}', auth: { type: bearer, token: '\${POET_TOKEN}' } }
+      capabilities: [{ name: poems, description: Writes poems }]
+`,
+  { env: { POET_TOKEN: 'secret' }, providers: ['counting', 'sleeping', 'a2a'] },
+)
+const gateway = A2AGateway.fromConfig(config, {
+  providers: {
+    counting: custom(async function* () {
+      for (const number of ['one ', 'two ', 'three']) yield await sleep(1, number)
+    }),
+    sleeping: custom((task, { signal }) => sleep(3_600_000, 'It is late', { signal })),
+    a2a: a2a({ fetch: poet.fetch }),
+  },
+})
+
+// As a library.
+const counted = await gateway.sendTask('counter', 'Count')
+assert.equal(counted.artifacts[0]?.parts?.map(({ text }) => text).join(''), 'one two three')
+assert.equal(gateway.findAgentForTask('I need poems')?.id, 'poet')
+
+// As an agent of its own, in any dialect.
+const handler = createRequestHandler({
+  card: { name: 'gateway', url: 'https://gateway.example' },
+  tasks: gateway.tasks,
+  execute: gatewayRequestHandler(gateway),
+})
+const client = new A2AClient({
+  card: handler.card,
+  fetch: (url, init) => handler.fetch(new Request(url, init)),
+})
+const poem = await client.run('Some poems about the sea, please')
+assert(poem.ok)
+console.log(poem.text)
+
+// Canceled here, canceled there.
+const naps = { parts: [{ text: 'Good night' }], metadata: { agentId: 'sleeper' } }
+const canceling = new AbortController()
+const nap = await client.run(naps, {
+  signal: canceling.signal,
+  onUpdate: ({ task }) => task.state === 'working' && canceling.abort(),
+})
+console.log(nap.type)
+assert.equal(nap.type, 'canceled')
+assert.equal(gateway.loadOf('sleeper'), 0)
+await gateway.close()
+await handler.close()
