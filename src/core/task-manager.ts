@@ -13,15 +13,8 @@ import { read, takeGeneration } from './intake.js'
 import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './limits.js'
-import type {
-  AppendArtifactOptions,
-  ArtifactInput,
-  CancelOptions,
-  ChangeOptions,
-  CreateTaskParams,
-  MessageInput,
-  TaskUpdate,
-} from './params.js'
+import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
+import type { CreateTaskParams, MessageInput, TaskUpdate } from './params.js'
 import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
@@ -164,6 +157,11 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
     const record = this.#table.get(taskId)
     return record !== undefined && isOwnedBy(record.task, filter) ? record.show() : null
+  }
+
+  /** The task's state; `null` when there is no such task. O(1), where `peekTask` shows a task that has changed anew. */
+  stateOf(taskId: string): S | null {
+    return this.#table.get(taskId)?.task.state ?? null
   }
 
   /** Copies of all tasks that match, oldest first. O(matches): mind its size, or use `pageTasks`. */

@@ -78,6 +78,11 @@ export class Admission {
     if (limitedMs > 0) throw rateLimited(limitedMs)
   }
 
+  /** Whether {@link enter} would let somebody in who is not limited himself. */
+  hasRoom({ id, maxConcurrentTasks = Infinity }: Entrant['agent']): boolean {
+    return this.loadOf(id) < maxConcurrentTasks && (this.#agents.get(id)?.breaker?.waitMs ?? 0) === 0
+  }
+
   /** How many tasks the agent has. */
   loadOf(agentId: string): number {
     return this.#agents.get(agentId)?.running ?? 0
@@ -86,6 +91,11 @@ export class Admission {
   /** The agent's service did what it was asked. To be told before the task leaves. */
   succeeded(agentId: string): void {
     this.#agents.get(agentId)?.breaker?.succeeded()
+  }
+
+  /** The agent's service has answered: it is there. */
+  answered(agentId: string): void {
+    this.#agents.get(agentId)?.breaker?.answered()
   }
 
   /** The agent's service failed, and may well fail the next. To be told before the task leaves. */

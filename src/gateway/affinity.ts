@@ -9,12 +9,13 @@ import type { RegisteredAgent } from './agent.js'
 import type { TaskRef } from './provider.js'
 import type { AgentRegistry } from './registry.js'
 
-interface Place {
-  readonly agentId: string
+/** Of one task: another that has its id later has another place. */
+export interface Place {
+  agentId: string
   /** The kind of the agent's service when it got the task: what `ref` means to no other. */
-  readonly provider: string
+  provider: string
   /** Absent as long as the service has not said. */
-  readonly ref: TaskRef | undefined
+  ref: TaskRef | undefined
 }
 
 /** How many tasks of a context are looked through for the conversation to go on with. */
@@ -56,22 +57,32 @@ export class Affinity {
     return place?.agentId === id && place.provider === provider ? place.ref : undefined
   }
 
+  /** The place of the task, whoever has it. */
+  of(taskId: string): Place | undefined {
+    return this.#places.get(taskId)
+  }
+
   /** The agent has the task. Without a `ref`, what its service has said before is still good. */
-  set(taskId: string, agent: RegisteredAgent, ref = this.refAt(agent, taskId)): void {
-    this.#places.set(taskId, { agentId: agent.id, provider: agent.provider, ref })
+  set(taskId: string, agent: RegisteredAgent, ref = this.refAt(agent, taskId)): Place {
+    const place = Object.assign(this.#places.get(taskId) ?? {}, {
+      agentId: agent.id,
+      provider: agent.provider,
+      ref,
+    })
+    this.#places.set(taskId, place)
+    return place
   }
 
-  /** The latest task before this one in the same context, of the same agent and owner: its conversation goes on. */
-  previousOf({ id, contextId, owner }: TaskSnapshot, agent: RegisteredAgent): TaskRef | undefined {
+  /** Of a task without a place: that of the latest before it in its context, of the same agent and owner, to go on with. */
+  previousOf({ contextId, owner }: TaskSnapshot, agent: RegisteredAgent): TaskRef | undefined {
     const { tasks } = this.#tasks.pageTasks({ contextId, owner: owner ?? null, pageSize: MAX_LOOKED_AT })
-    const before = tasks.filter((task) => task.id !== id)
-    return before.map((task) => this.refAt(agent, task.id)).find((ref) => ref !== undefined)
+    return tasks.map(({ id }) => this.refAt(agent, id)).find((ref) => ref !== undefined)
   }
 
+  /** What is known is still good: handles are made of it. */
   close(): void {
     this.#tasks.off('task:expired', this.#forget)
     this.#tasks.off('task:evicted', this.#forget)
-    this.#places.clear()
   }
 
   readonly #forget = ({ id }: TaskSnapshot): void => {

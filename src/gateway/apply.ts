@@ -3,11 +3,14 @@
  *
  * @module
  */
-import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
-import type { MessageInput } from '../core/params.js'
+import { describe } from '../core/json.js'
+import { isTerminal, shortestPath, VALID_STATES, type TaskState } from '../core/lifecycle.js'
+import type { ArtifactInput, MessageInput } from '../core/params.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSnapshot } from '../core/task.js'
+import type { RegisteredAgent } from './agent.js'
 import type { TaskUpdate } from './provider.js'
+import { providerError } from './service.js'
 
 const QUIET: readonly TaskState[] = ['submitted', 'working']
 
@@ -18,9 +21,15 @@ const QUIET: readonly TaskState[] = ['submitted', 'working']
  * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `LIMIT_EXCEEDED`, `INVALID_PARAMS`: what the manager refuses.
  */
 export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpdate): void {
+  const { chunk, ...others } = update
+  const isChunk = chunk !== undefined && Object.keys(others).every((key) => key === 'ref')
+  // To show the task as it is costs as much as all its chunks.
+  if (isChunk && tasks.stateOf(taskId) === 'working') {
+    tasks.appendArtifact(taskId, chunk)
+    return
+  }
   const task = tasks.peekTask(taskId)
-  const target =
-    update.state === 'submitted' && task?.state !== 'submitted' ? 'working' : (update.state ?? task?.state)
+  const target = targetOf(update, task?.state)
   // What it throws says which it is.
   if (task === null || target === undefined || isTerminal(task.state)) {
     tasks.patchTask(taskId, {})
@@ -34,20 +43,51 @@ export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpda
   const message = isPart ? tasks.addMessage(taskId, news).message : news
   const path = target === task.state ? [] : (shortestPath(task.state, target) ?? [target])
   // What is told of work, there is work on.
-  for (const state of path.slice(0, -1)) tasks.patchTask(taskId, { state, message: null })
+  const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
+  for (const state of steps) tasks.patchTask(taskId, { state, message: null })
   if (update.chunk !== undefined) tasks.appendArtifact(taskId, update.chunk)
-  const state = path.at(-1)
+  const state = path[steps.length]
   const { output } = update
-  const artifacts = update.artifacts?.filter(
-    (artifact) => !task.artifacts.some((known) => isEqual(known, artifact)),
-  )
+  const artifacts = newsIn(update.artifacts ?? [], task)
   const changes = {
     ...(state !== undefined && { state, message: message ?? null }),
     ...(state === undefined && message !== undefined && { message }),
-    ...(artifacts !== undefined && artifacts.length > 0 && { artifacts }),
+    ...(artifacts.length > 0 && { artifacts }),
     ...(output !== undefined && !isEqual(output, task.output) && { output }),
   }
   if (Object.keys(changes).length > 0) tasks.patchTask(taskId, changes)
+}
+
+const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure']
+
+/** @throws {A2AError} `PROVIDER_ERROR` for what is no update: a provider may be anybody's. */
+export function requireUpdate(update: unknown, agent: RegisteredAgent): asserts update is TaskUpdate {
+  const fault = faultOf(update)
+  if (fault !== undefined) throw providerError(agent.provider, agent, fault)
+}
+
+function faultOf(update: unknown): string | undefined {
+  if (typeof update !== 'object' || update === null || Array.isArray(update)) {
+    return `its answer must be an update such as { state: 'completed' }, got ${describe(update)}`
+  }
+  const unknown = Object.keys(update).find((key) => !KEYS.includes(key))
+  if (unknown !== undefined) return `its update has "${unknown.slice(0, 80)}"; known are ${KEYS.join(', ')}`
+  const { state = 'working' } = update as { readonly state?: unknown }
+  return isState(state) ? undefined : 'it says a state that is not known'
+}
+
+function isState(state: unknown): state is TaskState {
+  return VALID_STATES.some((known) => known === state)
+}
+
+/** A result says that there is work, unless the service says more. */
+function targetOf(update: TaskUpdate, current: TaskState | undefined): TaskState | undefined {
+  const state = update.state ?? current
+  return state === 'submitted' && (current !== 'submitted' || bringsResult(update)) ? 'working' : state
+}
+
+function bringsResult({ chunk, artifacts = [] }: TaskUpdate): boolean {
+  return chunk !== undefined || artifacts.length > 0
 }
 
 /** The status message, if the service has something to say. */
@@ -77,4 +117,20 @@ function isSame({ parts, metadata }: MessageInput, known: TaskSnapshot['message'
 /** Of JSON whose keys are in the same order: one that says the same otherwise is only told once more. */
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** The artifacts that say something new, each compared with the one that it would take the place of. */
+function newsIn(artifacts: NonNullable<TaskUpdate['artifacts']>, task: TaskSnapshot): ArtifactInput[] {
+  if (artifacts.length === 0) return []
+  const known = new Map(task.artifacts.map((artifact) => [artifact.artifactId, artifact]))
+  const nameless = new Set(task.artifacts.filter(isNameless).map((artifact) => JSON.stringify(artifact)))
+  return artifacts.filter((artifact) =>
+    isNameless(artifact)
+      ? !nameless.has(JSON.stringify(artifact))
+      : !isEqual(known.get(artifact.artifactId), artifact),
+  )
+}
+
+function isNameless({ artifactId }: { readonly artifactId?: string | undefined }): boolean {
+  return artifactId === undefined
 }

@@ -54,6 +54,14 @@ export class CircuitBreaker {
     }
   }
 
+  /** The one who tries has an answer, and may take long: others may pass, and the first failure opens it again. */
+  answered(): void {
+    if (this.#probe === undefined) return
+    this.#failures = this.#threshold - 1
+    this.#halfOpenAt = undefined
+    this.#probe = undefined
+  }
+
   succeeded(): void {
     if (this.#openMs > 0) return
     this.#failures = 0

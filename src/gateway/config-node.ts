@@ -34,22 +34,29 @@ export interface Entry {
 export interface Source {
   readonly file: string
   readonly lookup: Lookup
+  /** Texts with their variables: many aliases may stand for a long one. */
+  readonly texts: Map<Scalar, string>
+  /** How many values may still be read. An alias of aliases of aliases stands for more than anybody can hold. */
+  room: number
 }
 
 /** setTimeout takes 31 bits. */
 const MAX_INT32 = 2_147_483_647
-/** An alias of aliases of aliases stands for more than anybody can hold. */
-const MAX_JSON_VALUES = 100_000
+/** Of all values of a file, those that aliases stand for as often as they do. */
+export const MAX_VALUES = 100_000
+export const MAX_DEPTH = 100
 
 export class ConfigNode {
   readonly path: string
   readonly #tree: Tree
   readonly #source: Source
+  readonly #depth: number
 
-  constructor(tree: Tree, path: string, source: Source) {
+  constructor(tree: Tree, path: string, source: Source, depth = 0) {
     this.path = path
     this.#tree = tree
     this.#source = source
+    this.#depth = depth
   }
 
   /** What is wrong here. `reason` says nothing of the value: it may be a secret. */
@@ -71,7 +78,13 @@ export class ConfigNode {
   text(): string {
     const { value } = this.#tree
     if (!isScalar(value) || value.value === null) throw this.error(`must be a text, got ${kindOf(value)}`)
-    return this.#interpolated(typeof value.value === 'string' ? value.value : value.source)
+    const { texts, lookup } = this.#source
+    const known = texts.get(value)
+    if (known !== undefined) return known
+    const written = typeof value.value === 'string' ? value.value : value.source
+    const text = interpolate(written, lookup, (reason) => this.error(reason))
+    texts.set(value, text)
+    return text
   }
 
   /** A text of which something can be said: it is as it is written, and no variable's value. */
@@ -80,17 +93,21 @@ export class ConfigNode {
     return isScalar(value) ? JSON.stringify(value.source.slice(0, 80)) : ''
   }
 
+  get isFalse(): boolean {
+    return isScalar(this.#tree.value) && this.#scalar() === false
+  }
+
   flag(): boolean {
     const value = this.#scalar()
     if (typeof value === 'boolean') return value
-    throw this.error('must be true or false')
+    throw this.error(`must be true or false, got ${kindOfScalar(value)}`)
   }
 
   /** A whole number above 0. */
   count(): number {
     const value = this.#scalar()
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_INT32) return value
-    throw this.error(`must be a whole number from 1 to ${MAX_INT32}`)
+    throw this.error(`must be a whole number from 1 to ${MAX_INT32}${unlessNumber(value)}`)
   }
 
   /** A number of seconds, in ms. */
@@ -98,18 +115,18 @@ export class ConfigNode {
     const value = this.#scalar()
     const ms = typeof value === 'number' ? Math.round(value * 1_000) : NaN
     if (ms >= 1 && ms <= MAX_INT32) return ms
-    throw this.error(`must be a number of seconds from 0.001 to ${MAX_INT32 / 1_000}`)
+    throw this.error(`must be a number of seconds from 0.001 to ${MAX_INT32 / 1_000}${unlessNumber(value)}`)
   }
 
   list(): ConfigNode[] {
     const { value } = this.#tree
     if (!isList(value)) throw this.error(`must be a list, got ${kindOf(value)}`)
-    return value.map((tree, index) => new ConfigNode(tree, `${this.path}[${index}]`, this.#source))
+    return value.map((tree, index) => this.#child(tree, `[${index}]`))
   }
 
-  /** The values of a map that knows these keys. Those without a value are absent. */
-  map<K extends string>(known: readonly K[]): { readonly [N in K]?: ConfigNode } {
-    const entries = this.entries()
+  /** The values of a map that knows these keys. Those without a value are absent. `what` may stand there. */
+  map<K extends string>(known: readonly K[], what?: string): { readonly [N in K]?: ConfigNode } {
+    const entries = this.entries(what)
     for (const [name, { key }] of entries) {
       if (known.some((each) => each === name)) continue
       const reason =
@@ -123,31 +140,23 @@ export class ConfigNode {
     return Object.fromEntries(nodes) as { readonly [N in K]?: ConfigNode }
   }
 
-  entries(): ReadonlyMap<string, { readonly key: Position; readonly node: ConfigNode }> {
+  entries(what = 'a map'): ReadonlyMap<string, { readonly key: Position; readonly node: ConfigNode }> {
     const { value } = this.#tree
-    if (isScalar(value) || isList(value)) throw this.error(`must be a map, got ${kindOf(value)}`)
+    if (isScalar(value) || isList(value)) throw this.error(`must be ${what}, got ${kindOf(value)}`)
     return new Map(
-      [...value].map(([name, { key, tree }]) => [
-        name,
-        { key, node: new ConfigNode(tree, `${this.path}.${name}`, this.#source) },
-      ]),
+      [...value].map(([name, { key, tree }]) => [name, { key, node: this.#child(tree, `.${name}`) }]),
     )
   }
 
   /** An object that means nothing to us. */
   json(): JsonObject {
-    this.entries()
-    let room = MAX_JSON_VALUES
     const convert = (node: ConfigNode): JsonValue => {
-      room -= 1
-      if (room < 0) throw this.error(`holds more than ${MAX_JSON_VALUES} values`)
       const { value } = node.#tree
       if (isList(value)) return node.list().map(convert)
       if (isScalar(value)) return typeof value.value === 'string' ? node.text() : value.value
       return Object.fromEntries([...node.entries()].map(([name, each]) => [name, convert(each.node)]))
     }
-    // What is made of a map is an object.
-    return convert(this) as JsonObject
+    return Object.fromEntries([...this.entries()].map(([name, { node }]) => [name, convert(node)]))
   }
 
   /** A variable's value is a number, or `true`, where that is wanted. */
@@ -160,8 +169,12 @@ export class ConfigNode {
     return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
   }
 
-  #interpolated(text: string): string {
-    return interpolate(text, this.#source.lookup, (reason) => this.error(reason))
+  #child(tree: Tree, step: string): ConfigNode {
+    this.#source.room -= 1
+    if (this.#source.room < 0)
+      throw this.error(`with its aliases, the file holds more than ${MAX_VALUES} values`)
+    if (this.#depth === MAX_DEPTH) throw this.error(`nests deeper than ${MAX_DEPTH}`)
+    return new ConfigNode(tree, `${this.path}${step}`, this.#source, this.#depth + 1)
   }
 }
 
@@ -188,8 +201,14 @@ function isList(value: Tree['value']): value is readonly Tree[] {
 
 function kindOf(value: Tree['value']): string {
   if (isList(value)) return 'a list'
-  if (!isScalar(value)) return 'a map'
-  return value.value === null
-    ? 'nothing'
-    : `a ${typeof value.value === 'string' ? 'text' : typeof value.value}`
+  return isScalar(value) ? kindOfScalar(value.value) : 'a map'
+}
+
+function kindOfScalar(value: Scalar['value']): string {
+  return value === null ? 'nothing' : `a ${typeof value === 'string' ? 'text' : typeof value}`
+}
+
+/** A number that is none of those that are wanted says so itself. */
+function unlessNumber(value: Scalar['value']): string {
+  return typeof value === 'number' ? '' : `, got ${kindOfScalar(value)}`
 }

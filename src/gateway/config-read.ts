@@ -40,7 +40,6 @@ const GATEWAY_KEYS = [
 function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
   const given = node?.map(GATEWAY_KEYS) ?? {}
   const rate = given.rate_limit?.map(['requests', 'per_seconds'])
-  const breaker = given.circuit_breaker?.map(['failures', 'reset_seconds'])
   return {
     healthCheckIntervalMs: given.health_check_interval_seconds?.milliseconds() ?? 30_000,
     taskTimeoutMs: given.task_timeout_seconds?.milliseconds() ?? 300_000,
@@ -55,13 +54,14 @@ function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
         perMs: need(given.rate_limit, 'per_seconds', rate?.per_seconds).milliseconds(),
       },
     }),
-    ...(given.circuit_breaker !== undefined && {
-      circuitBreaker: {
-        failures: breaker?.failures?.count() ?? 5,
-        resetMs: breaker?.reset_seconds?.milliseconds() ?? 30_000,
-      },
-    }),
+    ...(given.circuit_breaker !== undefined && { circuitBreaker: readBreaker(given.circuit_breaker) }),
   }
+}
+
+function readBreaker(node: ConfigNode): GatewayConfig['gateway']['circuitBreaker'] {
+  if (node.isFalse) return false
+  const given = node.map(['failures', 'reset_seconds'], 'a map, or false')
+  return { failures: given.failures?.count() ?? 5, resetMs: given.reset_seconds?.milliseconds() ?? 30_000 }
 }
 
 function readAgents(node: ConfigNode | undefined, providers: readonly string[]): AgentInput[] {
@@ -108,7 +108,10 @@ function readProvider(node: ConfigNode, providers: readonly string[]): string {
   const name = providerName(node.text())
   if (providers.includes(name)) return name
   const hint = suggestion(name, providers)
-  throw node.error(`${node.shown()} is not known${hint}; known are ${providers.join(', ')}`)
+  const known = `known are ${providers.join(', ')}`
+  throw node.error(
+    `${node.shown()} is not known${hint}; ${known}; for one of your own pass { providers } to loadGatewayConfig`,
+  )
 }
 
 function readCapability(node: ConfigNode): AgentInput['capabilities'][number] {

@@ -9,7 +9,8 @@ import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { Clock } from '../core/ports.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { RegisteredAgent } from './agent.js'
-import { applyUpdate } from './apply.js'
+import { applyUpdate, requireUpdate } from './apply.js'
+import { yieldTurn } from './platform.js'
 import type { AgentProvider, ProviderTask, TaskRef, TaskUpdate } from './provider.js'
 
 /** What clients read when the service fails: what really happened is the operator's business. */
@@ -42,18 +43,32 @@ export type Finding = 'works' | 'fails' | undefined
 /** How often in a row a look at a task may fail before the task does. */
 const MAX_MISSES = 8
 
+/** Who is told what the service shows of itself. */
+export interface DriveEvents {
+  /** It has said where it keeps the task, or something else than before. */
+  readonly ref: (ref: TaskRef) => void
+  /** It has answered, for the first time in this turn. */
+  readonly answer: () => void
+}
+
+/** After how many updates of a stream everybody else has a turn: a provider may yield without a pause. */
+const UPDATES_AT_ONCE = 100
+
 export class Drive {
   readonly agent: RegisteredAgent
   /** Settles when the turn is ended from without, while what was asked of the service may go on. */
   readonly stopped: Promise<void>
+  /** Settles when the service has said where it keeps the task, or never will. */
+  readonly placed: Promise<void>
   readonly #settings: DriveSettings
   readonly #provider: AgentProvider
   readonly #taskId: string
   readonly #beginning: Beginning
-  readonly #onRef: (ref: TaskRef) => void
+  readonly #on: DriveEvents
   readonly #controller = new AbortController()
   #ref: TaskRef | undefined
   #onRefKnown: () => void = () => {}
+  #onPlaced: () => void = () => {}
   #onStopped: () => void = () => {}
   #isStopped = false
   /** Nothing that was asked of the service goes on. */
@@ -66,23 +81,24 @@ export class Drive {
   #broken: A2AError | undefined
   #done = Promise.resolve()
 
-  /** @param onRef - Is told where the service keeps the task, and whenever it says something else. */
   constructor(
     settings: DriveSettings,
     agent: RegisteredAgent,
     provider: AgentProvider,
     taskId: string,
     beginning: Beginning,
-    onRef: (ref: TaskRef) => void,
+    on: DriveEvents,
   ) {
     this.stopped = new Promise((resolve) => (this.#onStopped = resolve))
+    this.placed = new Promise((resolve) => (this.#onPlaced = resolve))
     this.agent = agent
     this.#settings = settings
     this.#provider = provider
     this.#taskId = taskId
     this.#beginning = beginning
-    this.#onRef = onRef
+    this.#on = on
     this.#ref = beginning.mode === 'follow' ? beginning.ref : beginning.task.ref
+    if (this.#ref !== undefined) this.#onPlaced()
   }
 
   /** What the turn has shown of the service. */
@@ -131,13 +147,14 @@ export class Drive {
       this.#isSettled = true
       stopTimer()
       this.#onRefKnown()
+      this.#onPlaced()
     }
   }
 
   async #turn(beginning: Beginning): Promise<void> {
     const { signal } = this.#controller
     // Whoever listens may have ended it by now.
-    if (isTerminal(this.#settings.tasks.peekTask(this.#taskId)?.state ?? 'canceled')) return
+    if (isTerminal(this.#settings.tasks.stateOf(this.#taskId) ?? 'canceled')) return
     if (beginning.mode === 'send') {
       this.#take(await raced(signal, this.#provider.sendTask(this.agent, beginning.task, this.#call)))
     }
@@ -164,10 +181,11 @@ export class Drive {
   async #stream(task: ProviderTask): Promise<void> {
     const updates = this.#provider.streamTask(this.agent, task, this.#call)[Symbol.asyncIterator]()
     try {
-      while (!this.#isOver || (this.#isStopped && this.#isSeeking)) {
+      for (let taken = 1; !this.#isOver || (this.#isStopped && this.#isSeeking); taken += 1) {
         const next = await raced(this.#controller.signal, updates.next())
         if (next.done) return
         this.#take(next.value)
+        if (taken % UPDATES_AT_ONCE === 0) await yieldTurn()
       }
     } catch (error) {
       if (this.#isStopped || this.#ref === undefined || !isPassing(error)) throw error
@@ -180,21 +198,25 @@ export class Drive {
   }
 
   #take(update: TaskUpdate): void {
+    requireUpdate(update, this.agent)
     const { ref, state } = update
+    if (!this.#hasAnswered) this.#on.answer()
     this.#hasAnswered = true
     this.#hasEndedThere = state !== undefined && isTerminal(state)
     if (ref !== undefined) {
       this.#ref = ref
-      this.#onRef(ref)
+      // Of a task that has ended here, nobody asks where it was.
+      if (!this.#isStopped) this.#on.ref(ref)
       this.#onRefKnown()
+      this.#onPlaced()
     }
     if (!this.#isStopped) applyUpdate(this.#settings.tasks, this.#taskId, update)
   }
 
   get #isOver(): boolean {
     if (this.#isStopped) return true
-    const task = this.#settings.tasks.peekTask(this.#taskId)
-    return task === null || isTerminal(task.state) || isInterrupted(task.state)
+    const state = this.#settings.tasks.stateOf(this.#taskId)
+    return state === null || isTerminal(state) || isInterrupted(state)
   }
 
   get #refToStop(): TaskRef | undefined {
@@ -229,14 +251,13 @@ export class Drive {
 
   #timeOut(): void {
     const { tasks } = this.#settings
-    const task = tasks.peekTask(this.#taskId)
-    if (this.#isStopped || task === null || isTerminal(task.state)) return
+    if (this.#isStopped || isTerminal(tasks.stateOf(this.#taskId) ?? 'canceled')) return
     const reason = ended('TASK_TIMED_OUT', this.#taskId)
     // Who says nothing at all does not work.
     if (!this.#hasAnswered) this.#finding = 'fails'
     this.#report(reason, 'timeout')
     void this.cancel(reason)
-    this.#end(TIMED_OUT, { code: 'timeout', retryable: true })
+    this.#end(TIMED_OUT, { code: 'TASK_TIMED_OUT', retryable: true })
   }
 
   #fail(error: unknown): void {
@@ -344,6 +365,6 @@ async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Whether the same call may well succeed later. */
-export function isPassing(error: unknown): error is A2AError {
+function isPassing(error: unknown): error is A2AError {
   return A2AError.is(error, 'PROVIDER_ERROR') ? error.data.retryable : A2AError.is(error, 'UNAVAILABLE')
 }

@@ -49,6 +49,22 @@ export class Drives {
     return this.#cancels.get(taskId) ?? Promise.resolve()
   }
 
+  /** Settles when nobody works on the task any more: a turn that another has taken the place of is no end. */
+  async over(taskId: string): Promise<void> {
+    for (let drive = this.#drives.get(taskId); drive !== undefined; drive = this.#drives.get(taskId)) {
+      await drive.done
+    }
+  }
+
+  /** Settles when the service has said where it keeps the task that is being sent, or never will. */
+  async placed(taskId: string): Promise<void> {
+    await this.#drives.get(taskId)?.placed
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
   /** @throws What {@link close} was given. */
   requireOpen(): void {
     if (this.#closed !== undefined) throw this.#closed
@@ -59,14 +75,18 @@ export class Drives {
     const { admission, tasks } = this.#settings
     let isPlaced = false
     const onRef = (ref: TaskRef): void => {
-      // Of a task that is gone, nothing is kept.
-      if (tasks.peekTask(taskId) === null) return
+      // Of a task that is gone nothing is kept, nor told of one that has its id now.
+      if (tasks.stateOf(taskId) === null || this.#affinity.of(taskId) !== place) return
       this.#affinity.set(taskId, agent, ref)
       if (!isPlaced) onPlaced?.(taskId)
       isPlaced = true
     }
-    this.#affinity.set(taskId, agent)
-    const drive = new Drive(this.#settings, agent, provider, taskId, beginning, onRef)
+    const place = this.#affinity.set(taskId, agent)
+    const onAnswer = (): void => admission.answered(agent.id)
+    const drive = new Drive(this.#settings, agent, provider, taskId, beginning, {
+      ref: onRef,
+      answer: onAnswer,
+    })
     // Whoever listens may answer before the turn that asked has noticed that it is over.
     this.#drives.get(taskId)?.abandon(ended('TASK_CANCELED', taskId))
     this.#drives.set(taskId, drive)
@@ -103,7 +123,7 @@ export class Drives {
   /** A manager that is destroyed has no listeners left to tell. */
   #watch(taskId: string, drive: Drive): void {
     const { tasks } = this.#settings
-    if (tasks.peekTask(taskId) === null) return
+    if (tasks.stateOf(taskId) === null) return
     const signal = tasks.signalOf(taskId)
     const onAbort = (): void => {
       if (A2AError.is(signal.reason, 'MANAGER_DESTROYED')) drive.abandon(signal.reason)

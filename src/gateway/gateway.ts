@@ -3,34 +3,34 @@
  *
  * @module
  */
-import { A2AError, ended, invalidParams, taskNotFound } from '../core/errors.js'
+import { ended, invalidParams, taskNotFound } from '../core/errors.js'
 import { read } from '../core/intake.js'
-import { isInterrupted, isTerminal } from '../core/lifecycle.js'
+import { isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Affinity } from './affinity.js'
+import { Agents, type TaskNeeds } from './agents.js'
 import type { RegisteredAgent } from './agent.js'
 import type { Beginning, Drive } from './drive.js'
 import { Drives } from './drives.js'
 import type { GatewayConfig } from './config.js'
 import type { HealthMonitoring } from './health.js'
 import { HandleSeal, isHandle, type HandleContents } from './handle.js'
-import { SEND_KEYS, toMessage, toProviderTask, type SendTaskOptions, type TaskInput } from './input.js'
-import { toSettings, type A2AGatewayOptions, type Settings } from './options.js'
-import type { AgentProvider } from './provider.js'
-import { providerError } from './service.js'
-import { agentBusy, agentNotFound } from './refusals.js'
+import {
+  requireWaiting,
+  SEND_KEYS,
+  toMessage,
+  toProviderTask,
+  type SendTaskOptions,
+  type TaskInput,
+} from './input.js'
+import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
+import type { TaskRef } from './provider.js'
 import type { AgentRegistry } from './registry.js'
+import { closed } from './refusals.js'
 import { Resumption } from './resumption.js'
-import { LeastLoaded } from './selection.js'
-
-/** What a task needs of its agent. */
-export interface TaskNeeds {
-  readonly capabilities?: readonly string[] | undefined
-  readonly tags?: readonly string[] | undefined
-}
 
 /** Work on a task that is in the gateway's `tasks` already. */
 export interface WorkOptions {
@@ -40,6 +40,8 @@ export interface WorkOptions {
   readonly owner?: string | undefined
   /** Follows this task of the service instead of sending the message. */
   readonly handle?: HandleContents | undefined
+  /** Aborts when the task is not wanted any more. */
+  readonly signal: AbortSignal
   /** Is called as soon as the task can be found again. */
   readonly onPlaced?: ((taskId: string) => void) | undefined
 }
@@ -59,12 +61,10 @@ export class A2AGateway {
   readonly #settings: Settings
   readonly #seal: HandleSeal
   readonly #affinity: Affinity
-  readonly #turns = new LeastLoaded()
+  readonly #agents: Agents
   readonly #drives: Drives
   readonly #resumption: Resumption
-  readonly #stopForgetting: () => void
   #monitoring: HealthMonitoring | undefined
-  #isClosed = false
 
   constructor(options: A2AGatewayOptions) {
     this.#settings = toSettings(options)
@@ -75,32 +75,26 @@ export class A2AGateway {
     this.#affinity = new Affinity(tasks)
     this.#drives = new Drives(this.#settings, this.#affinity)
     this.#affinity.listen()
-    const providerOf = (agent: RegisteredAgent): AgentProvider => this.#providerOf(agent)
+    this.#agents = new Agents(this.#settings)
+    const { providerOf } = this.#agents
     this.#resumption = new Resumption(this.#settings, this.#affinity, this.#drives, providerOf)
-    registry.setHealthCheck((agent, call) => this.#providerOf(agent).healthCheck(agent, call))
-    this.#stopForgetting = registry.onUnregister((agentId) => {
-      this.#settings.admission.forget(agentId)
-      this.#turns.forget(agentId)
-    })
+    registry.setHealthCheck((agent, call) => providerOf(agent).healthCheck(agent, call))
   }
 
   /**
    * The gateway of a configuration, with its agents, whose health it looks after until it is closed.
    *
-   * @throws {A2AError} `INVALID_PARAMS` when an agent has a provider that is not among `providers`; what the constructor and
-   *   `register` throw.
+   * @throws {A2AError} `PROVIDER_ERROR` when an agent has a provider that is not among `providers`; `INVALID_PARAMS` for settings
+   *   that its provider does not take; what the constructor and `register` throw.
    */
   static fromConfig(config: GatewayConfig, options: Omit<A2AGatewayOptions, 'config'>): A2AGateway {
-    const gateway = new A2AGateway({ ...options, config: config.gateway })
-    for (const [index, input] of config.agents.entries()) {
-      const { id, provider } = gateway.registry.register(input)
-      if (gateway.#settings.providers.has(provider)) continue
-      throw invalidParams(
-        `agents[${index}].provider`,
-        `of ${id} is missing: pass providers: { ${provider}: … }`,
-      )
+    const { healthCheckIntervalMs, ...settings } = requireConfig(config)
+    const gateway = new A2AGateway({ ...options, config: settings })
+    for (const input of config.agents) {
+      const agent = gateway.registry.register(input)
+      gateway.#agents.providerOf(agent).checkAgent?.(agent)
     }
-    gateway.#monitoring = gateway.registry.startHealthMonitoring(config.gateway.healthCheckIntervalMs)
+    gateway.#monitoring = gateway.registry.startHealthMonitoring(healthCheckIntervalMs)
     return gateway
   }
 
@@ -115,7 +109,8 @@ export class A2AGateway {
    */
   async sendTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): Promise<Task> {
     const { returnImmediately = false, signal } = options
-    const { taskId, drive } = this.#send(agentId, input, options, 'send')
+    // Nobody waits for the answer whole: what comes of it is seen as it comes.
+    const { taskId, drive } = this.#send(agentId, input, options, returnImmediately ? 'stream' : 'send')
     this.#heed(signal, taskId, drive)
     if (!returnImmediately) await Promise.race([drive.done, drive.stopped])
     return this.#copy(taskId, 'TASK_EXPIRED')
@@ -141,7 +136,7 @@ export class A2AGateway {
   async getTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
     const taskId = await this.#find(taskIdOrHandle, filter)
     await this.#resumption.look(taskId)
-    return this.#copy(taskId, 'TASK_NOT_FOUND')
+    return this.#copy(taskId, 'TASK_NOT_FOUND', filter)
   }
 
   /**
@@ -172,11 +167,14 @@ export class A2AGateway {
 
   /**
    * What finds the task again in any process that has the same `handleSecret` and agents: sealed, so that whoever has it
-   * can neither read nor change it. `null` as long as its service has not said where it keeps the task.
+   * can neither read nor change it. Waits until the service of a task that has just been sent has said where it keeps it;
+   * `null` when it never says.
    *
    * @throws {A2AError} `TASK_NOT_FOUND`.
    */
   async handleOf(taskId: string): Promise<string | null> {
+    if (this.tasks.peekTask(taskId) === null) throw taskNotFound(taskId)
+    await this.#drives.placed(taskId)
     const task = this.tasks.peekTask(taskId)
     if (task === null) throw taskNotFound(taskId)
     const place = this.#affinity.placeOf(taskId, this.registry)
@@ -203,21 +201,17 @@ export class A2AGateway {
    *   `cancelTimeoutMs`; `TASK_LIMIT_REACHED`.
    */
   async resume(handle: string, filter: OwnerFilter = {}): Promise<Task> {
+    this.#drives.requireOpen()
     return this.#copy(await this.#find(handle, filter), 'TASK_NOT_FOUND')
   }
 
   /**
    * Of the agents that are online and have what the task needs, the one with least to do; of several such, the one chosen
-   * longest ago. `null` when there is none. What an instruction needs, `extractCapabilities` says.
+   * longest ago. `null` when there is none. What an instruction needs, `extractCapabilities` says: an instruction that
+   * mentions no capability finds nobody.
    */
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
-    const { extractCapabilities, admission } = this.#settings
-    const { capabilities, tags } =
-      typeof needs === 'string'
-        ? { capabilities: extractCapabilities(needs, this.registry.listOnline()), tags: [] }
-        : needs
-    const able = this.registry.find({ capabilities, tags, status: 'online' })
-    return this.#turns.select(able, (agentId) => admission.loadOf(agentId))
+    return this.#agents.find(needs)
   }
 
   /** How many tasks the agent works on. */
@@ -235,40 +229,65 @@ export class A2AGateway {
    * services go on, and their handles find them. Tasks and manager stay as they are.
    */
   async close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#isClosed = true
     await this.#drives.close(graceMs, closed())
     this.#affinity.close()
-    this.#stopForgetting()
+    this.#agents.close()
     this.#monitoring?.stop()
   }
 
   /**
-   * For executors: has an agent work on a task that is, or is about to be, in `tasks`. Resolves when the turn is over.
+   * For executors: has an agent work on a task that is, or is about to be, in `tasks`. Resolves when the turn is over, also if
+   * another has taken its place; once the gateway is closed, a turn that it let go of is over when `signal` aborts.
    *
-   * @throws {A2AError} At once, and before `open` is called, what {@link sendTask} throws before there is a task.
+   * @throws {A2AError} Before `open` is called, what {@link sendTask} throws before there is a task.
    */
-  workOn(agentId: string, message: TaskSnapshot['messages'][number], options: WorkOptions): Promise<void> {
-    const { open, owner, handle, onPlaced } = options
-    const { agent, provider, leave } = this.#enter(agentId, owner)
+  async workOn(
+    agentId: string,
+    message: TaskSnapshot['messages'][number],
+    { open, owner, handle, onPlaced, signal }: WorkOptions,
+  ): Promise<void> {
+    // One turn after the other: a task that somebody else has sent may be worked on.
+    if (message.taskId !== undefined) await this.#drives.over(message.taskId)
+    this.#drives.requireOpen()
+    const { agent, provider, leave } = this.#agents.enter(agentId, owner)
+    let taskId: string
     try {
       const task = this.#snapshot(open())
+      taskId = task.id
+      if (isTerminal(task.state)) {
+        leave()
+        return
+      }
+      // A message to a task that waits is its answer, and not only a way to find it.
       const beginning: Beginning =
-        handle === undefined
-          ? { mode: 'stream', task: this.#ask(task, message, agent) }
+        handle === undefined || message.taskId !== undefined
+          ? { mode: 'stream', task: this.#ask(task, message, agent, handle?.ref) }
           : { mode: 'follow', ref: handle.ref }
-      return this.#drives.begin({ agent, provider, taskId: task.id, beginning, leave, onPlaced }).done
+      this.#drives.begin({ agent, provider, taskId, beginning, leave, onPlaced })
     } catch (error) {
       leave()
       throw error
     }
+    await this.#drives.over(taskId)
+    // It goes on at its service, and here nobody follows it: it is not over as long as it is wanted.
+    const state = this.tasks.stateOf(taskId)
+    if (this.#drives.isClosed && (state === 'submitted' || state === 'working')) await aborted(signal)
   }
 
-  /** What a handle holds, if its task is the caller's. @throws {A2AError} `TASK_NOT_FOUND`. */
+  /** For executors: what a handle holds, if its task is the caller's. @throws {A2AError} `TASK_NOT_FOUND`. */
   async openHandle(handle: string, filter: OwnerFilter = {}): Promise<HandleContents> {
+    const contents = await this.#open(handle, filter)
+    const agent = this.registry.get(contents.agentId)
+    // Its place means nothing to another kind of service.
+    if (agent !== null && agent.provider !== contents.provider) throw taskNotFound(contents.taskId)
+    return contents
+  }
+
+  async #open(handle: string, filter: OwnerFilter): Promise<HandleContents> {
     const contents = await this.#seal.open(handle)
     const isTheirs = !Object.hasOwn(filter, 'owner') || (filter.owner ?? undefined) === contents.owner
     // What is in it is nothing to others.
-    if (!isTheirs) throw taskNotFound(handle)
+    if (!isTheirs) throw taskNotFound(handle.slice(0, 40))
     return contents
   }
 
@@ -281,12 +300,17 @@ export class A2AGateway {
     const { id, owner, signal } = read(options, SEND_KEYS, 'sendTask')
     const message = toMessage(input)
     const { contextId, referenceTaskIds } = message
-    const { agent, provider, leave } = this.#enter(agentId, owner)
+    this.#drives.requireOpen()
+    const { agent, provider, leave } = this.#agents.enter(agentId, owner)
+    let made: string | undefined
     try {
       const task =
         message.taskId === undefined
           ? this.tasks.createTask({ skill: agent.id, id, owner, contextId, referenceTaskIds })
-          : this.#requireWaiting(message.taskId, agentId, owner)
+          : requireWaiting(this.tasks, message.taskId, owner)
+      const known = message.taskId === undefined ? agentId : this.agentOf(task.id)
+      if (known !== agentId) throw invalidParams('agentId', `must be that of the task: ${known ?? 'none'}`)
+      if (message.taskId === undefined) made = task.id
       const metadata = { ...message.metadata, agent_id: agent.id, provider: agent.provider }
       const added = { ...message, metadata, taskId: task.id, contextId: task.contextId }
       const { message: stored } = this.tasks.addMessage(task.id, added)
@@ -300,27 +324,11 @@ export class A2AGateway {
       }
     } catch (error) {
       leave()
+      // Nobody has been told of it, and nobody would end it.
+      if (made !== undefined && this.tasks.can(made, 'rejected'))
+        this.tasks.patchTask(made, { state: 'rejected' })
       throw error
     }
-  }
-
-  /** @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`, `INVALID_PARAMS`. */
-  #requireWaiting(taskId: string, agentId: string, owner: string | undefined): TaskSnapshot {
-    const task = this.tasks.peekTask(taskId, owner === undefined ? {} : { owner })
-    if (task === null) throw taskNotFound(taskId)
-    const { state } = task
-    if (isTerminal(state)) {
-      const text = `Cannot send a message to a task in terminal state: ${state}`
-      throw new A2AError('TASK_TERMINAL', text, { taskId, state })
-    }
-    const known = this.agentOf(taskId)
-    if (known !== agentId) throw invalidParams('agentId', `must be that of the task: ${known ?? 'none'}`)
-    if (!isInterrupted(state)) {
-      throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
-        operation: 'sendTask',
-      })
-    }
-    return task
   }
 
   /**
@@ -329,31 +337,17 @@ export class A2AGateway {
    * @throws {A2AError} What {@link sendTask} throws before there is a task.
    */
   requireRoom(agentId: string, owner?: string): void {
-    this.#settings.admission.check({ agent: this.#require(agentId).agent, owner })
+    this.#drives.requireOpen()
+    this.#agents.check(agentId, owner)
   }
 
-  /** @throws {A2AError} why the agent gets no task now. Who is let in leaves. */
-  #enter(agentId: string, owner: string | undefined) {
-    const { agent, provider } = this.#require(agentId)
-    return { agent, provider, leave: this.#settings.admission.enter({ agent, owner }) }
-  }
-
-  #require(agentId: string): { readonly agent: RegisteredAgent; readonly provider: AgentProvider } {
-    if (this.#isClosed) throw closed()
-    const agent = this.registry.get(agentId)
-    if (agent === null) throw agentNotFound(agentId)
-    if (agent.status !== 'online') throw agentBusy(agentId, `it is not online but ${agent.status}`)
-    return { agent, provider: this.#providerOf(agent) }
-  }
-
-  #providerOf(agent: RegisteredAgent): AgentProvider {
-    const provider = this.#settings.providers.get(agent.provider)
-    if (provider !== undefined) return provider
-    throw providerError(agent.provider, agent, `No provider for ${agent.provider}: pass it in "providers"`)
-  }
-
-  #ask(task: TaskSnapshot | Task, message: TaskSnapshot['messages'][number], agent: RegisteredAgent) {
-    const ref = this.#affinity.refAt(agent, task.id)
+  #ask(
+    task: TaskSnapshot | Task,
+    message: TaskSnapshot['messages'][number],
+    agent: RegisteredAgent,
+    found?: TaskRef,
+  ) {
+    const ref = this.#affinity.refAt(agent, task.id) ?? found
     const previous = ref === undefined ? this.#affinity.previousOf(task, agent) : undefined
     return toProviderTask(task, message, ref, previous)
   }
@@ -374,7 +368,7 @@ export class A2AGateway {
       if (this.tasks.peekTask(taskIdOrHandle, filter) === null) throw taskNotFound(taskIdOrHandle)
       return taskIdOrHandle
     }
-    return await this.#resumption.takeUp(await this.openHandle(taskIdOrHandle, filter))
+    return await this.#resumption.takeUp(await this.#open(taskIdOrHandle, filter))
   }
 
   #snapshot(taskId: string): TaskSnapshot {
@@ -387,13 +381,19 @@ export class A2AGateway {
     return task
   }
 
-  #copy(taskId: string, code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND'): Task {
-    const task = this.tasks.getTask(taskId)
+  #copy(taskId: string, code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND', filter: OwnerFilter = {}): Task {
+    const isThere = this.tasks.peekTask(taskId, filter) !== null
+    const task = isThere ? this.tasks.getTask(taskId) : null
     if (task === null) throw code === 'TASK_EXPIRED' ? ended(code, taskId) : taskNotFound(taskId)
     return task
   }
 }
 
-function closed(): A2AError<'UNAVAILABLE'> {
-  return new A2AError('UNAVAILABLE', 'The gateway is closing down', { reason: 'it is closing down' })
+/** @throws The reason of the signal, as soon as there is one. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+  })
 }

@@ -42,11 +42,15 @@ export async function look(
   }
 }
 
-/** GET of the agent's URL, with its credentials: `online` for 2xx, `degraded` for any other answer. */
+/**
+ * GET of the agent's URL, with its credentials: `online` for 2xx, `degraded` for any other answer. A redirect to another
+ * origin is one, and is not followed.
+ */
 export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): HealthCheck {
   return async ({ endpoint: { url, auth } }, { signal }) => {
     try {
-      const opened = await open({ ...settings, auth }, { method: 'GET', url }, { signal, timeoutMs })
+      const call = { method: 'GET', url, stays: true } as const
+      const opened = await open({ ...settings, auth }, call, { signal, timeoutMs })
       const { response, abortion } = opened
       abortion.dispose()
       response.body?.cancel().catch(() => {

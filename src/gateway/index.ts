@@ -3,7 +3,8 @@
  *
  * @module
  */
-export { A2AGateway, type TaskNeeds, type WorkOptions } from './gateway.js'
+export { A2AGateway, type WorkOptions } from './gateway.js'
+export type { TaskNeeds } from './agents.js'
 export type { A2AGatewayOptions, GatewayErrorContext, GatewaySettings } from './options.js'
 export type { SendTaskOptions, TaskContent, TaskInput } from './input.js'
 export type { HandleContents } from './handle.js'
@@ -23,7 +24,13 @@ export type {
   TaskRef,
   TaskUpdate,
 } from './provider.js'
-export type { Authorize, ServiceOptions, ServiceRequest } from './service.js'
+export {
+  providerError,
+  type Authorize,
+  type FailureDetails,
+  type ServiceOptions,
+  type ServiceRequest,
+} from './service.js'
 export { a2a, type A2AOptions } from './providers/a2a.js'
 export { azureAI, type AzureAIOptions } from './providers/azure-ai.js'
 export type { AzureCredentials } from './providers/azure-credentials.js'

@@ -3,9 +3,12 @@
  *
  * @module
  */
-import { invalidParams } from '../core/errors.js'
+import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
 import { read } from '../core/intake.js'
+import { describe } from '../core/json.js'
+import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { MessageInput, PartInput } from '../core/params.js'
+import type { TaskManager } from '../core/task-manager.js'
 import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../core/task.js'
 import { textOf } from '../wire/index.js'
 import type { ProviderTask, TaskRef } from './provider.js'
@@ -41,6 +44,8 @@ export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal']
 /** The user's message. The manager checks what is in it. */
 export function toMessage(input: TaskInput): MessageInput {
   if (typeof input === 'string') return { role: 'user', parts: [{ text: input }] }
+  if (typeof (input as unknown) !== 'object')
+    throw invalidParams('input', `must be a text, or { parts }, got ${describe(input)}`)
   const { parts, taskId, contextId, ...others } = read(input, KEYS, 'sendTask')
   if (!Array.isArray(parts))
     throw invalidParams('parts', 'is missing: pass a text, or { parts: [{ text: … }] }')
@@ -60,4 +65,19 @@ export function toProviderTask(
   previous: TaskRef | undefined,
 ): ProviderTask {
   return { id, contextId, owner, message, text: textOf(message), ref, previous }
+}
+
+/** The task that a message answers. @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`. */
+export function requireWaiting(tasks: TaskManager, taskId: string, owner: string | undefined): TaskSnapshot {
+  const task = tasks.peekTask(taskId, owner === undefined ? {} : { owner })
+  if (task === null) throw taskNotFound(taskId)
+  const { state } = task
+  if (isTerminal(state)) {
+    const text = `Cannot send a message to a task in terminal state: ${state}`
+    throw new A2AError('TASK_TERMINAL', text, { taskId, state })
+  }
+  if (isInterrupted(state)) return task
+  throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
+    operation: 'sendTask',
+  })
 }

@@ -13,9 +13,11 @@ import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission.js'
 import type { RegisteredAgent } from './agent.js'
 import type { CircuitBreakerOptions } from './breaker.js'
+import type { GatewayConfig } from './config.js'
 import type { DriveSettings } from './drive.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './provider-names.js'
+import { reportError } from './platform.js'
 import type { RateLimitOptions } from './rate-limit.js'
 import { AgentRegistry } from './registry.js'
 import { capabilitiesIn } from './selection.js'
@@ -30,8 +32,6 @@ export interface GatewaySettings {
   readonly rateLimit?: RateLimitOptions | undefined
   /** After how many failures in a row an agent's service is left alone, and how long. Default is 5, and 30,000 ms; `false` for never. */
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined
-  /** How often `A2AGateway.fromConfig` has the agents' health checked, in ms. Default is 30,000. */
-  readonly healthCheckIntervalMs?: number | undefined
   /** The first pause between two looks at a task that goes on, in ms; they grow to ten times that. Default is 1,000. */
   readonly pollIntervalMs?: number | undefined
   /** How long a service may take to cancel a task, in ms. Default is 10,000. */
@@ -61,7 +61,10 @@ export interface A2AGatewayOptions {
   /** Which capabilities an instruction needs. Default are those whose names it mentions. */
   readonly extractCapabilities?:
     ((instruction: string, agents: readonly RegisteredAgent[]) => readonly string[]) | undefined
-  /** Is told what goes wrong between the gateway and services: no client is. Default is nobody. */
+  /**
+   * Is told what goes wrong between the gateway and services: no client is. Default is a warning of the process, where the
+   * runtime has them.
+   */
   readonly onError?: ((error: unknown, context: GatewayErrorContext) => void) | undefined
   readonly clock?: Clock | undefined
 }
@@ -71,7 +74,6 @@ export interface Settings extends DriveSettings {
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
   readonly admission: Admission
-  readonly healthCheckIntervalMs: number
   readonly secrets: readonly string[]
   readonly extractCapabilities: NonNullable<A2AGatewayOptions['extractCapabilities']>
   readonly onError: (error: unknown, context: GatewayErrorContext) => void
@@ -82,7 +84,6 @@ const KEYS = [
 ]
 const CONFIG = {
   taskTimeoutMs: 300_000,
-  healthCheckIntervalMs: 30_000,
   pollIntervalMs: 1_000,
   cancelTimeoutMs: 10_000,
 }
@@ -111,7 +112,7 @@ export function toSettings(options: A2AGatewayOptions): Settings {
       given.tasks ??
       new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000, clock: given.clock }),
     secrets: typeof handleSecret === 'string' ? [handleSecret] : handleSecret,
-    onError: guarded(onError),
+    onError: guarded(onError ?? reportError),
   }
 }
 
@@ -129,12 +130,12 @@ function toProviders(given: A2AGatewayOptions['providers'] | undefined): Readonl
 }
 
 /** Whoever is told of errors makes none. */
-function guarded(onError: A2AGatewayOptions['onError']): Settings['onError'] {
+function guarded(onError: NonNullable<A2AGatewayOptions['onError']>): Settings['onError'] {
   return (error, context) => {
     try {
       // It may be async: such a function is one without a result to its type.
-      const tell: ((...given: [unknown, GatewayErrorContext]) => unknown) | undefined = onError
-      Promise.resolve(tell?.(error, context)).catch(() => undefined)
+      const tell: (...given: [unknown, GatewayErrorContext]) => unknown = onError
+      Promise.resolve(tell(error, context)).catch(() => undefined)
     } catch {
       // There is nobody else to tell.
     }
@@ -145,5 +146,14 @@ function requirePositive(option: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value < Infinity) return value
   throw new RangeError(
     `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
+  )
+}
+
+/** What `A2AGateway.fromConfig` is given. What is forgotten most is to wait for it. */
+export function requireConfig(config: GatewayConfig): GatewayConfig['gateway'] {
+  const { gateway, agents } = (config as Partial<GatewayConfig> | undefined) ?? {}
+  if (gateway !== undefined && Array.isArray(agents)) return gateway
+  throw new TypeError(
+    'A2AGateway.fromConfig takes what loadGatewayConfig gives: await loadGatewayConfig(text)',
   )
 }

@@ -3,12 +3,16 @@
  *
  * @module
  */
+import type { GatewayErrorContext } from './options.js'
 
 /** Looked up when it is called, so that what replaces the global one later is used. */
 export const platformCrypto = (): typeof crypto => globalThis.crypto
 
 /** What no program can read. */
 export type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/** Lets everything else have its turn. */
+export const yieldTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /** A variable of the environment. `undefined` where it is not set, may not be read, or there is no environment. */
 export function environment(name: string): string | undefined {
@@ -22,4 +26,16 @@ export function environment(name: string): string | undefined {
     // Deno throws where the program may not read its environment.
     return undefined
   }
+}
+
+/** As a warning of the process on Node, Bun and Deno: seen by whoever develops, fatal to nobody. Elsewhere nothing. */
+export function reportError(error: unknown, { during, agentId = '' }: GatewayErrorContext): void {
+  const { process } = globalThis as {
+    process?: { readonly emitWarning?: (warning: string, options: { type: string; detail: string }) => void }
+  }
+  const { message = 'something that is no error', stack = '' } = error instanceof Error ? error : {}
+  process?.emitWarning?.(`${during}, agent ${agentId}: ${message}. Pass "onError" to handle it`, {
+    type: 'A2ATasksWarning',
+    detail: stack,
+  })
 }

@@ -74,6 +74,12 @@ export interface AgentProvider {
    * that is canceled while it is being sent may have arrived, and is canceled as soon as its `ref` is known.
    */
   readonly keepsTasks?: boolean
+  /**
+   * What is wrong with the agent's settings, before it gets a task.
+   *
+   * @throws {A2AError} `INVALID_PARAMS` with the path, such as `settings.assistantId`.
+   */
+  checkAgent?(agent: RegisteredAgent): void
   /** Sends the message. Settles when the service has answered, or has accepted the task and gives its `ref`. */
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate>
   /** The task as it is now. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import { isTerminal } from '../core/lifecycle.js'
 import type { Execute, Offer, Principal, Run } from '../server/index.js'
 import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
@@ -38,16 +39,20 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
   options: GatewayRequestHandlerOptions<P> = {},
 ): Execute<P> {
   const { chooseAgent = namedAgent, announceHandles = false } = options
-  const work = (run: Run<P>, agentId: string, handle?: HandleContents): Promise<void> =>
-    gateway.workOn(agentId, run.message, {
+  const work = async (run: Run<P>, agentId: string, handle?: HandleContents): Promise<void> => {
+    await gateway.workOn(agentId, run.message, {
       open: () => {
         run.start()
         return run.task.id
       },
       owner: run.principal?.id,
+      signal: run.signal,
       handle,
       onPlaced: announceHandles ? (taskId) => void announce(gateway, taskId) : undefined,
     })
+    // A question has taken the place of what said it before.
+    if (announceHandles) await announce(gateway, run.task.id)
+  }
   const follow = async (run: Run<P>, handle: string): Promise<void> => {
     const contents = await gateway.openHandle(handle, { owner: run.task.owner ?? null })
     await work(run, contents.agentId, contents)
@@ -111,7 +116,11 @@ function namedAgent({ message, metadata, tenant }: Offer): string | undefined {
 function found(gateway: A2AGateway, text: string): string {
   const agent = gateway.findAgentForTask(text)
   if (agent !== null) return agent.id
-  throw new A2AError('CAPABILITY_MISMATCH', 'No agent that is online can do this task', { capabilities: [] })
+  throw new A2AError(
+    'CAPABILITY_MISMATCH',
+    'No agent that is online says that it can do this: name one as metadata.agentId',
+    { capabilities: [] },
+  )
 }
 
 function textAt(metadata: Readonly<Record<string, unknown>> | undefined, key: string): string | undefined {
@@ -119,13 +128,20 @@ function textAt(metadata: Readonly<Record<string, unknown>> | undefined, key: st
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A status message says it, since nothing else of a task can be added to. */
+/** A status message says it, since nothing else of a task can be added to: the one that there is, with one thing more. */
 async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
   const handle = await gateway.handleOf(taskId).catch(() => null)
   const task = gateway.tasks.peekTask(taskId)
-  if (handle === null || task?.state !== 'working') return
-  const { contextId } = task
+  if (handle === null || task === null || isTerminal(task.state)) return
+  const { contextId, message: said } = task
   const parts = [{ text: 'An agent works on the task' }]
-  const message = { role: 'agent', parts, taskId, contextId, metadata: { [HANDLE_KEY]: handle } } as const
-  gateway.tasks.patchTask(taskId, { message })
+  const silent = { role: 'agent', parts, taskId, contextId, metadata: {} } as const
+  const known = typeof said === 'object' ? said : silent
+  if (textAt(known.metadata, HANDLE_KEY) !== undefined) return
+  const message = { ...known, metadata: { ...known.metadata, [HANDLE_KEY]: handle } }
+  try {
+    gateway.tasks.patchTask(taskId, { message })
+  } catch {
+    // There is no room left in the task for it.
+  }
 }

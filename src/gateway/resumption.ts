@@ -4,22 +4,17 @@
  * @module
  */
 import { A2AError, taskNotFound } from '../core/errors.js'
-import { isTerminal, VALID_STATES } from '../core/lifecycle.js'
+import { isTerminal } from '../core/lifecycle.js'
 import type { Affinity } from './affinity.js'
 import type { RegisteredAgent } from './agent.js'
+import type { Reached } from './agents.js'
+import { requireUpdate } from './apply.js'
 import { cancelAt, within } from './drive.js'
 import type { Drives } from './drives.js'
 import type { HandleContents } from './handle.js'
 import type { Settings } from './options.js'
 import type { AgentProvider, TaskRef, TaskUpdate } from './provider.js'
 import { agentNotFound } from './refusals.js'
-import { providerError } from './service.js'
-
-/** An agent, and what speaks to its service. */
-interface Reached {
-  readonly agent: RegisteredAgent
-  readonly provider: AgentProvider
-}
 
 export class Resumption {
   readonly #settings: Settings
@@ -59,13 +54,18 @@ export class Resumption {
   async look(taskId: string): Promise<void> {
     const { registry, onError, tasks } = this.#settings
     const place = this.#affinity.placeOf(taskId, registry)
+    const own = this.#affinity.of(taskId)
     const before = tasks.peekTask(taskId)
-    if (!before || isTerminal(before.state) || place === undefined || this.#drives.has(taskId)) return
+    if (!before || isTerminal(before.state) || place === undefined) return
+    // Somebody follows it, or nobody could.
+    if (this.#drives.has(taskId) || this.#drives.isClosed) return
     const { agent, ref } = place
     try {
       const reached = { agent, provider: this.#providerOf(agent) }
       const update = await this.#ask(reached, taskId, ref)
-      const hasChanged = tasks.peekTask(taskId)?.generation !== before.generation || this.#drives.has(taskId)
+      // Another task may have the id by now.
+      if (this.#affinity.of(taskId) !== own || this.#drives.has(taskId)) return
+      const hasChanged = tasks.peekTask(taskId)?.generation !== before.generation
       if (hasChanged || update.state === undefined || update.state === before.state) return
       this.#follow(reached, taskId, update, ref)
     } catch (error) {
@@ -85,12 +85,16 @@ export class Resumption {
     // Its place means nothing to another kind of service.
     if (agent.provider !== name) throw taskNotFound(taskId)
     const reached = { agent, provider: this.#providerOf(agent) }
+    // What is forgotten with the task, and not known of another that gets its id.
+    const own = known === null ? undefined : this.#affinity.set(taskId, agent)
     const update = await this.#ask(reached, taskId, ref)
     // It may have been closed meanwhile.
     this.#drives.requireOpen()
-    if (known === null) tasks.createTask({ skill: agentId, id: taskId, contextId, owner })
-    const state = tasks.peekTask(taskId)?.state
-    if (state === undefined) throw taskNotFound(taskId)
+    if (known === null && tasks.stateOf(taskId) === null) {
+      tasks.createTask({ skill: agentId, id: taskId, contextId, owner })
+    } else if (known === null || this.#affinity.of(taskId) !== own) throw taskNotFound(taskId)
+    const state = tasks.stateOf(taskId)
+    if (state === null) throw taskNotFound(taskId)
     if (!isTerminal(state)) this.#follow(reached, taskId, update, ref)
     // It has ended here while its service was asked.
     else if (!hasEnded(update)) await cancelAt(this.#settings, agent, reached.provider, taskId, ref)
@@ -104,9 +108,8 @@ export class Resumption {
   /** @throws {A2AError} `PROVIDER_ERROR` also for what is no answer. */
   async #ask({ agent, provider }: Reached, taskId: string, ref: TaskRef): Promise<TaskUpdate> {
     const update = await within(this.#settings, taskId, (signal) => provider.getTask(agent, ref, { signal }))
-    const { state = 'working' } = update
-    if (VALID_STATES.includes(state)) return update
-    throw providerError(agent.provider, agent, 'it says a state that is not known')
+    requireUpdate(update, agent)
+    return update
   }
 }
 

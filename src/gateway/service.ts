@@ -17,10 +17,13 @@ import {
 } from '../client/http.js'
 import { eventsOf, type ServerSentEvent } from '../client/sse.js'
 import { parseJson } from '../client/json.js'
+import { platformFetch } from '../client/platform.js'
 import { A2AError } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
 import type { JsonValue } from '../core/task.js'
+import { compact } from '../wire/fields.js'
 import type { RegisteredAgent } from './agent.js'
+import { watched, withoutCredentials } from './credentials.js'
 import type { ProviderCall } from './provider.js'
 
 /** A request about to be sent. What is changed in its headers goes along. */
@@ -50,6 +53,8 @@ const MAX_DEPTH = 100
 /** How long a stream may be silent. */
 const IDLE_MS = 300_000
 const MAX_REASON = 500
+/** A segment of a path that is no place but a way, however it and its ends are spelt. */
+const DOTS = /(^|[/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}([/\\]|%(25)*(2f|5c)|$)/i
 const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
 
 /** An answer that has been read. */
@@ -84,7 +89,8 @@ export class Service {
 
   /** `auth` is what a provider signs with by default where the agent has no `endpoint.auth`. */
   constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
-    const { fetch, authorize, urlGuard, clock } = options
+    const { authorize, urlGuard, clock } = options
+    const fetch = watched(options.fetch ?? platformFetch, agent)
     const auth: Authenticator | undefined = authorize === undefined ? agent.endpoint.auth : undefined
     const settings = toHttpSettings({ fetch, auth, urlGuard, clock }, MAX_BYTES)
     const sign = authorize ?? (auth === undefined ? fallback : undefined)
@@ -101,9 +107,8 @@ export class Service {
    */
   async ask(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
-    const answer = await this.#translated(signal, () =>
-      request(this.#settings, this.#toHttp(call), { signal, timeoutMs }),
-    )
+    const http = this.#toHttp(call)
+    const answer = await this.#translated(signal, () => request(this.#settings, http, { signal, timeoutMs }))
     if (!isExpected(answer.status, call)) throw this.#refused(answer)
     return {
       status: answer.status,
@@ -155,9 +160,8 @@ export class Service {
     piecesOf: (opened: Opened) => AsyncGenerator<T, undefined>,
   ): AsyncGenerator<T, undefined> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
-    const opened = await this.#translated(signal, () =>
-      open(this.#settings, this.#toHttp(call, accept), { signal, timeoutMs }),
-    )
+    const http = this.#toHttp(call, accept)
+    const opened = await this.#translated(signal, () => open(this.#settings, http, { signal, timeoutMs }))
     if (!isExpected(opened.response.status, call)) {
       try {
         throw this.#refused(await this.#translated(signal, () => readAnswer(this.#settings, opened)))
@@ -178,22 +182,18 @@ export class Service {
     }
   }
 
-  /** An error of this service's. `reason` is for whoever runs the gateway. */
-  error(
-    reason: string,
-    about: {
-      readonly status?: number
-      readonly retryable?: boolean
-      readonly retryAfterMs?: number
-      readonly cause?: unknown
-    } = {},
-  ): A2AError<'PROVIDER_ERROR'> {
-    return providerError(this.#provider, this.#agent, reason, about)
+  /** An error of this service's: see {@link providerError}. */
+  error(what: string, about: FailureDetails = {}): A2AError<'PROVIDER_ERROR'> {
+    return providerError(this.#provider, this.#agent, what, about)
   }
 
   #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json') {
     const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
     const { url } = this.#agent.endpoint
+    // Ids are in it that others gave.
+    if (DOTS.test(path.split(/[?#]/, 1)[0] ?? '')) {
+      throw this.error('no request goes to a path with "." or ".." in it: an id is not as it should be')
+    }
     return {
       method,
       url: /^https?:/.test(path) ? path : url.replace(/\/$/, '') + path,
@@ -209,17 +209,16 @@ export class Service {
       // JSON.parse makes nothing else.
       return parseJson(text, MAX_DEPTH) as JsonValue
     } catch (cause) {
-      throw this.error('its answer is not JSON', { cause })
+      if (A2AError.is(cause, 'LIMIT_EXCEEDED')) throw this.error(cause.message, { cause })
+      // The error itself has a part of the text in it.
+      throw this.error('its answer is not JSON', { said: text })
     }
   }
 
   #refused({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
     const retryAfterMs = retryAfter(headers)
-    return this.error(`HTTP ${status} ${text.slice(0, MAX_REASON)}`.trim(), {
-      status,
-      retryable: RETRYABLE.includes(status),
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    })
+    const retryable = RETRYABLE.includes(status)
+    return this.error(`HTTP ${status}`, { said: text, status, retryable, ...compact({ retryAfterMs }) })
   }
 
   async #translated<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -231,7 +230,11 @@ export class Service {
         throw this.error('it did not answer in time', { retryable: true, cause })
       }
       if (A2AError.is(cause, 'EXTERNAL_SERVICE_ERROR')) {
-        throw this.error('it cannot be reached', { retryable: true, cause })
+        const { status } = cause.data
+        // For the client every service is of A2A.
+        const what = cause.message.replace(/^A2A: /, '')
+        const retryable = status === undefined || RETRYABLE.includes(status)
+        throw this.error(what, { retryable, cause: cause.cause, ...compact({ status }) })
       }
       if (A2AError.is(cause)) throw this.error(cause.message, { cause })
       throw cause
@@ -239,24 +242,36 @@ export class Service {
   }
 }
 
-/** A `PROVIDER_ERROR`. Its message says what failed; `reason`, which may hold anything, is in its data, bounded. */
+export interface FailureDetails {
+  /** What the service says of it, in its own words. */
+  readonly said?: string
+  readonly status?: number
+  readonly retryable?: boolean
+  readonly retryAfterMs?: number
+  readonly cause?: unknown
+}
+
+/**
+ * A `PROVIDER_ERROR`. Its message says what failed, in our words. `data.reason`, which is for whoever runs the gateway, adds
+ * what the service said, bounded. Neither has control characters in it, nor credentials that the service was sent.
+ */
 export function providerError(
   provider: string,
-  { id: agentId }: RegisteredAgent,
-  given: string,
-  about: {
-    readonly status?: number
-    readonly retryable?: boolean
-    readonly retryAfterMs?: number
-    readonly cause?: unknown
-  } = {},
+  agent: RegisteredAgent,
+  what: string,
+  about: FailureDetails = {},
 ): A2AError<'PROVIDER_ERROR'> {
-  const { cause, retryable = false, ...others } = about
-  const reason = given.slice(0, MAX_REASON)
+  const { said = '', cause, retryable = false, ...others } = about
+  const { id: agentId } = agent
+  const shown = (text: string): string =>
+    withoutCredentials(text, agent)
+      .slice(0, MAX_REASON)
+      .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim()
   return new A2AError(
     'PROVIDER_ERROR',
-    `Provider ${provider} of agent ${agentId}: ${reason}`,
-    { provider, agentId, reason, retryable, ...others },
+    `Provider ${provider} of agent ${agentId}: ${shown(what)}`,
+    { provider, agentId, reason: shown(`${what} ${said}`), retryable, ...others },
     cause === undefined ? undefined : { cause },
   )
 }
@@ -299,7 +314,11 @@ function retryAfter(headers: Headers): number | undefined {
   return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined
 }
 
-/** Signs what is about to be sent, all of it. */
+/**
+ * Signs what is about to be sent, all of it.
+ *
+ * @throws {A2AError} `UNAUTHENTICATED` with the name of what `authorize` throws; an A2AError of its own as it is.
+ */
 export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
   return async (url, init) => {
     const headers = new Headers(init.headers)
@@ -308,10 +327,10 @@ export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAge
     try {
       await authorize({ method: init.method ?? 'GET', url: target, headers, body }, agent)
     } catch (cause) {
-      // What it throws may hold a secret.
-      throw A2AError.is(cause)
-        ? cause
-        : new A2AError('UNAUTHENTICATED', 'There are no credentials: authorize has failed', {}, { cause })
+      if (A2AError.is(cause)) throw cause
+      // Anything else in it may hold a secret: what a header cannot hold stands in the error of Headers.
+      const name = cause instanceof Error ? cause.name : typeof cause
+      throw new A2AError('UNAUTHENTICATED', `There are no credentials: authorize has failed (${name})`, {})
     }
     return await fetch(target.href, { ...init, headers })
   }

@@ -249,7 +249,7 @@ export class HttpBinding<P extends Principal> {
 function rpcStatusOf(error: A2AError, { isAlwaysOk = false }: Dialect): number {
   const { http } = WIRE_ERRORS[error.code]
   if (isAlwaysOk && http !== 401 && http !== 403) return 200
-  const isOfHttp = http === 401 || http === 403 || http >= 500
+  const isOfHttp = [401, 403, 429].includes(http) || http >= 500
   const isUnread = ['PARSE_ERROR', 'INVALID_REQUEST', 'CONTENT_TYPE_NOT_SUPPORTED'].includes(error.code)
   if (isTooLarge(error)) return 413
   return isOfHttp || isUnread ? http : 200

@@ -7,7 +7,7 @@ import { CLIENT, ERROR, type OtelAttributes, type OtelContext, type OtelSpan } f
 import { OTHER, type Callee } from './callee.js'
 import { classOf, toldBy, type Operation, type Told } from './operations.js'
 import { elapsed } from './platform.js'
-import { quietly, type Telemetry } from './telemetry.js'
+import { quietly, short, type Telemetry } from './telemetry.js'
 
 export class Call {
   readonly #telemetry: Telemetry
@@ -64,7 +64,7 @@ export class Call {
     const type = this.#failure
     if (type !== undefined) {
       quietly(() => this.#span?.setStatus({ code: ERROR }))
-      quietly(() => this.#span?.setAttributes({ 'error.type': type }))
+      quietly(() => this.#span?.setAttributes(short({ 'error.type': type })))
     }
     if (this.#operation.delegates) this.#measure()
     quietly(() => this.#span?.end())
@@ -72,11 +72,11 @@ export class Call {
 
   #attributesOf({ taskId, contextId, state }: Told): OtelAttributes {
     const { names } = this.#telemetry
-    return {
+    return short({
       ...(taskId !== undefined && { [names.taskId]: taskId }),
       ...(contextId !== undefined && { [names.contextId]: contextId }),
       ...(state !== undefined && { [names.state]: names.stateOf(state) }),
-    }
+    })
   }
 
   #measure(): void {

@@ -7,7 +7,7 @@ import type { A2AClient } from '../client/index.js'
 import { Call } from './call.js'
 import { Callees } from './callee.js'
 import { OPERATIONS, type Operation } from './operations.js'
-import { KEYS, Telemetry, type TelemetryOptions } from './telemetry.js'
+import { KEYS, quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
 
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
@@ -86,7 +86,7 @@ class Caller {
     method: (args: unknown[]) => Promise<unknown>,
   ): Promise<unknown> {
     const call = this.#begin(operation, args)
-    const answer = call.within(() => method(this.#withHeaders(operation, args, call)))
+    const answer = this.#answerOf(call, () => method(this.#withHeaders(operation, args, call)))
     const told = answer.then(
       (value) => {
         call.hear(value)
@@ -107,7 +107,7 @@ class Caller {
 
   async *#stream(operation: Operation, args: unknown[], method: (args: unknown[]) => Events): Events {
     const call = this.#begin(operation, args)
-    const events = call.within(() => method(this.#withHeaders(operation, args, call)))
+    const events = this.#answerOf(call, () => method(this.#withHeaders(operation, args, call)))
     try {
       for (;;) {
         const { done, value } = await call.within(() => events.next())
@@ -124,19 +124,38 @@ class Caller {
     }
   }
 
+  /** What ends the call where there is not even a promise. */
+  #answerOf<T>(call: Call, ask: () => T): T {
+    try {
+      return call.within(ask)
+    } catch (error) {
+      call.fail(error)
+      call.end()
+      throw error
+    }
+  }
+
   #begin(operation: Operation, args: readonly unknown[]): Call {
     const isElsewhere = operation === OPERATIONS.get('sendTask')
     const callee = isElsewhere ? this.#callees.given(args[0]) : this.#callees.own()
     return new Call(this.#telemetry, operation, callee)
   }
 
-  /** The arguments, with the trace among the headers. What is no object is for the client to refuse. */
+  /** The arguments, with the trace among the headers. What is no object, or cannot be read, is for the client to refuse. */
   #withHeaders({ optionsAt }: Operation, args: readonly unknown[], call: Call): unknown[] {
     const { [optionsAt]: options = {} } = args
     if (!this.#propagates || typeof options !== 'object' || options === null) return [...args]
-    const given: unknown = 'headers' in options ? (options.headers ?? {}) : {}
-    if (typeof given !== 'object' || given === null || Symbol.iterator in given) return [...args]
-    const withTrace = { ...options, headers: { ...given, ...call.headers } }
-    return Object.assign([...args], { [optionsAt]: withTrace })
+    const withTrace = quietly(() => {
+      const given: unknown = 'headers' in options ? (options.headers ?? {}) : {}
+      if (typeof given !== 'object' || given === null || Symbol.iterator in given) return options
+      return { ...options, headers: { ...without(call.headers, Object.keys(given)), ...given } }
+    })
+    return withTrace === undefined ? [...args] : Object.assign([...args], { [optionsAt]: withTrace })
   }
+}
+
+/** Of headers, whatever case their names are in. */
+function without(headers: Record<string, string>, given: readonly string[]): Record<string, string> {
+  const names = given.map((name) => name.toLowerCase())
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 }

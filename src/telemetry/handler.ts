@@ -19,13 +19,14 @@ interface Answering {
  * span for the request itself: that is theirs.
  *
  * @returns A handler with the same properties; `handler` stays as it is.
- * @throws {TypeError} naming the option that makes no sense.
+ * @throws {TypeError} naming the option that makes no sense, or saying that `handler` is none.
  * @example
  * const handler = instrumentHandler(createRequestHandler({ card, execute }))
  * createServer(toNodeListener(handler.fetch)).listen(3000)
  */
 export function instrumentHandler<H extends Answering>(handler: H, options: TelemetryOptions = {}): H {
   const telemetry = new Telemetry(options, 'instrumentHandler')
+  requireHandler(handler)
   const answer = handler.fetch
   return {
     ...handler,
@@ -36,6 +37,14 @@ export function instrumentHandler<H extends Answering>(handler: H, options: Tele
       return telemetry.within(isActive ? undefined : asked, () => answer(request))
     },
   }
+}
+
+/** @throws {TypeError} */
+function requireHandler(handler: unknown): void {
+  const isHandler = typeof handler === 'object' && handler !== null && 'fetch' in handler
+  if (isHandler && typeof handler.fetch === 'function') return
+  const hint = typeof handler === 'function' ? ': pass the handler itself, not its fetch' : ''
+  throw new TypeError(`"handler" must be what createRequestHandler gives${hint}`)
 }
 
 function headersOf({ headers }: Request): Record<string, string> {

@@ -4,6 +4,7 @@
  * @module
  */
 export { instrumentClient, type ClientTelemetryOptions } from './client.js'
+export { instrumentFetch } from './fetch.js'
 export { instrumentHandler } from './handler.js'
 export { instrumentTasks } from './tasks.js'
 export type { TelemetryOptions } from './telemetry.js'

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Fetch } from '../client/index.js'
 import type { OpenTelemetryApi, OtelContext } from './api.js'
 
 /** What an SDK has registered with `@opentelemetry/api`. */
@@ -34,6 +35,9 @@ const REGISTRY = Symbol.for('opentelemetry.js.api.1')
 export function registered(): Registered {
   return (globalThis as { [REGISTRY]?: Registered })[REGISTRY] ?? {}
 }
+
+/** Sends a request: what `globalThis.fetch` does. Looked up when it is called, so that what replaces it later is used. */
+export const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 /** Milliseconds since some moment. */
 export const elapsed = (): number => performance.now()

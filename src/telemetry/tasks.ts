@@ -7,7 +7,7 @@ import type { StatusChanged, TaskCreated, TaskEvent } from '../core/events.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { ERROR, type OtelAttributes, type OtelSpan } from './api.js'
-import { quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
+import { quietly, short, Telemetry, type TelemetryOptions } from './telemetry.js'
 
 /**
  * Tells OpenTelemetry of all tasks of `tasks`, from now on: a span `a2a.task.execute` for each, from its creation to its
@@ -19,7 +19,7 @@ import { quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
  * said in a task is told, and nothing at all as long as no SDK is registered. What OpenTelemetry throws is swallowed.
  *
  * @returns What ends that: open spans end then, as they are.
- * @throws {TypeError} naming the option that makes no sense.
+ * @throws {TypeError} naming the option that makes no sense, or saying that `tasks` is none.
  * @example
  * const tasks = new TaskManager()
  * const stop = instrumentTasks(tasks)
@@ -29,7 +29,9 @@ export function instrumentTasks<S extends string>(
   tasks: TaskManager<S>,
   options: TelemetryOptions = {},
 ): () => void {
-  const watch = new TaskWatch(tasks, new Telemetry(options, 'instrumentTasks'))
+  const telemetry = new Telemetry(options, 'instrumentTasks')
+  requireTasks(tasks)
+  const watch = new TaskWatch(tasks, telemetry)
   const onEvent = (event: TaskEvent<S>): void => watch.hear(event)
   const onExpired = (task: TaskSnapshot<S>): void => watch.lose(task.id, 'TASK_EXPIRED')
   tasks.on('task:event', onEvent)
@@ -39,6 +41,14 @@ export function instrumentTasks<S extends string>(
     tasks.off('task:expired', onExpired)
     watch.stop()
   }
+}
+
+/** @throws {TypeError} */
+function requireTasks(tasks: unknown): void {
+  const isObject = typeof tasks === 'object' && tasks !== null
+  if (isObject && 'peekTask' in tasks && 'on' in tasks) return
+  const hint = isObject && 'tasks' in tasks ? ': pass gateway.tasks, or handler.tasks' : ''
+  throw new TypeError(`"tasks" must be a TaskManager${hint}`)
 }
 
 /** A task that has not ended, as a span. */
@@ -137,10 +147,10 @@ class TaskWatch<S extends string> {
     if (to === 'canceled') this.#cancel(taskId, life)
     this.#count(to)
     quietly(() =>
-      life?.span.addEvent(`${prefix}.task.transition`, {
-        [names.from]: names.stateOf(from),
-        [names.state]: state,
-      }),
+      life?.span.addEvent(
+        `${prefix}.task.transition`,
+        short({ [names.from]: names.stateOf(from), [names.state]: state }),
+      ),
     )
     if (!this.#isTerminal(to)) return
     const ms = (): number => {
@@ -151,7 +161,7 @@ class TaskWatch<S extends string> {
       [names.metricState]: state,
     })
     if (life === undefined) return
-    quietly(() => life.span.setAttributes({ [names.state]: state }))
+    quietly(() => life.span.setAttributes(short({ [names.state]: state })))
     if (to === 'failed') fail(life.span, 'failed')
     this.#end(taskId, life)
   }

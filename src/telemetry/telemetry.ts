@@ -37,6 +37,11 @@ interface Metrics {
 /** What all is recorded under: the name of tracer and meter. */
 const SCOPE = 'a2a-tasks'
 
+/** Of an attribute or the name of a span, in characters. */
+const MAX_LENGTH = 256
+/** Of all headers that are sent, in characters. Baggage may have 8 KiB, and a server of Node takes 16 in all. */
+const MAX_HEADERS = 10_240
+
 export const KEYS: readonly string[] = ['prefix', 'api']
 const PARTS = ['trace', 'metrics', 'context', 'propagation']
 
@@ -81,9 +86,10 @@ export class Telemetry {
   }
 
   /** A child of the active span. */
-  startSpan(name: string, options: OtelSpanOptions): OtelSpan | undefined {
+  startSpan(name: string, { attributes = {}, ...options }: OtelSpanOptions): OtelSpan | undefined {
     const { trace, context } = this.#api
-    return quietly(() => trace.getTracer(SCOPE)?.startSpan(name, options, context.active()))
+    const bounded = { ...options, attributes: short(attributes) }
+    return quietly(() => trace.getTracer(SCOPE)?.startSpan(shortText(name), bounded, context.active()))
   }
 
   /** The active context, with `span` in it. */
@@ -107,11 +113,20 @@ export class Telemetry {
     return outcome === undefined ? run() : unwrap(outcome)
   }
 
-  /** What to send so that the other side finds `context`, the active one by default. */
+  /** What to send so that the other side finds `context`, the active one by default: headers that any request can have. */
   inject(context = this.active()): Record<string, string> {
-    const headers: Record<string, string> = {}
-    if (context) quietly(() => this.#api.propagation.inject(context, headers))
-    return headers
+    const headers: Record<string, unknown> = {}
+    // Whatever a propagator is declared to write.
+    if (context) quietly(() => this.#api.propagation.inject(context, headers as Record<string, string>))
+    let room = MAX_HEADERS
+    const fitting = Object.entries(headers).filter((entry): entry is [string, string] => {
+      if (!isOfTrace(entry)) return false
+      const size = entry.join().length
+      if (size > room) return false
+      room -= size
+      return true
+    })
+    return Object.fromEntries(fitting)
   }
 
   /** The context that came with `headers`, on top of the active one. */
@@ -126,7 +141,7 @@ export class Telemetry {
       if (meter === undefined || counters === undefined) return
       const counter = counters.get(name) ?? meter.createCounter(name, { description, unit: '1' })
       counters.set(name, counter)
-      counter.add(1, attributes, this.#api.context.active())
+      counter.add(1, short(attributes), this.#api.context.active())
     })
   }
 
@@ -137,7 +152,7 @@ export class Telemetry {
       if (meter === undefined || histograms === undefined) return
       const histogram = histograms.get(name) ?? meter.createHistogram(name, { description, unit: 'ms' })
       histograms.set(name, histogram)
-      histogram.record(ms(), attributes, this.#api.context.active())
+      histogram.record(ms(), short(attributes), this.#api.context.active())
     })
   }
 
@@ -158,6 +173,29 @@ export function quietly<T>(work: () => T): T | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Attributes as they are told: ids, names and versions are as long as others choose. */
+export function short(attributes: OtelAttributes): OtelAttributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? shortText(value) : value,
+    ]),
+  )
+}
+
+function shortText(text: string): string {
+  return text.slice(0, MAX_LENGTH)
+}
+
+/** What a client itself says, or its user: no propagator does. */
+const NOT_OF_TRACE =
+  /^(authorization|proxy-.*|x-api-key|cookie|host|connection|transfer-encoding|accept.*|content-.*|a2a-.*)$/i
+
+function isOfTrace([name, value]: [string, unknown]): boolean {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || NOT_OF_TRACE.test(name)) return false
+  return typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
 }
 
 function requireKnown(options: object, where: string, keys: readonly string[]): void {

@@ -124,11 +124,17 @@ function errorOf(task: TaskSnapshot): JsonObject | undefined {
   const said = statusOf(task)
   const details = dataIn(said?.parts ?? [])
   return {
-    code: failure.code,
+    code: codeIn(said?.metadata) ?? failure.code,
     message: (said && textOf(said)) || failure.message,
     ...(details !== undefined && { details }),
     retryable: said?.metadata?.['retryable'] === true,
   }
+}
+
+/** What an agent calls the failure, where that is a name. */
+function codeIn(metadata: DeepReadonly<JsonObject> | undefined): string | undefined {
+  const code = textAt(metadata, 'code')
+  return code !== undefined && /^[\w.-]{1,100}$/.test(code) ? code : undefined
 }
 
 /** A task that somebody made without a message has an input all the same. */

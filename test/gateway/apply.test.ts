@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { TaskState } from 'a2a-tasks'
-import { applyUpdate } from '../../src/gateway/apply.js'
+import { applyUpdate, requireUpdate } from '../../src/gateway/apply.js'
 import type { TaskUpdate } from '../../src/gateway/provider.js'
+import { AgentRegistry } from '../../src/gateway/registry.js'
 import { setup, thrown, walk } from '../support/manager.js'
+import { agentInput } from './support.js'
 
 const PATHS: Partial<Record<TaskState, TaskState[]>> = {
   working: ['working'],
@@ -61,6 +63,74 @@ describe('what a service says of the state', () => {
     const { apply, tasks } = at('working')
     tasks.destroy()
     expect(thrown(() => apply({ state: 'working' }))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+  })
+})
+
+describe('a result', () => {
+  const types = ({ tasks, id }: ReturnType<typeof at>): string[] =>
+    tasks.events(id).map((event) => (event.type === 'status' ? event.to : event.type))
+
+  const chunk = { artifactId: 'o', parts: [{ text: 'a' }] }
+
+  test.each<[TaskState, TaskUpdate]>([
+    ['submitted', { chunk }],
+    ['submitted', { artifacts: [chunk] }],
+    ['submitted', { state: 'submitted', chunk }],
+    ['submitted', { state: 'working', chunk }],
+    ['submitted', { state: 'working', artifacts: [chunk] }],
+    ['input-required', { state: 'working', chunk }],
+    ['auth-required', { state: 'submitted', artifacts: [chunk] }],
+  ])('of a task that is %s is told of one that is worked on: %j', (from, update) => {
+    const all = at(from)
+    all.apply(update)
+    expect(types(all).slice(-2)).toEqual(['working', 'artifact'])
+  })
+
+  test('comes with what is said of it', () => {
+    const { apply, task, states } = at('submitted')
+    apply({ chunk, message: 'Half', progress: 0.5 })
+    expect(task()).toMatchObject({ state: 'working', message: { parts: [{ text: 'Half' }] } })
+    expect(states()).toEqual(['working', 'working'])
+  })
+
+  test('is told of the question that it came with', () => {
+    const all = at('submitted')
+    all.apply({ state: 'input-required', chunk, message: '?' })
+    expect(types(all).slice(-3)).toEqual(['working', 'artifact', 'input-required'])
+  })
+
+  test.each<TaskUpdate>([{ artifacts: [] }, { progress: 0.5 }, { ref: { r: 1 } }])(
+    'is not what %j brings',
+    (update) => {
+      const { apply, task } = at('submitted')
+      apply(update)
+      expect(task()?.state).toBe('submitted')
+    },
+  )
+})
+
+describe('what is no update is refused:', () => {
+  const agent = new AgentRegistry().register(agentInput('a'))
+  const known = 'ref, state, message, artifacts, chunk, output, progress, failure'
+
+  test.each<[unknown, string]>([
+    [42, "its answer must be an update such as { state: 'completed' }, got a number"],
+    [undefined, "its answer must be an update such as { state: 'completed' }, got undefined"],
+    [null, "its answer must be an update such as { state: 'completed' }, got null"],
+    ['done', "its answer must be an update such as { state: 'completed' }, got a string"],
+    [[], "its answer must be an update such as { state: 'completed' }, got an array"],
+    [{ answer: 42 }, `its update has "answer"; known are ${known}`],
+    [{ ['x'.repeat(99)]: 1 }, `its update has "${'x'.repeat(80)}"; known are ${known}`],
+    [{ state: 'finished' }, 'it says a state that is not known'],
+    [{ state: 'toString' }, 'it says a state that is not known'],
+    [{ state: null }, 'it says a state that is not known'],
+  ])('%j', (update, reason) => {
+    const data = { provider: 'custom', agentId: 'a', reason, retryable: false }
+    expect(thrown(() => requireUpdate(update, agent))).toMatchObject({ code: 'PROVIDER_ERROR', data })
+  })
+
+  test('an update may say little, and what it says of nothing', () => {
+    for (const update of [{}, { state: undefined }, { state: 'rejected' }]) requireUpdate(update, agent)
   })
 })
 

@@ -54,14 +54,29 @@ describe('what is wrong is told with its place:', () => {
       'a2a: { zzz: 1 }',
       '1:8 a2a.zzz: is unknown; known are enabled, gateway, agents',
     ],
-    ['no flag', 'a2a: { enabled: yes }', '1:17 a2a.enabled: must be true or false'],
+    ['no flag', 'a2a: { enabled: yes }', '1:17 a2a.enabled: must be true or false, got a text'],
     ['no list', 'a2a: { agents: { a: 1 } }', '1:16 a2a.agents: must be a list, got a map'],
     ['no map', 'a2a: { gateway: 3 }', '1:17 a2a.gateway: must be a map, got a number'],
     ['no text', agents({ name: '[a]' }), '8:13 a2a.agents[0].name: must be a text, got a list'],
     [
       'no time',
       'a2a: { gateway: { task_timeout_seconds: soon } }',
-      '1:41 a2a.gateway.task_timeout_seconds: must be a number of seconds from 0.001 to 2147483.647',
+      '1:41 a2a.gateway.task_timeout_seconds: must be a number of seconds from 0.001 to 2147483.647, got a text',
+    ],
+    [
+      'a number in quotes',
+      'a2a: { gateway: { max_concurrent_tasks: "100" } }',
+      '1:41 a2a.gateway.max_concurrent_tasks: must be a whole number from 1 to 2147483647, got a text',
+    ],
+    [
+      'a circuit breaker that is merely on',
+      'a2a: { gateway: { circuit_breaker: true } }',
+      '1:36 a2a.gateway.circuit_breaker: must be a map, or false, got a boolean',
+    ],
+    [
+      'a path in place of a text',
+      'conf/gateway.yaml',
+      '1:1 must be a map with the section a2a, got a text: loadGatewayConfig takes the text of the file, not its path',
     ],
     [
       'no time at all',
@@ -100,6 +115,11 @@ describe('what is wrong is told with its place:', () => {
       'a provider that is not known',
       agents({ provider: 'langgraf' }),
       '5:17 a2a.agents[0].provider: "langgraf" is not known, did you mean "langgraph"?; known are a2a, langgraph, vertex_ai',
+    ],
+    [
+      'a provider of somebody else',
+      agents({ provider: 'counting' }),
+      '5:17 a2a.agents[0].provider: "counting" is not known; known are a2a, langgraph, vertex_ai, azure_ai, bedrock, pydantic_ai, custom; for one of your own pass { providers } to loadGatewayConfig',
     ],
     [
       'an agent that can nothing',
@@ -162,11 +182,48 @@ describe('YAML that is none, or too much,', () => {
       /^gateway.yaml:3:\d+ is not YAML/,
     ],
     ['tabs', 'a2a:\n\tenabled: true', /^gateway.yaml:2:1 is not YAML: tabs/],
-    ['a text where none can be', 'a2a: "x" s3cret', /^gateway.yaml:1:\d+ is not YAML: UNEXPECTED_TOKEN/],
+    [
+      'an item that is indented too little',
+      'a2a:\n  agents:\n    - id: s3cret\n     provider: a2a',
+      /^gateway.yaml:4:1 is not YAML: .* is missing, or it is not indented as what stands around it/,
+    ],
+    [
+      'an item that is indented too much',
+      'a2a:\n  agents:\n    - id: s3cret\n       provider: a2a',
+      /^gateway.yaml:3:\d+ is not YAML: .* to be quoted, or a line here is not indented as those around it/,
+    ],
+    [
+      'a bracket that is not closed',
+      'a2a:\n  gateway: { s3cret: 1\n  agents: []',
+      /^gateway.yaml:3:\d+ is not YAML: .* or a bracket before it is not closed/,
+    ],
+    [
+      'a variable without quotes in brackets',
+      'a2a: { s3cret: ${KEY} }',
+      /^gateway.yaml:1:17 is not YAML: nothing can stand here; a text with { } or \[ \] is to be quoted/,
+    ],
+    [
+      'a text where none can be',
+      'a2a: "x" s3cret',
+      /^gateway.yaml:1:\d+ is not YAML: nothing can stand here/,
+    ],
+    [
+      'a colon without a blank',
+      'a2a:\n  s3cret:1\n  b: 2',
+      /^gateway.yaml:2:\d+ is not YAML: a colon is missing/,
+    ],
+    ['a sign of YAML', 'a2a: @s3cret', /^gateway.yaml:1:\d+ is not YAML: a text that begins with this sign/],
+    ['a path of Windows', 'a2a: "C:\\s3cret"', /^gateway.yaml:1:\d+ is not YAML: in double quotes a \\ /],
+    ['two without a comma', 'a2a: { a s3cret: 1\n  b: 2 }', /^gateway.yaml:\d:\d+ is not YAML/],
     [
       'a key twice',
       'a2a:\n  enabled: true\n  enabled: false',
-      /^gateway.yaml:3:3 is a key that is there already/,
+      /^gateway.yaml:3:3 the key "enabled" is there already, in line 2$/,
+    ],
+    [
+      'a section twice',
+      'a2a: {}\nother: 1\na2a: {}',
+      /^gateway.yaml:3:1 the key "a2a" is there already, in line 1$/,
     ],
     ['two documents', 'a2a: {}\n---\na2a: {}', /^gateway.yaml:2:1 begins a second document/],
     ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is no text/],
@@ -178,7 +235,7 @@ describe('YAML that is none, or too much,', () => {
     ['an alias of what it stands in', 'a2a: &x { gateway: *x }', /contains itself/],
     ['a depth without end', `a2a: ${'['.repeat(5_000)}`, /nests too deep/],
     ['a depth of its own', `a2a: { agents: ${'['.repeat(150)}${']'.repeat(150)} }`, /nests deeper than 100/],
-    ['a text without end', `a2a: {} # ${'x'.repeat(1_048_576)}`, /is longer than 1048576 characters/],
+    ['a text without end', `a2a: {} # ${'x'.repeat(262_144)}`, /is longer than 262144 characters/],
   ])('%s, is refused', async (_name, text, message) => {
     const error = await faultOf(text)
     expect(error.message).toMatch(message)
@@ -189,9 +246,41 @@ describe('YAML that is none, or too much,', () => {
   it('an alias of aliases of aliases, is not unfolded', async () => {
     const bomb = Array.from({ length: 50 }, (_, at) => `x${at + 1}: &x${at + 1} [*x${at}, *x${at}, *x${at}]`)
     const text = ['x0: &x0 [a]', ...bomb, agents({ settings: '{ boom: *x50 }' })].join('\n')
-    expect((await faultOf(text)).message).toMatch(/a2a.agents\[0\].settings: holds more than 100000 values/)
+    expect((await faultOf(text)).message).toMatch(
+      /a2a.agents\[0\].settings.boom.*: with its aliases, the file holds more than 100000 values/,
+    )
     const unread = ['x0: &x0 [a]', ...bomb, agents({ capabilities: '*x50' })].join('\n')
     expect((await faultOf(unread)).message).toMatch(/must be a map, got a list/)
+  })
+
+  it('a long list that many agents have, is not read for each of them', async () => {
+    const names = `names: &names [${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(', ')}]`
+    const many = agents(
+      ...Array.from({ length: 1_000 }, (_, at) => ({ id: `a${at}`, capabilities: '*names' })),
+    )
+    expect((await faultOf(`${names}\n${many}`)).message).toMatch(/the file holds more than 100000 values/)
+  })
+
+  it('a chain of aliases, nests no deeper than what is written out', async () => {
+    const links = Array.from(
+      { length: 150 },
+      (_, at) => `x${at + 1}: &x${at + 1} ${'['.repeat(80)}*x${at}${']'.repeat(80)}`,
+    )
+    // Each is short of the limit by itself when those before it are known.
+    const all = Array.from({ length: 150 }, (_, at) => `k${at}: *x${at}`).join(', ')
+    const text = ['x0: &x0 [a]', ...links, agents({ settings: `{ ${all} }` })].join('\n')
+    expect((await faultOf(text)).message).toMatch(/nests deeper than 100/)
+  })
+
+  it.each([
+    [
+      'variables that are not closed',
+      agents({ name: `"${'${a:-'.repeat(40_000)}"` }),
+      /has \${ without a variable/,
+    ],
+    ['errors', agents({ settings: `{ a: [${'"a" "b" '.repeat(25_000)}] }` }), /is not YAML/],
+  ])('many %s, are told as fast as one', async (_name, text, message) => {
+    expect((await faultOf(text)).message).toMatch(message)
   })
 
   it('no text at all, is refused', async () => {

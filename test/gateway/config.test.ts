@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadGatewayConfig } from '../../src/gateway/config.js'
 import { AgentRegistry } from '../../src/gateway/registry.js'
+import { read } from '../support/repository.js'
 
 /** The configuration of the task gateway's document. */
 const DOCUMENT = `a2a:
@@ -106,6 +107,22 @@ describe('a configuration', () => {
     expect(config.agents[2]?.endpoint.auth).toBeUndefined()
   })
 
+  it('is read as the documentation has it', async () => {
+    const [, text = ''] = /```yaml\n([^]*?)```/.exec(read('docs/gateway.md')) ?? []
+    const config = await loadGatewayConfig(text, { env: (name) => (name.endsWith('_URL') ? '' : 'x') })
+    expect(config.gateway).toEqual({
+      ...{ healthCheckIntervalMs: 30_000, taskTimeoutMs: 300_000, maxConcurrentTasks: 100 },
+      ...{ pollIntervalMs: 1_000, cancelTimeoutMs: 10_000, rateLimit: { requests: 60, perMs: 60_000 } },
+      circuitBreaker: { failures: 5, resetMs: 30_000 },
+    })
+    expect(Object.keys(config.agents[0] ?? {})).toHaveLength(10)
+    expect(config.agents.map(({ endpoint }) => [endpoint.url, typeof endpoint.auth])).toEqual([
+      ['http://localhost:2024', 'object'],
+      ['https://x.services.ai.azure.com/api/projects/support', 'object'],
+      ['http://localhost:8080', 'object'],
+    ])
+  })
+
   it('is what a registry takes', async () => {
     const { agents } = await loadGatewayConfig(DOCUMENT, { env: ENV })
     const registry = new AgentRegistry()
@@ -169,6 +186,34 @@ ${withAgent({ endpoint: '*endpoint' })}`
     expect(agents[0]?.endpoint).toEqual({ url: 'https://one.test', timeoutMs: 5_000 })
   })
 
+  it('has aliases for the anchor of their name that stands last before them', async () => {
+    const text = `x: &x [{ y: &y one }, &x two]\nlist: [*y, *x, &x three]\n${withAgent({
+      name: '*x',
+      description: '&x four',
+      metadata: '{ version: *x, tags: [*y] }',
+    })}`
+    const { agents } = await loadGatewayConfig(text)
+    expect(agents[0]).toMatchObject({ name: 'three', metadata: { version: 'four', tags: ['one'] } })
+  })
+
+  it.each([
+    ['aliases', withAgent({ name: '&x a', settings: `{ list: [${'*x,'.repeat(40_000)}] }` })],
+    ['keys', `${Array.from({ length: 40_000 }, (_, at) => `k${at.toString(36)}:\n`).join('')}${withAgent()}`],
+  ])('of many %s is read in no time', async (_name, text) => {
+    expect((await loadGatewayConfig(text)).agents).toHaveLength(1)
+  })
+
+  it('has a circuit breaker, its defaults, or none', async () => {
+    const breakerWith = async (value: string, env = {}) =>
+      (await loadGatewayConfig(`a2a: { gateway: { circuit_breaker: ${value} } }`, { env })).gateway
+        .circuitBreaker
+    expect(await breakerWith('{}')).toEqual({ failures: 5, resetMs: 30_000 })
+    expect(await breakerWith('{ reset_seconds: 1 }')).toEqual({ failures: 5, resetMs: 1_000 })
+    expect(await breakerWith('')).toBeUndefined()
+    expect(await breakerWith('false')).toBe(false)
+    expect(await breakerWith('"${BREAKER}"', { BREAKER: 'false' })).toBe(false)
+  })
+
   it('that is not enabled needs no variables', async () => {
     const text = DOCUMENT.replace('enabled: true', 'enabled: ${A2A:-false}')
     expect(await loadGatewayConfig(text, { env: {} })).toMatchObject({ enabled: false, agents: [] })
@@ -199,6 +244,7 @@ describe('variables', () => {
     ['${EMPTY}x', 'x'],
     ['${X:-default}', '1'],
     ['"${NONE:-}x"', 'x'],
+    ['"${NONE:-a ${b}"', 'a ${b'],
     ['$${X}', '${X}'],
     ['cost $5', 'cost $5'],
     ['${NESTED}', '${X}'],

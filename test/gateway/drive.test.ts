@@ -102,6 +102,8 @@ describe('a service that fails', () => {
     ['null', null],
     ['undefined', undefined],
     ['an unknown state', { state: 'finished' }],
+    ['what an update has not', { answer: 42 }],
+    ['what an update has not beside what it has', { state: 'completed', result: 'x' }],
     ['a state that is no text', { state: 7 }],
     ['a name of every object for a state', { state: 'toString' }],
     ['a message without parts', { state: 'completed', message: {} }],
@@ -121,6 +123,19 @@ describe('a service that fails', () => {
       expect([told.length, gateway.loadOf('a'), clock.pending]).toEqual([1, 0, 0])
       expect(provider.of('cancelTask')).toEqual([])
     }
+  })
+
+  test('to make sense when it is looked at fails the task, and stops it there', async () => {
+    const { provider, clock, result, told } = await followed()
+    await pass(clock, 1_000)
+    await (await provider.last('getTask')).answer({ status: 'completed' })
+    expect((await result).message).toMatchObject({
+      parts: [{ text: PUBLIC }],
+      metadata: { code: 'PROVIDER_ERROR', retryable: false },
+    })
+    const reason = expect.stringContaining('its update has "status"') as unknown
+    expect(told).toMatchObject([{ error: { code: 'PROVIDER_ERROR', data: { reason } } }])
+    expect(provider.of('cancelTask').map(({ ref }) => ref)).toEqual([{ r: 1 }])
   })
 
   test('to keep results small fails the task', async () => {
@@ -158,7 +173,10 @@ describe('a service that fails', () => {
       await pass(clock, 60_000)
       expect(await ('then' in done ? done : gateway.getTask('task-1'))).toMatchObject({
         state: 'failed',
-        message: { parts: [{ text: 'Task timed out' }], metadata: { code: 'timeout', retryable: true } },
+        message: {
+          parts: [{ text: 'Task timed out' }],
+          metadata: { code: 'TASK_TIMED_OUT', retryable: true },
+        },
       })
       expect([signal.aborted, gateway.loadOf('a')]).toEqual([false, 1])
       await pass(clock, 500)
@@ -259,7 +277,7 @@ describe('a task that goes on at its service', () => {
     await pass(clock, 4_000)
     expect(await result).toMatchObject({
       state: 'failed',
-      message: { parts: [{ text: 'Task timed out' }], metadata: { code: 'timeout', retryable: true } },
+      message: { parts: [{ text: 'Task timed out' }], metadata: { code: 'TASK_TIMED_OUT', retryable: true } },
     })
     expect(A2AError.is(look.signal.reason, 'TASK_TIMED_OUT')).toBe(true)
     expect(provider.of('cancelTask').map(({ ref }) => ref)).toEqual([{ r: 1 }])
@@ -365,7 +383,7 @@ describe('the circuit breaker', () => {
     outcome: (call: Call) => Promise<void>,
   ): Promise<void> {
     const { id } = await all.gateway.sendTask('a', 'x', { returnImmediately: true })
-    await outcome(await all.provider.last('sendTask'))
+    await outcome(await all.provider.last('streamTask'))
     if (all.gateway.tasks.can(id, 'canceled')) all.gateway.tasks.cancelTask(id)
     await pass(all.clock, 50)
   }

@@ -56,12 +56,20 @@ describe('sending a task', () => {
     })
   })
 
-  test('and not waiting gives the task at once, and follows it all the same', async () => {
+  test('and not waiting gives the task at once, and shows what comes of it as it comes', async () => {
     const { gateway, provider, tasks } = setUp()
     const { id, state } = await gateway.sendTask('a', 'x', { returnImmediately: true })
     expect(state).toBe('submitted')
-    await (await provider.last('sendTask')).answer({ state: 'completed' })
+    const call = await provider.last('streamTask')
+    await call.answer({ progress: 0.5, chunk: { artifactId: 'o', parts: [{ text: 'Half' }] } })
+    expect(tasks.peekTask(id)).toMatchObject({
+      state: 'working',
+      message: { metadata: { progress: { current: 0.5 } } },
+      artifacts: [{ parts: [{ text: 'Half' }] }],
+    })
+    await call.answer({ state: 'completed' })
     expect(tasks.peekTask(id)?.state).toBe('completed')
+    expect(provider.of('sendTask')).toEqual([])
   })
 
   test('whose agent asks something resolves with the question, and a message with its id answers', async () => {
@@ -140,14 +148,14 @@ describe('sending a task', () => {
     },
   )
 
-  test('is over for its signal when it has ended', async () => {
+  test.each(['completed', 'input-required'])('is over for its signal when it is %s', async (state) => {
     const { gateway, provider, told } = setUp()
     const controller = new AbortController()
     const sent = gateway.sendTask('a', 'x', { signal: controller.signal })
-    await (await provider.last('sendTask')).answer({ state: 'completed', ref: { r: 1 } })
+    await (await provider.last('sendTask')).answer({ state, ref: { r: 1 } })
     await sent
     controller.abort()
-    expect(gateway.tasks.peekTask('task-1')?.state).toBe('completed')
+    expect(gateway.tasks.peekTask('task-1')?.state).toBe(state)
     expect([provider.of('cancelTask'), told]).toEqual([[], []])
   })
 
@@ -189,6 +197,9 @@ describe('sending a task', () => {
   })
 })
 
+/** What is said of an input that is neither. */
+const TEXT_OR_PARTS = 'input must be a text, or { parts }, got '
+
 describe('nothing is sent, and no task is left,', () => {
   const told = ({ code, message, data }: A2AError): unknown => ({ code, message, data })
 
@@ -222,8 +233,8 @@ describe('nothing is sent, and no task is left,', () => {
   test.each(['offline', 'degraded', 'maintenance'] as const)('when the agent is %s', async (status) => {
     expect(await refused(setUp({ agent: { status } }), 'a', 'x')).toMatchObject({
       code: 'AGENT_BUSY',
-      message: 'Agent is busy: a',
-      data: { reason: `it is not online but ${status}`, retryable: true },
+      message: 'Agent a is not online',
+      data: { agentId: 'a', reason: `it is ${status}`, retryable: true, retryAfterMs: 5_000 },
     })
   })
 
@@ -254,10 +265,15 @@ describe('nothing is sent, and no task is left,', () => {
 
   test('when the message is none, or the id is taken', async () => {
     const all = setUp()
-    const inputs = [{}, { parts: 'x' }, { parts: [{ text: 'x' }], text: 'x' }, null, 7]
+    const inputs = [{}, { parts: 'x' }, { parts: [{ text: 'x' }], text: 'x' }, null]
     for (const input of inputs) {
       // As callers in JavaScript may have it.
       expect((await refused(all, 'a', input as string)).code).toBe('INVALID_PARAMS')
+    }
+    for (const input of [undefined, 42]) {
+      // As callers in JavaScript may have it.
+      const { code, message } = await refused(all, 'a', input as unknown as string)
+      expect([code, message]).toEqual(['INVALID_PARAMS', expect.stringContaining(TEXT_OR_PARTS)])
     }
     // As callers in JavaScript may have them.
     expect((await refused(all, 'a', 'x', { timeoutMs: 1 } as object)).code).toBe('INVALID_PARAMS')

@@ -79,6 +79,20 @@ describe('a handle', () => {
     expect(await codeOf(new HandleSeal([SECRET]).open(text))).toBe('TASK_NOT_FOUND')
   })
 
+  test('has one spelling, however long it is', async () => {
+    const seal = new HandleSeal([SECRET])
+    for (const taskId of ['t', 'ta', 'tas']) {
+      const handle = await seal.seal({ ...CONTENTS, taskId })
+      const bytes = Buffer.from(handle.slice(6), 'base64url')
+      for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
+        const other = handle.slice(0, -1) + last
+        // What differs in bits that mean nothing only holds the same bytes.
+        if (other === handle || !Buffer.from(other.slice(6), 'base64url').equals(bytes)) continue
+        expect(await codeOf(seal.open(other))).toBe('TASK_NOT_FOUND')
+      }
+    }
+  })
+
   test.each([
     ['cut', (handle: string) => handle.slice(0, -1)],
     ['longer', (handle: string) => `${handle}A`],

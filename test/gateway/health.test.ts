@@ -344,6 +344,19 @@ describe('a look by default', () => {
     expect(await registry.checkHealth('a')).toMatchObject({ status: 'degraded' })
   })
 
+  test('follows a redirect within the origin, and to no other', async () => {
+    const elsewhere = await site(() => ({ status: 200 }))
+    const service = await site(({ path }) =>
+      path === '/there' ? { status: 200 } : { status: 302, headers: { location: path.slice(1) } },
+    )
+    const registry = new AgentRegistry()
+    registry.register(agent('near', `${service.url}//there`))
+    registry.register(agent('far', `${service.url}/${elsewhere.url}`))
+    expect(await registry.checkHealth('near')).toMatchObject({ status: 'online' })
+    expect(await registry.checkHealth('far')).toMatchObject({ status: 'degraded' })
+    expect(elsewhere.asked).toEqual([])
+  })
+
   test('goes nowhere that the guard forbids', async () => {
     const { fetch, asked } = fakeFetch(() => ({ status: 200 }))
     const urlGuard = (): void => {

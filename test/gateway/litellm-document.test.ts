@@ -140,7 +140,7 @@ describe('A2AGateway', () => {
 
   it.each<[string, string, A2AError['code'], string]>([
     ['there is not', 'nobody', 'AGENT_NOT_FOUND', 'Agent not found: nobody'],
-    ['is not online', 'asleep', 'AGENT_BUSY', 'Agent is busy: asleep'],
+    ['is not online', 'asleep', 'AGENT_BUSY', 'Agent asleep is not online'],
     [
       'nobody speaks to',
       'strange',
@@ -283,7 +283,7 @@ describe('the configuration', () => {
     clock.advance(1)
     expect(await sent).toMatchObject({
       state: 'failed',
-      message: { parts: [{ text: TIMED_OUT }], metadata: { retryable: true } },
+      message: { parts: [{ text: TIMED_OUT }], metadata: { code: 'TASK_TIMED_OUT', retryable: true } },
     })
     expect(errors).toMatchObject([{ code: 'TASK_TIMED_OUT' }])
   })
@@ -294,7 +294,7 @@ describe('errors', () => {
 
   test.each<[string, string, string]>([
     ['does not answer in time', 'never', 'it did not answer in time'],
-    ['cannot be reached', 'gone', 'it cannot be reached'],
+    ['cannot be reached', 'gone', 'https://service.test/runs cannot be reached: ECONNREFUSED'],
   ])('of a service that %s are worth a retry', async (_, how, reason) => {
     const errors: unknown[] = []
     const gateway = new A2AGateway({

@@ -79,8 +79,8 @@ describe('task_send', () => {
       errors.push([state, error])
     }
     expect(errors).toEqual([
-      ['failed', { code: 'TASK_FAILED', message: SERVICE_FAILED, retryable: true }],
-      ['failed', { code: 'TASK_FAILED', message: SERVICE_FAILED, retryable: false }],
+      ['failed', { code: 'PROVIDER_ERROR', message: SERVICE_FAILED, retryable: true }],
+      ['failed', { code: 'PROVIDER_ERROR', message: SERVICE_FAILED, retryable: false }],
     ])
   })
 

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { thrown } from '../support/manager.js'
 import { A2AGateway } from '../../src/gateway/gateway.js'
 import type { A2AGatewayOptions } from '../../src/gateway/options.js'
 import { ManualClock } from 'a2a-tasks/testing'
-import { agentInput, pass, ScriptedProvider } from './support.js'
+import { agentInput, pass, ScriptedProvider, serviceError } from './support.js'
 
 const providers = { custom: new ScriptedProvider() }
 // As callers in JavaScript may have them.
@@ -14,6 +14,8 @@ describe('a gateway is refused', () => {
     [undefined, 'A2AGateway'],
     [{ providers, tsks: 1 }, 'tsks'],
     [{ providers, config: { taskTimeout: 1 } }, 'taskTimeout'],
+    // It is a configuration's: who calls the constructor starts the checks.
+    [{ providers, config: { healthCheckIntervalMs: 1 } }, 'healthCheckIntervalMs'],
     [{ providers, config: { taskTimeoutMs: 0 } }, '"config.taskTimeoutMs" must be a positive number, got 0'],
     [
       { providers, config: { pollIntervalMs: NaN } },
@@ -74,4 +76,51 @@ test('times that no timer can hold are as long as one can', async () => {
   void gateway.cancelTask([...gateway.tasks.listTasks()][0]?.id ?? '')
   await pass(clock, 0)
   expect(delays).toEqual([2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1])
+})
+
+describe('what goes wrong at a service, and nobody wants to be told of,', () => {
+  /** What the process is warned of until the test ends. */
+  function warnings(): Error[] {
+    const heard: Error[] = []
+    const hear = (warning: Error): void => {
+      if (warning.name === 'A2ATasksWarning') heard.push(warning)
+    }
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
+    return heard
+  }
+
+  async function failed(error: unknown, options: Partial<A2AGatewayOptions> = {}): Promise<void> {
+    const provider = new ScriptedProvider()
+    const gateway = new A2AGateway({ providers: { custom: provider }, ...options })
+    gateway.registry.register(agentInput('a'))
+    const sent = gateway.sendTask('a', 'x')
+    await (await provider.last('sendTask')).fail(error)
+    expect((await sent).state).toBe('failed')
+    await pass(new ManualClock(), 0)
+  }
+
+  test('is a warning of the process', async () => {
+    const heard = warnings()
+    const error = serviceError()
+    await failed(error)
+    expect(heard.map(({ message }) => message)).toEqual([
+      'work, agent a: Provider custom of agent a: secret of the service. Pass "onError" to handle it',
+    ])
+    expect(heard[0]).toHaveProperty('detail', error.stack)
+  })
+
+  test('is one also where it is no error', async () => {
+    const heard = warnings()
+    await failed('boom')
+    expect(heard.map(({ message }) => message)).toEqual([
+      'work, agent a: something that is no error. Pass "onError" to handle it',
+    ])
+  })
+
+  test('is none where somebody is told', async () => {
+    const heard = warnings()
+    await failed(serviceError(), { onError: () => undefined })
+    expect(heard).toEqual([])
+  })
 })

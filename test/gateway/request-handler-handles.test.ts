@@ -11,11 +11,13 @@ const SECRET = 'one secret for all processes of a gateway'
 class Service {
   readonly runs = new Map<string, TaskUpdate>()
   readonly canceled: TaskRef[] = []
+  readonly answers: [text: string, ref: TaskRef][] = []
   readonly asked = gate()
 
   readonly agent: TestAgent = {
-    run: async function* (this: undefined, { id }: { id: string }) {
-      yield await Promise.resolve({ ref: { run: id }, state: 'working' as const })
+    run: ({ id, text, ref }) => {
+      if (ref !== undefined) this.answers.push([text, ref])
+      return { ref: ref ?? { run: id }, state: 'working' }
     },
     getTask: ({ run }) => {
       this.asked.open()
@@ -78,6 +80,40 @@ describe('a handle', () => {
     service.end(id)
   })
 
+  it.each(['at once', 'later'])('is told with the question that the agent asks %s', async (when) => {
+    const [working, waiting] = [gate(), gate()]
+    const { gateway } = gatewayOf({
+      worker: async function* () {
+        if (when === 'later') {
+          yield { ref: { at: 1 }, state: 'working' }
+          await working.opened
+        }
+        const parts = [{ text: 'Which?' }, { data: [1, 2] }]
+        yield { ref: { at: 1 }, state: 'input-required', message: { parts } }
+      },
+    })
+    gateway.tasks.on('task:updated', ({ message, state }) => {
+      if (typeof message !== 'object' || message.metadata === undefined) return
+      if (state === 'working') working.open()
+      else waiting.open()
+    })
+    const { url } = await serveGateway(gateway, { announceHandles: true })
+    const client = await A2AClient.connect(url)
+    const asked = await client.run('worker')
+    if (asked.type !== 'input-required') throw new Error(asked.text)
+    await waiting.opened
+    const { state, message, messages } = await client.getTask(asked.task.id)
+    const question = {
+      messageId: asked.task.message?.messageId,
+      parts: [{ text: 'Which?' }, { data: [1, 2] }],
+    }
+    const metadata = { taskHandle: expect.stringMatching(/^a2ah1\./) as unknown }
+    expect([state, message]).toMatchObject(['input-required', { ...question, metadata }])
+    // In the conversation it is as the agent has asked it.
+    expect(messages).toMatchObject([{ role: 'user' }, question])
+    expect(messages[1]).not.toHaveProperty('metadata')
+  })
+
   it('is not told unless that is wanted', async () => {
     const service = new Service()
     const { client, gateway } = await start(service, { announceHandles: false })
@@ -136,7 +172,7 @@ describe('a handle', () => {
     service.end(id)
   })
 
-  it('of an agent that is gone, or busy, makes no task', async () => {
+  it('of an agent that is busy, gone, or of another kind now, makes no task', async () => {
     const service = new Service()
     const one = await start(service)
     const { id, handle } = await begin(one.client)
@@ -145,6 +181,10 @@ describe('a handle', () => {
     expect(await rejection(() => client.send(withHandle(handle)))).toMatchObject({ code: 'AGENT_BUSY' })
     gateway.registry.unregister('worker')
     expect(await rejection(() => client.send(withHandle(handle)))).toMatchObject({ code: 'AGENT_NOT_FOUND' })
+    // What it holds means nothing to a service of another kind.
+    const endpoint = { url: 'https://service.test' }
+    gateway.registry.register({ id: 'worker', provider: 'other', capabilities: ['work'], endpoint })
+    expect(await rejection(() => client.send(withHandle(handle)))).toMatchObject({ code: 'TASK_NOT_FOUND' })
     expect(gateway.tasks.size()).toBe(0)
     service.end(id)
   })
@@ -213,6 +253,16 @@ describe('a task that was stored waits', () => {
     service.end(id)
     const result = await client.run(withHandle(handle), { taskId: id })
     expect(result).toMatchObject({ type: 'completed', text: 'At last', task: { id } })
+  })
+
+  it('for its answer, which reaches the service where the handle says', async () => {
+    const service = new Service()
+    const { client, gateway, id, handle } = await restored(service, 'online')
+    service.end(id)
+    const input = { parts: [{ text: 'The second' }], metadata: { taskHandle: handle } }
+    expect(await client.run(input, { taskId: id })).toMatchObject({ type: 'completed', task: { id } })
+    expect(service.answers).toEqual([['The second', { run: id }]])
+    expect(gateway.agentOf(id)).toBe('worker')
   })
 
   it('for any agent that can do it, where there is no handle', async () => {

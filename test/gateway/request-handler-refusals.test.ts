@@ -2,8 +2,10 @@
 import type { AnyA2AError } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
-import { describe, expect, it, test } from 'vitest'
-import type { A2AGateway } from '../../src/gateway/gateway.js'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { A2AError, invalidParams } from '../../src/core/errors.js'
+import { A2AGateway } from '../../src/gateway/gateway.js'
+import { custom, type CustomRun } from '../../src/gateway/providers/custom.js'
 import { providerError } from '../../src/gateway/service.js'
 import { gate, rejection } from '../server/interop/support.js'
 import {
@@ -34,7 +36,7 @@ interface Case {
   }
 }
 
-const echo: TestAgent = ({ text }) => text
+const echo: CustomRun = ({ text }) => text
 const endless: TestAgent = (_task, { signal }) => untilAborted(signal)
 
 const NOT_FOUND: Case['expected'] = {
@@ -47,16 +49,28 @@ const NOT_FOUND: Case['expected'] = {
   retryAfter: null,
 }
 
-function busy(reason: string, seconds = 5): Case['expected'] {
+const NOBODY = 'No agent that is online says that it can do this: name one as metadata.agentId'
+
+const MISMATCH: Case['expected'] = {
+  code: 'CAPABILITY_MISMATCH',
+  message: NOBODY,
+  data: { capabilities: [] },
+  rpc: [-32004, 200],
+  rest: 400,
+  litellm: { code: -32005, message: NOBODY },
+  retryAfter: null,
+}
+
+function busy(reason: string, seconds = 5, message = 'Agent is busy: bob'): Case['expected'] {
   return {
     code: 'AGENT_BUSY',
-    message: 'Agent is busy: bob',
+    message,
     data: { agentId: 'bob', reason, retryable: true, retryAfterMs: seconds * 1_000 },
     rpc: [-32603, 503],
     rest: 503,
     litellm: {
       code: -32003,
-      message: 'Agent is busy: bob',
+      message,
       data: { retry_after: seconds, retryable: true },
     },
     retryAfter: String(seconds),
@@ -78,7 +92,7 @@ const CASES: Readonly<Record<string, Case>> = {
         agents: { bob: echo },
         agentId: 'bob',
         before: (gateway: A2AGateway) => gateway.registry.updateStatus('bob', status),
-        expected: busy(`it is not online but ${status}`),
+        expected: busy(`it is ${status}`, 5, 'Agent bob is not online'),
       },
     ]),
   ),
@@ -106,19 +120,12 @@ const CASES: Readonly<Record<string, Case>> = {
     before: (gateway) => gateway.sendTask('bob', 'work'),
     expected: busy('its service keeps failing', 30),
   },
-  'work that nobody can do': {
-    agents: { bob: echo },
-    before: (gateway) => gateway.registry.updateStatus('bob', 'offline'),
-    expected: {
-      code: 'CAPABILITY_MISMATCH',
-      message: 'No agent that is online can do this task',
-      data: { capabilities: [] },
-      rpc: [-32004, 200],
-      rest: 400,
-      litellm: { code: -32005, message: 'No agent that is online can do this task' },
-      retryAfter: null,
-    },
+  'work that nobody can do who is online': {
+    agents: { work: echo },
+    before: (gateway) => gateway.registry.updateStatus('work', 'offline'),
+    expected: MISMATCH,
   },
+  'work that nobody says he can do': { agents: { bob: echo }, expected: MISMATCH },
   'too many tasks': {
     agents: { bob: echo },
     options: { config: { rateLimit: { requests: 1, perMs: 60_000 } }, clock: frozen() },
@@ -128,7 +135,7 @@ const CASES: Readonly<Record<string, Case>> = {
       code: 'RATE_LIMITED',
       message: 'Rate limited: retry after 60 seconds',
       data: { retryable: true, retryAfterMs: 60_000 },
-      rpc: [-32603, 200],
+      rpc: [-32603, 429],
       rest: 429,
       litellm: {
         code: -32006,
@@ -195,9 +202,9 @@ describe.each(NAMES)('%s', (name) => {
   test.each(['task_send', 'task_send_subscribe'])('is refused to %s of LiteLLM-RS', async (method) => {
     const { gateway, url, agentId, expected, size } = await about(name)
     const task = { input: { instruction: 'work' }, metadata: { agent_id: agentId } }
-    const { headers, body } = await rpc(url, method, task)
+    const { status, headers, body } = await rpc(url, method, task)
     expect(body['error']).toEqual(expected.litellm)
-    expect(headers.get('retry-after')).toBe(expected.retryAfter)
+    expect([status, headers.get('retry-after')]).toEqual([expected.rpc[1], expected.retryAfter])
     expect(gateway.tasks.size()).toBe(size)
   })
 
@@ -214,18 +221,35 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
-test('an agent that nobody speaks to is refused without a word of why', async () => {
-  const { gateway } = gatewayOf({ bob: echo })
-  const endpoint = { url: 'https://service.test' }
-  gateway.registry.register({ id: 'carol', provider: 'unheard_of', capabilities: ['sing'], endpoint })
-  const { url } = await serveGateway(gateway)
-  const task = { input: { instruction: 'sing' }, metadata: { agent_id: 'carol' } }
-  expect((await rpc(url, 'task_send', task)).body['error']).toEqual({
-    code: -32603,
-    message: 'Internal error',
-  })
-  expect(gateway.tasks.size()).toBe(0)
-})
+test.each([
+  ['nobody speaks to', 'unheard_of', 'No provider for unheard_of: pass it in "providers"'],
+  ['is not set up', 'langgraph', 'settings.assistantId is missing'],
+])(
+  'an agent that %s is refused without a word of why, which onError is told',
+  async (_, provider, reason) => {
+    const told: unknown[] = []
+    const checkAgent = (): never => {
+      throw invalidParams('settings.assistantId', 'is missing')
+    }
+    const gateway = new A2AGateway({
+      providers: { langgraph: Object.assign(custom(echo), { checkAgent }) },
+      onError: (error, context) =>
+        told.push([A2AError.is(error, 'PROVIDER_ERROR') && error.data.reason, context]),
+    })
+    onTestFinished(() => gateway.close())
+    gateway.registry.register({
+      ...{ id: 'carol', provider, capabilities: ['sing'], endpoint: { url: 'https://service.test' } },
+    })
+    const { url } = await serveGateway(gateway)
+    const task = { input: { instruction: 'sing' }, metadata: { agent_id: 'carol' } }
+    expect((await rpc(url, 'task_send', task)).body['error']).toEqual({
+      code: -32603,
+      message: 'Internal error',
+    })
+    expect(told).toEqual([[reason, { during: 'sendTask', agentId: 'carol' }]])
+    expect(gateway.tasks.size()).toBe(0)
+  },
+)
 
 describe('the rate limit', () => {
   it('is that of each principal, and counts no message that was refused', async () => {

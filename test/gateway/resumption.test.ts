@@ -1,7 +1,16 @@
 import { type TaskManager } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/core/errors.js'
-import { agentInput, codeOf, collectStates, pass, serviceError, setUp, type SetUpOptions } from './support.js'
+import {
+  agentInput,
+  codeOf,
+  collectStates,
+  pass,
+  serviceError,
+  setUp,
+  type Call,
+  type SetUpOptions,
+} from './support.js'
 
 const handleSecret = 'a secret of thirty-two characters'
 const WORKING = { state: 'working', ref: { r: 1 } }
@@ -23,8 +32,12 @@ describe('a handle', () => {
   test('is there as soon as the service has said where it keeps the task, and after its end', async () => {
     const { gateway, provider } = setUp()
     const sent = gateway.sendTask('a', 'x')
-    expect(await gateway.handleOf('task-1')).toBeNull()
-    await (await provider.last('sendTask')).answer(WAITING)
+    let isThere = false
+    const handle = gateway.handleOf('task-1').finally(() => (isThere = true))
+    const call = await provider.last('sendTask')
+    expect(isThere).toBe(false)
+    await call.answer(WAITING)
+    expect(await handle).toMatch(/^a2ah1\./)
     await sent
     expect(await gateway.handleOf('task-1')).toMatch(/^a2ah1\./)
     gateway.tasks.cancelTask('task-1')
@@ -32,6 +45,74 @@ describe('a handle', () => {
     expect(await codeOf(gateway.handleOf('none'))).toBe('TASK_NOT_FOUND')
     gateway.registry.unregister('a')
     expect(await gateway.handleOf('task-1')).toBeNull()
+  })
+
+  test('of a task that nobody waits for is there while it is worked on', async () => {
+    const { gateway, provider } = setUp()
+    const { id } = await gateway.sendTask('a', 'x', { returnImmediately: true })
+    const handle = gateway.handleOf(id)
+    const call = await provider.last('streamTask')
+    await call.answer({ state: 'working' })
+    await call.answer({ ref: { r: 1 } })
+    expect(await handle).toMatch(/^a2ah1\./)
+    expect(gateway.tasks.peekTask(id)?.state).toBe('working')
+  })
+
+  test('is there at once where its place is known: of an answer, and of what is followed', async () => {
+    const { gateway, provider, handle } = await handedOver()
+    const resumed = gateway.resume(handle)
+    await (await provider.untilCalled('getTask')).answer({ state: 'input-required', message: '?' })
+    await resumed
+    void gateway.sendTask('a', { parts: [{ text: 'y' }], taskId: 'task-1' })
+    await provider.untilCalled('sendTask')
+    expect(await gateway.handleOf('task-1')).toMatch(/^a2ah1\./)
+    const followed = await handedOver()
+    const again = followed.gateway.resume(followed.handle)
+    await (await followed.provider.untilCalled('getTask')).answer({ state: 'working' })
+    await again
+    expect(await followed.gateway.handleOf('task-1')).toMatch(/^a2ah1\./)
+  })
+
+  test.each([
+    ['completed', (call: Call) => call.answer({ state: 'completed' })],
+    ['failed', (call: Call) => call.fail(serviceError())],
+  ])('is none of a task that is %s without a place', async (_, end) => {
+    const { gateway, provider } = setUp()
+    const sent = gateway.sendTask('a', 'x')
+    const handle = gateway.handleOf('task-1')
+    await end(await provider.last('sendTask'))
+    expect(await handle).toBeNull()
+    await sent
+  })
+
+  test('is none of a task that is canceled before, or gone', async () => {
+    const canceled = setUp({ config: { cancelTimeoutMs: 50 } })
+    void canceled.gateway.sendTask('a', 'x')
+    const handle = canceled.gateway.handleOf('task-1')
+    canceled.tasks.cancelTask('task-1')
+    await pass(canceled.clock, 50)
+    expect(await handle).toBeNull()
+    const gone = setUp()
+    void gone.gateway.sendTask('a', 'x').catch(() => undefined)
+    const code = codeOf(gone.gateway.handleOf('task-1'))
+    gone.tasks.destroy()
+    expect(await code).toBe('TASK_NOT_FOUND')
+  })
+
+  test('is there when the gateway has closed', async () => {
+    const { first, handle } = await handedOver()
+    const waiting = first.gateway.sendTask('a', 'y')
+    const closed = first.gateway.close({ graceMs: 1 })
+    await pass(first.clock, 1)
+    await closed
+    const late = (await first.gateway.handleOf('task-1')) ?? ''
+    expect(await first.gateway.handleOf((await waiting).id)).toBeNull()
+    for (const good of [handle, late]) {
+      const { gateway, provider } = setUp({ handleSecret })
+      const resumed = gateway.resume(good)
+      await (await provider.untilCalled('getTask')).answer({ state: 'completed' })
+      expect((await resumed).state).toBe('completed')
+    }
   })
 
   test('takes the task up in another process, and follows it to its end', async () => {
@@ -138,7 +219,9 @@ describe('a handle', () => {
     const closed = first.gateway.close({ graceMs: 1 })
     await pass(first.clock, 1)
     await closed
+    // It would follow it no more, but still knows it.
     expect(await codeOf(first.gateway.resume(handle))).toBe('UNAVAILABLE')
+    expect((await first.gateway.getTask(handle)).state).toBe('working')
     const { gateway, provider } = setUp({ handleSecret, tasks: first.tasks })
     const resumed = gateway.resume(handle)
     await (await provider.untilCalled('getTask')).answer({ state: 'completed' })
@@ -169,8 +252,10 @@ describe('a handle is refused', () => {
         const error: unknown = await owned.gateway[use](owned.handle, { owner }).catch(
           (reason: unknown) => reason,
         )
-        expect(A2AError.is(error) && error.code).toBe('TASK_NOT_FOUND')
-        expect(JSON.stringify([error, String(error)])).not.toContain('task-1')
+        const taskId = owned.handle.slice(0, 40)
+        expect(error).toMatchObject({
+          ...{ code: 'TASK_NOT_FOUND', message: `Task not found: ${taskId}`, data: { taskId } },
+        })
       }
     }
     const nobodys = await handedOver()
@@ -187,6 +272,14 @@ describe('a handle is refused', () => {
     expect(ada.provider.calls).toHaveLength(1)
     const owner = ada.tasks.peekTask('task-1')?.owner
     expect(await codeOf(ada.gateway.resume(owner === 'ada' ? bob.handle : ada.handle))).toBe('TASK_NOT_FOUND')
+  })
+
+  test('where a restored task of its id is of another owner', async () => {
+    const ada = await handedOver({}, { owner: 'ada' })
+    const bob = await handedOver({}, { owner: 'bob' })
+    ada.tasks.restore(structuredClone(bob.first.tasks.snapshot()))
+    expect(await codeOf(ada.gateway.resume(ada.handle))).toBe('TASK_NOT_FOUND')
+    expect(ada.provider.calls).toEqual([])
   })
 
   test('an undefined owner is nobody by a handle, and refused by an id', async () => {

@@ -33,6 +33,12 @@ const DATA: { readonly [C in ErrorCode]?: fc.Arbitrary<ErrorData[C]> } = {
   PERMISSION_DENIED: fc.constant({}),
   NOT_FOUND: fc.record({ resource: text }),
   UNAVAILABLE: fc.record({ reason: text }),
+  AGENT_NOT_FOUND: fc.record({ agentId: text }),
+  AGENT_BUSY: fc.record({
+    ...{ agentId: text, reason: text, retryable: fc.constant(true as const), retryAfterMs: count },
+  }),
+  CAPABILITY_MISMATCH: fc.record({ capabilities: names }),
+  RATE_LIMITED: fc.record({ retryable: fc.constant(true as const), retryAfterMs: count }),
   INTERNAL: fc.constant({}),
 }
 
@@ -52,6 +58,8 @@ const TOLD_AS: Readonly<Record<string, ErrorCode>> = {
   REQUEST_ABORTED: 'INTERNAL',
   URL_BLOCKED: 'INTERNAL',
   SIGNATURE_INVALID: 'INTERNAL',
+  PROVIDER_ERROR: 'INTERNAL',
+  CONFIGURATION_ERROR: 'INTERNAL',
 }
 
 const operation = 'GetTask'

@@ -15,19 +15,19 @@ describe('an error', () => {
     [new A2AError('TASK_EXPIRED', 'Too old', { taskId }), { code: -32001, message: 'Task not found: t-1' }],
     [
       new A2AError('UNAVAILABLE', 'The agent has too much to do', { reason: 'busy' }),
-      { code: -32003, message: 'The agent has too much to do', data: { retry_after: 5 } },
+      { code: -32003, message: 'The agent has too much to do', data: { retry_after: 5, retryable: true } },
     ],
     [
       new A2AError('UNAVAILABLE', 'Busy', { reason: 'busy', retryAfterMs: 1_001 }),
-      { code: -32003, message: 'Busy', data: { retry_after: 2 } },
+      { code: -32003, message: 'Busy', data: { retry_after: 2, retryable: true } },
     ],
     [
       new A2AError('UNAVAILABLE', 'Busy', { reason: 'busy', retryAfterMs: 0 }),
-      { code: -32003, message: 'Busy', data: { retry_after: 1 } },
+      { code: -32003, message: 'Busy', data: { retry_after: 1, retryable: true } },
     ],
     [
       new A2AError('TASK_LIMIT_REACHED', 'Maximum task limit reached: 9', { maxTasks: 9 }),
-      { code: -32003, message: 'Maximum task limit reached: 9', data: { retry_after: 5 } },
+      { code: -32003, message: 'Maximum task limit reached: 9', data: { retry_after: 5, retryable: true } },
     ],
     [
       new A2AError('TASK_CANCELED', 'Task t-1 was canceled', { taskId }),
@@ -57,6 +57,30 @@ describe('an error', () => {
       { code: -32005, message: 'Streaming is not supported' },
     ],
     [
+      new A2AError('AGENT_NOT_FOUND', 'Agent not found: a', { agentId: 'a' }),
+      { code: -32002, message: 'Agent not found: a' },
+    ],
+    [
+      new A2AError('AGENT_BUSY', 'Agent is busy: a', {
+        ...{ agentId: 'a', reason: 'it has too much to do', retryable: true, retryAfterMs: 5_000 },
+      }),
+      { code: -32003, message: 'Agent is busy: a', data: { retry_after: 5, retryable: true } },
+    ],
+    [
+      new A2AError('CAPABILITY_MISMATCH', 'No agent can do this', { capabilities: ['sing'] }),
+      { code: -32005, message: 'No agent can do this' },
+    ],
+    [
+      new A2AError('RATE_LIMITED', 'Rate limited: retry after 60 seconds', {
+        ...{ retryable: true, retryAfterMs: 59_001 },
+      }),
+      {
+        code: -32006,
+        message: 'Rate limited: retry after 60 seconds',
+        data: { retry_after: 60, retryable: true },
+      },
+    ],
+    [
       new A2AError('INTERNAL', 'secret', {}, { cause: new Error('secret') }),
       { code: -32603, message: 'Internal error' },
     ],
@@ -83,14 +107,15 @@ describe('an error', () => {
     expect(dialect.encodeRpcError(new A2AError(code, 'No', {})).code).toBe(number)
   })
 
-  const KNOWN = [-32700, -32600, -32601, -32602, -32603, -32001, -32003, -32004, -32005]
+  const KNOWN = [...[-32700, -32600, -32601, -32602, -32603, -32001, -32002, -32003, -32004, -32005, -32006]]
 
   test.each(Object.keys(WIRE_ERRORS) as ErrorCode[])('%s has a code of the document', (code) => {
     // `data` of the right shape is of no matter here.
     const { code: number, message, data } = dialect.encodeRpcError(new A2AError(code, 'No', {}))
     expect(KNOWN).toContain(number)
     expect(message).not.toContain('undefined')
-    expect(data).toEqual(number === -32003 ? { retry_after: 5 } : undefined)
+    const isPassing = number === -32003 || number === -32006
+    expect(data).toEqual(isPassing ? { retry_after: 5, retryable: true } : undefined)
   })
 
   test('is bounded, and has a status of HTTP', () => {

@@ -169,6 +169,28 @@ describe('the error', () => {
     expect(show()).not.toHaveProperty('output')
   })
 
+  test.each([
+    ['rate_limit-exceeded.2', 'rate_limit-exceeded.2'],
+    ['x'.repeat(100), 'x'.repeat(100)],
+    ['x'.repeat(101), 'TASK_FAILED'],
+    ['', 'TASK_FAILED'],
+    ['two words', 'TASK_FAILED'],
+    ['line\n', 'TASK_FAILED'],
+    ['<b>', 'TASK_FAILED'],
+    [7, 'TASK_FAILED'],
+    [null, 'TASK_FAILED'],
+  ])('has the code that its message has, where that is a name: %j', (code, shown) => {
+    for (const [state, fallback] of [
+      ['failed', 'TASK_FAILED'],
+      ['rejected', 'TASK_REJECTED'],
+    ] as const) {
+      const { tasks, id, show } = taken(newTask())
+      const message = { role: 'agent', parts: [{ text: 'No' }], metadata: { code } } as const
+      tasks.updateTask(id, { state, message })
+      expect(show()['error']).toHaveProperty('code', shown === 'TASK_FAILED' ? fallback : shown)
+    }
+  })
+
   test('is worth a retry only where the message says so plainly', () => {
     const { tasks, id, show } = taken(newTask())
     const message = { role: 'agent', parts: [{ text: 'No' }], metadata: { retryable: 'true' } } as const

@@ -6,10 +6,11 @@
 import type { A2AClient, Authenticator, ClientOptions } from '../../client/index.js'
 import { platformFetch } from '../../client/platform.js'
 import type { RegisteredAgent } from '../agent.js'
+import { watched } from '../credentials.js'
 import { signing, type ServiceOptions } from '../service.js'
 
-/** Fetches the agent's card, and gives a client for it. */
-export type Connect = (agent: RegisteredAgent) => Promise<A2AClient>
+/** Fetches the agent's card, and gives a client for it. The signal ends that. */
+export type Connect = (agent: RegisteredAgent, signal?: AbortSignal) => Promise<A2AClient>
 
 /** Clients by what they are made of: an agent whose status alone has changed has the same endpoint, and the same client. */
 export class Clients {
@@ -34,8 +35,8 @@ export class Clients {
   }
 
   /** A client by the card as it is now; from now on it is the agent's. */
-  async renew(agent: RegisteredAgent): Promise<A2AClient> {
-    const client = await this.#connect(agent)
+  async renew(agent: RegisteredAgent, signal: AbortSignal): Promise<A2AClient> {
+    const client = await this.#connect(agent, signal)
     this.#known.set(agent.endpoint, Promise.resolve(client))
     return client
   }
@@ -46,9 +47,10 @@ const SIGNED: Authenticator = { apply: () => undefined }
 
 /** The options of a client for this agent: its credentials, or who signs in their place. */
 export function toClientOptions(
-  { fetch = platformFetch, authorize, urlGuard, clock }: ServiceOptions,
+  { fetch: given = platformFetch, authorize, urlGuard, clock }: ServiceOptions,
   agent: RegisteredAgent,
 ): ClientOptions {
+  const fetch = watched(given, agent)
   if (authorize === undefined) return { fetch, auth: agent.endpoint.auth, urlGuard, clock }
   return { fetch: signing(fetch, authorize, agent), auth: SIGNED, urlGuard, clock }
 }

@@ -35,11 +35,12 @@ export function a2a(options: A2AOptions = {}): AgentProvider {
   const { authorize, ...others } = options
   // It says what is wrong with them now, and not to whoever sends the first task.
   new A2AClient(others)
-  return new A2AProvider('a2a', (agent) =>
+  return new A2AProvider('a2a', (agent, signal) =>
     A2AClient.connect(agent.endpoint.url, {
       ...others,
       ...toClientOptions({ ...others, authorize }, agent),
       timeoutMs: Math.min(agent.endpoint.timeoutMs, CARD_TIMEOUT_MS),
+      signal,
     }),
   )
 }
@@ -114,7 +115,9 @@ export class A2AProvider implements AgentProvider {
 
   async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
     try {
-      await this.#translated(agent, call, () => unlessAborted(call.signal, this.#clients.renew(agent)))
+      await this.#translated(agent, call, () =>
+        unlessAborted(call.signal, this.#clients.renew(agent, call.signal)),
+      )
       return 'online'
     } catch (error) {
       call.signal.throwIfAborted()
@@ -173,7 +176,9 @@ export class A2AProvider implements AgentProvider {
   }
 
   #error(agent: RegisteredAgent, cause: A2AError, about: Parameters<typeof providerError>[3]): A2AError {
-    return providerError(this.#name, agent, cause.message, { ...about, cause })
+    const { code, message } = cause
+    if (!isInItsWords(cause)) return providerError(this.#name, agent, message, { ...about, cause })
+    return providerError(this.#name, agent, `it answers with ${code}`, { ...about, said: message, cause })
   }
 }
 
@@ -206,6 +211,11 @@ function toMessage({ message, ref, previous }: ProviderTask): MessageContent {
 function taskIdOf({ taskId }: TaskRef): string {
   if (typeof taskId === 'string') return taskId
   throw taskNotFound('')
+}
+
+/** What an agent answers as an error is the cause of ours; of what cannot be read, the beginning is shown. */
+function isInItsWords({ code, cause }: A2AError): boolean {
+  return code === 'INVALID_AGENT_RESPONSE' || (cause !== undefined && !(cause instanceof Error))
 }
 
 /** Whether the same request may well succeed later. */

@@ -12,11 +12,10 @@ import { A2AProvider } from './a2a.js'
 import { toClientOptions } from './a2a-clients.js'
 import { SESSION_HEADER } from './agentcore-client.js'
 import { sessionIn, type Runtimes } from './agentcore-runtimes.js'
+import { HEALTH_SESSION } from './bedrock-endpoint.js'
 
 const NAME = 'bedrock_agentcore'
 const CARD_TIMEOUT_MS = 10_000
-/** One for all health checks: each session costs. At least 33 characters. */
-const HEALTH_SESSION = 'a2a-tasks-gateway-health-check-session'
 
 export class AgentCoreA2A implements AgentProvider {
   readonly #runtimes: Runtimes

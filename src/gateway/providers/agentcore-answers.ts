@@ -8,6 +8,8 @@ import type { ServerSentEvent } from '../../client/sse.js'
 import type { PartInput } from '../../core/params.js'
 import type { JsonValue } from '../../core/task.js'
 import type { TaskUpdate } from '../provider.js'
+import type { Service } from '../service.js'
+import { codeOf, Kept } from './answers.js'
 
 const MAX_DEPTH = 100
 const ARTIFACT = 'answer'
@@ -19,11 +21,14 @@ const ANSWER_KEYS = ['result', 'response', 'output', 'message', 'content', 'text
  * The updates of an answer. Of one that streams, the pieces of text as chunks, and its end as that of the task; where no
  * piece is told, the whole message at its end is the answer, and where there is none either, all events as data. Of one
  * that is whole, the text in it, or else its JSON as data.
+ *
+ * @throws {A2AError} `PROVIDER_ERROR` when there is no end of events that have to be kept.
  */
 export async function* answerUpdates(
+  service: Service,
   pieces: AsyncIterable<ServerSentEvent | string>,
 ): AsyncGenerator<TaskUpdate, undefined> {
-  const stream = new AnswerStream()
+  const stream = new AnswerStream(service)
   for await (const piece of pieces) {
     const update = typeof piece === 'string' ? wholeUpdate(piece) : stream.read(piece)
     if (update === undefined) continue
@@ -51,6 +56,11 @@ class AnswerStream {
   #isStrands = false
   #message: string | undefined
   #unread: JsonValue[] = []
+  readonly #kept: Kept
+
+  constructor(service: Service) {
+    this.#kept = new Kept(service)
+  }
 
   /** What an event tells: more text, or that the agent failed. */
   read({ data }: ServerSentEvent): TaskUpdate | undefined {
@@ -59,7 +69,7 @@ class AnswerStream {
     if (fields['error'] !== undefined) return failed(fields)
     this.#isStrands ||= fields['event'] !== undefined
     const text = data === '[DONE]' ? '' : pieceOf(json, fields, data, this.#isStrands)
-    if (text === undefined) this.#keep(json, fields)
+    if (text === undefined) this.#keep(json, fields, data)
     if (text === undefined || text === '') return undefined
     this.#hasText = true
     this.#unread = []
@@ -74,8 +84,9 @@ class AnswerStream {
   }
 
   /** Once there is text, that is the answer. */
-  #keep(json: JsonValue | undefined, { message }: Unread): void {
+  #keep(json: JsonValue | undefined, { message }: Unread, data: string): void {
     if (this.#hasText || json === undefined) return
+    this.#kept.add(data)
     this.#unread.push(json)
     // What tools answer is told as a message of the user's.
     if (fieldsOf(message)['role'] !== 'user') this.#message = textIn(json) ?? this.#message
@@ -101,8 +112,7 @@ function pieceOf(
 
 /** As the container tells of an agent that threw. What it threw is no word for clients. */
 function failed({ error_type: type }: Unread): TaskUpdate {
-  const code = typeof type === 'string' && type !== '' ? type.slice(0, 100) : 'error'
-  return { state: 'failed', message: 'The agent failed', failure: { code, retryable: false } }
+  return { state: 'failed', message: 'The agent failed', failure: { code: codeOf(type), retryable: false } }
 }
 
 /** A text, the texts of blocks, or the text of what stands where answers stand by custom. */

@@ -35,6 +35,7 @@ export function bedrockAgentCore(options: BedrockAgentCoreOptions = {}): AgentPr
   const of = (agent: RegisteredAgent): AgentProvider =>
     runtimes.settingsOf(agent).protocol === 'a2a' ? a2a : http
   return {
+    checkAgent: (agent) => void runtimes.settingsOf(agent),
     sendTask: async (agent, task, call) => of(agent).sendTask(agent, task, call),
     getTask: async (agent, ref, call) => of(agent).getTask(agent, ref, call),
     cancelTask: async (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
@@ -80,7 +81,8 @@ class AgentCoreHttp implements AgentProvider {
     const request = this.#toCall(agent, 'invocations', sessionId, this.#toPayload(task, agent))
     // The session is ours to name: it can be stopped before it answers.
     yield { ref: { sessionId }, state: 'working' }
-    yield* answerUpdates(this.#runtimes.serviceOf(agent).eventsOrText(request, call))
+    const service = this.#runtimes.serviceOf(agent)
+    yield* answerUpdates(service, service.eventsOrText(request, call))
   }
 
   healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {

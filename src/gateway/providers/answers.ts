@@ -4,14 +4,24 @@
  * @module
  */
 import type * as z from 'zod/mini'
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
 import { check } from '../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../agent.js'
+import { suggestion } from '../config-hints.js'
 import type { ProviderCall } from '../provider.js'
 import type { Service, ServiceCall } from '../service.js'
 
-/** @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong: `settings.agentName …`. */
-export function settingsOf<T>({ settings }: RegisteredAgent, schema: z.ZodMiniType<T>): T {
+/** @throws {A2AError} `INVALID_PARAMS` with the path of what is unknown, missing or wrong: `settings.agentName …`. */
+export function settingsOf<T>(
+  { settings }: RegisteredAgent,
+  schema: z.ZodMiniType<T> & { readonly shape: object },
+): T {
+  const known = Object.keys(schema.shape)
+  const unknown = Object.keys(settings).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const reason = `is unknown${suggestion(unknown, known)}; known are ${known.join(', ')}`
+    throw invalidParams(`settings.${unknown.slice(0, 80)}`, reason)
+  }
   return check(schema, settings, 'settings')
 }
 
@@ -22,6 +32,32 @@ export function read<T>(service: Service, schema: z.ZodMiniType<T>, json: unknow
   } catch (cause) {
     // `check` throws nothing else.
     throw A2AError.is(cause) ? service.error(`it cannot be understood: ${cause.message}`, { cause }) : cause
+  }
+}
+
+/** The service's word for what failed, as clients may read it: `error` for what is no single word, and may hold anything. */
+export function codeOf(word: unknown): string {
+  return typeof word === 'string' && /^[\w.-]{1,100}$/.test(word) ? word : 'error'
+}
+
+/** Of all that is kept of one answer, in characters. */
+export const MAX_KEPT = 16_777_216
+/** What the least takes. */
+const LEAST = 100
+
+/** Counts what is kept of an answer that comes in pieces until it is whole: some never are. */
+export class Kept {
+  readonly #service: Service
+  #size = 0
+
+  constructor(service: Service) {
+    this.#service = service
+  }
+
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is more than 16 MiB, or very many pieces. */
+  add(piece: string): void {
+    this.#size += piece.length + LEAST
+    if (this.#size > MAX_KEPT) throw this.#service.error('its answer is too long')
   }
 }
 

@@ -56,6 +56,7 @@ export function azureAI(options: AzureAIOptions = {}): AgentProvider {
     return api === 'threads' ? new AzureThreads(service, settings) : new AzureResponses(service, settings)
   }
   return {
+    checkAgent: (agent) => void apiOf(agent),
     sendTask: async (agent, task, call) => await apiOf(agent).send(task, call),
     getTask: async (agent, ref, call) => await apiOf(agent).get(ref, call),
     cancelTask: async (agent, ref, call) => await apiOf(agent).cancel(ref, call),

@@ -11,7 +11,7 @@ import { JsonObjectSchema } from '../../schemas/index.js'
 import { list, nonEmptyString, object, optional, string } from '../../schemas/scalars.js'
 import type { TaskUpdate } from '../provider.js'
 import type { Service } from '../service.js'
-import { read } from './answers.js'
+import { codeOf, read } from './answers.js'
 
 export const ResponseSchema = object({
   id: nonEmptyString,
@@ -72,7 +72,7 @@ export function toResponseUpdate(
   const texts = isTold || status === 'in_progress' ? [] : textsOf(items)
   const question = state === 'completed' ? toQuestion(items, texts) : undefined
   if (question !== undefined) return { ...question, ref: { ...ref, ...question.ref } }
-  const code = error?.code ?? details?.reason ?? status
+  const code = codeOf(error?.code ?? details?.reason ?? status)
   return {
     ref,
     state,
@@ -92,7 +92,8 @@ interface Entry {
 /** What the agents waits for, if it does: a response that has only asked is complete for the service. */
 function toQuestion(items: readonly Entry[], texts: readonly PartInput[]): TaskUpdate | undefined {
   const consents = items.filter(({ item }) => item.type === 'oauth_consent_request')
-  const calls = items.filter(({ item }) => isOpen(item, items))
+  const given = new Set(items.map(({ item: { type, call_id = '' } }) => `${type} ${call_id}`))
+  const calls = items.filter(({ item }) => isOpen(item, given))
   const asked = [...consents, ...calls]
   if (asked.length === 0) return undefined
   const data = asked.map(({ raw }) => ({ data: raw }))
@@ -105,10 +106,10 @@ function toQuestion(items: readonly Entry[], texts: readonly PartInput[]): TaskU
   }
 }
 
-function isOpen({ type, call_id: callId }: Item, items: readonly Entry[]): boolean {
+function isOpen({ type, call_id: callId }: Item, given: ReadonlySet<string>): boolean {
   const answer = Object.hasOwn(CALLS, type) ? CALLS[type] : undefined
   if (answer === undefined) return false
-  return callId === undefined || !items.some(({ item }) => item.type === answer && item.call_id === callId)
+  return callId === undefined || !given.has(`${answer} ${callId}`)
 }
 
 function sentenceFor({ type, name, consent_link: link }: Item): string {

@@ -83,7 +83,7 @@ export class AzureResponses {
     let isTold = false
     for await (const { data } of service.events(request, call)) {
       const { type, response, delta, code } = read(service, EventSchema, service.parse(data))
-      if (type === 'error') throw service.error(`error ${data}`, { retryable: isPassing(code) })
+      if (type === 'error') throw service.error('error', { said: data, retryable: isPassing(code) })
       if (response !== undefined) {
         artifactId = response.id
         yield toResponseUpdate(service, response, conversationId, isTold)

@@ -11,6 +11,7 @@ import { JsonObjectSchema } from '../../schemas/index.js'
 import { list, nonEmptyString, object, optional, string } from '../../schemas/scalars.js'
 import type { TaskUpdate } from '../provider.js'
 import type { Service } from '../service.js'
+import { codeOf } from './answers.js'
 import { isPassing } from './azure-responses-output.js'
 
 export const RunSchema = object({
@@ -59,7 +60,7 @@ export function toRunUpdate(service: Service, run: Run): TaskUpdate {
   const ref = { threadId, runId }
   if (state === 'input-required') return { ref, state, message: { parts: toQuestion(service, run) } }
   if (state !== 'failed') return { ref, state }
-  const code = error?.code ?? details?.reason ?? status
+  const code = codeOf(error?.code ?? details?.reason ?? status)
   const retryable = status === 'expired' || isPassing(code)
   return { ref, state, message: `The agent failed: ${code}`, failure: { code, retryable } }
 }

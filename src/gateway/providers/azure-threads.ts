@@ -12,7 +12,7 @@ import { check } from '../../wire/check.js'
 import type { AgentStatus } from '../agent.js'
 import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import type { Service, ServiceAnswer, ServiceCall } from '../service.js'
-import { healthBy, read } from './answers.js'
+import { healthBy, Kept, read } from './answers.js'
 import { dataUrl } from './azure-responses-input.js'
 import { EventSchema, MessageSchema, RunSchema, toParts, toRunUpdate, type Run } from './azure-runs.js'
 import { isPassing } from './azure-responses-output.js'
@@ -32,6 +32,9 @@ const PageSchema = object({
   has_more: optional(boolean),
   last_id: optional(string),
 })
+
+/** Of the messages of one run, each of up to 100. */
+const MAX_PAGES = 1_000
 
 export class AzureThreads {
   readonly #service: Service
@@ -74,7 +77,7 @@ export class AzureThreads {
         yield isTold ? toRunUpdate(service, run) : await this.#update(run, call)
       } else if (event.object === undefined) {
         const code = event.error?.code ?? event.code
-        throw service.error(`error ${data}`, { retryable: isPassing(code) })
+        throw service.error('error', { said: data, retryable: isPassing(code) })
       }
       const parts = toChunk(event)
       if (parts.length > 0) {
@@ -117,8 +120,9 @@ export class AzureThreads {
 
   async #artifactsOf({ id, thread_id: threadId }: Run, call: ProviderCall): Promise<ArtifactInput[]> {
     const parts: PartInput[] = []
+    const kept = new Kept(this.#service)
     let after = ''
-    for (;;) {
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const query = { order: 'asc', limit: '100', run_id: id, ...(after !== '' && { after }) }
       const request = this.#request(
         'GET',
@@ -126,12 +130,17 @@ export class AzureThreads {
         undefined,
         query,
       )
-      const page = read(this.#service, PageSchema, (await this.#service.ask(request, call)).json())
-      for (const message of page.data) if (message.role === 'assistant') parts.push(...toParts(message))
-      const { has_more: hasMore, last_id: last = '' } = page
+      const answer = await this.#service.ask(request, call)
+      kept.add(answer.text)
+      const { data, has_more: hasMore, last_id: last = '' } = read(this.#service, PageSchema, answer.json())
+      for (const message of data) {
+        // There may be more than an argument list has room for.
+        if (message.role === 'assistant') for (const part of toParts(message)) parts.push(part)
+      }
       if (hasMore !== true || last === after) return parts.length > 0 ? [{ artifactId: id, parts }] : []
       after = last
     }
+    throw this.#service.error(`a run of its has more than ${MAX_PAGES} pages of messages`)
   }
 
   async #find(ref: TaskRef, request: ServiceCall, call: ProviderCall): Promise<ServiceAnswer> {

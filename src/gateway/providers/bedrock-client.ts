@@ -34,19 +34,22 @@ export interface BedrockAgentClient {
   ): Promise<{ readonly completion?: AsyncIterable<object> | undefined }>
 }
 
+/** @throws {A2AError} `INVALID_PARAMS` where no region is known. */
+export function requireRegion(
+  agent: RegisteredAgent,
+  region = regionOf(agent, 'bedrock-agent-runtime'),
+): string {
+  if (region !== undefined) return region
+  throw invalidParams('settings.region', 'must name the region, such as eu-central-1: the URL does not')
+}
+
 /**
  * A client for the agent's URL, with the credentials of the environment. It sends a message once: whether one that was not
  * answered has arrived, nobody knows.
  *
- * @throws {A2AError} `UNSUPPORTED_OPERATION` where the package is not installed, `INVALID_PARAMS` where no region is known.
+ * @throws {A2AError} `UNSUPPORTED_OPERATION` where the package is not installed.
  */
-export async function loadAgentClient(
-  agent: RegisteredAgent,
-  region = regionOf(agent, 'bedrock-agent-runtime'),
-): Promise<BedrockAgentClient> {
-  if (region === undefined) {
-    throw invalidParams('settings.region', 'must name the region, such as eu-central-1: the URL does not')
-  }
+export async function loadAgentClient(agent: RegisteredAgent, region: string): Promise<BedrockAgentClient> {
   const { BedrockAgentRuntime } = await loadPackage()
   // Where the package is not installed, there is no type of it.
   return new BedrockAgentRuntime({

@@ -64,7 +64,8 @@ export function toProviderError(agent: RegisteredAgent, cause: unknown): A2AErro
   const isOfService = name.endsWith('Exception')
   // Below its first line the client says how to debug it.
   const [reason = ''] = message.split('\n', 1)
-  return providerError(NAME, agent, `${name}: ${reason}`, {
+  return providerError(NAME, agent, name, {
+    said: reason,
     // What is no word of the service's is a connection that failed.
     retryable: isOfService ? PASSING.includes(name) : status === undefined || status >= 500,
     ...(status !== undefined && { status }),

@@ -28,15 +28,20 @@ export function regionOf({ endpoint }: RegisteredAgent, service: AwsService): st
   throw invalidParams('endpoint.url', `must be ${right}: there are no such agents at ${hostname}`)
 }
 
+/** One for all health checks: each session costs. At least 33 characters. */
+export const HEALTH_SESSION = 'a2a-tasks-gateway-health-check-session'
+/** Names of sessions that are made here: no conversation may choose one. */
+const OURS = new RegExp(`^(?:context-|${HEALTH_SESSION}$)`, 'i')
+
 /**
- * The session of a conversation: its own id where the service takes it and it is nobody's, else one that is made of it and its
- * owner, always the same: whoever names the conversation of somebody else has a session of his own.
+ * The session of a conversation: its own id where the service takes it, it is nobody's and not like one of ours, else one that
+ * is made of it and its owner, always the same: whoever names the conversation of somebody else has a session of his own.
  */
 export async function sessionIdOf(
   { contextId, owner }: Pick<ProviderTask, 'contextId' | 'owner'>,
   allowed: RegExp,
 ): Promise<string> {
-  if (owner === undefined && allowed.test(contextId)) return contextId
+  if (owner === undefined && allowed.test(contextId) && !OURS.test(contextId)) return contextId
   const whose = new TextEncoder().encode(JSON.stringify([owner ?? null, contextId]))
   const digest = await platformCrypto().subtle.digest('SHA-256', whose)
   const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')

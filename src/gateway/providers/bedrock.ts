@@ -10,7 +10,7 @@ import { fieldsOf } from '../../client/json.js'
 import { clientClock } from '../../client/platform.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { Clock } from '../../core/ports.js'
-import { boolean, nonEmptyString, object, optional } from '../../schemas/scalars.js'
+import { boolean, list, nonEmptyString, object, optional } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
@@ -20,6 +20,7 @@ import type { BedrockAgentCoreOptions } from './agentcore-runtimes.js'
 import { settingsOf } from './answers.js'
 import {
   loadAgentClient,
+  requireRegion,
   type BedrockAgentClient,
   type InvocationResult,
   type InvokeAgentInput,
@@ -65,15 +66,14 @@ const RefSchema = object({ sessionId: nonEmptyString, invocationId: optional(non
 const ResultSchema = object({ actionGroup: nonEmptyString })
 
 /** The results of what the agent asked for, as InvokeAgent takes them: with whatever else is in them. */
-const ResultsSchema = z
-  .array(
-    z.custom<InvocationResult>((value: unknown) => {
-      const [result, ...others] = Object.entries(fieldsOf(value))
-      const isKnown = result?.[0] === 'functionResult' || result?.[0] === 'apiResult'
-      return isKnown && others.length === 0 && ResultSchema.safeParse(result[1]).success
-    }),
-  )
-  .check(z.minLength(1))
+const ResultsSchema = list(
+  z.custom<InvocationResult>((value: unknown) => {
+    const [result, ...others] = Object.entries(fieldsOf(value))
+    const isKnown = result?.[0] === 'functionResult' || result?.[0] === 'apiResult'
+    return isKnown && others.length === 0 && ResultSchema.safeParse(result[1]).success
+  }),
+  'must not be empty',
+)
 
 const HOW_TO_ANSWER =
   'Answer with a data part: { "returnControlInvocationResults": [{ "functionResult" or "apiResult": … }] }'
@@ -95,6 +95,7 @@ export function bedrock(options: BedrockOptions = {}): AgentProvider {
   const of = ({ settings }: RegisteredAgent): AgentProvider =>
     settings['runtimeArn'] === undefined ? agents : runtimes
   return {
+    checkAgent: (agent) => of(agent).checkAgent?.(agent),
     sendTask: (agent, task, call) => of(agent).sendTask(agent, task, call),
     getTask: (agent, ref, call) => of(agent).getTask(agent, ref, call),
     cancelTask: (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
@@ -109,6 +110,11 @@ class InvokeAgent implements AgentProvider {
 
   constructor(options: BedrockOptions) {
     this.#options = options
+  }
+
+  checkAgent(agent: RegisteredAgent): void {
+    const { region } = readSettings(agent)
+    if (this.#options.client === undefined) requireRegion(agent, region)
   }
 
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
@@ -174,7 +180,7 @@ class InvokeAgent implements AgentProvider {
     const key = `${agent.endpoint.url} ${region ?? ''}`
     const known = this.#clients.get(key)
     if (known !== undefined) return await known
-    const made = loadAgentClient(agent, region)
+    const made = loadAgentClient(agent, requireRegion(agent, region))
     this.#clients.set(key, made)
     made.catch(() => this.#clients.delete(key))
     return await made

@@ -4,8 +4,10 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import { describe } from '../../core/json.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { AgentStatus, RegisteredAgent } from '../agent.js'
+import { requireUpdate } from '../apply.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import { providerError } from '../service.js'
 import { fold } from './fold.js'
@@ -89,6 +91,7 @@ class CustomProvider implements AgentProvider {
     // Of one message: what a later turn says is another result.
     const artifactId = `answer-${task.message.messageId}`
     let goesOn = false
+    yield { state: 'working' }
     for await (const said of this.#said(agent, task, signal)) {
       const update = typeof said === 'string' ? { chunk: { artifactId, parts: [{ text: said }] } } : said
       if (typeof said !== 'string' || said !== '') yield update
@@ -130,7 +133,7 @@ class CustomProvider implements AgentProvider {
   ): AsyncGenerator<Said, undefined> {
     const said = await this.#told(agent, signal, () => this.#handlers.run(task, { agent, signal }))
     if (!isIterable(said)) {
-      yield said
+      yield requireSaid(said, agent)
       return
     }
     const iterator = said[Symbol.asyncIterator]()
@@ -138,7 +141,7 @@ class CustomProvider implements AgentProvider {
       for (;;) {
         const next = await this.#told(agent, signal, () => iterator.next())
         if (next.done === true) return
-        yield next.value
+        yield requireSaid(next.value, agent)
       }
     } finally {
       // Nobody waits for it: one that waits for something else would keep the caller.
@@ -156,14 +159,26 @@ class CustomProvider implements AgentProvider {
       signal.throwIfAborted()
       if (A2AError.is(cause, 'PROVIDER_ERROR') || A2AError.is(cause, 'TASK_NOT_FOUND')) throw cause
       if (A2AError.is(cause, 'UNSUPPORTED_OPERATION')) throw cause
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw providerError(agent.provider, agent, reason, { cause })
+      // What it is, its author knows from the cause.
+      throw providerError(agent.provider, agent, 'its function failed', {
+        cause,
+        said: cause instanceof Error ? cause.message : String(cause),
+      })
     }
   }
 }
 
-function isIterable(said: Said | AsyncIterable<Said>): said is AsyncIterable<Said> {
-  return typeof said === 'object' && Symbol.asyncIterator in said
+/** Functions without types may say anything. Here, before what comes later hides it. */
+function requireSaid(said: unknown, agent: RegisteredAgent): Said {
+  if (typeof said === 'string') return said
+  if (typeof said !== 'object' || said === null)
+    throw providerError(agent.provider, agent, `it must say a text or an update, got ${describe(said)}`)
+  requireUpdate(said, agent)
+  return said
+}
+
+function isIterable(said: unknown): said is AsyncIterable<unknown> {
+  return typeof said === 'object' && said !== null && Symbol.asyncIterator in said
 }
 
 function unsupported(

@@ -6,9 +6,8 @@
 import * as z from 'zod/mini'
 import type { ArtifactInput, PartInput } from '../../core/params.js'
 import type { JsonValue } from '../../core/task.js'
-import { nonEmptyString, object, optional, string } from '../../schemas/scalars.js'
+import { list, nonEmptyString, object, optional, string, strings } from '../../schemas/scalars.js'
 import type { TaskUpdate } from '../provider.js'
-import type { Service } from '../service.js'
 
 /** The one result of a task, however it comes: in pieces, or at once. */
 export const RESPONSE_ID = 'response'
@@ -24,24 +23,16 @@ export const ThreadSchema = object({
 const InterruptSchema = object({ id: z.nullish(string), value: z.optional(z.unknown()) })
 export type Interrupt = z.infer<typeof InterruptSchema>
 
-export const InterruptsSchema = z.array(InterruptSchema)
+export const InterruptsSchema = list(InterruptSchema)
 
 /** A thread at one moment. */
 export const StateSchema = object({
   values: z.optional(z.unknown()),
-  next: z.nullish(z.array(string)),
-  tasks: z.nullish(z.array(object({ interrupts: z.nullish(InterruptsSchema) }))),
+  next: z.nullish(strings),
+  tasks: z.nullish(list(object({ interrupts: z.nullish(InterruptsSchema) }))),
   metadata: z.nullish(object({ run_id: z.nullish(string) })),
 })
 export type ThreadState = z.infer<typeof StateSchema>
-
-/** @throws {A2AError} `PROVIDER_ERROR` when it is something else. */
-export function read<T>(service: Service, what: string, schema: z.ZodMiniType<T>, value: unknown): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const path = result.error.issues[0]?.path.map(String).join('.') ?? ''
-  throw service.error(`its ${what} is not as it should be${path === '' ? '' : `: ${path}`}`)
-}
 
 /** A task that is done. */
 export function completed(values: unknown): TaskUpdate {

@@ -7,11 +7,12 @@ import * as z from 'zod/mini'
 import { A2AError, taskNotFound } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
-import { nonEmptyString, object, string } from '../../schemas/scalars.js'
+import { nonEmptyString, object, optional, string } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import { Service } from '../service.js'
+import { read, settingsOf } from './answers.js'
 import type { LangGraphOptions } from './langgraph.js'
 import {
   asking,
@@ -20,7 +21,6 @@ import {
   fieldsOf,
   InterruptsSchema,
   lastTextOf,
-  read,
   response,
 } from './langgraph-answers.js'
 import { healthOf } from './langgraph-health.js'
@@ -28,6 +28,7 @@ import { configOf, inputOf } from './langgraph-input.js'
 import { errorNameOf, runEvents, type RunEvent } from './langgraph-stream.js'
 
 const RefSchema = object({ runId: nonEmptyString })
+const SettingsSchema = object({ assistantId: optional(string) })
 
 /** The document does not say how a run is named, nor how it says that it has none of its output yet. */
 const AnswerSchema = object({
@@ -60,11 +61,15 @@ export class LiteLlmRsServer implements AgentProvider {
     this.#options = options
   }
 
+  checkAgent(agent: RegisteredAgent): void {
+    settingsOf(agent, SettingsSchema)
+  }
+
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const answer = await service.ask({ method: 'POST', path: '/runs', body: this.#bodyOf(agent, task) }, call)
     const json = answer.json()
-    const { run_id, id } = read(service, 'run', AnswerSchema, json)
+    const { run_id, id } = read(service, AnswerSchema, json)
     const runId = run_id ?? id
     return {
       ...(typeof runId === 'string' && runId !== '' && { ref: { runId } }),
@@ -127,11 +132,11 @@ export class LiteLlmRsServer implements AgentProvider {
       })
     }
     const { input = inputOf } = this.#options
-    const { assistantId } = agent.settings
+    const { assistantId } = settingsOf(agent, SettingsSchema)
     const given: JsonValue = input(task)
     return {
       // Not in the document: without it, LangGraph's own servers refuse the request.
-      ...(typeof assistantId === 'string' && { assistant_id: assistantId }),
+      ...(assistantId !== undefined && { assistant_id: assistantId }),
       input: Array.isArray(given) || typeof given !== 'object' ? given : { context: null, ...given },
       config: { tags: [] },
       ...configOf(task),
@@ -149,7 +154,7 @@ export class LiteLlmRsServer implements AgentProvider {
       return typeof runId === 'string' && runId !== '' ? { update: { ref: { runId } } } : {}
     }
     if (interrupts !== undefined) {
-      return { update: asking(read(service, 'interrupt', InterruptsSchema, interrupts)) }
+      return { update: asking(read(service, InterruptsSchema, interrupts)) }
     }
     const said = Object.values(fields)
       .map(lastTextOf)
@@ -159,11 +164,11 @@ export class LiteLlmRsServer implements AgentProvider {
 }
 
 function toUpdate(service: Service, json: unknown): TaskUpdate {
-  const { status, state, output } = read(service, 'run', AnswerSchema, json)
+  const { status, state, output } = read(service, AnswerSchema, json)
   const { __interrupt__: interrupts, __error__: error } = { ...fieldsOf(json), ...fieldsOf(output) }
   // A run that fails is HTTP 200 all the same.
   if (error !== undefined) return failed(errorNameOf(error))
-  if (interrupts !== undefined) return asking(read(service, 'interrupt', InterruptsSchema, interrupts))
+  if (interrupts !== undefined) return asking(read(service, InterruptsSchema, interrupts))
   const word = state ?? status ?? (output === undefined || output === null ? '' : 'completed')
   const target = STATES.get(word)
   if (target === undefined) {

@@ -3,19 +3,19 @@
  *
  * @module
  */
-import { A2AError, taskNotFound } from '../../core/errors.js'
+import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
 import { nonEmptyString, object, optional, string } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import { Service, type ServiceAnswer } from '../service.js'
+import { read, settingsOf } from './answers.js'
 import type { LangGraphOptions, LangGraphStreamMode } from './langgraph.js'
 import {
   asking,
   completed,
   failed,
-  read,
   RunSchema,
   StateSchema,
   ThreadSchema,
@@ -47,13 +47,17 @@ export class LangGraphServer implements AgentProvider {
     this.#streamMode = streamMode
   }
 
+  checkAgent(agent: RegisteredAgent): void {
+    assistantOf(agent)
+  }
+
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const { threadId, assistantId, body } = await this.#begin(service, agent, task, call)
     const path = `${pathOf(threadId)}/runs`
     try {
       const answer = await service.ask({ method: 'POST', path, body }, call)
-      const { run_id: runId } = read(service, 'run', RunSchema, answer.json())
+      const { run_id: runId } = read(service, RunSchema, answer.json())
       return { ref: { threadId, runId, assistantId }, state: 'submitted' }
     } catch (error) {
       throw await refusal(service, threadId, error, call)
@@ -95,7 +99,7 @@ export class LangGraphServer implements AgentProvider {
       if (await wasCanceled(service, ref, call)) return { state: 'canceled' }
       throw taskNotFound(ref.runId)
     }
-    const { status } = read(service, 'run', RunSchema, answer.json())
+    const { status } = read(service, RunSchema, answer.json())
     switch (status) {
       case 'pending':
         return { state: 'submitted' }
@@ -168,20 +172,17 @@ export class LangGraphServer implements AgentProvider {
 }
 
 function assistantOf(agent: RegisteredAgent): string {
-  const { assistantId = '' } = check(SettingsSchema, agent.settings, 'settings')
+  const { assistantId = '' } = settingsOf(agent, SettingsSchema)
   if (assistantId !== '') return assistantId
   const reason =
     'is missing: set the id of an assistant, or the name of a graph (POST /assistants/search lists them)'
-  throw new A2AError('INVALID_PARAMS', `settings.assistantId ${reason}`, {
-    path: 'settings.assistantId',
-    reason,
-  })
+  throw invalidParams('settings.assistantId', reason)
 }
 
 async function createThread(service: Service, task: ProviderTask, call: ProviderCall): Promise<string> {
   const body = { metadata: { a2a_context_id: task.contextId } }
   const answer = await service.ask({ method: 'POST', path: '/threads', body }, call)
-  return read(service, 'thread', ThreadSchema, answer.json()).thread_id
+  return read(service, ThreadSchema, answer.json()).thread_id
 }
 
 function pathOf(threadId: string): string {
@@ -208,7 +209,7 @@ async function refusal(
   if (status !== 409 && status !== 422) return error
   const answer = await threadAnswer(service, threadId, call)
   if (answer.status === 404) return taskNotFound(threadId)
-  if (read(service, 'thread', ThreadSchema, answer.json()).status !== 'busy') return error
+  if (read(service, ThreadSchema, answer.json()).status !== 'busy') return error
   return service.error('its thread has a run that has not ended', { status, retryable: true, cause: error })
 }
 
@@ -219,7 +220,7 @@ function canceledKey({ runId }: RunRef): string {
 async function wasCanceled(service: Service, ref: RunRef, call: ProviderCall): Promise<boolean> {
   const answer = await threadAnswer(service, ref.threadId, call)
   if (answer.status === 404) return false
-  const { metadata } = read(service, 'thread', ThreadSchema, answer.json())
+  const { metadata } = read(service, ThreadSchema, answer.json())
   return metadata?.[canceledKey(ref)] === true
 }
 
@@ -230,14 +231,14 @@ async function stateOf(
   call: ProviderCall,
 ): Promise<ThreadState> {
   const answer = await service.ask({ method: 'GET', path: `${pathOf(threadId)}/state` }, call)
-  const state = read(service, 'state', StateSchema, answer.json())
+  const state = read(service, StateSchema, answer.json())
   const writer = state.metadata?.run_id
   if (typeof writer !== 'string' || writer === runId) return state
   const body = { limit: 1, metadata: { run_id: runId } }
   const path = `${pathOf(threadId)}/history`
   const history = (await service.ask({ method: 'POST', path, body }, call)).json()
   const [own] = Array.isArray(history) ? history : []
-  return own === undefined ? { values: undefined } : read(service, 'state', StateSchema, own)
+  return own === undefined ? { values: undefined } : read(service, StateSchema, own)
 }
 
 function isWaiting({ next, tasks }: ThreadState): boolean {

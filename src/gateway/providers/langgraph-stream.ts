@@ -6,13 +6,13 @@
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { ProviderCall, TaskUpdate } from '../provider.js'
 import type { Service, ServiceCall } from '../service.js'
+import { codeOf, Kept, read } from './answers.js'
 import {
   asking,
   failed,
   fieldsOf,
   InterruptsSchema,
   isFromModel,
-  read,
   response,
   RESPONSE_ID,
   textOf,
@@ -69,6 +69,7 @@ export class RunStory {
   readonly #service: Service
   readonly #interrupts: Interrupt[] = []
   readonly #begun = new Set<unknown>()
+  readonly #kept: Kept
   #current: unknown
   /** Of the message that is being written. */
   #text = ''
@@ -77,6 +78,7 @@ export class RunStory {
 
   constructor(service: Service) {
     this.#service = service
+    this.#kept = new Kept(service)
   }
 
   /** What an event means for the task. Events that are not known mean nothing. */
@@ -118,6 +120,7 @@ export class RunStory {
       return { state: 'working', chunk: { artifactId: RESPONSE_ID, parts } }
     }
     if (this.#begun.has(id)) return undefined
+    this.#keep(id)
     this.#begun.add(id)
     this.#current = id
     this.#text = text
@@ -127,10 +130,17 @@ export class RunStory {
   #readStep(data: unknown): TaskUpdate | undefined {
     const { __interrupt__: interrupts, ...nodes } = fieldsOf(data)
     if (interrupts !== undefined) {
-      this.#interrupts.push(...read(this.#service, 'interrupt', InterruptsSchema, interrupts))
+      for (const interrupt of read(this.#service, InterruptsSchema, interrupts)) {
+        this.#keep(interrupt)
+        this.#interrupts.push(interrupt)
+      }
     }
     const names = Object.keys(nodes).filter((name) => !name.startsWith('__'))
     return names.length === 0 ? undefined : { state: 'working', message: `Done: ${names.join(', ')}` }
+  }
+
+  #keep(json: unknown): void {
+    this.#kept.add(JSON.stringify([json]))
   }
 }
 
@@ -146,6 +156,5 @@ function toProgress(data: unknown): TaskUpdate | undefined {
 
 /** `ValueError`: never what it says, which may hold anything. */
 export function errorNameOf(data: unknown): string {
-  const { error } = fieldsOf(data)
-  return typeof error === 'string' && /^[\w.]{1,100}$/.test(error) ? error : 'error'
+  return codeOf(fieldsOf(data)['error'])
 }

@@ -9,7 +9,7 @@ import { platformFetch } from '../../client/platform.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/index.js'
 import type { RegisteredAgent } from '../agent.js'
-import type { AgentProvider } from '../provider.js'
+import type { AgentProvider, ProviderCall } from '../provider.js'
 import { Service, type ServiceOptions } from '../service.js'
 import { A2AProvider } from './a2a.js'
 import { toClientOptions } from './a2a-clients.js'
@@ -30,8 +30,8 @@ const CARD_TIMEOUT_MS = 10_000
  * message begins a task there; those of one conversation know what was said before.
  */
 export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
-  return new A2AProvider(NAME, async (agent) => {
-    const card = await fetchCard(agent, options)
+  return new A2AProvider(NAME, async (agent, signal = new AbortController().signal) => {
+    const card = await fetchCard(agent, options, { signal })
     const [face] = card.supportedInterfaces
     const isNew = face?.protocolVersion.startsWith('1.') === true
     const { fetch = platformFetch, ...others } = toClientOptions(options, agent)
@@ -53,10 +53,13 @@ export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
   })
 }
 
-async function fetchCard(agent: RegisteredAgent, options: PydanticAIOptions): Promise<AgentCard> {
+async function fetchCard(
+  agent: RegisteredAgent,
+  options: PydanticAIOptions,
+  call: ProviderCall,
+): Promise<AgentCard> {
   const service = new Service(NAME, agent, options)
   const timeoutMs = Math.min(agent.endpoint.timeoutMs, CARD_TIMEOUT_MS)
-  const call = { signal: new AbortController().signal }
   for (const path of CARD_PATHS) {
     const answer = await service.ask({ method: 'GET', path, timeoutMs, expected: [404] }, call)
     if (answer.status !== 404) return parseAgentCard(answer.json())

@@ -10,15 +10,23 @@ import type { Authorize } from '../service.js'
 export type Tokens = () => Promise<string | null | undefined>
 
 /**
- * `Authorization: Bearer …` for every request. `load` is called once, when the first token is needed.
+ * `Authorization: Bearer …` for every request. `load` is called when the first token is needed,
+ * and again with the next request where it has failed.
  *
  * Requests are rejected with `UNAUTHENTICATED` where there is no token. Its `cause` is what `source` throws; the token is
  * in no error.
  */
 export function bearerBy(source: string, load: () => Promise<Tokens>): Authorize {
   let tokens: Promise<Tokens> | undefined
+  const begin = (): Promise<Tokens> => {
+    const loading = load()
+    loading.catch(() => {
+      tokens = undefined
+    })
+    return loading
+  }
   return async ({ headers }) => {
-    const token = await tokenOf(source, (tokens ??= load()))
+    const token = await tokenOf(source, (tokens ??= begin()))
     // What no header can hold would be told by the error of `set`.
     if (!token || !/^[\x21-\x7e]+$/.test(token)) throw noToken(`${source} gives no token`)
     headers.set('authorization', `Bearer ${token}`)

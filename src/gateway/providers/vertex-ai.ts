@@ -90,6 +90,7 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
     return protocol === 'a2a' && profile === undefined ? a2a : own
   }
   return {
+    checkAgent: (agent) => void pathOf(settingsOf(agent, SettingsSchema)),
     sendTask: async (agent, task, call) => await providerOf(agent).sendTask(agent, task, call),
     getTask: (agent, ref, call) => known(ref, async () => await providerOf(agent).getTask(agent, ref, call)),
     cancelTask: (agent, ref, call) =>

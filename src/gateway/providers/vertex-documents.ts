@@ -6,12 +6,11 @@
 
 /** Finds the JSON objects and texts in a text that comes in pieces, whatever stands between them. */
 export class JsonDocuments {
+  /** Of the document that is not whole yet. */
   #text = ''
-  #at = 0
-  /** Where the document that is not whole yet begins. */
-  #start = -1
   #depth = 0
   #isQuoted = false
+  #isEscaped = false
 
   /** How much is kept of a document that is not whole yet, in characters. */
   get size(): number {
@@ -20,33 +19,33 @@ export class JsonDocuments {
 
   /** The documents that are whole with this piece. */
   add(piece: string): string[] {
-    this.#text += piece
     const documents: string[] = []
-    for (; this.#at < this.#text.length; this.#at += 1) {
-      if (!this.#step(this.#text.charAt(this.#at))) continue
-      documents.push(this.#text.slice(this.#start, this.#at + 1))
-      this.#start = -1
+    let start = 0
+    for (let at = 0; at < piece.length; at += 1) {
+      const wasInside = this.#isInside
+      this.#step(piece.charAt(at))
+      if (this.#isInside === wasInside) continue
+      if (!wasInside) start = at
+      else {
+        documents.push(this.#text + piece.slice(start, at + 1))
+        this.#text = ''
+      }
     }
-    const kept = this.#start === -1 ? this.#text.length : this.#start
-    this.#text = this.#text.slice(kept)
-    this.#at -= kept
-    if (this.#start !== -1) this.#start = 0
+    if (this.#isInside) this.#text += piece.slice(start)
     return documents
   }
 
-  /** Whether a document ends here. */
-  #step(char: string): boolean {
-    if (this.#isQuoted) {
-      // The next character, whatever it is, ends nothing; it may come with the next piece.
-      if (char === '\\') this.#at += 1
-      if (char === '"') this.#isQuoted = false
-      return char === '"' && this.#depth === 0
-    }
-    if (this.#depth === 0 && (char === '"' || char === '{')) this.#start = this.#at
-    if (char === '"') this.#isQuoted = true
-    if (char === '{') this.#depth += 1
-    if (char !== '}' || this.#depth === 0) return false
-    this.#depth -= 1
-    return this.#depth === 0
+  get #isInside(): boolean {
+    return this.#isQuoted || this.#depth > 0
+  }
+
+  #step(char: string): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (this.#isQuoted) {
+      this.#isEscaped = char === '\\'
+      this.#isQuoted = char !== '"'
+    } else if (char === '"') this.#isQuoted = true
+    else if (char === '{') this.#depth += 1
+    else if (char === '}' && this.#depth > 0) this.#depth -= 1
   }
 }

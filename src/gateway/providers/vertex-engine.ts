@@ -9,7 +9,7 @@ import { JsonValueSchema } from '../../schemas/index.js'
 import { nonEmptyString, object } from '../../schemas/scalars.js'
 import type { ProviderCall, ProviderTask, TaskUpdate } from '../provider.js'
 import type { Service } from '../service.js'
-import { read } from './answers.js'
+import { MAX_KEPT, read } from './answers.js'
 import { fold } from './fold.js'
 import { JsonDocuments } from './vertex-documents.js'
 import { toPart, Turn } from './vertex-turn.js'
@@ -19,9 +19,6 @@ export interface EngineSettings {
   readonly classMethod?: string
   readonly userId?: string
 }
-
-/** Of one event of a stream, in characters. */
-const MAX_EVENT = 16_777_216
 
 const OutputSchema = object({ output: JsonValueSchema })
 const SessionSchema = object({ output: object({ id: nonEmptyString }) })
@@ -76,7 +73,7 @@ export class VertexEngine {
     const request = { method: 'POST', path: `${this.#path}:streamQuery?alt=sse`, body } as const
     for await (const text of this.#service.texts(request, call)) {
       for (const document of documents.add(text)) yield this.#service.parse(document)
-      if (documents.size > MAX_EVENT) throw this.#service.error('an event of its stream is too long')
+      if (documents.size > MAX_KEPT) throw this.#service.error('an event of its stream is too long')
     }
     // A stream that breaks off in an event has not come to its end.
     if (documents.size > 0) throw this.#service.error('its stream breaks off', { retryable: true })
@@ -92,8 +89,9 @@ export class VertexEngine {
 
   /** What agents remember of a user, neither another conversation nor another owner is to learn. */
   #userOf({ contextId, owner }: ProviderTask): string {
-    const own =
-      owner === undefined ? contextId : `${encodeURIComponent(owner)}/${encodeURIComponent(contextId)}`
+    // Only what has an owner has a slash.
+    const context = encodeURIComponent(contextId)
+    const own = owner === undefined ? context : `${encodeURIComponent(owner)}/${context}`
     return this.#settings.userId ?? own
   }
 

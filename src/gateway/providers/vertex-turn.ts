@@ -9,7 +9,7 @@ import { JsonObjectSchema } from '../../schemas/index.js'
 import { boolean, list, object, optional, string, strings } from '../../schemas/scalars.js'
 import type { TaskUpdate } from '../provider.js'
 import type { Service } from '../service.js'
-import { read } from './answers.js'
+import { codeOf, Kept, read } from './answers.js'
 
 const CallSchema = object({ id: optional(string), name: optional(string) })
 /** The kit writes snake case; what Google's own JSON makes of it is camel case. */
@@ -31,6 +31,7 @@ const PASSING = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTE
 export class Turn {
   readonly #service: Service
   readonly #artifactId: string
+  readonly #kept: Kept
   /** Agents whose texts have been told while they were written: their next event says the same once more. */
   readonly #told = new Set<string>()
   readonly #calls: JsonObject[] = []
@@ -41,6 +42,7 @@ export class Turn {
   constructor(service: Service, artifactId: string) {
     this.#service = service
     this.#artifactId = artifactId
+    this.#kept = new Kept(service)
   }
 
   /** @throws {A2AError} `PROVIDER_ERROR` when it is an error of the service. */
@@ -50,12 +52,12 @@ export class Turn {
     this.#refuse(json)
     const event = read(this.#service, EventSchema, json)
     const parts = event.content?.parts ?? []
-    this.#takeCalls(parts, event.long_running_tool_ids ?? event.longRunningToolIds ?? [])
+    this.#takeCalls(parts, new Set(event.long_running_tool_ids ?? event.longRunningToolIds))
     const text = parts.map(textOf).join('')
     const code = event.error_code ?? event.errorCode
     if (code !== undefined || text !== '') this.#errorCode = code
     const { author = '', partial = false } = event
-    if (partial) this.#told.add(author)
+    if (partial) this.#tellOf(author)
     else if (this.#told.delete(author)) return undefined
     return this.#chunk(text)
   }
@@ -63,8 +65,8 @@ export class Turn {
   /** The stream is over. @throws {A2AError} `PROVIDER_ERROR` when nothing was said: so do agents that have failed. */
   end(): TaskUpdate {
     if (this.#last === undefined) throw this.#service.error('its stream is empty')
-    const code = this.#errorCode
-    if (code !== undefined) {
+    if (this.#errorCode !== undefined) {
+      const code = codeOf(this.#errorCode)
       const failure = { code, retryable: PASSING.includes(code) }
       return { state: 'failed', message: `The agent failed: ${code}`, failure }
     }
@@ -79,12 +81,19 @@ export class Turn {
     return { chunk: { artifactId: this.#artifactId, parts: [{ text }] } }
   }
 
-  #takeCalls(parts: readonly JsonObject[], waiting: readonly string[]): void {
+  #takeCalls(parts: readonly JsonObject[], waiting: ReadonlySet<string>): void {
     for (const part of parts) {
       const call = part['function_call'] ?? part['functionCall']
       const { id } = call === undefined ? {} : read(this.#service, CallSchema, call)
-      if (id !== undefined && waiting.includes(id)) this.#calls.push(part)
+      if (id === undefined || !waiting.has(id)) continue
+      this.#kept.add(JSON.stringify(part))
+      this.#calls.push(part)
     }
+  }
+
+  #tellOf(author: string): void {
+    if (!this.#told.has(author)) this.#kept.add(author)
+    this.#told.add(author)
   }
 
   /** Once a stream has begun, the status is no longer there to say it. */
@@ -94,7 +103,7 @@ export class Turn {
     const { code } = typeof error === 'object' && error !== null && !Array.isArray(error) ? error : {}
     if (error === json && (typeof code !== 'number' || typeof json['message'] !== 'string')) return
     const status = typeof code === 'number' ? { status: code, retryable: RETRYABLE.includes(code) } : {}
-    throw this.#service.error(JSON.stringify(error), status)
+    throw this.#service.error('error', { said: JSON.stringify(error), ...status })
   }
 }
 

@@ -4,12 +4,14 @@ import { bearerAuth } from 'a2a-tasks/client'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { toNodeListener } from '../../../src/server/node/index.js'
 import type { RegisteredAgent } from '../../../src/gateway/agent.js'
+import type { ProviderTask } from '../../../src/gateway/provider.js'
 import type { AgentCoreClient } from '../../../src/gateway/providers/agentcore-client.js'
 import { bedrockAgentCore } from '../../../src/gateway/providers/agentcore.js'
 import { bedrock } from '../../../src/gateway/providers/bedrock.js'
 import { agentAt, asked, calling, collect, fault, follow, nowhere, serve, textsOf } from './a2a-support.js'
 
 const ARN = 'arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/mine-0123456789'
+const HOST = 'https://bedrock-agentcore.eu-central-1.amazonaws.com'
 const BASE = `/runtimes/${encodeURIComponent(ARN)}`
 const SESSION_HEADER = 'x-amzn-bedrock-agentcore-runtime-session-id'
 const CONTEXT = '0b9d5b5e-6a3b-4e52-9d6b-1d0c2c6b7a10'
@@ -85,6 +87,37 @@ describe('an agent of the HTTP protocol', () => {
     const [first, ...others] = seen.map(({ session }) => session)
     expect(first).toMatch(/^context-[0-9a-f]{64}$/)
     expect(others).toEqual([first, first])
+  })
+
+  it('shares the session of an owner, or that of health checks, with nobody else', async () => {
+    const { url, seen } = await service(json('Hi'))
+    const send = async (more: Partial<ProviderTask>) => {
+      await bedrockAgentCore().sendTask(at(url), asked('Hi', more), calling())
+      return seen.at(-1)?.session ?? ''
+    }
+    const own = await send({ owner: 'alice', contextId: CONTEXT })
+    const others = [own, own.toUpperCase(), 'a2a-tasks-gateway-health-check-session']
+    for (const contextId of others) {
+      const session = await send({ contextId })
+      expect(session).toMatch(/^context-[0-9a-f]{64}$/)
+      expect(others).not.toContain(session)
+    }
+  })
+
+  it.each<[settings: object, path: string]>([
+    [{ runtimeArn: 'x' }, 'settings.runtimeArn'],
+    [{ protocol: 'mcp' }, 'settings.protocol'],
+    [{ qualifer: 'v1' }, 'settings.qualifer'],
+  ])('is refused before a task with %j', (settings, path) => {
+    for (const provider of [bedrockAgentCore(), bedrock()]) {
+      expect(() => provider.checkAgent?.(at(HOST, settings))).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_PARAMS',
+          data: expect.objectContaining({ path }) as object,
+        }),
+      )
+      expect(() => provider.checkAgent?.(at(HOST))).not.toThrow()
+    }
   })
 
   it('gets the payload that it wants, and the signature of who signs', async () => {
@@ -171,6 +204,7 @@ describe('an agent of the HTTP protocol', () => {
       { error: 'boom', error_type: 'ValueError', message: 'An error occurred during streaming' },
       'ValueError',
     ],
+    [{ error: 'boom', error_type: 'the password is secret' }, 'error'],
   ])('fails while it streams: %j', async (error, code) => {
     const { url } = await service(events({ text: 'So far' }, error, { text: 'never read' }))
     const updates = await collect(bedrockAgentCore().streamTask(at(url), hello, calling()))
@@ -178,6 +212,25 @@ describe('an agent of the HTTP protocol', () => {
       ...{ state: 'failed', message: 'The agent failed' },
       failure: { code, retryable: false },
     })
+  })
+
+  it('is not read for ever when it never comes to its point', async () => {
+    for (const event of [{ step: 'x'.repeat(1_000_000) }, {}]) {
+      let sent = 0
+      const { url } = await service((response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const block = `data: ${JSON.stringify(event)}\n\n`.repeat(event.step === undefined ? 10_000 : 1)
+        const write = (): void => {
+          if (response.destroyed || (sent += 1) > 50) return void response.end()
+          response.write(block, write)
+        }
+        write()
+      })
+      expect(await fault(bedrockAgentCore().sendTask(at(url), hello, calling()))).toMatchObject({
+        code: 'PROVIDER_ERROR',
+        data: { reason: 'its answer is too long' },
+      })
+    }
   })
 
   it.each([
@@ -292,7 +345,7 @@ describe('an agent of the A2A protocol', () => {
 })
 
 describe('the official client', () => {
-  const agent = agentAt('https://bedrock-agentcore.eu-central-1.amazonaws.com', {
+  const agent = agentAt(HOST, {
     settings: { runtimeArn: ARN, qualifier: 'v1' },
   })
 
@@ -348,7 +401,10 @@ describe('the official client', () => {
       { name: 'RuntimeClientError', $metadata: { httpStatusCode: 424 } },
       { status: 424, retryable: false },
     ],
-    [{ name: 'TimeoutError' }, { retryable: true, reason: 'it cannot be reached' }],
+    [
+      { name: 'TimeoutError' },
+      { retryable: true, reason: expect.stringMatching(/ cannot be reached: No such luck$/) as string },
+    ],
     [{ name: 'CredentialsProviderError' }, { retryable: false, reason: 'There are no AWS credentials' }],
   ])('fails: %j', async (fields, data) => {
     const { provider } = official(() => {

@@ -119,6 +119,14 @@ describe('an agent of the Responses API', () => {
     })
   })
 
+  it('fails without a word that is none', async () => {
+    const code = `the password is ${'secret'.repeat(100)}`
+    expect(await done([{ failed: { code, message: '' } }])).toMatchObject({
+      message: 'The agent failed: error',
+      failure: { code: 'error', retryable: false },
+    })
+  })
+
   it('is given parts of all kinds', async () => {
     const parts = [
       { text: 'see' },
@@ -307,6 +315,7 @@ describe('the settings of an agent of Azure AI Foundry', () => {
     [{ api: 'threads' }, 'settings.assistantId'],
     [{ api: 'v2' }, 'settings.api'],
     [{ background: 'yes' }, 'settings.background'],
+    [{ agentVerion: '2' }, 'settings.agentVerion'],
   ])('%j lack %s', async (settings, path) => {
     const agent = at(JSON.parse(JSON.stringify({ agentName: 'agent', ...settings })) as object)
     const bare = {
@@ -317,6 +326,15 @@ describe('the settings of an agent of Azure AI Foundry', () => {
       code: 'INVALID_PARAMS',
       data: { path },
     })
+    expect(() => provider.checkAgent?.(bare)).toThrow(new RegExp(`^${path} `))
+  })
+
+  it('are right before a task, or the agent is not asked', () => {
+    expect(() => provider.checkAgent?.(at())).not.toThrow()
+    expect(() => provider.checkAgent?.(at({ api: 'threads', assistantId: 'asst_1' }))).not.toThrow()
+    expect(() => provider.checkAgent?.(at({ agentVerion: '2' }))).toThrow(
+      /^settings\.agentVerion is unknown, did you mean "agentVersion"\?; known are api, agentName, /,
+    )
   })
 
   it('are not the options of the provider', () => {

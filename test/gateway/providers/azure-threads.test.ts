@@ -4,7 +4,7 @@ import { azureAI } from '../../../src/gateway/providers/azure-ai.js'
 import { startAzureStub, type AzureStub } from '../../services/azure/azure-stub.js'
 import type { Step } from '../../services/azure/script.js'
 import { DISCONNECT } from '../../services/stub-server.js'
-import { agentAt, asked, calling, collect, fault, follow, textsOf } from './a2a-support.js'
+import { agentAt, asked, calling, collect, fault, follow, serve, textsOf } from './a2a-support.js'
 
 let stub: AzureStub
 beforeAll(async () => {
@@ -76,6 +76,46 @@ describe('a classic agent of Azure AI Foundry', () => {
     ).flat()
     const end = await done(...many, 'completed')
     expect(end.artifacts?.[0]?.parts).toHaveLength(120)
+  })
+
+  it.each([
+    ['pages', '', 'more than 1000 pages'],
+    ['text', 'x'.repeat(4_000_000), 'too long'],
+  ])('is not read for ever where there is no end of %s', async (_name, value, reason) => {
+    let pages = 0
+    const url = await serve(() => (request, response) => {
+      response.setHeader('content-type', 'application/json')
+      const isPage = request.url?.includes('/messages') === true
+      const message = { role: 'assistant', content: [{ type: 'text', text: { value } }] }
+      const page = { data: [message], has_more: true, last_id: `msg_${isPage ? (pages += 1) : 0}` }
+      response.end(JSON.stringify(isPage ? page : { id: 'r', thread_id: 't', status: 'completed' }))
+    })
+    const agent = { ...at(), endpoint: { ...at().endpoint, url } }
+    expect(await fault(provider.getTask(agent, { threadId: 't', runId: 'r' }, calling()))).toMatchObject({
+      code: 'PROVIDER_ERROR',
+      data: { reason: expect.stringContaining(reason) as string },
+    })
+  })
+
+  it('may have more parts in a message than a call has arguments', async () => {
+    const content = Array.from({ length: 300_000 }, () => ({ type: 'text', text: { value: 'x' } }))
+    const page = JSON.stringify({ data: [{ role: 'assistant', content }], has_more: false })
+    const url = await serve(() => (request, response) => {
+      response.setHeader('content-type', 'application/json')
+      const isPage = request.url?.includes('/messages') === true
+      response.end(isPage ? page : JSON.stringify({ id: 'r', thread_id: 't', status: 'completed' }))
+    })
+    const agent = { ...at(), endpoint: { ...at().endpoint, url } }
+    const { artifacts } = await provider.getTask(agent, { threadId: 't', runId: 'r' }, calling())
+    expect(artifacts?.[0]?.parts).toHaveLength(content.length)
+  })
+
+  it('fails without a word that is none', async () => {
+    const code = `the password is ${'secret'.repeat(100)}`
+    expect(await done({ failed: { code, message: '' } })).toMatchObject({
+      message: 'The agent failed: error',
+      failure: { code: 'error', retryable: false },
+    })
   })
 
   it.each<[name: string, steps: Step[], update: object]>([

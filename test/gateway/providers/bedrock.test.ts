@@ -97,6 +97,15 @@ describe('an agent of InvokeAgent', () => {
     expect(others).toEqual([first, first])
   })
 
+  it('shares the session of an owner with nobody else', async () => {
+    const { provider, inputs } = official()
+    await provider.sendTask(agent, asked('Hi', { owner: 'alice', contextId: 'trip' }), calling())
+    const contextId = inputs[0]?.sessionId ?? ''
+    await provider.sendTask(agent, asked('Hi', { contextId }), calling())
+    expect(contextId).toMatch(/^context-/)
+    expect(inputs[1]?.sessionId).not.toBe(contextId)
+  })
+
   it('is told what its settings say', async () => {
     const { provider, inputs } = official()
     const settings = { ...SETTINGS, memoryId: 'me', streamFinalResponse: true }
@@ -169,6 +178,13 @@ describe('an agent that returns control', () => {
     },
   )
 
+  it('still waits, and at once, when a million results are none', async () => {
+    const { provider } = official()
+    const data = Array<number>(1_000_000).fill(0)
+    const update = await provider.sendTask(agent, answer(data), calling())
+    expect(update.state).toBe('input-required')
+  }, 3_000)
+
   it('is not understood when it does not say for what', async () => {
     const { provider } = official([{ returnControl: {} }])
     const error = await fault(provider.sendTask(agent, asked('Hi'), calling()))
@@ -189,7 +205,7 @@ describe('what goes wrong at the service', () => {
     ['AccessDeniedException', 403, false],
     ['ConflictException', 409, false],
   ])('is told: %s', async (name, status, retryable) => {
-    const expected = { code: 'PROVIDER_ERROR', data: { retryable, reason: `${name}: No such luck` } }
+    const expected = { code: 'PROVIDER_ERROR', data: { retryable, reason: `${name} No such luck` } }
     const member = name.charAt(0).toLowerCase() + name.slice(1)
     const inStream = { [member]: { message: 'No such luck' } }
     for (const completion of [exception(name, status), stream([chunk('a')], exception(name)), [inStream]]) {
@@ -283,8 +299,16 @@ describe('an agent that is not set up right', () => {
     ['settings.agentId', { settings: {} }],
     ['settings.aliasId', { settings: { agentId: 'AGENT1' } }],
     ['settings.memoryId', { settings: { ...SETTINGS, memoryId: 1 } }],
-  ])('is told of %s', async (path, more) => {
-    expect(await refusal(agentAt(HOST, more))).toMatchObject({ code: 'INVALID_PARAMS', data: { path } })
+    ['settings.alias', { settings: { ...SETTINGS, alias: 'ALIAS1' } }],
+  ])('is told of %s, also before a task', async (path, more) => {
+    const given = agentAt(HOST, more)
+    expect(await refusal(given)).toMatchObject({ code: 'INVALID_PARAMS', data: { path } })
+    expect(() => official().provider.checkAgent?.(given)).toThrow(new RegExp(`^${path} `))
+  })
+
+  it('is told of nothing when nothing is wrong', () => {
+    expect(() => official().provider.checkAgent?.(agent)).not.toThrow()
+    expect(() => bedrock().checkAgent?.(agent)).not.toThrow()
   })
 
   it('is told that its credentials are none of AWS', async () => {
@@ -303,6 +327,8 @@ describe('an agent that is not set up right', () => {
       code: 'INVALID_PARAMS',
       data: { path: 'settings.region' },
     })
+    expect(() => bedrock().checkAgent?.(own)).toThrow(/^settings\.region must name the region/)
+    expect(() => official().provider.checkAgent?.(own)).not.toThrow()
     const error = await fault(bedrock().sendTask(agent, asked('Hi'), calling()))
     expect(error).toMatchObject({ code: 'UNSUPPORTED_OPERATION' })
     expect(error.message).toContain('npm install @aws-sdk/client-bedrock-agent-runtime')

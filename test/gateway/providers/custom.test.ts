@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'
+import { SERVICE_FAILED } from '../../../src/gateway/drive.js'
 import { custom, type CustomRun } from '../../../src/gateway/providers/custom.js'
 import { agentAt, asked, calling, collect, fault, textsOf } from './a2a-support.js'
+import { gatewayOf } from '../request-handler-support.js'
 
 const agent = agentAt('https://agent.test', { provider: 'poets' })
 
@@ -21,6 +23,7 @@ describe('an agent that is a function', () => {
     })
     const updates = await collect(poet.streamTask(agent, asked('rain'), calling()))
     expect(updates).toEqual([
+      { state: 'working' },
       { chunk: { artifactId: 'answer-our-message', parts: [{ text: 'Ode to rain: ' }] } },
       { chunk: { artifactId: 'answer-our-message', parts: [{ text: 'O!' }] } },
       { state: 'completed' },
@@ -34,6 +37,35 @@ describe('an agent that is a function', () => {
   it('is told of the agent, and by what its work ends', async () => {
     const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
     expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
+  })
+
+  it('works as soon as it has begun, whatever it says first', async () => {
+    const silent = custom(() => new Promise(() => undefined))
+    const stream = silent.streamTask(agent, asked('Hi'), calling())[Symbol.asyncIterator]()
+    expect(await stream.next()).toEqual({ done: false, value: { state: 'working' } })
+  })
+
+  it.each<[unknown, string]>([
+    [42, 'a number'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [true, 'a boolean'],
+  ])('must say something of the task, not %j', async (nonsense, shown) => {
+    // As functions in JavaScript may have it.
+    const said = nonsense as string
+    const reason = `it must say a text or an update, got ${shown}`
+    const [once, streaming] = [
+      custom(() => said),
+      custom(async function* () {
+        yield said
+      }),
+    ]
+    for (const strange of [once, streaming]) {
+      const error = await fault(strange.sendTask(agent, asked('Hi'), calling()))
+      expect(error).toMatchObject({
+        ...{ code: 'PROVIDER_ERROR', data: { provider: 'poets', agentId: 'agent-1', reason } },
+      })
+    }
   })
 
   it('may say nothing', async () => {
@@ -61,9 +93,10 @@ describe('an agent that is a function', () => {
   it('begins another result with every message', async () => {
     const echo = custom(({ text }) => text)
     const later = { ...asked('Rome').message, messageId: 'second' }
-    const [first] = await collect(echo.streamTask(agent, asked('Hi'), calling()))
-    const [second] = await collect(echo.streamTask(agent, asked('Rome', { message: later }), calling()))
-    expect(first?.chunk?.artifactId).not.toBe(second?.chunk?.artifactId)
+    const [, first] = await collect(echo.streamTask(agent, asked('Hi'), calling()))
+    const [, second] = await collect(echo.streamTask(agent, asked('Rome', { message: later }), calling()))
+    const ids = [first?.chunk?.artifactId, second?.chunk?.artifactId]
+    expect(ids).toEqual(['answer-our-message', 'answer-second'])
   })
 
   it('says whatever there is to say of a task', async () => {
@@ -136,7 +169,8 @@ describe('a task that nobody wants any more', () => {
       }
     })
     const stream = tidy.streamTask(agent, asked('Hi'), { signal: controller.signal })[Symbol.asyncIterator]()
-    await stream.next()
+    // It is worked on, and says one thing.
+    expect([(await stream.next()).done, (await stream.next()).done]).toEqual([false, false])
     const next = stream.next()
     controller.abort(new Error('Canceled'))
     await expect(next).rejects.toThrow('Canceled')
@@ -156,17 +190,22 @@ describe('work that goes on elsewhere', () => {
   const queue = custom({
     run: ({ text }) => ({ ref: { job: text } }),
     getTask: ({ job }) => ({ state: 'completed', output: job }),
-    cancelTask: async ({ job }) => ({ state: 'canceled', message: `Job ${String(job)} is off` }),
+    cancelTask: async ({ job }) => ({ state: 'canceled', message: `Job ${JSON.stringify(job)} is off` }),
     healthCheck: () => 'degraded',
   })
 
   it('is not over when the function is', async () => {
-    expect(await queue.sendTask(agent, asked('7'), calling())).toEqual({ ref: { job: '7' } })
+    expect(await queue.sendTask(agent, asked('7'), calling())).toEqual({
+      state: 'working',
+      ref: { job: '7' },
+    })
     expect(await queue.getTask(agent, { job: '7' }, calling())).toEqual({ state: 'completed', output: '7' })
   })
 
   it('is stopped, and its health told, by those who know how', async () => {
-    expect(await queue.cancelTask(agent, { job: '7' }, calling())).toMatchObject({ message: 'Job 7 is off' })
+    expect(await queue.cancelTask(agent, { job: '7' }, calling())).toMatchObject({
+      message: 'Job "7" is off',
+    })
     expect(await queue.healthCheck(agent, calling())).toBe('degraded')
     const sick = custom({ run: () => '', healthCheck: () => Promise.reject(new Error('no')) })
     expect(await sick.healthCheck(agent, calling())).toBe('offline')
@@ -186,6 +225,31 @@ describe('work that goes on elsewhere', () => {
   })
 })
 /* eslint-enable */
+
+it.each<[unknown, string]>([
+  [42, 'it must say a text or an update, got a number'],
+  [undefined, 'it must say a text or an update, got undefined'],
+  [{ answer: 42 }, expect.stringContaining('its update has "answer"; known are ref, state, ') as string],
+  [{ state: 'done' }, 'it says a state that is not known'],
+])(
+  'what is no answer fails the task, and only whoever runs the gateway is told why: %j',
+  async (said, reason) => {
+    // As functions in JavaScript may have it.
+    const { gateway, errors } = gatewayOf({ strange: () => said as string })
+    for (const returnImmediately of [false, true]) {
+      const { id } = await gateway.sendTask('strange', 'x', { returnImmediately })
+      expect(await gateway.tasks.waitFor(id)).toMatchObject({
+        state: 'failed',
+        message: {
+          parts: [{ text: SERVICE_FAILED }],
+          metadata: { code: 'PROVIDER_ERROR', retryable: false },
+        },
+      })
+    }
+    const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
+    expect(errors).toMatchObject([told, told])
+  },
+)
 
 it('what is no handler is refused', () => {
   // @ts-expect-error -- nothing to run

@@ -136,6 +136,17 @@ describe('a stream', () => {
     expect(unnamed.at(-1)).toMatchObject({ failure: { code: 'error' } })
   })
 
+  it.each([
+    ['questions', ['updates', { __interrupt__: Array(100).fill({ value: 'x'.repeat(10_000) }) }]],
+    ['questions of nothing', ['updates', { __interrupt__: Array(50_000).fill({}) }]],
+  ] as const)('with no end of %s is an error', async (_name, event) => {
+    const { updates } = await start(streaming(sse(METADATA) + sse(event).repeat(20)), 'running')
+    await expect(all(updates())).rejects.toMatchObject({
+      code: 'PROVIDER_ERROR',
+      data: { reason: 'its answer is too long' },
+    })
+  })
+
   it('that breaks, or has no JSON, is an error after which the task can still be asked for', async () => {
     for (const end of ['cut', 'event: updates\ndata: {"half\n\n']) {
       const { updates } = await start((response) => {

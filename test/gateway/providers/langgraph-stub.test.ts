@@ -120,6 +120,25 @@ describe('a run', () => {
     expect(bodyOf(stub, '/threads/t/history')).toEqual({ limit: 1, metadata: { run_id: 'r' } })
   })
 
+  it.each([
+    ['next', { next: Array<number>(1_000_000).fill(0) }],
+    ['tasks', { tasks: Array<number>(1_000_000).fill(0) }],
+    ['tasks[0].interrupts', { tasks: [{ interrupts: Array<number>(1_000_000).fill(0) }] }],
+  ])(
+    'whose state has a million faults in %s is told of the first',
+    async (path, changes) => {
+      const { agent, provider } = await start({
+        'GET /threads/t/runs/r': [200, { ...RUN, status: 'success' }],
+        'GET /threads/t/state': [200, state(changes)],
+      })
+      await expect(provider.getTask(agent, REF, call)).rejects.toMatchObject({
+        code: 'PROVIDER_ERROR',
+        data: { reason: expect.stringContaining(`answer.${path}[0] must be`) as string },
+      })
+    },
+    3_000,
+  )
+
   it('that asks several things at once says which is which', async () => {
     const interrupts = [ASK, { id: 'i2', value: { size: ['S', 'L'] } }]
     const { agent, provider } = await start({
@@ -260,6 +279,23 @@ describe('a message', () => {
     expect(asked(stub)).toEqual(['POST /threads/t/runs'])
     expect(bodyOf(stub, '/threads/t/runs')).toMatchObject({ assistant_id: 'echo', command: { resume } })
     expect(bodyOf(stub, '/threads/t/runs')).not.toHaveProperty('if_not_exists')
+  })
+
+  it.each([
+    [{}, 'settings.assistantId'],
+    [{ assistantId: 7 }, 'settings.assistantId'],
+    [{ asistantId: 'agent' }, 'settings.asistantId'],
+  ])('to an agent with the settings %j is refused before', (settings, path) => {
+    const refused = expect.objectContaining({
+      code: 'INVALID_PARAMS',
+      data: expect.objectContaining({ path }) as object,
+    }) as Error
+    const agent = lgAgent('http://127.0.0.1:1', { settings })
+    expect(() => langGraph().checkAgent?.(agent)).toThrow(refused)
+    const rs = langGraph({ profile: 'litellm-rs' })
+    if (Object.keys(settings).length > 0) expect(() => rs.checkAgent?.(agent)).toThrow(refused)
+    expect(() => rs.checkAgent?.({ ...agent, settings: {} })).not.toThrow()
+    expect(() => langGraph().checkAgent?.({ ...agent, settings: { assistantId: 'agent' } })).not.toThrow()
   })
 
   it('to an agent without an assistant is refused, with a word of what to do', async () => {

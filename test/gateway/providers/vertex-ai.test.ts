@@ -1,5 +1,6 @@
 import { bearerAuth } from 'a2a-tasks/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ProviderTask } from '../../../src/gateway/provider.js'
 import { vertexAI } from '../../../src/gateway/providers/vertex-ai.js'
 import { DISCONNECT } from '../../services/stub-server.js'
 import {
@@ -84,7 +85,22 @@ describe('an agent of the Agent Development Kit', () => {
     expect(textsOf(await provider.sendTask(at(), asked('hello'), calling()))).toEqual(['HelloAB'])
   })
 
+  it('takes nobody for the user of an owner', async () => {
+    const userOf = async (more: Partial<ProviderTask>) => {
+      await provider.sendTask(at(), asked('hello', more), calling())
+      return (last()?.body as { readonly input: { readonly user_id: string } }).input.user_id
+    }
+    const own = await userOf({ owner: 'alice', contextId: 'trip' })
+    expect(own).toBe('alice/trip')
+    expect(await userOf({ contextId: own })).not.toBe(own)
+    expect(await userOf({ owner: 'alice/', contextId: 'trip' })).not.toBe(
+      await userOf({ contextId: 'alice//trip' }),
+    )
+  })
+
   it('has failed when its model has', async () => {
+    const odd = await streamed([adkEvent('', { content: undefined, error_code: 'the password is secret' })])
+    expect(odd.at(-1)).toMatchObject({ message: 'The agent failed: error', failure: { code: 'error' } })
     const failed = await streamed([adkEvent('', { content: undefined, error_code: 'RESOURCE_EXHAUSTED' })])
     expect(failed.at(-1)).toEqual({
       ...{ state: 'failed', message: 'The agent failed: RESOURCE_EXHAUSTED' },
@@ -303,12 +319,15 @@ describe('the settings of an agent on Agent Engine', () => {
     [{ resource: 'projects/p/agents/1' }, 'settings.resource'],
     [{ project, location, engineId, protocol: 'grpc' }, 'settings.protocol'],
     [{ project, location, engineId, profile: 'other' }, 'settings.profile'],
+    [{ project, location, engineId, userID: 'u' }, 'settings.userID'],
   ])('%j lack %s', async (settings, path) => {
     const agent = { ...at(), settings }
     expect(await fault(provider.sendTask(agent, asked('hello'), calling()))).toMatchObject({
       code: 'INVALID_PARAMS',
       data: { path },
     })
+    expect(() => provider.checkAgent?.(agent)).toThrow(new RegExp(`^${path} `))
+    expect(() => provider.checkAgent?.(at())).not.toThrow()
   })
 
   it('are not the options of the provider', () => {

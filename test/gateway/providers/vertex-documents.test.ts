@@ -25,4 +25,11 @@ describe('a document that is not whole', () => {
     expect(documents.size).toBe(4)
     expect(documents.add(':2}')).toEqual(['{"b":2}'])
   })
+
+  it('is looked at once, in however many pieces it comes', () => {
+    const documents = new JsonDocuments()
+    documents.add('"')
+    for (let pieces = 0; pieces < 250_000; pieces += 1) documents.add('0123456789abcdef')
+    expect(documents.add('"')).toEqual([`"${'0123456789abcdef'.repeat(250_000)}"`])
+  }, 3_000)
 })

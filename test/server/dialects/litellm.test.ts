@@ -317,7 +317,7 @@ describe('errors have the codes of the document', () => {
     expect(await response.json()).toEqual({
       jsonrpc: '2.0',
       id: body.id,
-      error: { code: -32003, message: A_STRING, data: { retry_after: 5 } },
+      error: { code: -32003, message: A_STRING, data: { retry_after: 5, retryable: true } },
     })
     expect(a.tasks.size()).toBe(1)
     await stream.leave()
