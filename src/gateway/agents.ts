@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { RegisteredAgent } from './agent.js'
+import type { AgentInput, RegisteredAgent } from './agent.js'
 import type { Settings } from './options.js'
 import type { AgentProvider } from './provider.js'
 import { agentNotFound, agentNotOnline } from './refusals.js'
@@ -44,6 +44,14 @@ export class Agents {
     const provider = this.#settings.providers.get(agent.provider)
     if (provider !== undefined) return provider
     throw providerError(agent.provider, agent, `No provider for ${agent.provider}: pass it in "providers"`)
+  }
+
+  /** Registers agents. @throws {A2AError} what is wrong with the first that its provider does not take, or that has none. */
+  adopt(inputs: readonly AgentInput[]): void {
+    for (const input of inputs) {
+      const agent = this.#settings.registry.register(input)
+      this.providerOf(agent).checkAgent?.(agent)
+    }
   }
 
   /** Gives the agent one task more, until what is returned is called. @throws {A2AError} why it gets none now. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describe } from '../core/json.js'
+import { describe, isPlain } from '../core/json.js'
 import { isTerminal, shortestPath, VALID_STATES, type TaskState } from '../core/lifecycle.js'
 import type { ArtifactInput, MessageInput } from '../core/params.js'
 import type { TaskManager } from '../core/task-manager.js'
@@ -67,7 +67,7 @@ export function requireUpdate(update: unknown, agent: RegisteredAgent): asserts 
 }
 
 function faultOf(update: unknown): string | undefined {
-  if (typeof update !== 'object' || update === null || Array.isArray(update)) {
+  if (typeof update !== 'object' || update === null || !isPlain(update)) {
     return `its answer must be an update such as { state: 'completed' }, got ${describe(update)}`
   }
   const unknown = Object.keys(update).find((key) => !KEYS.includes(key))

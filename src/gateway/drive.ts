@@ -368,3 +368,12 @@ async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 function isPassing(error: unknown): error is A2AError {
   return A2AError.is(error, 'PROVIDER_ERROR') ? error.data.retryable : A2AError.is(error, 'UNAVAILABLE')
 }
+
+/** @throws The reason of the signal, as soon as there is one. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+  })
+}

@@ -13,7 +13,7 @@ import type { Task, TaskSnapshot } from '../core/task.js'
 import { Affinity } from './affinity.js'
 import { Agents, type TaskNeeds } from './agents.js'
 import type { RegisteredAgent } from './agent.js'
-import type { Beginning, Drive } from './drive.js'
+import { aborted, type Beginning, type Drive } from './drive.js'
 import { Drives } from './drives.js'
 import type { GatewayConfig } from './config.js'
 import type { HealthMonitoring } from './health.js'
@@ -90,9 +90,12 @@ export class A2AGateway {
   static fromConfig(config: GatewayConfig, options: Omit<A2AGatewayOptions, 'config'>): A2AGateway {
     const { healthCheckIntervalMs, ...settings } = requireConfig(config)
     const gateway = new A2AGateway({ ...options, config: settings })
-    for (const input of config.agents) {
-      const agent = gateway.registry.register(input)
-      gateway.#agents.providerOf(agent).checkAgent?.(agent)
+    try {
+      gateway.#agents.adopt(config.agents)
+    } catch (error) {
+      // Nobody has it to close it.
+      void gateway.close()
+      throw error
     }
     gateway.#monitoring = gateway.registry.startHealthMonitoring(healthCheckIntervalMs)
     return gateway
@@ -387,13 +390,4 @@ export class A2AGateway {
     if (task === null) throw code === 'TASK_EXPIRED' ? ended(code, taskId) : taskNotFound(taskId)
     return task
   }
-}
-
-/** @throws The reason of the signal, as soon as there is one. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-  })
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from '../core/errors.js'
 import type { GatewayErrorContext } from './options.js'
 
 /** Looked up when it is called, so that what replaces the global one later is used. */
@@ -33,9 +34,11 @@ export function reportError(error: unknown, { during, agentId = '' }: GatewayErr
   const { process } = globalThis as {
     process?: { readonly emitWarning?: (warning: string, options: { type: string; detail: string }) => void }
   }
-  const { message = 'something that is no error', stack = '' } = error instanceof Error ? error : {}
-  process?.emitWarning?.(`${during}, agent ${agentId}: ${message}. Pass "onError" to handle it`, {
+  const { message = 'something that is no error', stack = '', cause } = error instanceof Error ? error : {}
+  const { reason = '' } = A2AError.is(error, 'PROVIDER_ERROR') ? error.data : {}
+  const told = message.endsWith(reason) ? message : `${message} (${reason})`
+  process?.emitWarning?.(`${during}, agent ${agentId}: ${told}. Pass "onError" to handle it`, {
     type: 'A2ATasksWarning',
-    detail: stack,
+    detail: cause instanceof Error ? (cause.stack ?? stack) : stack,
   })
 }

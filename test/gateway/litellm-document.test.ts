@@ -133,7 +133,8 @@ describe('A2AGateway', () => {
     expect(errors).toMatchObject([
       {
         code: 'PROVIDER_ERROR',
-        message: 'Provider broken of agent broken: connect ECONNREFUSED 10.0.0.7:8100',
+        message: 'Provider broken of agent broken: its function failed',
+        data: { reason: 'its function failed connect ECONNREFUSED 10.0.0.7:8100' },
       },
     ])
   })

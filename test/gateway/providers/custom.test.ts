@@ -130,8 +130,14 @@ describe('an agent that is a function', () => {
     const error = await fault(broken.sendTask(agent, asked('Hi'), calling()))
     expect(error).toMatchObject({
       ...{ code: 'PROVIDER_ERROR', cause },
-      data: { provider: 'poets', agentId: 'agent-1', reason: 'no such table', retryable: false },
+      data: {
+        provider: 'poets',
+        agentId: 'agent-1',
+        reason: 'its function failed no such table',
+        retryable: false,
+      },
     })
+    expect(error.message).not.toContain('table')
     const gone = custom(() => {
       throw new A2AError('TASK_NOT_FOUND', 'Gone', { taskId: 'x' })
     })
