@@ -230,6 +230,15 @@ describe('patchTask', () => {
   })
 })
 
+test('stateOf is the state, and makes no snapshot', () => {
+  const tasks = new TaskManager()
+  const { id } = tasks.createTask({ skill: 'echo' })
+  const before = tasks.peekTask(id)
+  expect(tasks.stateOf(id)).toBe('submitted')
+  tasks.patchTask(id, { state: 'working' })
+  expect([tasks.stateOf(id), before?.state]).toEqual(['working', 'submitted'])
+})
+
 describe('a status message', () => {
   test('stays until the next one, or until `null` takes it away', () => {
     const { tasks, id } = setup()
@@ -270,6 +279,7 @@ describe('a task that does not exist', () => {
     expect(tasks.getTask('nobody')).toBeNull()
     expect(tasks.peekTask('nobody')).toBeNull()
     expect(tasks.can('nobody', 'working')).toBe(false)
+    expect(tasks.stateOf('nobody')).toBeNull()
     const notFound = { code: 'TASK_NOT_FOUND', message: 'Task not found: nobody', name: 'TaskNotFoundError' }
     for (const run of [
       () => tasks.updateTask('nobody', {}),

@@ -1,5 +1,6 @@
 /** What was once possible, and must not be again. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { A2AError } from 'a2a-tasks'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { describe, expect, it, test } from 'vitest'
 import { CircuitBreaker } from '../../src/gateway/breaker.js'
@@ -58,6 +59,27 @@ describe('a gateway that closes while clients wait', () => {
     await ending
     expect(latest(made).state).toBe('failed')
     expect(made.provider.of('cancelTask')).toEqual([])
+  })
+})
+
+describe('an agent that a client may not have', () => {
+  it('is refused by chooseAgent, before there is a task', async () => {
+    const made = setUp()
+    const handler = createRequestHandler({
+      card: { name: 'gateway', url: 'http://gateway.example' },
+      tasks: made.tasks,
+      execute: gatewayRequestHandler(made.gateway, {
+        chooseAgent() {
+          throw new A2AError('PERMISSION_DENIED', 'This agent is not for you', {})
+        },
+      }),
+    })
+    const message = { role: 'ROLE_USER', messageId: 'm', parts: [{ text: 'hi' }] }
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+    expect(await handler.dispatch(body)).toMatchObject({
+      error: { message: 'This agent is not for you', data: [{ reason: 'PERMISSION_DENIED' }] },
+    })
+    expect(made.tasks.size()).toBe(0)
   })
 })
 
