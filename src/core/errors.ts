@@ -37,6 +37,10 @@ export interface ErrorData {
   WAIT_TIMED_OUT: { taskId: string; timeoutMs: number }
   /** The signal given to `waitFor` was aborted; the task goes on. `cause` is the signal's reason. */
   WAIT_ABORTED: { taskId: string }
+  /** The store failed, or could not be reached; whether the change was made is unknown. `cause` is what its driver threw. */
+  STORE_FAILED: { operation: string }
+  /** Another process works on the task now, or may: the reason of its signal in the one that did. */
+  LEASE_LOST: { taskId: string }
 
   /** The text is not JSON (JSON-RPC −32700). */
   PARSE_ERROR: { reason: string }

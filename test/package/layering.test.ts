@@ -25,7 +25,7 @@ const ARROWS: Record<string, Arrows> = {
     types: ['durable'],
   },
   durable: { values: ['core'] },
-  'stores/*': { values: ['durable'] },
+  'stores/*': { values: ['durable'], types: ['core'] },
   gateway: {
     values: [
       'client',
