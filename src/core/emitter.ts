@@ -4,9 +4,11 @@
  * @module
  */
 import { EventEmitter } from 'eventemitter3'
-import type { TaskEvents } from './events.js'
+import type { TaskEvent, TaskEvents } from './events.js'
+import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import { throwLater } from './ports.js'
+import type { TaskSnapshot } from './task.js'
 
 type EventName<S extends string> = keyof TaskEvents<S>
 type ListenerOf<S extends string, E extends EventName<S>> = EventEmitter.EventListener<TaskEvents<S>, E>
@@ -91,8 +93,23 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     this.post(() => this.emit(event, ...args))
   }
 
+  /** Tells of what has been stored, and of the task that came of it. */
+  protected announce(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
+    for (const event of events) {
+      if (event.type !== 'status' || event.from === event.to) continue
+      const { taskId, from, to, timestamp, generation } = event
+      this.tell('task:stateChange', () => Object.freeze({ taskId, from, to, timestamp, generation }))
+    }
+    for (const event of events) {
+      this.tell('task:event', () => freezeDeep(event))
+      if (event.type === 'artifact') this.tell('task:artifact', () => freezeDeep(event))
+      if (event.type === 'message') this.tell('task:message', () => freezeDeep(event))
+    }
+    this.tell('task:updated', show)
+  }
+
   /** Has `job` done after all that was posted before. */
-  protected post(job: () => void): void {
+  protected readonly post = (job: () => void): void => {
     this.#queue.push(job)
   }
 

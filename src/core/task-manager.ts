@@ -6,9 +6,10 @@
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from './commands.js'
 import { decide, decideCreate } from './decide.js'
 import { TaskEmitter } from './emitter.js'
-import { ended, invalidParams, taskNotFound, type RemovalCode } from './errors.js'
+import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create } from './evolve.js'
+import { abandonTask, offerTask, releaseSignal, signalOf } from './followers.js'
 import { read, takeGeneration } from './intake.js'
 import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -241,10 +242,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#find(taskId)
-    const controller = record.followers?.controller ?? new AbortController()
-    if (!isTerminal(record.task.state, this.lifecycle)) record.follow().controller = controller
-    else if (record.over !== undefined) controller.abort(ended(record.over, taskId))
-    return controller.signal
+    return signalOf(record, isTerminal(record.task.state, this.lifecycle))
   }
 
   /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
@@ -328,41 +326,9 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
       this.#retention.unwatch(record)
       record.trim()
     }
-    this.#announce(record, events)
-    record.wake()
-    if (hasEnded) this.#releaseSignal(record)
-  }
-
-  #releaseSignal(record: TaskRecord<S>): void {
-    if (record.task.state === 'canceled') record.over ??= 'TASK_CANCELED'
-    const { over, followers } = record
-    const controller = followers?.controller
-    if (followers === undefined || controller === undefined) return
-    followers.controller = undefined
-    if (over !== undefined) this.post(() => controller.abort(ended(over, record.task.id)))
-  }
-
-  #announce(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
-    for (const event of events) {
-      if (event.type !== 'status' || event.from === event.to) continue
-      const { taskId, from, to, timestamp, generation } = event
-      this.tell('task:stateChange', () => Object.freeze({ taskId, from, to, timestamp, generation }))
-    }
-    for (const event of events) {
-      this.tell('task:event', () => freezeDeep(event))
-      if (event.type === 'artifact') this.tell('task:artifact', () => freezeDeep(event))
-      if (event.type === 'message') this.tell('task:message', () => freezeDeep(event))
-    }
-    this.tell('task:updated', () => record.show())
-    const { followers } = record
-    if (followers === undefined || followers.waiters.size === 0) return
-    const { state } = record.task
-    const waiters = [...followers.waiters].filter((waiter) => waiter.isCurious(state))
-    if (waiters.length === 0) return
-    const snapshot = record.show()
-    this.post(() => {
-      for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
-    })
+    this.announce(events, () => record.show())
+    offerTask(record, this.post)
+    if (hasEnded) releaseSignal(record, this.post)
   }
 
   #timeOut(record: TaskRecord<S>): void {
@@ -384,15 +350,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
     this.tell('task:evicted', () => record.show())
   }
 
-  /** Tells those who hold on to a task that is gone. One that had ended keeps its reasons. */
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    if (!isTerminal(record.task.state, this.lifecycle)) record.over = code
-    record.wake()
-    const { followers, task } = record
-    if (followers === undefined) return
-    this.post(() => {
-      for (const waiter of [...followers.waiters]) waiter.abandon(code)
-      followers.controller?.abort(ended(code, task.id))
-    })
+    abandonTask(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
   }
 }
