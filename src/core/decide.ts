@@ -20,7 +20,7 @@ export interface Rules<S extends string = TaskState> {
 }
 
 /** What `taskTimeoutMs` leaves as the status message. */
-const TIMEOUT_MESSAGE = 'Task timed out'
+export const TIMEOUT_MESSAGE = 'Task timed out'
 
 /** The first event of a new task. */
 export function decideCreate<S extends string>(
@@ -213,7 +213,11 @@ export function requireGeneration(
   )
 }
 
-function terminal({ id, state }: TaskSnapshot<string>, command: TaskCommand['type']): A2AError {
+/** Nothing about a task that has ended changes any more. */
+export function terminal(
+  { id, state }: Pick<TaskSnapshot<string>, 'id' | 'state'>,
+  command: TaskCommand['type'],
+): A2AError {
   const data = { taskId: id, state }
   return command === 'cancel'
     ? new A2AError('TASK_NOT_CANCELABLE', `Cannot cancel task in terminal state: ${state}`, data)

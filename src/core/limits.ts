@@ -158,7 +158,8 @@ function toLimits(maxInputSize: number | undefined, limits: LimitOptions): Limit
   }
 }
 
-function refuseUnknownOptions(options: unknown, known: readonly string[]): void {
+/** @throws {TypeError} */
+export function refuseUnknownOptions(options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object, got ${describe(options)}`)
   }

@@ -40,7 +40,11 @@ export function entryAfter<S extends string>(
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
 }
 
-function caughtUp<S extends string>(type: 'snapshot' | 'resync', record: TaskRecord<S>): TaskStreamEvent<S> {
+/** The whole task, in place of its events. */
+export function caughtUp<S extends string>(
+  type: 'snapshot' | 'resync',
+  record: TaskRecord<S>,
+): TaskStreamEvent<S> {
   const task = record.show()
   return Object.freeze({
     type,

@@ -3,7 +3,10 @@
  *
  * @module
  */
+export { DurableTaskManager } from './durable-task-manager.js'
 export type { LeasedTasks, LeasedTasksListener, Taking } from './leased-tasks.js'
+export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
+export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {
   Commit,
   CommitResult,

@@ -48,7 +48,7 @@ export interface Orphan {
 
 export interface Creation {
   readonly task: TaskSnapshot<string>
-  /** The first is `created`; the task is what comes of all of them. */
+  /** The first is `created`, and the task is what comes of all of them. None where it comes from elsewhere, log and all lost. */
   readonly events: readonly TaskEvent<string>[]
   readonly head: TaskHead
   /** Unique. A creation that is given again after it was carried out answers as it did. */

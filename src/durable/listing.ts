@@ -1,0 +1,89 @@
+/**
+ * What is read of the store as it is: pages, counts, logs.
+ *
+ * @module
+ */
+import { invalidParams } from '../core/errors.js'
+import type { TaskEvent } from '../core/events.js'
+import { freezeDeep } from '../core/json.js'
+import { toFilter, toPageQuery, NOBODY, type Filter } from '../core/queries.js'
+import type { TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
+import type { TaskSnapshot } from '../core/task.js'
+import type { DurableSettings } from './options.js'
+import type { StoreAccess } from './store-access.js'
+import { unfold } from './stored-task.js'
+import type { StoreFilter, StoreQuery, TaskKey } from './task-store.js'
+
+const PAGE = 500
+
+export class Listing<S extends string> {
+  readonly #settings: DurableSettings<S>
+  readonly #access: StoreAccess
+
+  constructor(settings: DurableSettings<S>, access: StoreAccess) {
+    this.#settings = settings
+    this.#access = access
+  }
+
+  async page(query: TaskQuery<S>): Promise<TaskPage<S>> {
+    const { filter, pageSize, cursor, updatedSince } = toPageQuery(query, this.#settings.lifecycle.states)
+    const after = cursor === undefined ? undefined : toPlace(cursor)
+    // One more than asked for tells whether there is another page.
+    const found = await this.#list({ ...toStoreFilter(filter), updatedSince, after, limit: pageSize + 1 })
+    const tasks = found.slice(0, pageSize)
+    const last = tasks.at(-1)
+    return found.length > pageSize && last !== undefined ? { tasks, nextCursor: toCursor(last) } : { tasks }
+  }
+
+  /** All that match, oldest first. */
+  async all(filter: TaskFilter<S>, method: string): Promise<TaskSnapshot<S>[]> {
+    const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
+    const tasks = new Map<string, TaskSnapshot<S>>()
+    for (let after: StoreQuery['after']; ;) {
+      const page = await this.#list({ ...given, after, limit: PAGE })
+      for (const task of page) tasks.set(task.id, task)
+      after = page.at(-1)
+      if (page.length < PAGE) break
+    }
+    return [...tasks.values()].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  }
+
+  async count(filter: TaskFilter<S>, method: string): Promise<number> {
+    const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
+    return await this.#access.insist('count', () => this.#settings.store.count(given))
+  }
+
+  /** A page of a log. */
+  async events(key: TaskKey, after: number): Promise<readonly TaskEvent<S>[]> {
+    const { store } = this.#settings
+    const events = await this.#access.insist('events', () => store.events(key, after, PAGE))
+    // What a store gives is what a manager of this lifecycle gave to it.
+    return events.map((event) => freezeDeep(event as TaskEvent<S>))
+  }
+
+  async #list(query: StoreQuery): Promise<TaskSnapshot<S>[]> {
+    const { store, lifecycle } = this.#settings
+    const found = await this.#access.insist('list', () => store.list(query))
+    return found.map((stored) => freezeDeep(unfold(stored, lifecycle)))
+  }
+}
+
+function toStoreFilter(filter: Filter): StoreFilter {
+  const given: Record<string, string | null> = {}
+  for (const [key, value] of filter) given[key] = key === 'owner' && value === NOBODY ? null : value
+  return given
+}
+
+/** Where a page ended. Tells its holder no more than the page did. */
+function toCursor({ id, updatedAt }: TaskSnapshot<string>): string {
+  return `${Date.parse(updatedAt).toString(36)}.${encodeURIComponent(id)}`
+}
+
+function toPlace(cursor: string): { updatedAt: string; id: string } {
+  const [, ms = '', id = ''] = /^([0-9a-z]{1,12})\.(.+)$/.exec(cursor) ?? []
+  try {
+    return { updatedAt: new Date(parseInt(ms, 36)).toISOString(), id: decodeURIComponent(id) }
+  } catch (cause) {
+    throw invalidParams('cursor', 'is not the nextCursor of a page', cause)
+  }
+}

@@ -1,0 +1,366 @@
+/**
+ * Tasks in the memory of one process: what a store is, in its plainest form, for tests and as the model of all others.
+ *
+ * @module
+ */
+import type { TaskEvent } from '../core/events.js'
+import { systemClock } from '../core/ports.js'
+import type { JsonValue, TaskSnapshot } from '../core/task.js'
+import type {
+  Commit,
+  CommitResult,
+  Creation,
+  DocumentCursor,
+  EndedQuery,
+  Lease,
+  Orphan,
+  StoredTask,
+  StoreFilter,
+  StoreHints,
+  StoreQuery,
+  TaskDocument,
+  TaskHead,
+  TaskKey,
+  TaskStore,
+} from './task-store.js'
+
+export interface MemoryStoreOptions {
+  /** What leases run out by, in ms. Default: the runtime's clock. */
+  readonly now?: (() => number) | undefined
+}
+
+/** A store that ends with the process. Listing costs O(all tasks): it is meant for tests, and for few tasks. */
+export function memoryStore({ now = () => systemClock.now() }: MemoryStoreOptions = {}): TaskStore {
+  return new MemoryStore(now)
+}
+
+/** All that is JSON is kept as text: what comes out is always the caller's own. */
+interface Row {
+  head: TaskHead
+  readonly skill: string
+  readonly contextId: string
+  readonly owner: string | null
+  /** The event of generation n is at n - 1. */
+  readonly events: string[]
+  checkpoint: { readonly generation: number; readonly text: string }
+  readonly creationId: string
+  readonly commitIds: Set<string>
+  lease: { readonly id: string; readonly endsAt: number; readonly note: string | undefined } | undefined
+  documents: readonly DocumentRow[]
+}
+
+interface DocumentRow {
+  readonly kind: string
+  readonly id: string
+  readonly text: string
+  readonly version: number
+}
+
+class MemoryStore implements TaskStore {
+  readonly #rows = new Map<string, Row>()
+  readonly #listeners = new Set<(taskId: string) => void>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
+    return step(() => {
+      const present = this.#rows.get(head.id)
+      if (present !== undefined) return present.creationId === commitId
+      const { skill, contextId, owner = null } = task
+      this.#rows.set(head.id, {
+        head: { ...head },
+        skill,
+        contextId,
+        owner,
+        events: events.map(toText),
+        checkpoint: { generation: head.generation, text: toText(task) },
+        creationId: commitId,
+        commitIds: new Set(),
+        lease: lease && this.#leaseOf(lease),
+        documents: [],
+      })
+      return true
+    })
+  }
+
+  commit({
+    key,
+    expectedGeneration,
+    events,
+    head,
+    checkpoint,
+    commitId,
+    leaseId,
+  }: Commit): Promise<CommitResult> {
+    return step(() => {
+      const row = this.#row(key)
+      if (row === undefined) return 'missing'
+      if (row.commitIds.has(commitId)) return 'committed'
+      if (row.head.generation !== expectedGeneration) return 'conflict'
+      if (leaseId !== undefined && row.lease?.id !== leaseId) return 'lease-lost'
+      // All that can fail comes before anything changes.
+      const texts = events.map(toText)
+      const kept = checkpoint && { generation: head.generation, text: toText(checkpoint) }
+      row.events.push(...texts)
+      row.checkpoint = kept ?? row.checkpoint
+      row.commitIds.add(commitId)
+      row.head = { ...head }
+      if (head.hasEnded) row.lease = undefined
+      return 'committed'
+    })
+  }
+
+  get(taskId: string): Promise<StoredTask | undefined> {
+    return step(() => {
+      const row = this.#rows.get(taskId)
+      return row && toStored(row)
+    })
+  }
+
+  heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
+    return step(() =>
+      [...new Set(taskIds)].flatMap((taskId) => {
+        const row = this.#rows.get(taskId)
+        return row === undefined ? [] : [{ ...keyOf(row.head), generation: row.head.generation }]
+      }),
+    )
+  }
+
+  events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+    return step(() => toEvents(this.#row(key)?.events.slice(after, after + limit) ?? []))
+  }
+
+  list({ after, limit, ...filter }: StoreQuery): Promise<readonly StoredTask[]> {
+    return step(() =>
+      this.#all()
+        .filter((row) => matches(row, filter) && (after === undefined || byLatest(after, row.head) < 0))
+        .sort((a, b) => byLatest(a.head, b.head))
+        .slice(0, limit)
+        .map(toStored),
+    )
+  }
+
+  count(filter: StoreFilter): Promise<number> {
+    return step(() => this.#all().filter((row) => matches(row, filter)).length)
+  }
+
+  unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
+    return step(() =>
+      this.#all()
+        .map(({ head }) => head)
+        .filter(({ hasEnded, createdAt }) => !hasEnded && createdAt < createdBefore)
+        .sort((a, b) => byText(a.createdAt, b.createdAt))
+        .slice(0, limit)
+        .map(keyOf),
+    )
+  }
+
+  ended(query: EndedQuery): Promise<readonly TaskKey[]> {
+    return step(() => {
+      const latestFirst = this.#all()
+        .map(({ head }) => head)
+        .filter(({ hasEnded, state }) => hasEnded && state === query.state)
+        .sort(byLatest)
+      const meant =
+        'beyond' in query
+          ? latestFirst.slice(query.beyond)
+          : latestFirst.filter(({ updatedAt }) => updatedAt < query.updatedBefore)
+      return meant.reverse().slice(0, query.limit).map(keyOf)
+    })
+  }
+
+  delete(keys: readonly TaskKey[]): Promise<number> {
+    return step(() => keys.filter((key) => this.#row(key) !== undefined && this.#rows.delete(key.id)).length)
+  }
+
+  acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+    return step(() => {
+      const row = this.#row(key)
+      if (row === undefined || row.head.hasEnded) return undefined
+      const held = row.lease
+      if (held !== undefined && held.id !== lease.id && held.endsAt > this.#now()) return held.id
+      row.lease = this.#leaseOf(lease)
+      return lease.id
+    })
+  }
+
+  renew(
+    leases: readonly { readonly key: TaskKey; readonly id: string }[],
+    ttlMs: number,
+  ): Promise<readonly string[]> {
+    return step(() =>
+      leases.flatMap(({ key, id }) => {
+        const row = this.#row(key)
+        if (row?.lease?.id !== id) return []
+        row.lease = { ...row.lease, endsAt: this.#now() + ttlMs }
+        return [id]
+      }),
+    )
+  }
+
+  release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+    return step(() => {
+      const row = this.#row(key)
+      if (row?.lease?.id !== leaseId) return true
+      if (expectedGeneration !== undefined && row.head.generation !== expectedGeneration) return false
+      row.lease = undefined
+      return true
+    })
+  }
+
+  orphans(limit: number): Promise<readonly Orphan[]> {
+    return step(() => {
+      const now = this.#now()
+      return this.#all()
+        .flatMap(({ head, lease }) => (lease && lease.endsAt <= now ? [{ head, lease }] : []))
+        .sort((a, b) => a.lease.endsAt - b.lease.endsAt)
+        .slice(0, limit)
+        .map(({ head, lease: { id, note } }) => ({
+          key: keyOf(head),
+          leaseId: id,
+          note: note === undefined ? undefined : toJson(note),
+        }))
+    })
+  }
+
+  putDocument(
+    { key, kind, id, value }: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
+    expectedVersion: number,
+  ): Promise<boolean> {
+    return step(() => {
+      const row = this.#row(key)
+      if (row === undefined) return false
+      const present = row.documents.find((document) => document.kind === kind && document.id === id)
+      if ((present?.version ?? 0) !== expectedVersion) return false
+      const written = { kind, id, text: toText(value), version: expectedVersion + 1 }
+      row.documents = [...row.documents.filter((document) => document !== present), written]
+      return true
+    })
+  }
+
+  deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
+    return step(() => {
+      const row = this.#row(key)
+      const left = row?.documents.filter((document) => document.kind !== kind || document.id !== id) ?? []
+      if (row === undefined || left.length === row.documents.length) return false
+      row.documents = left
+      return true
+    })
+  }
+
+  documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
+    return step(() => documentsOf(this.#row(key), kind))
+  }
+
+  allDocuments(
+    kind: string,
+    after: DocumentCursor | undefined,
+    limit: number,
+  ): Promise<readonly TaskDocument[]> {
+    return step(() =>
+      this.#all()
+        .flatMap((row) => documentsOf(row, kind))
+        .sort((a, b) => byPlace(placeOf(a), placeOf(b)))
+        .filter((document) => after === undefined || byPlace(after, placeOf(document)) < 0)
+        .slice(0, limit),
+    )
+  }
+
+  readonly hints: StoreHints = {
+    publish: (taskIds) =>
+      step(() => {
+        for (const taskId of taskIds) for (const listener of this.#listeners) listener(taskId)
+      }),
+    listen: (onHint) =>
+      step(() => {
+        // One that listens twice hears it twice.
+        const listener = (taskId: string): void => onHint(taskId)
+        this.#listeners.add(listener)
+        return () => step(() => void this.#listeners.delete(listener))
+      }),
+  }
+
+  #all(): Row[] {
+    return [...this.#rows.values()]
+  }
+
+  #row({ id, createdAt }: TaskKey): Row | undefined {
+    const row = this.#rows.get(id)
+    return row?.head.createdAt === createdAt ? row : undefined
+  }
+
+  #leaseOf({ id, ttlMs, note }: Lease): Row['lease'] {
+    return { id, endsAt: this.#now() + ttlMs, note: note === undefined ? undefined : toText(note) }
+  }
+}
+
+/** What `run` throws is a rejection, as it is where there is a driver. */
+function step<T>(run: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(run()))
+}
+
+function toText(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+function toJson(text: string): JsonValue {
+  // Only what `toText` made comes here.
+  return JSON.parse(text) as JsonValue
+}
+
+function toEvents(texts: readonly string[]): TaskEvent<string>[] {
+  // They went in as events.
+  return texts.map((text) => JSON.parse(text) as TaskEvent<string>)
+}
+
+function toStored({ checkpoint, events }: Row): StoredTask {
+  // It went in as a task.
+  const task = JSON.parse(checkpoint.text) as TaskSnapshot<string>
+  return { checkpoint: task, events: toEvents(events.slice(checkpoint.generation)) }
+}
+
+function keyOf({ id, createdAt }: TaskKey): TaskKey {
+  return { id, createdAt }
+}
+
+function documentsOf(row: Row | undefined, kind: string): TaskDocument[] {
+  if (row === undefined) return []
+  return row.documents
+    .filter((document) => document.kind === kind)
+    .sort((a, b) => byText(a.id, b.id))
+    .map(({ id, text, version }) => ({ key: keyOf(row.head), kind, id, value: toJson(text), version }))
+}
+
+function placeOf({ key, id }: TaskDocument): DocumentCursor {
+  return { taskId: key.id, createdAt: key.createdAt, id }
+}
+
+function matches({ head, skill, contextId, owner }: Row, filter: StoreFilter): boolean {
+  const { updatedSince } = filter
+  if (updatedSince !== undefined && head.updatedAt < updatedSince) return false
+  return (
+    isWanted(filter.state, head.state) &&
+    isWanted(filter.skill, skill) &&
+    isWanted(filter.contextId, contextId) &&
+    isWanted(filter.owner, owner)
+  )
+}
+
+function isWanted(wanted: string | null | undefined, value: string | null): boolean {
+  return wanted === undefined || wanted === value
+}
+
+function byLatest(a: Pick<TaskHead, 'updatedAt' | 'id'>, b: Pick<TaskHead, 'updatedAt' | 'id'>): number {
+  return byText(b.updatedAt, a.updatedAt) || byText(a.id, b.id)
+}
+
+function byPlace(a: DocumentCursor, b: DocumentCursor): number {
+  return byText(a.taskId, b.taskId) || byText(a.createdAt, b.createdAt) || byText(a.id, b.id)
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,375 @@
+/**
+ * A stored task in this process's memory: what is in the store, as far as this process knows, and what it wants to be
+ * there next.
+ *
+ * @module
+ */
+import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
+import type { TaskEvent } from '../core/events.js'
+import { copyTask, thawTask } from '../core/evolve.js'
+import { isTerminal, type Lifecycle } from '../core/lifecycle.js'
+import { randomId } from '../core/ports.js'
+import { TaskRecord } from '../core/task-record.js'
+import type { Task } from '../core/task.js'
+import type { DurableSettings } from './options.js'
+import { Checkpoints, fold, headOf, unreadable } from './stored-task.js'
+import type { CommitResult, Lease, TaskKey } from './task-store.js'
+
+/** What a mirror needs of its manager. */
+export interface MirrorHost<S extends string> {
+  readonly settings: DurableSettings<S>
+  /** Asks the store, again and again while it fails. @throws {A2AError} `STORE_FAILED`. */
+  readonly insist: <T>(operation: string, ask: () => Promise<T>) => Promise<T>
+  /** What one change of ours made has been stored. */
+  readonly onStored: (mirror: TaskMirror<S>, events: readonly TaskEvent<S>[], isNew: boolean) => void
+  /** What others did has been read. */
+  readonly onNews: (mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]) => void
+  /** The task is not in the store any more, or could not be put there. */
+  readonly onGone: (mirror: TaskMirror<S>, reason: Error) => void
+}
+
+/** The events that a change makes of the task. Throws when it may not be made. */
+export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
+
+interface Change<S extends string> {
+  readonly decide: Decide<S>
+  readonly leaseId: string | undefined
+  events: TaskEvent<S>[]
+  readonly arrive: () => void
+  readonly fail: (error: Error) => void
+}
+
+export interface Executed<S extends string, T> {
+  /** As decided now: should others come first, it may become others, or none. */
+  readonly events: readonly TaskEvent<S>[]
+  /** Rejects when it could not be stored, or may not be made any more after what others did. */
+  readonly stored: Promise<T>
+}
+
+/** What is wanted of a change when it has just been stored: the task is as it is after it, and no other. */
+export type Take<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
+
+/** How many changes go into one commit, and how often one commit is tried against others that come first. */
+const MAX_BATCH = 200
+const MAX_CONFLICTS = 100
+const PAGE = 500
+
+/**
+ * Changes are decided at once, against what is stored and what is on its way there, and committed in their order,
+ * those that have gathered meanwhile together. When somebody else was faster, what he did is read, and what is on its way
+ * is decided anew.
+ */
+export class TaskMirror<S extends string> {
+  readonly key: TaskKey
+  /** The task as the store has it. */
+  readonly record: TaskRecord<S>
+  /** How many want it to stay in memory. */
+  uses = 0
+  #isGone = false
+  readonly #host: MirrorHost<S>
+  readonly #checkpoints: Checkpoints
+  /** The task with all that is on its way; made when it is first needed. */
+  #ahead: TaskRecord<S> | undefined
+  readonly #pending: Change<S>[] = []
+  /** Where the task is not in the store yet. */
+  #creation: { readonly lease: Lease | undefined } | undefined
+  #isFlushing = false
+  #turn: Promise<unknown> = Promise.resolve()
+  #refresh: Promise<void> | undefined
+  #conflicts = 0
+
+  constructor(host: MirrorHost<S>, record: TaskRecord<S>, checkpoints: Checkpoints) {
+    const { id, createdAt } = record.task
+    this.key = { id, createdAt }
+    this.#host = host
+    this.record = record
+    this.#checkpoints = checkpoints
+  }
+
+  /** Of a task that is to be created: `record` is what comes of the one event in `created`. */
+  static create<S extends string>(
+    host: MirrorHost<S>,
+    record: TaskRecord<S>,
+    created: TaskEvent<S>,
+    lease?: Lease,
+  ): { readonly mirror: TaskMirror<S>; readonly created: Promise<Task<S>> } {
+    const mirror = new TaskMirror(host, record, new Checkpoints(record.task))
+    mirror.#creation = { lease }
+    const stored = mirror.#add(() => [created], [created], lease?.id, copyOf)
+    return { mirror, created: stored }
+  }
+
+  /** Whether the task is no longer in the store, or never came to be there. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  get isStored(): boolean {
+    return this.#creation === undefined && !this.#isGone
+  }
+
+  get lifecycle(): Lifecycle<S> {
+    return this.#host.settings.lifecycle
+  }
+
+  /** How many of its latest events the record keeps. */
+  get logSize(): number {
+    return this.#host.settings.eventLogSize
+  }
+
+  /** Whether it has to stay in memory: somebody follows it, or works on it. */
+  get isInUse(): boolean {
+    const { controller, waiters, wakers } = this.record.followers ?? {}
+    if (this.uses > 0 || this.isBusy || controller !== undefined) return true
+    return (waiters?.size ?? 0) + (wakers?.size ?? 0) > 0
+  }
+
+  /** Whether anything is on its way. */
+  get isBusy(): boolean {
+    return this.#pending.length > 0
+  }
+
+  /** The task with all that is on its way to the store. */
+  get tip(): TaskRecord<S> {
+    if (this.#ahead === undefined && this.#pending.length === 0) return this.record
+    this.#ahead ??= this.#fork()
+    return this.#ahead
+  }
+
+  /**
+   * Decides a change, and sends it on its way.
+   *
+   * @param leaseId - The lease that the change needs, where it needs one.
+   * @throws What `decide` throws.
+   */
+  execute<T>(decide: Decide<S>, leaseId: string | undefined, take: Take<S, T>): Executed<S, T> {
+    if (this.#isGone) throw taskNotFound(this.key.id)
+    const events = this.#decide(decide)
+    return { events, stored: this.#add(decide, events, leaseId, take) }
+  }
+
+  /** Resolves when all that is on its way now has arrived, or has come to nothing. */
+  async settle(): Promise<void> {
+    const last = this.#pending.at(-1)
+    if (last === undefined) return
+    while (this.#pending.includes(last)) await this.#exclusive(() => Promise.resolve())
+  }
+
+  /** Reads what others did: all that was stored before this was called. */
+  refresh(): Promise<void> {
+    this.#refresh ??= this.#exclusive(async () => {
+      this.#refresh = undefined
+      await this.#look()
+    })
+    return this.#refresh
+  }
+
+  /** The task is gone: whatever is on its way comes to nothing. */
+  drop(error: Error): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#host.onGone(this, error)
+    this.#fail(error)
+  }
+
+  #add<T>(
+    decide: Decide<S>,
+    events: TaskEvent<S>[],
+    leaseId: string | undefined,
+    take: Take<S, T>,
+  ): Promise<T> {
+    const stored = new Promise<T>((resolve, fail: (error: Error) => void) => {
+      const change: Change<S> = {
+        ...{ decide, leaseId, events, fail },
+        arrive: () => resolve(take(this.record, change.events)),
+      }
+      this.#pending.push(change)
+    })
+    // Who does not wait for it learns otherwise.
+    stored.catch(() => undefined)
+    void this.#flush()
+    return stored
+  }
+
+  #decide(decide: Decide<S>): TaskEvent<S>[] {
+    const { tip } = this
+    const events = decide(tip)
+    if (tip !== this.record) for (const event of events) tip.append(event, 1)
+    return events
+  }
+
+  #fork(): TaskRecord<S> {
+    const { task, created, usage } = this.record
+    const fork = new TaskRecord(thawTask(task), created, usage, task.generation)
+    const pending = this.#creation === undefined ? this.#pending : this.#pending.slice(1)
+    for (const { events } of pending) for (const event of events) fork.append(event, 1)
+    return fork
+  }
+
+  /** One at a time may move what is stored. */
+  #exclusive<T>(job: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(job)
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    // Never rejects: what goes wrong is told to those who made the changes.
+    while (this.#pending.length > 0)
+      await this.#exclusive(() => this.#commit().catch((e: unknown) => this.#fail(e)))
+    this.#isFlushing = false
+  }
+
+  async #commit(): Promise<void> {
+    const batch = this.#nextBatch()
+    const [first] = batch
+    if (first === undefined) return
+    const result = await this.#send(batch, first.leaseId)
+    switch (result) {
+      case 'committed':
+        this.#conflicts = 0
+        // One that could not be created has failed already.
+        if (!this.#isGone) for (const change of batch) this.#arrive(change)
+        break
+      case 'conflict':
+        await this.#yield()
+        break
+      case 'lease-lost': {
+        const { id: taskId } = this.key
+        this.#fail(leaseLost(taskId), (change) => change.leaseId === first.leaseId)
+        await this.#catchUp()
+        break
+      }
+      case 'missing':
+        this.drop(taskNotFound(this.key.id))
+    }
+  }
+
+  #nextBatch(): Change<S>[] {
+    const [first] = this.#pending
+    const others = this.#pending.findIndex(({ leaseId }) => leaseId !== first?.leaseId)
+    return this.#pending.slice(0, Math.min(others === -1 ? MAX_BATCH : others, MAX_BATCH))
+  }
+
+  async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<CommitResult> {
+    const { settings, insist } = this.#host
+    const { store, lifecycle } = settings
+    const { task } = this.record
+    const events = batch.flatMap((change) => change.events)
+    const head = headOf(task, events, lifecycle)
+    const commitId = randomId()
+    if (this.#creation !== undefined) {
+      const whole = fold(task, events.slice(1))
+      const { lease } = this.#creation
+      const isNew = await insist('create', () => store.create({ task: whole, events, head, commitId, lease }))
+      if (!isNew) this.drop(invalidParams('id', `is taken: ${task.id}`))
+      else this.#checkpoints.note(events, whole)
+      return 'committed'
+    }
+    const checkpoint = this.#checkpoints.isDue(events, head.hasEnded) ? fold(task, events) : undefined
+    const { key } = this
+    const expectedGeneration = task.generation
+    const commit = { key, expectedGeneration, events, head, checkpoint, commitId, leaseId }
+    const result = await insist('commit', () => store.commit(commit))
+    if (result === 'committed') this.#checkpoints.note(events, checkpoint)
+    return result
+  }
+
+  #arrive(change: Change<S>): void {
+    this.#pending.shift()
+    const isNew = this.#creation !== undefined
+    this.#creation = undefined
+    const { eventLogSize, lifecycle } = this.#host.settings
+    // What a task begins with is in the record already.
+    if (!isNew) for (const event of change.events) this.record.append(event, eventLogSize)
+    if (isTerminal(this.record.task.state, lifecycle)) this.record.trim()
+    this.#host.onStored(this, change.events, isNew)
+    change.arrive()
+  }
+
+  /** Somebody was faster. */
+  async #yield(): Promise<void> {
+    this.#conflicts += 1
+    if (this.#conflicts > MAX_CONFLICTS) {
+      this.#conflicts = 0
+      const reason = `Task ${this.key.id} is changed by others too often: try again later`
+      this.#fail(new A2AError('UNAVAILABLE', reason, { reason: 'changes too often' }))
+      return
+    }
+    await this.#catchUp()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isGone || this.#creation !== undefined) return
+    const { settings, insist } = this.#host
+    const { id, createdAt } = this.key
+    const [head] = await insist('heads', () => settings.store.heads([id]))
+    // A store that has forgotten what it had acknowledged holds another task.
+    const isOther = head?.createdAt !== createdAt || head.generation < this.record.task.generation
+    if (isOther) this.drop(taskNotFound(id))
+    else if (head.generation > this.record.task.generation) await this.#catchUp()
+  }
+
+  async #catchUp(): Promise<void> {
+    const { settings, insist } = this.#host
+    const { store, eventLogSize, lifecycle } = settings
+    const news: TaskEvent<S>[] = []
+    for (;;) {
+      const { generation } = this.record.task
+      const page = await insist('events', () => store.events(this.key, generation, PAGE))
+      for (const event of page) {
+        if (event.generation !== this.record.task.generation + 1) {
+          throw unreadable(`The log of task ${this.key.id} has a gap before generation ${event.generation}`)
+        }
+        // What a store gives is what a manager of this lifecycle gave to it.
+        const known = event as TaskEvent<S>
+        this.record.append(known, eventLogSize)
+        this.#checkpoints.note([event], undefined)
+        news.push(known)
+      }
+      if (page.length < PAGE) break
+    }
+    if (news.length === 0) return
+    if (isTerminal(this.record.task.state, lifecycle)) this.record.trim()
+    this.#decideAnew()
+    this.#host.onNews(this, news)
+  }
+
+  #decideAnew(): void {
+    const changes = this.#pending.splice(0)
+    this.#ahead = undefined
+    for (const change of changes) {
+      try {
+        change.events = this.#decide(change.decide)
+        this.#pending.push(change)
+      } catch (error) {
+        change.fail(error as Error)
+      }
+    }
+  }
+
+  /** Those changes come to nothing; default is all that are on their way. */
+  #fail(error: unknown, isMeant: (change: Change<S>) => boolean = () => true): void {
+    const failed = this.#pending.filter(isMeant)
+    const others = this.#pending.filter((change) => !isMeant(change))
+    this.#pending.splice(0, Infinity, ...others)
+    this.#decideAnew()
+    if (this.#creation !== undefined && !this.#isGone) {
+      this.#isGone = true
+      this.#host.onGone(this, error as Error)
+    }
+    for (const change of failed) change.fail(error as Error)
+  }
+}
+
+/** For whoever answers with the task. */
+export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
+  return copyTask(record.task)
+}
+
+export function leaseLost(taskId: string): A2AError<'LEASE_LOST'> {
+  const message = `Task ${taskId} is held by another process now, or by none: its lease was not renewed in time`
+  return new A2AError('LEASE_LOST', message, { taskId })
+}
