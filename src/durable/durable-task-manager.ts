@@ -22,6 +22,7 @@ import {
   type TaskPage,
   type TaskQuery,
 } from '../core/queries.js'
+import { randomId } from '../core/ports.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import { TaskRecord } from '../core/task-record.js'
