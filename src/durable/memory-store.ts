@@ -40,8 +40,10 @@ interface Row {
   readonly skill: string
   readonly contextId: string
   readonly owner: string | null
-  /** The event of generation n is at n - 1. */
+  /** The event of generation n is at n - 1 - `unlogged`. */
   readonly events: string[]
+  /** How many events came before those in the log. */
+  readonly unlogged: number
   checkpoint: { readonly generation: number; readonly text: string }
   readonly creationId: string
   readonly commitIds: Set<string>
@@ -76,6 +78,7 @@ class MemoryStore implements TaskStore {
         contextId,
         owner,
         events: events.map(toText),
+        unlogged: head.generation - events.length,
         checkpoint: { generation: head.generation, text: toText(task) },
         creationId: commitId,
         commitIds: new Set(),
@@ -130,7 +133,10 @@ class MemoryStore implements TaskStore {
   }
 
   events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
-    return step(() => toEvents(this.#row(key)?.events.slice(after, after + limit) ?? []))
+    return step(() => {
+      const row = this.#row(key)
+      return row === undefined ? [] : toEvents(eventsAfter(row, after).slice(0, limit))
+    })
   }
 
   list({ after, limit, ...filter }: StoreQuery): Promise<readonly StoredTask[]> {
@@ -316,10 +322,14 @@ function toEvents(texts: readonly string[]): TaskEvent<string>[] {
   return texts.map((text) => JSON.parse(text) as TaskEvent<string>)
 }
 
-function toStored({ checkpoint, events }: Row): StoredTask {
+function eventsAfter({ events, unlogged }: Row, generation: number): string[] {
+  return events.slice(Math.max(0, generation - unlogged))
+}
+
+function toStored(row: Row): StoredTask {
   // It went in as a task.
-  const task = JSON.parse(checkpoint.text) as TaskSnapshot<string>
-  return { checkpoint: task, events: toEvents(events.slice(checkpoint.generation)) }
+  const checkpoint = JSON.parse(row.checkpoint.text) as TaskSnapshot<string>
+  return { checkpoint, events: toEvents(eventsAfter(row, checkpoint.generation)) }
 }
 
 function keyOf({ id, createdAt }: TaskKey): TaskKey {

@@ -1,0 +1,191 @@
+/**
+ * What a store promises beyond one client: what others find, what is left of older versions, and hints.
+ *
+ * @module
+ */
+import type { Creation, StoreHints, TaskStore } from '../durable/index.js'
+import { equal, identical } from './task-store-checks.js'
+import { at, creation, HOSTILE_NAMES, keyOf, move, put, storedOf } from './task-store-samples.js'
+import type { StoreTests } from './task-store-suite.js'
+
+export const reopenTests: StoreTests = {
+  'all that was stored is there for whoever comes later': async ({ store, another, clock }) => {
+    const lease = { id: 'l', ttlMs: 1_000, note: { run: 1 } }
+    const a = await put(store, 'a', { owner: 'alice', lease })
+    const b = await put(store, 'b', { createdAt: at(5), state: 'completed' })
+    const second = await move(store, a.task, { checkpoint: true, updatedAt: at(10) })
+    const third = await move(store, second.task, { updatedAt: at(20) })
+    const document = { key: second.key, kind: 'kind', id: 'd', value: 'value' }
+    await store.putDocument(document, 0)
+    const gone = await put(store, 'gone')
+    await store.delete([keyOf(gone.task)])
+
+    const later = await another()
+    identical('get()', await later.get('a'), { checkpoint: second.task, events: third.events })
+    equal('get() of the one that was deleted', await later.get('gone'), undefined)
+    const log = [a, second, third].flatMap(({ events }) => events)
+    identical('events()', await later.events(second.key, 0, 10), log)
+    const tasks = [{ checkpoint: second.task, events: third.events }, storedOf(b)]
+    identical('list()', await later.list({ limit: 10 }), tasks)
+    identical('list() of the owner', await later.list({ owner: 'alice', limit: 10 }), tasks.slice(0, 1))
+    equal('count()', await later.count({ state: 'completed' }), 1)
+    equal('unended()', await later.unended(at(1), 10), [second.key])
+    const ended = { state: 'completed', updatedBefore: at(6), limit: 10 }
+    equal('ended()', await later.ended(ended), [keyOf(b.task)])
+    equal('documents()', await later.documents(second.key, 'kind'), [{ ...document, version: 1 }])
+    equal('acquire()', await later.acquire(second.key, { id: 'm', ttlMs: 1_000 }), 'l')
+    equal('create() again', await later.create(a), true)
+    equal('commit() again', await later.commit(third), 'committed')
+    clock.ms += 1_000
+    equal('orphans()', await later.orphans(10), [{ key: second.key, leaseId: 'l', note: { run: 1 } }])
+  },
+
+  'clients that take turns see what the others did': async ({ store, another }) => {
+    const clients = [store, await another(), await another()]
+    const created = await put(store, 'a')
+    const changes = []
+    let { task } = created
+    for (let turn = 0; turn < 30; turn += 1) {
+      const client = clients[turn % 3] ?? store
+      const made = await move(client, task, { checkpoint: turn === 10 })
+      task = made.task
+      if (turn > 10) changes.push(made)
+      for (const each of clients) {
+        equal('heads()', await each.heads(['a']), [{ ...keyOf(task), generation: turn + 2 }])
+      }
+    }
+    const events = changes.flatMap((made) => made.events)
+    for (const each of clients) identical('events of get()', (await each.get('a'))?.events, events)
+  },
+}
+
+/** Tasks that an older version of the store is to have stored, and the tests for when they have been migrated. */
+export function schemaTest(name: string): { tasks: readonly Creation[]; tests: StoreTests } {
+  const tasks = [
+    creation('a', { createdAt: at(30), owner: 'alice', lease: { id: 'l', ttlMs: 1_000, note: [1] } }),
+    creation('b', { createdAt: at(10), updatedAt: at(20), skill: 'sum', contextId: 'other' }),
+    creation('c\u0000😀', { createdAt: at(5), state: 'completed', owner: '\u0000', input: '\ud800' }),
+  ]
+  const [a, b] = tasks
+  const tests: StoreTests = {
+    [`tasks that ${name} stored are there, and live on`]: async ({ store, clock }) => {
+      identical(
+        'list()',
+        await store.list({ limit: 10 }),
+        tasks.map((each) => storedOf(each)),
+      )
+      for (const each of tasks) {
+        identical('events()', await store.events(keyOf(each.task), 0, 10), each.events)
+        equal('create() again', await store.create(each), true)
+      }
+      equal('count() of an owner', await store.count({ owner: '\u0000' }), 1)
+      equal('count() of a skill', await store.count({ skill: 'sum', contextId: 'other', owner: null }), 1)
+      if (a === undefined || b === undefined) return
+      const second = await move(store, a.task, { leaseId: 'l', updatedAt: at(40) })
+      identical('get()', await store.get('a'), storedOf(a, second))
+      await move(store, b.task, { state: 'completed', checkpoint: true })
+      equal('count() of those that ended', await store.count({ state: 'completed' }), 2)
+      clock.ms += 1_000
+      equal('orphans()', await store.orphans(10), [{ key: keyOf(a.task), leaseId: 'l', note: [1] }])
+      equal('delete()', await store.delete(tasks.map(({ task }) => keyOf(task))), 3)
+    },
+  }
+  return { tasks, tests }
+}
+
+function hintsOf(store: TaskStore): StoreHints {
+  if (store.hints !== undefined) return store.hints
+  throw new Error('store.hints: expected to be there, as `supports` says, but got undefined')
+}
+
+/** Listens, and keeps what it hears. */
+async function listener(store: TaskStore): Promise<{
+  readonly heard: ReadonlySet<string>
+  /** Resolves when it has heard of all of these, or was told that some may have been lost. */
+  readonly hears: (ids: readonly string[]) => Promise<void>
+  readonly stop: () => Promise<void>
+}> {
+  const heard = new Set<string>()
+  let hasGap = false
+  let check = (): void => {}
+  const stop = await hintsOf(store).listen(
+    (id) => {
+      heard.add(id)
+      check()
+    },
+    () => {
+      hasGap = true
+      check()
+    },
+  )
+  const hears = (ids: readonly string[]): Promise<void> =>
+    new Promise((resolve) => {
+      check = () => {
+        if (hasGap || ids.every((id) => heard.has(id))) resolve()
+      }
+      check()
+    })
+  return { heard, hears, stop }
+}
+
+export const hintTests: StoreTests = {
+  'a hint reaches whoever listens, by the same client and by another': async ({ store, another }) => {
+    const other = await another()
+    const [here, there] = [await listener(store), await listener(other)]
+    await hintsOf(store).publish(['a', 'b'])
+    await Promise.all([here.hears(['a', 'b']), there.hears(['a', 'b'])])
+    await hintsOf(other).publish(['c'])
+    await Promise.all([here.hears(['c']), there.hears(['c'])])
+    await Promise.all([here.stop(), there.stop()])
+  },
+
+  'hints have any name': async ({ store, another }) => {
+    const there = await listener(await another())
+    await hintsOf(store).publish(HOSTILE_NAMES)
+    await there.hears(HOSTILE_NAMES)
+    equal(
+      'what was heard but not said',
+      [...there.heard].filter((id) => !HOSTILE_NAMES.includes(id)),
+      [],
+    )
+    await there.stop()
+  },
+
+  'five thousand hints can be given at once': async ({ store, another }) => {
+    const there = await listener(await another())
+    const ids = Array.from({ length: 5_000 }, (_, n) => `a task with the number ${n}`)
+    await hintsOf(store).publish(ids)
+    await there.hears(ids)
+    await there.stop()
+  },
+
+  'who no longer listens hears nothing more, and others do': async ({ store }) => {
+    const [first, second] = [await listener(store), await listener(store)]
+    await hintsOf(store).publish(['a'])
+    await Promise.all([first.hears(['a']), second.hears(['a'])])
+    await first.stop()
+    await hintsOf(store).publish(['b'])
+    await second.hears(['b'])
+    equal('whether the first heard it, too', first.heard.has('b'), false)
+    await second.stop()
+    const third = await listener(store)
+    await hintsOf(store).publish(['c'])
+    await third.hears(['c'])
+    await third.stop()
+  },
+
+  'hints change nothing, and nothing needs them': async ({ store, another }) => {
+    const other = await another()
+    await hintsOf(store).publish([])
+    await hintsOf(store).publish(['a'])
+    const there = await listener(other)
+    const created = await put(store, 'a')
+    const changed = await move(store, created.task)
+    identical('get() by another that heard nothing', await other.get('a'), storedOf(created, changed))
+    await hintsOf(store).publish(['none', 'a', 'a'])
+    await there.hears(['none', 'a'])
+    identical('get()', await other.get('a'), storedOf(created, changed))
+    equal('get() of one that is not there', await other.get('none'), undefined)
+    await there.stop()
+  },
+}
