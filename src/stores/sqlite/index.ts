@@ -1,0 +1,8 @@
+/**
+ * Durable tasks in a SQLite database: of `node:sqlite`, `better-sqlite3` or `libsql`.
+ *
+ * @module
+ */
+export type { SqliteDatabase, SqliteStatement } from './database.js'
+export { openTasks, type OpenTasksOptions } from './open-tasks.js'
+export { sqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

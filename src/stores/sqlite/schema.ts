@@ -1,0 +1,99 @@
+/**
+ * The tables, and how those of an older version become those of this one.
+ *
+ * @module
+ */
+import type { Connection } from './database.js'
+
+/** Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. */
+export type Steps = readonly ((prefix: string) => string)[]
+
+export const STEPS: Steps = [
+  // A row is written as a whole: what each change writes is small, and what is large is apart from it.
+  (prefix) => `
+    CREATE TABLE ${prefix}tasks (
+      key INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      created_at TEXT NOT NULL,
+      generation INTEGER NOT NULL,
+      state TEXT NOT NULL,
+      ended INTEGER NOT NULL,
+      updated_at TEXT NOT NULL,
+      skill TEXT NOT NULL,
+      context_id TEXT NOT NULL,
+      owner TEXT,
+      creation_id TEXT NOT NULL
+    );
+    CREATE INDEX ${prefix}tasks_by_time ON ${prefix}tasks (updated_at, id);
+    CREATE INDEX ${prefix}tasks_by_state ON ${prefix}tasks (state, updated_at, id);
+    CREATE INDEX ${prefix}tasks_by_skill ON ${prefix}tasks (skill, updated_at, id);
+    CREATE INDEX ${prefix}tasks_by_context ON ${prefix}tasks (context_id, updated_at, id);
+    CREATE INDEX ${prefix}tasks_by_owner ON ${prefix}tasks (owner, updated_at, id);
+    CREATE INDEX ${prefix}tasks_unended ON ${prefix}tasks (created_at, id) WHERE ended = 0;
+    CREATE INDEX ${prefix}tasks_ended ON ${prefix}tasks (state, updated_at, id, created_at) WHERE ended = 1;
+    CREATE TABLE ${prefix}events (
+      task INTEGER NOT NULL,
+      generation INTEGER NOT NULL,
+      json TEXT NOT NULL,
+      commit_id TEXT,
+      PRIMARY KEY (task, generation)
+    ) WITHOUT ROWID;
+    CREATE TABLE ${prefix}checkpoints (
+      task INTEGER PRIMARY KEY,
+      generation INTEGER NOT NULL,
+      json TEXT NOT NULL
+    );
+    CREATE TABLE ${prefix}leases (
+      task INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      ends_at INTEGER NOT NULL,
+      note TEXT
+    );
+    CREATE INDEX ${prefix}leases_by_end ON ${prefix}leases (ends_at);
+    CREATE TABLE ${prefix}documents (
+      kind TEXT NOT NULL,
+      task_id TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      json TEXT NOT NULL,
+      PRIMARY KEY (kind, task_id, created_at, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX ${prefix}documents_by_task ON ${prefix}documents (task_id, created_at);`,
+]
+
+/** Applies the steps that are missing, all or none. Others that do so at the same time wait, and find it done. */
+export function migrate(connection: Connection, prefix: string, steps: Steps = STEPS): void {
+  if (versionOf(connection, prefix, steps) === steps.length) return
+  connection.write(() => {
+    const version = versionOf(connection, prefix, steps)
+    if (version === 0) connection.exec(`CREATE TABLE ${prefix}schema (version INTEGER NOT NULL)`)
+    for (const step of steps.slice(version)) connection.exec(step(prefix))
+    connection.exec(
+      `DELETE FROM ${prefix}schema; INSERT INTO ${prefix}schema (version) VALUES (${steps.length})`,
+    )
+  })
+}
+
+/** @throws {Error} when the tables are not those of this version. */
+export function requireMigrated(connection: Connection, prefix: string): void {
+  const version = versionOf(connection, prefix, STEPS)
+  if (version === STEPS.length) return
+  const found = version === 0 ? 'there are none' : `they have version ${version} of ${STEPS.length}`
+  throw new Error(`The tables of "a2a-tasks" (${prefix}…) are not set up: ${found}. Call migrate() first`)
+}
+
+/** 0 where there are no tables. */
+function versionOf(connection: Connection, prefix: string, steps: Steps): number {
+  const tables = connection.rows(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ?`,
+    `${prefix}schema`,
+  )
+  if (tables.length === 0) return 0
+  const version = Number(connection.rows(`SELECT version FROM ${prefix}schema`)[0]?.['version'])
+  if (version <= steps.length) return version
+  throw new Error(
+    `The tables of "a2a-tasks" (${prefix}…) have version ${version}, ` +
+      `and this release knows them up to ${steps.length}: they were migrated by a later one`,
+  )
+}

@@ -1,0 +1,385 @@
+/**
+ * Tasks in a SQLite database.
+ *
+ * @module
+ */
+import type { TaskEvent } from '../../core/events.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type {
+  Commit,
+  CommitResult,
+  Creation,
+  DocumentCursor,
+  EndedQuery,
+  Lease,
+  Orphan,
+  StoredTask,
+  StoreFilter,
+  StoreQuery,
+  TaskDocument,
+  TaskHead,
+  TaskKey,
+  TaskStore,
+} from '../../durable/index.js'
+import { Connection, type Row, type SqliteDatabase } from './database.js'
+import { now as systemNow } from './platform.js'
+import { countQuery, listQuery, queriesFor, type Queries } from './queries.js'
+import { migrate, requireMigrated } from './schema.js'
+import { fromColumn, fromJson, toColumn, toJson } from './text.js'
+
+export interface SqliteStoreOptions {
+  /** What leases run out by, in ms since 1970. Default is the clock of the machine, which all that share a file share. */
+  readonly now?: (() => number) | undefined
+  /** What the names of the tables begin with: a letter or `_`, then letters, digits and `_`. Default is `'a2a_'`. */
+  readonly prefix?: string | undefined
+}
+
+export interface SqliteStore extends TaskStore {
+  /**
+   * Makes the tables, or brings those of an older version up to date, keeping all tasks; does nothing where they are.
+   * Many processes may call it at once. It rejects, and changes nothing, when a later release has made the tables.
+   */
+  migrate(): Promise<void>
+}
+
+/**
+ * A store of tasks in a SQLite database that the caller has open. Other processes may have the same file open.
+ *
+ * Each method is one transaction, carried out before the method returns, and reading or appending costs what is read or
+ * appended. While another process writes, a write waits, and with it this process: as long as the connection's
+ * `busy_timeout` says, and where that is 0 it is set to 5 s. A file that several processes write to should be in WAL
+ * mode (`PRAGMA journal_mode = WAL`). What has been acknowledged outlives the process; whether it outlives a power
+ * failure is for `PRAGMA synchronous`: with `FULL`, the default of SQLite, it does.
+ *
+ * @throws {TypeError} for an option that is unknown, or has the wrong type.
+ */
+export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
+  const { now = systemNow, prefix = 'a2a_', ...unknown } = options
+  for (const option of Object.keys(unknown)) {
+    throw new TypeError(`Unknown option "${option}"; known are now, prefix`)
+  }
+  if (typeof now !== 'function') throw new TypeError('"now" must be a function')
+  if (typeof prefix !== 'string' || !/^[a-z_][a-z0-9_]{0,50}$/i.test(prefix) || /^sqlite_/i.test(prefix)) {
+    throw new TypeError(
+      '"prefix" must be a letter or _, then letters, digits and _, and not begin with sqlite_',
+    )
+  }
+  return new Store(new Connection(database), prefix, now)
+}
+
+const ALL = -1
+
+class Store implements SqliteStore {
+  readonly #connection: Connection
+  readonly #prefix: string
+  readonly #queries: Queries
+  readonly #now: () => number
+  #isMigrated = false
+
+  constructor(connection: Connection, prefix: string, now: () => number) {
+    this.#connection = connection
+    this.#prefix = prefix
+    this.#queries = queriesFor(prefix)
+    this.#now = now
+  }
+
+  migrate(): Promise<void> {
+    return step(() => migrate(this.#connection, this.#prefix))
+  }
+
+  create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
+    return this.#write((connection, queries) => {
+      const present = connection.rows(queries.taskById, toColumn(head.id))[0]
+      if (present !== undefined) {
+        return connection.rows(queries.isCreation, numberOf(present, 'key'), commitId).length > 0
+      }
+      connection.run(
+        queries.insertTask,
+        ...[toColumn(head.id), head.createdAt, head.generation, toColumn(head.state)],
+        ...[Number(head.hasEnded), head.updatedAt, toColumn(task.skill), toColumn(task.contextId)],
+        ...[task.owner === undefined ? null : toColumn(task.owner), commitId],
+      )
+      const key = numberOf(connection.rows(queries.taskById, toColumn(head.id))[0], 'key')
+      this.#append(key, head.generation - events.length + 1, events, commitId)
+      connection.run(queries.putCheckpoint, key, head.generation, toJson(task))
+      if (lease !== undefined && !head.hasEnded) this.#putLease(key, lease)
+      return true
+    })
+  }
+
+  commit(commit: Commit): Promise<CommitResult> {
+    const { expectedGeneration, events, head, checkpoint, commitId, leaseId } = commit
+    return this.#write((connection, queries) => {
+      const task = this.#task(commit.key)
+      if (task === undefined) return 'missing'
+      const key = numberOf(task, 'key')
+      const first = expectedGeneration + 1
+      if (numberOf(task, 'generation') !== expectedGeneration) {
+        const isCommit = connection.rows(queries.isCommit, key, first, commitId).length > 0
+        return isCommit ? 'committed' : 'conflict'
+      }
+      if (leaseId !== undefined && this.#lease(key)?.id !== leaseId) return 'lease-lost'
+      this.#append(key, first, events, commitId)
+      this.#moveTo(head, task)
+      if (checkpoint !== undefined) {
+        connection.run(queries.putCheckpoint, key, head.generation, toJson(checkpoint))
+      }
+      if (head.hasEnded) connection.run(queries.deleteLease, key)
+      return 'committed'
+    })
+  }
+
+  get(taskId: string): Promise<StoredTask | undefined> {
+    return this.#read((connection, queries) => {
+      const task = connection.rows(queries.taskById, toColumn(taskId))[0]
+      return task && this.#stored(numberOf(task, 'key'))
+    })
+  }
+
+  heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
+    return this.#read((connection, queries) =>
+      connection
+        .rows(queries.heads, toJson(taskIds.map(toColumn)))
+        .map((row) => ({ ...keyOf(row), generation: numberOf(row, 'generation') })),
+    )
+  }
+
+  events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+    return this.#read(() => {
+      const task = this.#task(key)
+      return task === undefined ? [] : this.#events(numberOf(task, 'key'), after, limit)
+    })
+  }
+
+  list(query: StoreQuery): Promise<readonly StoredTask[]> {
+    const { sql, parameters } = listQuery(this.#prefix, query)
+    return this.#read((connection) =>
+      connection.rows(sql, ...parameters).map((row) => this.#stored(numberOf(row, 'key'))),
+    )
+  }
+
+  count(filter: StoreFilter): Promise<number> {
+    const { sql, parameters } = countQuery(this.#prefix, filter)
+    return this.#read((connection) => numberOf(connection.rows(sql, ...parameters)[0], 'count'))
+  }
+
+  unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
+    return this.#read((connection, queries) =>
+      connection.rows(queries.unended, createdBefore, limit).map(keyOf),
+    )
+  }
+
+  ended(query: EndedQuery): Promise<readonly TaskKey[]> {
+    const { limit } = query
+    const state = toColumn(query.state)
+    return this.#read((connection, queries) => {
+      const rows =
+        'beyond' in query
+          ? connection.rows(queries.endedBeyond, state, limit, query.beyond)
+          : connection.rows(queries.endedBefore, state, query.updatedBefore, limit)
+      return rows.map(keyOf)
+    })
+  }
+
+  delete(keys: readonly TaskKey[]): Promise<number> {
+    return this.#write((connection, queries) => {
+      let count = 0
+      for (const given of keys) {
+        const task = this.#task(given)
+        if (task === undefined) continue
+        const key = numberOf(task, 'key')
+        connection.run(queries.deleteDocuments, toColumn(given.id), given.createdAt)
+        connection.run(queries.deleteLease, key)
+        connection.run(queries.deleteCheckpoint, key)
+        connection.run(queries.deleteEvents, key)
+        count += connection.run(queries.deleteTask, key)
+      }
+      return count
+    })
+  }
+
+  acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+    return this.#write(() => {
+      const task = this.#task(key)
+      if (task === undefined || numberOf(task, 'ended') === 1) return undefined
+      const held = this.#lease(numberOf(task, 'key'))
+      if (held !== undefined && held.id !== lease.id && held.endsAt > this.#now()) return held.id
+      this.#putLease(numberOf(task, 'key'), lease)
+      return lease.id
+    })
+  }
+
+  renew(
+    leases: readonly { readonly key: TaskKey; readonly id: string }[],
+    ttlMs: number,
+  ): Promise<readonly string[]> {
+    return this.#write((connection, queries) => {
+      const endsAt = this.#now() + ttlMs
+      const isRenewed = ({ key, id }: (typeof leases)[number]): boolean =>
+        connection.run(queries.renewLease, endsAt, toColumn(key.id), key.createdAt, toColumn(id)) > 0
+      return leases.filter(isRenewed).map(({ id }) => id)
+    })
+  }
+
+  release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+    return this.#write((connection, queries) => {
+      const task = this.#task(key)
+      if (task === undefined || this.#lease(numberOf(task, 'key'))?.id !== leaseId) return true
+      if (expectedGeneration !== undefined && numberOf(task, 'generation') !== expectedGeneration)
+        return false
+      connection.run(queries.deleteLease, numberOf(task, 'key'))
+      return true
+    })
+  }
+
+  orphans(limit: number): Promise<readonly Orphan[]> {
+    return this.#read((connection, queries) =>
+      connection.rows(queries.orphans, this.#now(), limit).map((row) => ({
+        key: keyOf(row),
+        leaseId: fromColumn(row['lease_id']),
+        note: row['note'] === null ? undefined : fromJson(row['note']),
+      })),
+    )
+  }
+
+  putDocument(
+    { key, kind, id, value }: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
+    expectedVersion: number,
+  ): Promise<boolean> {
+    const place = [...placeOf(kind, key), toColumn(id)]
+    return this.#write((connection, queries) => {
+      if (this.#task(key) === undefined) return false
+      const changed =
+        expectedVersion === 0
+          ? connection.run(queries.insertDocument, ...place, toJson(value))
+          : connection.run(queries.updateDocument, toJson(value), ...place, expectedVersion)
+      return changed > 0
+    })
+  }
+
+  deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
+    return this.#write(
+      (connection, queries) =>
+        connection.run(queries.deleteDocument, ...placeOf(kind, key), toColumn(id)) > 0,
+    )
+  }
+
+  documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
+    return this.#read((connection, queries) =>
+      connection.rows(queries.documents, ...placeOf(kind, key)).map((row) => documentOf(kind, row)),
+    )
+  }
+
+  allDocuments(
+    kind: string,
+    after: DocumentCursor | undefined,
+    limit: number,
+  ): Promise<readonly TaskDocument[]> {
+    return this.#read((connection, queries) => {
+      const rows =
+        after === undefined
+          ? connection.rows(queries.firstDocuments, toColumn(kind), limit)
+          : connection.rows(
+              queries.nextDocuments,
+              ...placeOf(kind, { id: after.taskId, createdAt: after.createdAt }),
+              ...[toColumn(after.id), limit],
+            )
+      return rows.map((row) => documentOf(kind, row))
+    })
+  }
+
+  #write<T>(work: (connection: Connection, queries: Queries) => T): Promise<T> {
+    return step(() => {
+      this.#requireMigrated()
+      return this.#connection.write(() => work(this.#connection, this.#queries))
+    })
+  }
+
+  #read<T>(work: (connection: Connection, queries: Queries) => T): Promise<T> {
+    return step(() => {
+      this.#requireMigrated()
+      return this.#connection.read(() => work(this.#connection, this.#queries))
+    })
+  }
+
+  #requireMigrated(): void {
+    if (this.#isMigrated) return
+    requireMigrated(this.#connection, this.#prefix)
+    this.#isMigrated = true
+  }
+
+  #task({ id, createdAt }: TaskKey): Row | undefined {
+    return this.#connection.rows(this.#queries.taskOf, toColumn(id), createdAt)[0]
+  }
+
+  #stored(key: number): StoredTask {
+    const checkpoint = this.#connection.rows(this.#queries.checkpoint, key)[0]
+    return {
+      // It went in as a task.
+      checkpoint: fromJson(checkpoint?.['json']) as unknown as TaskSnapshot<string>,
+      events: this.#events(key, numberOf(checkpoint, 'generation'), ALL),
+    }
+  }
+
+  #events(key: number, after: number, limit: number): TaskEvent<string>[] {
+    const rows = this.#connection.rows(this.#queries.events, key, after, limit)
+    // They went in as events.
+    return rows.map(({ json }) => fromJson(json) as unknown as TaskEvent<string>)
+  }
+
+  #append(key: number, first: number, events: readonly TaskEvent<string>[], commitId: string): void {
+    for (const [index, event] of events.entries()) {
+      const id = index === 0 ? commitId : null
+      this.#connection.run(this.#queries.insertEvent, key, first + index, toJson(event), id)
+    }
+  }
+
+  #moveTo({ generation, updatedAt, state, hasEnded }: TaskHead, from: Row): void {
+    const key = numberOf(from, 'key')
+    // An index is written when a column of it is, though it be the same as before.
+    if (from['state'] === toColumn(state) && numberOf(from, 'ended') === Number(hasEnded)) {
+      this.#connection.run(this.#queries.updateGeneration, generation, updatedAt, key)
+    } else {
+      const stateColumns = [toColumn(state), Number(hasEnded)]
+      this.#connection.run(this.#queries.updateState, generation, updatedAt, ...stateColumns, key)
+    }
+  }
+
+  #lease(key: number): { readonly id: string; readonly endsAt: number } | undefined {
+    const row = this.#connection.rows(this.#queries.lease, key)[0]
+    return row && { id: fromColumn(row['id']), endsAt: numberOf(row, 'ends_at') }
+  }
+
+  #putLease(key: number, { id, ttlMs, note }: Lease): void {
+    const text = note === undefined ? null : toJson(note)
+    this.#connection.run(this.#queries.putLease, key, toColumn(id), this.#now() + ttlMs, text)
+  }
+}
+
+/** What `run` throws is a rejection. */
+function step<T>(run: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(run()))
+}
+
+/** Where the user has asked the driver for them, integers are BigInt. */
+function numberOf(row: Row | undefined, column: string): number {
+  return Number(row?.[column])
+}
+
+function keyOf(row: Row): TaskKey {
+  return { id: fromColumn(row['id']), createdAt: String(row['created_at']) }
+}
+
+function placeOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {
+  return [toColumn(kind), toColumn(id), createdAt]
+}
+
+function documentOf(kind: string, row: Row): TaskDocument {
+  return {
+    key: { id: fromColumn(row['task_id']), createdAt: String(row['created_at']) },
+    kind,
+    id: fromColumn(row['id']),
+    value: fromJson(row['json']),
+    version: numberOf(row, 'version'),
+  }
+}

@@ -1,0 +1,22 @@
+/** The store over libsql: all that every store promises. */
+import { testTaskStore } from 'a2a-tasks/testing'
+import { describe, test } from 'vitest'
+import { databaseFile } from './sqlite-support.js'
+
+describe('the SQLite store over libsql, two connections to one file', () => {
+  testTaskStore({
+    test,
+    create: async ({ now }) => {
+      const file = databaseFile()
+      return {
+        store: await file.open({ now }),
+        reopen: () => file.open({ now }),
+        close: () => {
+          file.remove()
+          return Promise.resolve()
+        },
+      }
+    },
+    supports: { hints: false, reopen: true },
+  })
+})

@@ -1,0 +1,244 @@
+/** What the SQLite store does beyond what every store does. */
+import { sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
+import { testTaskStore } from 'a2a-tasks/testing'
+import Database from 'libsql'
+import { statSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoreFilter, TaskStore } from 'a2a-tasks/durable'
+import { commitOf, creationOf, snapshot } from './sqlite-log.js'
+import { databaseFile, type DatabaseFile } from './sqlite-support.js'
+
+let file: DatabaseFile
+beforeEach(() => (file = databaseFile()))
+afterEach(() => file.remove())
+
+const { head, ...TASK } = creationOf('task')
+const key = { id: head.id, createdAt: head.createdAt }
+const TIME = head.updatedAt
+const lease = { id: 'lease', ttlMs: 1_000 }
+
+describe('no statement', () => {
+  test('scans a table or sorts', async () => {
+    const database = file.connect()
+    const asked = new Set<string>()
+    const store = sqliteStore(recording(database, asked))
+    await store.migrate()
+    asked.clear()
+    await useAll(store)
+
+    const plans = [...asked].flatMap((sql) => {
+      if (/^(BEGIN|COMMIT|ROLLBACK|PRAGMA)/.test(sql) || /sqlite_schema|a2a_schema/.test(sql)) return []
+      return database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(...unbound(sql))
+        .map((row) => {
+          // What SQLite documents of EXPLAIN QUERY PLAN.
+          return { sql, detail: (row as { detail: string }).detail }
+        })
+    })
+    expect(plans.length).toBeGreaterThan(100)
+    expect(plans.filter(({ sql, detail }) => !isDirect(sql, detail))).toEqual([])
+  })
+
+  test('is prepared twice', async () => {
+    const prepared: string[] = []
+    const store = sqliteStore(recording(file.connect(), { add: (sql) => prepared.push(sql) }))
+    await store.migrate()
+    await useAll(store)
+    await useAll(store)
+    expect(new Set(prepared).size).toBe(prepared.length)
+  })
+})
+
+describe('of several properties that a list asks for, the one that fewest tasks share is looked up:', () => {
+  test.each<[StoreFilter, string]>([
+    [{ contextId: 'c', owner: 'o', skill: 's', state: 'working' }, 'context'],
+    [{ owner: 'o', skill: 's', state: 'working' }, 'owner'],
+    [{ owner: null, skill: 's', state: 'working' }, 'skill'],
+    [{ owner: null, state: 'working' }, 'state'],
+    [{ owner: null, updatedSince: TIME }, 'owner'],
+    [{ updatedSince: TIME }, 'time'],
+  ])('%o are read by the index %s', async (filter, index) => {
+    const database = file.connect()
+    const asked = new Set<string>()
+    const store = sqliteStore(recording(database, asked))
+    await store.migrate()
+    asked.clear()
+    await store.list({ ...filter, limit: 10 })
+    const [sql = ''] = [...asked].filter((each) => each.startsWith('SELECT key'))
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...unbound(sql))
+    expect(JSON.stringify(plan)).toContain(`INDEX a2a_tasks_by_${index} (`)
+  })
+})
+
+test('appending to a large task writes little', async () => {
+  const database = file.connect()
+  database.exec('PRAGMA wal_autocheckpoint = 0')
+  const store = sqliteStore(database)
+  await store.migrate()
+  await store.create({ ...TASK, head, task: snapshot('task', 1, 'x'.repeat(5_000_000)) })
+  database.pragma('wal_checkpoint(TRUNCATE)')
+  for (let generation = 1; generation <= 100; generation += 1) {
+    const { checkpoint, ...commit } = commitOf(key, generation, 'a', 3)
+    expect(checkpoint).toBeUndefined()
+    expect(await store.commit(commit)).toBe('committed')
+  }
+  // Pages of 4 KiB: that of the event, that of the head, those of the indexes.
+  expect(statSync(`${file.path}-wal`).size / 100).toBeLessThan(12 * 4_200)
+})
+
+describe('a transaction that the caller has open', () => {
+  test('makes methods reject, and is still open after that', async () => {
+    const database = file.connect()
+    const store = sqliteStore(database)
+    await store.migrate()
+    database.exec('CREATE TABLE own (id TEXT)')
+    database.exec('BEGIN')
+    database.prepare('INSERT INTO own VALUES (?)').run('kept')
+    await expect(store.create(creationOf('task'))).rejects.toThrow('transaction')
+    await expect(store.get('task')).rejects.toThrow('transaction')
+    database.exec('COMMIT')
+    expect(database.prepare('SELECT id FROM own').all()).toEqual([{ id: 'kept' }])
+    expect(await store.create(creationOf('task'))).toBe(true)
+  })
+})
+
+test('a step that fails half way changes nothing, and the next one works', async () => {
+  const store = await file.open()
+  await store.create(creationOf('task'))
+  const commit = commitOf(key, 1, 'a', 2)
+  const [first] = commit.events
+  const unreadable = {
+    toJSON: () => {
+      throw new Error('no JSON')
+    },
+  }
+  // Not what the types allow: it stands for a disk that is full.
+  const broken = { ...commit, events: [first, unreadable] } as unknown as typeof commit
+  await expect(store.commit(broken)).rejects.toThrow('no JSON')
+  expect(await store.events(key, 0, 10)).toHaveLength(1)
+  expect(await store.commit(commit)).toBe('committed')
+})
+
+test('a database that another process writes to is waited for, and given up after the busy timeout', async () => {
+  const store = await file.open()
+  const database = file.connect()
+  const impatient = sqliteStore(database)
+  expect(database.pragma('busy_timeout')).toMatchObject([{ timeout: 5_000 }])
+  database.exec('PRAGMA busy_timeout = 1')
+  const other = file.connect()
+  other.exec('BEGIN IMMEDIATE')
+  await expect(impatient.create(creationOf('task'))).rejects.toThrow('database is locked')
+  expect(await store.get('task')).toBeUndefined()
+  other.exec('COMMIT')
+  expect(await impatient.create(creationOf('task'))).toBe(true)
+})
+
+test('a task that comes without its log goes on from its generation', async () => {
+  const store = await file.open()
+  const creation = { task: snapshot('task', 5), events: [], head: { ...head, generation: 5 }, commitId: 'c' }
+  expect(await store.create(creation)).toBe(true)
+  expect(await store.create(creation)).toBe(true)
+  const commit = commitOf(key, 5, 'a', 1)
+  expect(await store.commit(commit)).toBe('committed')
+  expect(await store.get('task')).toEqual({ checkpoint: creation.task, events: commit.events })
+  expect(await store.events(key, 0, 10)).toEqual(commit.events)
+})
+
+test('a busy timeout that the caller has set stays', () => {
+  const database = file.connect()
+  database.exec('PRAGMA busy_timeout = 123')
+  sqliteStore(database)
+  expect(database.pragma('busy_timeout')).toMatchObject([{ timeout: 123 }])
+})
+
+test('a connection that gives integers as BigInt will do', async () => {
+  const database = file.connect()
+  const store = sqliteStore(database.defaultSafeIntegers())
+  await store.migrate()
+  await store.create({ ...TASK, head, lease })
+  expect(await store.heads(['task'])).toEqual([{ ...key, generation: 1 }])
+  expect(await store.commit({ ...commitOf(key, 1, 'a', 0), leaseId: 'lease' })).toBe('committed')
+  expect(await store.count({})).toBe(1)
+  expect(await store.release(key, 'lease', 2)).toBe(true)
+})
+
+describe('in memory', () => {
+  testTaskStore({
+    test,
+    create: async ({ now }) => {
+      const store = sqliteStore(new Database(':memory:'), { now, prefix: 'other_' })
+      await store.migrate()
+      return { store, reopen: () => Promise.resolve(store), close: () => Promise.resolve() }
+    },
+    supports: { hints: false, reopen: false },
+  })
+})
+
+/** Calls every method, in all ways that lead to a statement of their own. */
+async function useAll(store: TaskStore): Promise<void> {
+  await store.create({ ...TASK, head, lease })
+  await store.create({ ...TASK, head })
+  await store.commit(commitOf(key, 1, 'a', 0))
+  await store.commit(commitOf(key, 1, 'b', 0))
+  await store.acquire(key, lease)
+  await store.renew([{ key, id: 'lease' }], 1_000)
+  await store.orphans(10)
+  await store.get('task')
+  await store.heads(['task'])
+  await store.events(key, 0, 10)
+  await store.putDocument({ key, kind: 'k', id: 'd', value: 1 }, 0)
+  await store.putDocument({ key, kind: 'k', id: 'd', value: 2 }, 1)
+  await store.documents(key, 'k')
+  await store.allDocuments('k', undefined, 10)
+  await store.allDocuments('k', { taskId: 'a', createdAt: TIME, id: 'a' }, 10)
+  await store.deleteDocument({ key, kind: 'k', id: 'd' })
+  for (const filter of filters()) {
+    await store.list({ ...filter, limit: 10 })
+    await store.list({ ...filter, limit: 10, after: { updatedAt: TIME, id: 'z' } })
+    await store.count(filter)
+  }
+  await store.unended(TIME, 10)
+  await store.release(key, 'lease')
+  const end = commitOf(key, 2, 'a', 0)
+  await store.commit({ ...end, head: { ...end.head, state: 'completed', hasEnded: true } })
+  await store.ended({ state: 'completed', updatedBefore: TIME, limit: 10 })
+  await store.ended({ state: 'completed', beyond: 10, limit: 10 })
+  await store.delete([key])
+}
+
+function filters(): StoreFilter[] {
+  const choices = [
+    [{}, { state: 'working' }],
+    [{}, { skill: 'write' }],
+    [{}, { contextId: 'context' }],
+    [{}, { owner: 'owner' }, { owner: null }],
+    [{}, { updatedSince: TIME }],
+  ]
+  return choices.reduce<StoreFilter[]>(
+    (all, next) => all.flatMap((filter) => next.map((more) => ({ ...filter, ...more }))),
+    [{}],
+  )
+}
+
+function recording(database: Database.Database, asked: { add(sql: string): unknown }): SqliteDatabase {
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      asked.add(sql)
+      return database.prepare(sql)
+    },
+  }
+}
+
+/** Something for each `?`. */
+function unbound(sql: string): number[] {
+  return [...sql.matchAll(/\?/g)].map(() => 1)
+}
+
+function isDirect(sql: string, detail: string): boolean {
+  // The number of all tasks, or the latest of all: nothing but an index is read, and for a page no more than the page.
+  if (/^SCAN a2a_tasks USING COVERING INDEX/.test(detail)) return !sql.includes('WHERE')
+  if (sql.includes('ended = 1')) return detail.includes('USING COVERING INDEX a2a_tasks_ended (')
+  return !/SCAN (?!json_each)|TEMP B-TREE/.test(detail)
+}

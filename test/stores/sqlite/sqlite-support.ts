@@ -1,0 +1,48 @@
+/**
+ * Databases for the tests of the SQLite store, by the driver that all of our Nodes can load.
+ *
+ * @module
+ */
+import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface DatabaseFile {
+  readonly path: string
+  /** Another connection. */
+  connect(): Database.Database
+  /** A store over a connection of its own, with its tables. */
+  open(options?: SqliteStoreOptions): Promise<SqliteStore>
+  /** Closes all connections, and removes the file. */
+  remove(): void
+}
+
+/** A file of its own, in WAL mode. */
+export function databaseFile(): DatabaseFile {
+  const folder = mkdtempSync(join(tmpdir(), 'a2a-tasks-sqlite-'))
+  const path = join(folder, 'tasks.db')
+  const opened: Database.Database[] = []
+  const connect = (): Database.Database => {
+    const database = new Database(path)
+    // No test pulls the plug.
+    database.exec('PRAGMA synchronous = OFF')
+    opened.push(database)
+    return database
+  }
+  connect().pragma('journal_mode = WAL')
+  return {
+    path,
+    connect,
+    async open(options) {
+      const store = sqliteStore(connect(), options)
+      await store.migrate()
+      return store
+    },
+    remove() {
+      for (const database of opened) database.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
