@@ -1,0 +1,125 @@
+/**
+ * The two clients that serve: what is used of them, and how they do the same.
+ *
+ * @module
+ */
+
+/** What is used of a `Redis` of `ioredis`. */
+export interface IoRedisClient {
+  call(command: string, args: string[]): Promise<unknown>
+  duplicate(override: {
+    enableOfflineQueue: boolean
+    autoResubscribe: boolean
+    lazyConnect: boolean
+  }): IoRedisSubscriber
+}
+
+interface IoRedisSubscriber {
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown
+  on(event: 'ready', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  subscribe(channel: string): Promise<unknown>
+  disconnect(): void
+}
+
+/** What is used of what `createClient` of `redis` makes. It must be connected. */
+export interface NodeRedisClient {
+  sendCommand(args: readonly string[]): Promise<unknown>
+  duplicate(): NodeRedisSubscriber
+}
+
+interface NodeRedisSubscriber {
+  on(event: 'ready' | 'error', listener: () => void): unknown
+  connect(): Promise<unknown>
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  destroy(): void
+}
+
+/** Both clients as one. */
+export interface Connection {
+  readonly command: (name: string, args: string[]) => Promise<unknown>
+  /**
+   * Hears a channel by a connection of its own. `onGap`: it was interrupted, and listens again. Resolves when it
+   * listens, with what ends that.
+   */
+  readonly listen: (
+    channel: string,
+    onMessage: (message: string) => void,
+    onGap: () => void,
+  ) => Promise<() => void>
+}
+
+/** @throws {TypeError} when it is neither of the two clients. */
+export function toConnection(client: IoRedisClient | NodeRedisClient): Connection {
+  if (hasMethods(client, 'call', 'duplicate')) {
+    // Only ioredis has `call`.
+    const ioRedis = client as IoRedisClient
+    return {
+      command: (name, args) => ioRedis.call(name, args),
+      listen: (...hearing) => listenByIoRedis(ioRedis, ...hearing),
+    }
+  }
+  if (hasMethods(client, 'sendCommand', 'duplicate')) {
+    // What has no `call` is not ioredis.
+    const nodeRedis = client as NodeRedisClient
+    return {
+      command: (name, args) => nodeRedis.sendCommand([name, ...args]),
+      listen: (...hearing) => listenByNodeRedis(nodeRedis, ...hearing),
+    }
+  }
+  throw new TypeError('"client" must be a Redis of ioredis, or what createClient of redis makes')
+}
+
+function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return names.every((name) => typeof Reflect.get(value, name) === 'function')
+}
+
+async function listenByIoRedis(
+  client: IoRedisClient,
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<() => void> {
+  const subscriber = client.duplicate({
+    enableOfflineQueue: true,
+    autoResubscribe: true,
+    lazyConnect: false,
+  })
+  ignoreErrors(subscriber)
+  subscriber.on('message', (_channel, message) => onMessage(message))
+  try {
+    await subscriber.subscribe(channel)
+  } catch (error) {
+    subscriber.disconnect()
+    throw error
+  }
+  // It subscribes again by itself, and does not say when that is done: after this, it is.
+  subscriber.on('ready', () => void subscriber.subscribe(channel).then(onGap, () => undefined))
+  return () => subscriber.disconnect()
+}
+
+async function listenByNodeRedis(
+  client: NodeRedisClient,
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<() => void> {
+  const subscriber = client.duplicate()
+  ignoreErrors(subscriber)
+  try {
+    await subscriber.connect()
+    await subscriber.subscribe(channel, onMessage)
+  } catch (error) {
+    subscriber.destroy()
+    throw error
+  }
+  // Comes when it has subscribed again.
+  subscriber.on('ready', onGap)
+  return () => subscriber.destroy()
+}
+
+/** Both connect again by themselves. An error that nobody listens to would be an uncaught one. */
+function ignoreErrors(subscriber: { on(event: 'error', listener: () => void): unknown }): void {
+  subscriber.on('error', () => undefined)
+}

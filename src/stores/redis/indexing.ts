@@ -1,0 +1,51 @@
+/**
+ * The part of scripts that knows where tasks are found.
+ *
+ * To move a task in the indexes costs several times what the rest of a commit costs, and only who lists needs it. So a
+ * commit only notes that the task lags behind, and who lists moves those that do: much fewer than there were commits,
+ * as tasks change many times. Tasks that begin or end are put where they belong at once.
+ *
+ * @module
+ */
+
+/** How many tasks that lag behind are moved by one script. */
+const BATCH = 500
+
+export const INDEXING = `
+local function indexes(task, state)
+  return { root .. ':all', key('state', state), key('skill', task.skill), key('context', task.context),
+    task.owner and key('owner', task.owner) or root .. ':unowned' }
+end
+
+-- Whether the indexes have it where it was before.
+local function lags(task) return task.placed ~= task.updated or task.placed_state ~= task.state end
+
+local function take_out(id, task)
+  if not task.placed then return end
+  for _, index in ipairs(indexes(task, task.placed_state)) do redis.call('ZREM', index, task.placed .. id) end
+end
+
+local function put(id, task)
+  take_out(id, task)
+  for _, index in ipairs(indexes(task, task.state)) do redis.call('ZADD', index, 0, task.updated .. id) end
+  redis.call('HSET', key('task', id), 'placed', task.updated, 'placed_state', task.state)
+end
+
+-- Among those that have ended, or have not: from where it was to where it is.
+local function file(id, before, task)
+  if before and before.ended == '1' then redis.call('ZREM', key('ended', before.state), before.updated .. id)
+  elseif before then redis.call('ZREM', root .. ':unended', before.created .. id) end
+  if task and task.ended == '1' then redis.call('ZADD', key('ended', task.state), 0, task.updated .. id)
+  elseif task then redis.call('ZADD', root .. ':unended', 0, task.created .. id) end
+end
+
+-- Moves those that lag behind. Whether none are left.
+local function settle()
+  local ids = redis.call('SPOP', root .. ':lagging', ${BATCH})
+  for _, id in ipairs(ids) do
+    local task = read(id)
+    if task then put(id, task) end
+  end
+  return #ids < ${BATCH}
+end
+`

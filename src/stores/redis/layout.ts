@@ -1,0 +1,78 @@
+/**
+ * How a store is set up, and how one of an older layout becomes one of this.
+ *
+ * @module
+ */
+import type { Connection } from './client.js'
+import { beginsWith, LAYOUT, OTHER_LAYOUT, type Scripts } from './scripts.js'
+
+/**
+ * The body of a Lua function that brings a part of a store from one layout to the next. It is given `root` and a
+ * `cursor`, first `''`, and returns the next one, at the end `''`. Each part may be brought up to date more than once,
+ * by several processes in turn.
+ */
+export type Step = string
+
+/** From each layout to the next: the first is that from none to layout 1, where there is nothing to be done. */
+const STEPS: readonly Step[] = [`return ''`]
+
+const READ = `return redis.call('GET', KEYS[1] .. ':layout') or '0'`
+
+/** Between two layouts it is neither of both, so that nobody writes what the step has passed. */
+const advance = (step: Step): string => `
+local root, from, to = KEYS[1], ARGV[1], ARGV[2]
+local layout = redis.call('GET', root .. ':layout') or '0'
+if layout ~= from and layout ~= from .. '>' .. to then return '' end
+local function step(cursor) ${step} end
+local cursor = step(ARGV[3])
+redis.call('SET', root .. ':layout', cursor == '' and to or from .. '>' .. to)
+return cursor
+`
+
+/** Takes the steps that are missing. Others may do so at the same time, and go on where one dies. */
+export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = STEPS): Promise<void> {
+  for (;;) {
+    const layout = String(await scripts.run(READ, []))
+    const [from = 0, to = from] = layout.split('>').map(Number)
+    if (to > steps.length) throw new Error(laterLayout(layout, steps.length))
+    const step = steps[from]
+    if (step === undefined) return
+    let cursor = ''
+    do cursor = String(await scripts.run(advance(step), [from, from + 1, cursor]))
+    while (cursor !== '')
+  }
+}
+
+/** What the driver threw, or what it means where it comes of a layout that is another. */
+export function explained(error: unknown): unknown {
+  if (!beginsWith(error, OTHER_LAYOUT)) return error
+  const layout = error.message.slice(OTHER_LAYOUT.length + 1)
+  const [from = 0, to = from] = layout.split('>').map(Number)
+  if (to > LAYOUT) return new Error(laterLayout(layout, LAYOUT))
+  const found =
+    layout === 'none' ? 'there is nothing under its prefix' : `it has layout ${layout} of ${LAYOUT}`
+  return new Error(`The store of "a2a-tasks" in Redis is not set up: ${found}. Call migrate() first`)
+}
+
+function laterLayout(layout: string, known: number): string {
+  return (
+    `The store of "a2a-tasks" in Redis has layout ${layout}, ` +
+    `and this release knows them up to ${known}: it was migrated by a later one`
+  )
+}
+
+/**
+ * @throws {Error} when Redis removes keys to make room for others: tasks would vanish piece by piece. Where it does not
+ *   say, nothing.
+ */
+export async function refuseEviction({ command }: Connection): Promise<void> {
+  const info = await command('info', ['memory']).then(String, () => '')
+  const limit = /^maxmemory:(\d+)/m.exec(info)?.[1] ?? '0'
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
+  // What is volatile has a time to live, which no key here has.
+  if (limit === '0' || !policy.startsWith('allkeys')) return
+  throw new Error(
+    `Redis is set to remove keys when its memory is full (maxmemory-policy ${policy}), and tasks with them: ` +
+      'set it to noeviction',
+  )
+}

@@ -1,0 +1,51 @@
+/**
+ * The scripts of leases. Before each: what it is given, and what it answers. `now` is empty where Redis says it.
+ *
+ * @module
+ */
+import { script } from './scripts.js'
+
+/** now, id, createdAt, lease, its note and ttl → the lease that the task has, or none */
+export const ACQUIRE = script(`
+local id, lease, time = ARGV[2], ARGV[4], now(ARGV[1])
+local task = read(id, ARGV[3])
+if not task or task.ended == '1' then return {} end
+if task.lease and task.lease ~= lease and tonumber(redis.call('ZSCORE', root .. ':leases', id)) > time then
+  return { task.lease }
+end
+hold(id, lease, ARGV[5], time + ARGV[6])
+return { lease }
+`)
+
+/** now, ttl, … id, createdAt, lease → … leases that still are */
+export const RENEW = script(`
+local ends, renewed = now(ARGV[1]) + ARGV[2], {}
+for i = 3, #ARGV, 3 do
+  local task = read(ARGV[i], ARGV[i + 1])
+  if task and task.lease == ARGV[i + 2] then
+    redis.call('ZADD', root .. ':leases', ends, ARGV[i])
+    renewed[#renewed + 1] = task.lease
+  end
+end
+return renewed
+`)
+
+/** id, createdAt, lease, expected generation or nothing → 1, or 0: it is another, and the lease is still held */
+export const RELEASE = script(`
+local task = read(ARGV[1], ARGV[2])
+if not task or task.lease ~= ARGV[3] then return 1 end
+if ARGV[4] ~= '' and ARGV[4] ~= task.generation then return 0 end
+drop_lease(ARGV[1])
+return 1
+`)
+
+/** now, limit → … id, createdAt, lease, note or nothing */
+export const ORPHANS = script(`
+local found = {}
+local ids = redis.call('ZRANGEBYSCORE', root .. ':leases', '-inf', now(ARGV[1]), 'LIMIT', 0, ARGV[2])
+for _, id in ipairs(ids) do
+  local task = read(id)
+  for _, text in ipairs({ id, task.created, task.lease, task.note or '' }) do found[#found + 1] = text end
+end
+return found
+`)

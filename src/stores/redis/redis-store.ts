@@ -1,0 +1,299 @@
+/**
+ * Tasks in Redis.
+ *
+ * @module
+ */
+import type { TaskEvent } from '../../core/events.js'
+import type {
+  Commit,
+  CommitResult,
+  Creation,
+  DocumentCursor,
+  EndedQuery,
+  Lease,
+  Orphan,
+  StoredTask,
+  StoreFilter,
+  StoreHints,
+  StoreQuery,
+  TaskDocument,
+  TaskHead,
+  TaskKey,
+  TaskStore,
+} from '../../durable/index.js'
+import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
+import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
+import { redisHints } from './hints.js'
+import { bringUpToDate, explained, refuseEviction } from './layout.js'
+import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
+import { nonce } from './platform.js'
+import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
+import {
+  items,
+  texts,
+  toAllDocuments,
+  toDocuments,
+  toEvents,
+  toHeads,
+  toKeys,
+  toOrphans,
+  toPage,
+  toStored,
+  toText,
+} from './replies.js'
+import { Scripts } from './scripts.js'
+import { COMMIT, CREATE, DELETE, EVENTS, GET, HEADS } from './task-scripts.js'
+
+export interface RedisStoreOptions {
+  /** What leases run out by, in ms since 1970. Default is the clock of Redis, so that replicas need not agree on theirs. */
+  readonly now?: (() => number) | undefined
+  /** What all keys begin with, in braces; no braces itself. Default is `'a2a-tasks'`. */
+  readonly prefix?: string | undefined
+}
+
+export interface RedisStore extends TaskStore {
+  /**
+   * Sets the store up, or brings one of an older layout up to date, keeping all tasks; does nothing where it is. Many
+   * processes may call it at once. It rejects, and changes nothing, when a later release has set the store up, and
+   * when Redis is set to evict any key that it likes. While an older layout is brought up to date, all else rejects.
+   */
+  migrate(): Promise<void>
+  readonly hints: StoreHints
+}
+
+/**
+ * A store of tasks in Redis (tested with 7.0), by a client of `ioredis` or `redis` that the caller has
+ * connected, and closes. Hints need one connection more, a duplicate of it.
+ *
+ * Each method is one script, and so one atomic step: reading or appending costs what is read or appended. A listing or
+ * a count first sorts in the tasks that changed and have not ended since the last one, and then costs what is found.
+ * With several conditions it walks the tasks that meet the narrowest of them, until it has enough. After 500 tasks to
+ * sort in, 5,000 to look at, or 4 MiB found, it goes on in a further step: what changes between steps may be left out.
+ * `renew`, `delete` and `heads` take a thousand tasks in a step.
+ *
+ * What Redis keeps is for its configuration. With `appendonly yes` and `appendfsync always` what has been acknowledged
+ * outlives a crash of Redis and of its machine; with `everysec`, the default of `appendonly yes`, about the last
+ * second may be lost with the machine; without `appendonly`, all since the last snapshot. Replication is asynchronous:
+ * a failover, by Sentinel or a managed service, may lose what the replica had not got. Memory must suffice for all
+ * tasks: with `maxmemory-policy noeviction` a full Redis refuses changes, which reject, and loses nothing.
+ *
+ * All keys share one hash tag. So Redis Cluster serves, too, through a client that speaks to it as to a single node,
+ * but one shard has the whole store.
+ *
+ * @throws {TypeError} for a client that is neither, and an option that is unknown, or has the wrong type.
+ */
+export function redisStore(
+  client: IoRedisClient | NodeRedisClient,
+  options: RedisStoreOptions = {},
+): RedisStore {
+  const { now, prefix = 'a2a-tasks', ...unknown } = options
+  for (const option of Object.keys(unknown)) {
+    throw new TypeError(`Unknown option "${option}"; known are now, prefix`)
+  }
+  if (now !== undefined && typeof now !== 'function') throw new TypeError('"now" must be a function')
+  if (typeof prefix !== 'string' || !/^[^{}]+$/.test(prefix)) {
+    throw new TypeError('"prefix" must be a text that is not empty and has no braces')
+  }
+  return new Store(toConnection(client), `{${prefix}}`, () => (now === undefined ? '' : String(now())))
+}
+
+/** How many tasks a script takes. */
+const BATCH = 1_000
+
+class Store implements RedisStore {
+  readonly hints: StoreHints
+  readonly #connection: Connection
+  readonly #scripts: Scripts
+  /** Empty: Redis says it. */
+  readonly #now: () => string
+
+  constructor(connection: Connection, root: string, now: () => string) {
+    this.hints = redisHints(connection, `${root}:hints`)
+    this.#connection = connection
+    this.#scripts = new Scripts(connection, root)
+    this.#now = now
+  }
+
+  async migrate(): Promise<void> {
+    await refuseEviction(this.#connection)
+    await bringUpToDate(this.#scripts)
+  }
+
+  async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
+    const texts = [
+      ...['created', head.createdAt, ...changing(head), 'whole', head.generation],
+      ...['skill', task.skill, 'context', task.contextId],
+      ...(task.owner === undefined ? [] : ['owner', task.owner]),
+    ]
+    const taken = lease === undefined ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
+    const known = [head.id, commitId, toText(task), this.#now(), ...taken]
+    return isYes(await this.#run(CREATE, [...known, texts.length, ...texts, ...entries(events)]))
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    const { key, expectedGeneration, events, head, checkpoint, commitId, leaseId = '' } = commit
+    const result = await this.#run(COMMIT, [
+      ...[key.id, key.createdAt, expectedGeneration, commitId, leaseId],
+      ...[head.state, head.hasEnded ? 1 : 0, head.updatedAt, head.generation],
+      ...[checkpoint === undefined ? '' : toText(checkpoint), ...entries(events)],
+    ])
+    // The script answers nothing else.
+    return String(result) as CommitResult
+  }
+
+  async get(taskId: string): Promise<StoredTask | undefined> {
+    const reply = await this.#run(GET, [taskId])
+    return reply === null ? undefined : toStored(reply)
+  }
+
+  async heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
+    const batches = inBatches([...new Set(taskIds)])
+    return (await Promise.all(batches.map((ids) => this.#run(HEADS, ids)))).flatMap(toHeads)
+  }
+
+  async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+    if (limit <= 0) return []
+    return toEvents(texts(await this.#run(EVENTS, [key.id, key.createdAt, after + 1, limit])))
+  }
+
+  async list({ after, limit, ...filter }: StoreQuery): Promise<readonly StoredTask[]> {
+    const tasks: StoredTask[] = []
+    let cursor: string | undefined = after === undefined ? '' : `${after.updatedAt}${after.id}`
+    while (cursor !== undefined && tasks.length < limit) {
+      const args = [cursor, filter.updatedSince ?? '', limit - tasks.length, ...indexes(filter)]
+      const [found, next] = toPage(await this.#run(LIST, args))
+      tasks.push(...items(found).map(toStored))
+      cursor = next
+    }
+    return tasks
+  }
+
+  async count(filter: StoreFilter): Promise<number> {
+    let count = 0
+    let cursor: string | undefined = ''
+    while (cursor !== undefined) {
+      const args = [cursor, filter.updatedSince ?? '', ...indexes(filter)]
+      const [found, next] = toPage(await this.#run(COUNT, args))
+      count += Number(found)
+      cursor = next
+    }
+    return count
+  }
+
+  async unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
+    return limit <= 0 ? [] : toKeys(await this.#run(UNENDED, [createdBefore, limit]))
+  }
+
+  async ended(query: EndedQuery): Promise<readonly TaskKey[]> {
+    const { state, limit } = query
+    if (limit <= 0) return []
+    const reply =
+      'beyond' in query
+        ? await this.#run(ENDED_BEYOND, [state, query.beyond, query.beyond + limit - 1])
+        : await this.#run(ENDED_BEFORE, [state, query.updatedBefore, limit])
+    return toKeys(reply)
+  }
+
+  async delete(keys: readonly TaskKey[]): Promise<number> {
+    let deleted = 0
+    for (const batch of inBatches(keys)) {
+      const args = batch.flatMap(({ id, createdAt }) => [id, createdAt])
+      deleted += Number(await this.#run(DELETE, args))
+    }
+    return deleted
+  }
+
+  async acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+    const args = [this.#now(), key.id, key.createdAt, lease.id, noteOf(lease), lease.ttlMs]
+    return texts(await this.#run(ACQUIRE, args))[0]
+  }
+
+  async renew(
+    leases: readonly { readonly key: TaskKey; readonly id: string }[],
+    ttlMs: number,
+  ): Promise<readonly string[]> {
+    const batches = inBatches(leases).map((batch) =>
+      this.#run(RENEW, [
+        ...[this.#now(), ttlMs],
+        ...batch.flatMap(({ key, id }) => [key.id, key.createdAt, id]),
+      ]),
+    )
+    return (await Promise.all(batches)).flatMap(texts)
+  }
+
+  async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+    return isYes(await this.#run(RELEASE, [key.id, key.createdAt, leaseId, expectedGeneration ?? '']))
+  }
+
+  async orphans(limit: number): Promise<readonly Orphan[]> {
+    return limit <= 0 ? [] : toOrphans(await this.#run(ORPHANS, [this.#now(), limit]))
+  }
+
+  async putDocument(
+    { key, kind, id, value }: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
+    expectedVersion: number,
+  ): Promise<boolean> {
+    const place = [key.id, key.createdAt, kind, id]
+    const args = [...place, expectedVersion, expectedVersion + 1, nonce(), toText(value)]
+    return isYes(await this.#run(PUT_DOCUMENT, args))
+  }
+
+  async deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
+    return isYes(await this.#run(DELETE_DOCUMENT, [key.id, key.createdAt, kind, id]))
+  }
+
+  async documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
+    return toDocuments(await this.#run(DOCUMENTS, [key.id, key.createdAt, kind]), key, kind)
+  }
+
+  async allDocuments(
+    kind: string,
+    after: DocumentCursor | undefined,
+    limit: number,
+  ): Promise<readonly TaskDocument[]> {
+    if (limit <= 0) return []
+    const place = after === undefined ? [] : [after.taskId, after.createdAt, after.id]
+    return toAllDocuments(await this.#run(ALL_DOCUMENTS, [kind, limit, ...place]), kind)
+  }
+
+  async #run(script: string, args: readonly (string | number)[]): Promise<unknown> {
+    try {
+      return await this.#scripts.run(script, args)
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+}
+
+/** What a commit changes of a head, as the hash has it. */
+function changing({ generation, state, hasEnded, updatedAt }: TaskHead): (string | number)[] {
+  return ['generation', generation, 'state', state, 'ended', hasEnded ? 1 : 0, 'updated', updatedAt]
+}
+
+function entries(events: readonly TaskEvent<string>[]): (string | number)[] {
+  return events.flatMap((event) => [event.generation, toText(event)])
+}
+
+function noteOf({ note }: Lease): string {
+  return note === undefined ? '' : toText(note)
+}
+
+/** Those that have what meets each condition; the one of all where there is none. */
+function indexes({ state, skill, contextId, owner }: StoreFilter): string[] {
+  const named = [
+    ...(state === undefined ? [] : [`state:${state}`]),
+    ...(skill === undefined ? [] : [`skill:${skill}`]),
+    ...(contextId === undefined ? [] : [`context:${contextId}`]),
+    ...(owner === undefined ? [] : [owner === null ? 'unowned' : `owner:${owner}`]),
+  ]
+  return named.length === 0 ? ['all'] : named
+}
+
+function inBatches<T>(all: readonly T[]): T[][] {
+  const count = Math.ceil(all.length / BATCH)
+  return Array.from({ length: count }, (_, index) => all.slice(index * BATCH, (index + 1) * BATCH))
+}
+
+function isYes(reply: unknown): boolean {
+  return Number(reply) === 1
+}

@@ -1,0 +1,89 @@
+/**
+ * What Redis answers, as what the store answers.
+ *
+ * @module
+ */
+import type { TaskEvent } from '../../core/events.js'
+import type { JsonValue, TaskSnapshot } from '../../core/task.js'
+import type { Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/index.js'
+
+export function toText(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+/** A client may be set to give bytes instead of texts. */
+export function texts(reply: unknown): string[] {
+  return items(reply).map(String)
+}
+
+export function items(reply: unknown): unknown[] {
+  if (Array.isArray(reply)) return reply
+  throw new TypeError(`Redis answered ${String(reply)} in place of a list`)
+}
+
+/** What a script found, and where to go on, if it did not get to the end. */
+export function toPage(reply: unknown): readonly [found: unknown, next: string | undefined] {
+  const [next, found] = items(reply)
+  return [found, next === null ? undefined : texts([next])[0]]
+}
+
+export function toStored(reply: unknown): StoredTask {
+  const [checkpoint = '', ...events] = texts(reply)
+  // It went in as a task.
+  return { checkpoint: JSON.parse(checkpoint) as TaskSnapshot<string>, events: toEvents(events) }
+}
+
+export function toEvents(events: readonly string[]): TaskEvent<string>[] {
+  // They went in as events.
+  return events.map((event) => JSON.parse(event) as TaskEvent<string>)
+}
+
+export function toHeads(reply: unknown): (TaskKey & { readonly generation: number })[] {
+  return inGroups(texts(reply), 3, ([id, createdAt, generation]) => ({
+    ...{ id, createdAt, generation: Number(generation) },
+  }))
+}
+
+export function toKeys(reply: unknown): TaskKey[] {
+  return inGroups(texts(reply), 2, ([id, createdAt]) => ({ id, createdAt }))
+}
+
+export function toOrphans(reply: unknown): Orphan[] {
+  return inGroups(texts(reply), 4, ([id, createdAt, leaseId, note]) => ({
+    key: { id, createdAt },
+    leaseId,
+    note: note === '' ? undefined : toJson(note),
+  }))
+}
+
+/** Of one task, in the order of their ids. */
+export function toDocuments(
+  reply: unknown,
+  { id: taskId, createdAt }: TaskKey,
+  kind: string,
+): TaskDocument[] {
+  return inGroups(texts(reply), 3, ([id, version, json]) => ({
+    ...{ key: { id: taskId, createdAt }, kind, id, value: toJson(json), version: Number(version) },
+  })).sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+export function toAllDocuments(reply: unknown, kind: string): TaskDocument[] {
+  return inGroups(texts(reply), 5, ([taskId, createdAt, id, version, json]) => ({
+    ...{ key: { id: taskId, createdAt }, kind, id, value: toJson(json), version: Number(version) },
+  }))
+}
+
+function toJson(text: string): JsonValue {
+  // Only what `toText` made comes here.
+  return JSON.parse(text) as JsonValue
+}
+
+type Five = readonly [string, string, string, string, string]
+
+function inGroups<T>(all: readonly string[], size: number, read: (group: Five) => T): T[] {
+  const groups = Array.from({ length: all.length / size }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  )
+  // As many as `size`: who asks for fewer reads no more.
+  return groups.map((group) => read(group as unknown as Five))
+}

@@ -1,0 +1,118 @@
+/**
+ * How the scripts of the store are run, and what all of them begin with.
+ *
+ * The one key that they are given is the root of all others. Its braces make it the hash tag of every key, so that
+ * all of them live in the same slot. Texts are never decoded here: JSON goes in and comes out byte by byte.
+ *
+ * @module
+ */
+import type { Connection } from './client.js'
+
+/** How what is kept is laid out: a store of another layout is not touched. */
+export const LAYOUT = 1
+
+/** What the error begins with that says that the store is of another layout. After it comes that layout, or `none`. */
+export const OTHER_LAYOUT = 'A2A_TASKS_LAYOUT'
+
+/**
+ * The keys, after the root:
+ *
+ * - `:layout` – the number of the layout, or `1>2` while it is brought from one to the next.
+ * - `:task:<id>` – hash, the head of a task and its lease.
+ * - `:log:<id>` – stream: the event of generation n has the id `n-0`, and the first of each commit names the commit.
+ * - `:whole:<id>` – the latest checkpoint; `whole` of the head is its generation.
+ * - `:docs:<id>` – hash, the documents of a task by `<length of the kind>:<kind><id>`: version, nonce, JSON.
+ * - `:all`, `:state:<state>`, `:skill:<skill>`, `:context:<id>`, `:owner:<owner>`, `:unowned` – what is found how:
+ *   sorted sets of `<updatedAt><id>`, all with the score 0, in the order of their bytes. A task is the same member in
+ *   each, so that where two of them meet is found by membership. `placed` and `placed_state` of the head say where it
+ *   is; `:lagging` has the ids of those that should be elsewhere.
+ * - `:ended:<state>` – the same, of those that have ended. `:unended` – `<createdAt><id>` of the others.
+ * - `:leases` – sorted set of ids by when their lease runs out.
+ * - `:kind:<kind>` – sorted set of the places of all documents of a kind.
+ */
+const BEGINNING = `
+local root = KEYS[1]
+local layout = redis.call('GET', root .. ':layout') or 'none'
+if layout ~= '${LAYOUT}' then return redis.error_reply('${OTHER_LAYOUT} ' .. layout) end
+
+local function key(kind, name) return root .. ':' .. kind .. ':' .. name end
+
+-- Nothing where the task of this id is another, or there is none.
+local function read(id, created)
+  local f = redis.call('HMGET', key('task', id), 'created', 'generation', 'state', 'ended', 'updated',
+    'skill', 'context', 'owner', 'whole', 'lease', 'note', 'placed', 'placed_state')
+  if not f[1] or (created and f[1] ~= created) then return nil end
+  return { created = f[1], generation = f[2], state = f[3], ended = f[4], updated = f[5],
+    skill = f[6], context = f[7], owner = f[8], whole = f[9], lease = f[10], note = f[11],
+    placed = f[12], placed_state = f[13] }
+end
+
+-- Of <timestamp><id>: timestamps end with their only Z.
+local function id_of(member) return string.sub(member, string.find(member, 'Z', 1, true) + 1) end
+
+-- In ms since 1970. Without a clock that is given: that of Redis.
+local function now(given)
+  if given ~= '' then return tonumber(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function hold(id, lease, note, ends)
+  redis.call('HSET', key('task', id), 'lease', lease)
+  if note == '' then redis.call('HDEL', key('task', id), 'note')
+  else redis.call('HSET', key('task', id), 'note', note) end
+  redis.call('ZADD', root .. ':leases', ends, id)
+end
+
+local function drop_lease(id)
+  redis.call('HDEL', key('task', id), 'lease', 'note')
+  redis.call('ZREM', root .. ':leases', id)
+end
+`
+
+/** A script that begins as all do. */
+export function script(body: string): string {
+  return `${BEGINNING}\n${body.trim()}\n`
+}
+
+/** Runs scripts on one root. */
+export class Scripts {
+  readonly #connection: Connection
+  readonly #root: string
+  readonly #hashes = new Map<string, Promise<unknown>>()
+
+  constructor(connection: Connection, root: string) {
+    this.#connection = connection
+    this.#root = root
+  }
+
+  async run(source: string, args: readonly (string | number)[]): Promise<unknown> {
+    const rest = ['1', this.#root, ...args.map(String)]
+    const hash = await this.#hash(source)
+    try {
+      return await this.#connection.command('evalsha', [hash, ...rest])
+    } catch (error) {
+      if (!beginsWith(error, 'NOSCRIPT')) throw error
+      // The server is another, or was restarted. From here on it knows the script.
+      return await this.#connection.command('eval', [source, ...rest])
+    }
+  }
+
+  async #hash(source: string): Promise<string> {
+    const known = this.#hashes.get(source)
+    if (known !== undefined) return String(await known)
+    const asked = this.#connection.command('script', ['load', source])
+    this.#hashes.set(source, asked)
+    try {
+      return String(await asked)
+    } catch (error) {
+      this.#hashes.delete(source)
+      throw error
+    }
+  }
+}
+
+/** Whether Redis answered with an error of this code. */
+export function beginsWith(error: unknown, code: string): error is Error {
+  return error instanceof Error && error.message.startsWith(code)
+}

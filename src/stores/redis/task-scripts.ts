@@ -1,0 +1,137 @@
+/**
+ * The scripts that make, change, read and remove tasks. Before each: what it is given, and what it answers.
+ *
+ * @module
+ */
+import { INDEXING } from './indexing.js'
+import { script } from './scripts.js'
+
+const LOGGING = `
+-- From ARGV[first] on: the generation of an event, and the event.
+local function append(id, commit, first)
+  local log = key('log', id)
+  for i = first, #ARGV, 2 do
+    if i == first then redis.call('XADD', log, ARGV[i] .. '-0', 'commit', commit, 'event', ARGV[i + 1])
+    else redis.call('XADD', log, ARGV[i] .. '-0', 'event', ARGV[i + 1]) end
+  end
+end
+
+local function was_commit(id, generation, commit)
+  local entry = redis.call('XRANGE', key('log', id), generation, generation)[1]
+  return entry ~= nil and entry[2][1] == 'commit' and entry[2][2] == commit
+end
+`
+
+/** Reads a task as it is stored: the checkpoint, and the events after it. */
+export const STORED = `
+local function stored(id, task)
+  local reply = { redis.call('GET', key('whole', id)) }
+  local entries = redis.call('XRANGE', key('log', id), string.format('%.0f', task.whole + 1), '+')
+  for _, entry in ipairs(entries) do reply[#reply + 1] = entry[2][#entry[2]] end
+  return reply
+end
+`
+
+/** id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head, events → 1, or 0: the id is taken */
+export const CREATE = script(`
+${INDEXING}${LOGGING}
+local id, commit, lease, texts = ARGV[1], ARGV[2], ARGV[5], tonumber(ARGV[8])
+local creation = redis.call('HGET', key('task', id), 'creation')
+if creation then return creation == commit and 1 or 0 end
+append(id, commit, 9 + texts)
+redis.call('SET', key('whole', id), ARGV[3])
+redis.call('HSET', key('task', id), 'creation', commit, unpack(ARGV, 9, 8 + texts))
+local task = read(id)
+file(id, nil, task)
+put(id, task)
+if lease ~= '' then hold(id, lease, ARGV[6], now(ARGV[4]) + ARGV[7]) end
+return 1
+`)
+
+/** id, createdAt, expected, commit, lease, state, ended, updatedAt, generation, checkpoint, events → a CommitResult */
+export const COMMIT = script(`
+${INDEXING}${LOGGING}
+local id, commit, lease = ARGV[1], ARGV[4], ARGV[5]
+local state, ended, updated, generation, whole = unpack(ARGV, 6, 10)
+local task = read(id, ARGV[2])
+if not task then return 'missing' end
+if task.generation ~= ARGV[3] then return was_commit(id, ARGV[11], commit) and 'committed' or 'conflict' end
+if lease ~= '' and task.lease ~= lease then return 'lease-lost' end
+append(id, commit, 11)
+local before = { created = task.created, state = task.state, ended = task.ended, updated = task.updated }
+local lagged = lags(task)
+task.state, task.ended, task.updated = state, ended, updated
+redis.call('HSET', key('task', id), 'generation', generation, 'state', state, 'ended', ended, 'updated', updated)
+if whole ~= '' then
+  redis.call('SET', key('whole', id), whole)
+  redis.call('HSET', key('task', id), 'whole', generation)
+end
+if ended == '1' or before.ended == '1' then
+  file(id, before, task)
+  put(id, task)
+elseif not lagged and lags(task) then
+  redis.call('SADD', root .. ':lagging', id)
+end
+if ended == '1' then drop_lease(id) end
+return 'committed'
+`)
+
+/** id → nothing, or checkpoint, … events */
+export const GET = script(`
+${STORED}
+local task = read(ARGV[1])
+return task and stored(ARGV[1], task)
+`)
+
+/** … ids → … id, createdAt, generation */
+export const HEADS = script(`
+local found = {}
+for _, id in ipairs(ARGV) do
+  local f = redis.call('HMGET', key('task', id), 'created', 'generation')
+  if f[1] then
+    for _, text in ipairs({ id, f[1], f[2] }) do found[#found + 1] = text end
+  end
+end
+return found
+`)
+
+/** id, createdAt, the first generation, limit → … events */
+export const EVENTS = script(`
+if not read(ARGV[1], ARGV[2]) then return {} end
+local events = {}
+for i, entry in ipairs(redis.call('XRANGE', key('log', ARGV[1]), ARGV[3], '+', 'COUNT', ARGV[4])) do
+  events[i] = entry[2][#entry[2]]
+end
+return events
+`)
+
+/** The part of a script that knows where documents are. */
+export const PLACES = `
+-- Of all documents of a kind: by task, and then by id.
+local function place(id, created, document) return #id .. ':' .. id .. created .. document end
+
+local function field(kind, document) return #kind .. ':' .. kind .. document end
+`
+
+/** … id, createdAt → how many there were */
+export const DELETE = script(`
+${INDEXING}${PLACES}
+local deleted = 0
+for i = 1, #ARGV, 2 do
+  local id = ARGV[i]
+  local task = read(id, ARGV[i + 1])
+  if task then
+    file(id, task, nil)
+    take_out(id, task)
+    drop_lease(id)
+    for _, name in ipairs(redis.call('HKEYS', key('docs', id))) do
+      local length, from = string.match(name, '^(%d+):()')
+      local kind, document = string.sub(name, from, from + length - 1), string.sub(name, from + length)
+      redis.call('ZREM', key('kind', kind), place(id, task.created, document))
+    end
+    redis.call('UNLINK', key('task', id), key('log', id), key('whole', id), key('docs', id))
+    deleted = deleted + 1
+  end
+end
+return deleted
+`)
