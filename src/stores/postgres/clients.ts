@@ -1,0 +1,57 @@
+/**
+ * What this store asks of a client, by each of the drivers.
+ *
+ * @module
+ */
+
+/** What every driver takes, and makes the same of. */
+export type Parameter = string | number | boolean | null
+
+/** What this store asks of a `Pool` of `pg`. */
+export interface PgPool {
+  query(query: PgQuery): Promise<{ readonly rows: unknown[][] }>
+  connect(): Promise<PgClient>
+}
+
+export interface PgQuery {
+  text: string
+  values: Parameter[]
+  rowMode: 'array'
+  name?: string
+}
+
+/** A client of a pool, which listens. */
+export interface PgClient {
+  query(text: string): Promise<unknown>
+  on(event: 'notification', listener: (message: PgNotification) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  release(destroy: boolean): void
+}
+
+export interface PgNotification {
+  readonly payload?: string | undefined
+}
+
+/** What this store asks of the `sql` that `postgres()` gives. */
+export interface PostgresJsSql {
+  unsafe(
+    text: string,
+    parameters: Parameter[],
+    options: { prepare: boolean },
+  ): { values(): PromiseLike<readonly unknown[]> }
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onListen: () => void,
+  ): PromiseLike<{ unlisten(): Promise<void> }>
+}
+
+/** What this store asks of a `PGlite` of `@electric-sql/pglite`. */
+export interface PgliteDatabase {
+  readonly waitReady: Promise<void>
+  query(text: string, parameters: Parameter[], options: { rowMode: 'array' }): Promise<{ rows: unknown[] }>
+  listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
+}
+
+export type PostgresClient = PgPool | PostgresJsSql | PgliteDatabase

@@ -1,0 +1,16 @@
+/**
+ * Tasks in PostgreSQL, by the client that the application has.
+ *
+ * @module
+ */
+export type {
+  Parameter,
+  PgClient,
+  PgliteDatabase,
+  PgNotification,
+  PgPool,
+  PgQuery,
+  PostgresClient,
+  PostgresJsSql,
+} from './clients.js'
+export { postgresStore, type PostgresStore, type PostgresStoreOptions } from './postgres-store.js'

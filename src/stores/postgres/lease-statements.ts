@@ -1,0 +1,44 @@
+/**
+ * The statements about leases.
+ *
+ * @module
+ */
+import { NOW } from './task-statements.js'
+
+export type LeaseStatements = ReturnType<typeof leaseStatements>
+
+/** `s` is the schema, quoted. */
+export function leaseStatements(s: string) {
+  const key = 'id = $1 AND created_at = $2'
+  const isFree = (now: string): string => `(lease_id IS NULL OR lease_id = $3 OR lease_until <= ${NOW(now)})`
+  return {
+    acquire: `WITH taken AS (
+        UPDATE ${s}.tasks SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
+        WHERE ${key} AND NOT ended AND ${isFree('$5')} RETURNING task
+      ), noted AS (
+        UPDATE ${s}.contents c SET lease_note = $6::text
+        FROM taken WHERE c.task = taken.task AND c.lease_note IS DISTINCT FROM $6::text
+      )
+      SELECT $3::text FROM taken`,
+    whyNotAcquired: `SELECT CASE WHEN NOT ${isFree('$4')} THEN lease_id END
+      FROM ${s}.tasks WHERE ${key} AND NOT ended`,
+    renew: `WITH locked AS (
+        SELECT t.task FROM ${s}.tasks t
+        JOIN unnest($1::text::text[], $2::text::text[], $3::text::text[]) AS w (id, created_at, lease_id)
+          ON t.id = w.id AND t.created_at = w.created_at AND t.lease_id = w.lease_id
+        ORDER BY t.task FOR NO KEY UPDATE OF t
+      )
+      UPDATE ${s}.tasks t SET lease_until = ${NOW('$5')} + $4::bigint
+      FROM locked WHERE t.task = locked.task RETURNING t.lease_id`,
+    release: `UPDATE ${s}.tasks SET lease_id = NULL, lease_until = NULL
+      WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING 'true'`,
+    whyNotReleased: `SELECT CASE WHEN generation <> $4::int THEN 'false' END
+      FROM ${s}.tasks WHERE ${key} AND lease_id = $3`,
+    // By the index of those that are leased, all of which it reads: an index by time would be rewritten by each renewal.
+    orphans: `SELECT t.id, t.created_at, t.lease_id, c.lease_note
+      FROM (
+        SELECT task, id, created_at, lease_id, lease_until FROM ${s}.tasks
+        WHERE lease_id IS NOT NULL AND lease_until <= ${NOW('$1')} ORDER BY lease_until LIMIT $2::int
+      ) t JOIN ${s}.contents c ON c.task = t.task ORDER BY t.lease_until`,
+  }
+}

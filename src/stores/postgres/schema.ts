@@ -1,0 +1,114 @@
+/**
+ * The tables, and how those of an older version become those of this one.
+ *
+ * @module
+ */
+
+/** Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. */
+export type Steps = readonly ((schema: string) => string)[]
+
+/**
+ * `updated_second`, for what is asked of tasks of any kind. To the planner it is something else: so it does not go through
+ * all of them by time to find those of a kind, which has an index of its own.
+ */
+export const ANY_SECOND = `(updated_second || '')`
+
+export const STEPS: Steps = [
+  // Each change rewrites a row of `tasks`: it is narrow, has room to be rewritten beside itself, and no index is on what
+  // most changes change. So such a change touches one page and no index (a "HOT" update); that is why lists go by the
+  // second of `updated_at`, and only within it by the time itself. Names and times compare by their bytes.
+  (schema) => `
+    CREATE TABLE ${schema}.tasks (
+      task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      id text COLLATE "C" NOT NULL UNIQUE,
+      created_at text COLLATE "C" NOT NULL,
+      generation integer NOT NULL,
+      state text COLLATE "C" NOT NULL,
+      ended boolean NOT NULL,
+      updated_at text COLLATE "C" NOT NULL,
+      updated_second text COLLATE "C" NOT NULL,
+      skill text COLLATE "C" NOT NULL,
+      context_id text COLLATE "C" NOT NULL,
+      owner text COLLATE "C" NOT NULL,
+      lease_id text COLLATE "C",
+      lease_until bigint
+    ) WITH (fillfactor = 70);
+    CREATE INDEX tasks_by_time ON ${schema}.tasks (${ANY_SECOND});
+    CREATE INDEX tasks_by_state ON ${schema}.tasks (state, updated_second);
+    CREATE INDEX tasks_by_skill ON ${schema}.tasks (skill, updated_second);
+    CREATE INDEX tasks_by_context ON ${schema}.tasks (context_id, updated_second);
+    CREATE INDEX tasks_by_owner ON ${schema}.tasks (owner, updated_second);
+    CREATE INDEX tasks_unended ON ${schema}.tasks (created_at) WHERE NOT ended;
+    CREATE INDEX tasks_leased ON ${schema}.tasks (task) WHERE lease_id IS NOT NULL;
+    CREATE TABLE ${schema}.contents (
+      task bigint PRIMARY KEY,
+      generation integer NOT NULL,
+      checkpoint text NOT NULL,
+      creation_id text COLLATE "C" NOT NULL,
+      lease_note text
+    );
+    CREATE TABLE ${schema}.events (
+      task bigint NOT NULL,
+      generation integer NOT NULL,
+      commit_id text COLLATE "C",
+      json text NOT NULL,
+      PRIMARY KEY (task, generation)
+    );
+    CREATE TABLE ${schema}.documents (
+      task bigint NOT NULL,
+      task_id text COLLATE "C" NOT NULL,
+      created_at text COLLATE "C" NOT NULL,
+      kind text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      version integer NOT NULL,
+      json text NOT NULL,
+      PRIMARY KEY (task, kind, id)
+    );
+    CREATE INDEX documents_by_kind ON ${schema}.documents (kind, task_id);
+    ${forgetting(schema)}`,
+]
+
+/**
+ * What belongs to a task goes when the task goes. A statement that deletes from all tables would leave behind what was
+ * committed while it waited for the row of the task; what a trigger does sees that.
+ */
+function forgetting(schema: string): string {
+  return `
+    CREATE FUNCTION ${schema}.forget_task() RETURNS trigger LANGUAGE plpgsql AS $forget$
+    BEGIN
+      DELETE FROM ${schema}.contents WHERE task = OLD.task;
+      DELETE FROM ${schema}.events WHERE task = OLD.task;
+      DELETE FROM ${schema}.documents WHERE task = OLD.task;
+      RETURN NULL;
+    END $forget$;
+    CREATE TRIGGER forget_task AFTER DELETE ON ${schema}.tasks
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.forget_task();`
+}
+
+/**
+ * One statement that applies the steps that are missing, all or none. Others that do so at the same time wait, and find it
+ * done. `schema` is quoted. It fails when the tables are of a version that is not among the steps.
+ */
+export function migration(schema: string, steps: Steps = STEPS): string {
+  const name = schema.replaceAll('"', '')
+  return `DO $migration$
+  DECLARE present integer;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('a2a-tasks'), hashtext('${name}'));
+    IF to_regnamespace('${schema}') IS NULL THEN
+      CREATE SCHEMA ${schema};
+    END IF;
+    IF to_regclass('${schema}.version') IS NULL THEN
+      CREATE TABLE ${schema}.version (version integer NOT NULL);
+      INSERT INTO ${schema}.version VALUES (0);
+    END IF;
+    SELECT version INTO STRICT present FROM ${schema}.version;
+    IF present > ${steps.length} THEN
+      RAISE EXCEPTION 'The tables of "a2a-tasks" (schema ${name}) have version %, and this release knows them up to ${steps.length}: they were migrated by a later one', present;
+    END IF;
+    ${steps.map((step, version) => `IF present <= ${version} THEN ${step(schema)} END IF;`).join('\n')}
+    IF present < ${steps.length} THEN
+      UPDATE ${schema}.version SET version = ${steps.length};
+    END IF;
+  END $migration$`
+}

@@ -1,0 +1,273 @@
+/** What takes a real server: connections that break, and that wait for each other. */
+import pg from 'pg'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  postgresStore,
+  type Parameter,
+  type PgPool,
+  type PostgresClient,
+  type PostgresStore,
+} from 'a2a-tasks/stores/postgres'
+import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
+import { change, keyOf, put } from '../../../src/testing/task-store-samples.js'
+
+whenPostgres('postgresStore over a real server', () => {
+  let server: PostgresServer
+  let pool: pg.Pool
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    pool = poolOf(server)
+  }, 60_000)
+  afterAll(async () => {
+    await pool.end()
+    await server.stop()
+  })
+
+  async function open(schema: string): Promise<PostgresStore> {
+    const store = postgresStore(pool, { schema })
+    await store.migrate()
+    return store
+  }
+
+  it('is migrated by many at once', async () => {
+    const stores = Array.from({ length: 10 }, () => postgresStore(pool, { schema: 'migrated' }))
+    await Promise.all(stores.map((store) => store.migrate()))
+    expect(await stores[0]?.count({})).toBe(0)
+  })
+
+  it('writes to no index when a task changes within a second', async () => {
+    const store = await open('hot')
+    let { task } = await put(store, 'a')
+    await inTransaction(pool, async (client) => {
+      const inside = storeOf(client, 'hot')
+      for (let count = 0; count < 10; count += 1) {
+        const commit = change(task)
+        expect(await inside.commit(commit)).toBe('committed')
+        task = commit.task
+      }
+      const { rows } = await client.query<{ count: string }>(
+        `SELECT pg_stat_get_xact_tuples_hot_updated('hot.tasks'::regclass) AS count`,
+      )
+      expect(Number(rows[0]?.count)).toBe(10)
+    })
+  })
+
+  it('deletes what was committed while it waited', async () => {
+    const store = await open('deleting')
+    const { task } = await put(store, 'a')
+    let deleting: Promise<number> | undefined
+    await inTransaction(pool, async (client) => {
+      expect(await storeOf(client, 'deleting').commit(change(task))).toBe('committed')
+      deleting = store.delete([keyOf(task)])
+      await waiting(pool)
+    })
+    expect(await deleting).toBe(1)
+    const { rows } = await pool.query('SELECT FROM deleting.events UNION ALL SELECT FROM deleting.contents')
+    expect(rows).toEqual([])
+  })
+
+  it('adds no document to a task that is deleted meanwhile', async () => {
+    const store = await open('documenting')
+    const { task } = await put(store, 'a')
+    let putting: Promise<boolean> | undefined
+    await inTransaction(pool, async (client) => {
+      expect(await storeOf(client, 'documenting').delete([keyOf(task)])).toBe(1)
+      putting = store.putDocument({ key: keyOf(task), kind: 'push', id: 'a', value: 1 }, 0)
+      await waiting(pool)
+    })
+    expect(await putting).toBe(false)
+    const { rows } = await pool.query('SELECT FROM documenting.documents')
+    expect(rows).toEqual([])
+  })
+
+  it('answers by what it finds when it has waited', async () => {
+    const store = await open('answering')
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
+    const first = change(task)
+    let answers: Promise<unknown[]> | undefined
+    await inTransaction(pool, async (client) => {
+      const inside = storeOf(client, 'answering')
+      expect(await inside.acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })).toBe('m')
+      expect(await inside.commit(first)).toBe('committed')
+      answers = Promise.all([
+        store.commit(change(task)),
+        store.commit(first),
+        store.commit(change(task, { leaseId: 'l' })),
+        store.acquire(keyOf(task), { id: 'n', ttlMs: 60_000 }),
+        store.release(keyOf(task), 'l', 1),
+        store.renew([{ key: keyOf(task), id: 'l' }], 60_000),
+      ])
+      await waiting(pool, 6)
+    })
+    expect(await answers).toEqual(['conflict', 'committed', 'conflict', 'm', true, []])
+  })
+
+  it('does not commit under a lease that was lost while it waited', async () => {
+    const store = await open('losing')
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
+    let result: Promise<string> | undefined
+    await inTransaction(pool, async (client) => {
+      expect(await storeOf(client, 'losing').acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })).toBe('m')
+      result = store.commit(change(task, { leaseId: 'l' }))
+      await waiting(pool)
+    })
+    expect(await result).toBe('lease-lost')
+  })
+
+  it('makes the change for which it waited when the other one is undone', async () => {
+    const store = await open('undone')
+    const { task } = await put(store, 'a')
+    let result: Promise<string> | undefined
+    const undone = inTransaction(pool, async (client) => {
+      await storeOf(client, 'undone').commit(change(task))
+      result = store.commit(change(task))
+      await waiting(pool)
+      throw new Error('undo')
+    })
+    await expect(undone).rejects.toThrow('undo')
+    expect(await result).toBe('committed')
+  })
+
+  it('renews and deletes many at once without waiting in a circle', async () => {
+    const store = await open('circle')
+    const lease = { id: 'l', ttlMs: 60_000 }
+    const made = await Promise.all(range(40).map((n) => put(store, `task ${n}`, { lease })))
+    const keys = made.map(({ task }) => keyOf(task))
+    const leases = keys.map((key) => ({ key, id: 'l' }))
+    const turned = (n: number) => [...leases.slice(n), ...leases.slice(0, n)].sort(() => (n % 2 ? 1 : -1))
+    const renewed = await Promise.all(range(100).map((n) => store.renew(turned(n % 40), 60_000)))
+    expect(new Set(renewed.map(({ length }) => length))).toEqual(new Set([40]))
+    const deleted = await Promise.all([keys, [...keys].reverse()].map((each) => store.delete(each)))
+    expect(deleted.reduce((sum, count) => sum + count)).toBe(40)
+  })
+
+  it('takes the time of the database for leases', async () => {
+    const store = await open('clock')
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
+    const held = await put(store, 'b', { lease: { id: 'm', ttlMs: 3_600_000 } })
+    expect(await store.orphans(10)).toEqual([{ key: keyOf(task), leaseId: 'l', note: undefined }])
+    expect(await store.acquire(keyOf(held.task), { id: 'n', ttlMs: 1 })).toBe('m')
+  })
+
+  it('works without prepared statements', async () => {
+    await open('unprepared')
+    const store = postgresStore(pool, { schema: 'unprepared', prepare: false })
+    const { task } = await put(store, 'a')
+    expect(await store.commit(change(task))).toBe('committed')
+  })
+
+  describe.each([
+    { name: 'pg', open: openPg },
+    { name: 'postgres', open: openPostgresJs },
+  ])('over $name', ({ name, open: openClient }) => {
+    it('listens again when the server was away, and says so', async () => {
+      const { client, end } = openClient(server.url)
+      const store = postgresStore(client, { schema: `listening_${name}` })
+      await store.migrate()
+      const heard = new Queue<string>()
+      const gaps = new Queue<string>()
+      const stop = await store.hints?.listen(
+        (taskId) => heard.push(taskId),
+        () => gaps.push('gap'),
+      )
+      await store.hints?.publish(['before'])
+      expect(await heard.next()).toBe('before')
+      await server.restart()
+      expect(await gaps.next()).toBe('gap')
+      await store.hints?.publish(['after'])
+      expect(await heard.next()).toBe('after')
+      await stop?.()
+      await end()
+    }, 60_000)
+  })
+
+  it('gives up listening while the server is away', async () => {
+    const own = poolOf(server)
+    const store = postgresStore(own, { schema: 'away' })
+    const stop = await store.hints?.listen(ignore, ignore)
+    await server.halt()
+    await stop?.()
+    await own.end()
+    await server.start()
+  }, 60_000)
+})
+
+interface Opened {
+  readonly client: PostgresClient
+  readonly end: () => Promise<void>
+}
+
+function openPg(url: string): Opened {
+  const client = poolOf({ url })
+  return { client, end: () => client.end() }
+}
+
+function openPostgresJs(url: string): Opened {
+  const client = postgres(url, { onnotice: ignore })
+  return { client, end: () => client.end() }
+}
+
+function ignore(): void {
+  // Nothing to do.
+}
+
+/** What breaks while nobody uses it is told by an event, and ends the process where nobody hears it. */
+function poolOf({ url }: Pick<PostgresServer, 'url'>): pg.Pool {
+  return new pg.Pool({ connectionString: url }).on('error', ignore)
+}
+
+/** A store whose statements are part of a transaction. */
+function storeOf(client: pg.PoolClient, schema: string): PostgresStore {
+  const one: PgPool = {
+    query: async (query) => {
+      const { rows } = await client.query<unknown[], Parameter[]>(query)
+      return { rows }
+    },
+    connect: () => Promise.reject(new Error('It has no other clients')),
+  }
+  return postgresStore(one, { schema, listen: false })
+}
+
+async function inTransaction(pool: pg.Pool, run: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  try {
+    await run(client)
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  } finally {
+    client.release()
+  }
+}
+
+/** Resolves when so many statements wait for others. */
+async function waiting(pool: pg.Pool, count = 1): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+    if (rows.length >= count) return
+  }
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index)
+}
+
+class Queue<T> {
+  readonly #items: T[] = []
+  readonly #waiting: ((item: T) => void)[] = []
+
+  push(item: T): void {
+    const next = this.#waiting.shift()
+    if (next) next(item)
+    else this.#items.push(item)
+  }
+
+  next(): Promise<T> {
+    const item = this.#items.shift()
+    return item === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(item)
+  }
+}

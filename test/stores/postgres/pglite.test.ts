@@ -1,0 +1,33 @@
+/** The conformance suite over PostgreSQL in this process. */
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { postgresStore } from 'a2a-tasks/stores/postgres'
+import { testTaskStore } from 'a2a-tasks/testing'
+
+describe('postgresStore over PGlite', () => {
+  let database: PGlite
+  let stores = 0
+
+  beforeAll(async () => {
+    database = await PGlite.create()
+  }, 60_000)
+  afterAll(() => database.close())
+
+  testTaskStore({
+    test: (name, run) => it(name, run),
+    create: async ({ now }) => {
+      stores += 1
+      const options = { schema: `store_${stores}`, now }
+      const store = postgresStore(database, options)
+      await store.migrate()
+      return {
+        store,
+        reopen: () => Promise.resolve(postgresStore(database, options)),
+        close: async () => {
+          await database.query(`DROP SCHEMA ${options.schema} CASCADE`)
+        },
+      }
+    },
+    supports: { hints: true, reopen: true },
+  })
+})

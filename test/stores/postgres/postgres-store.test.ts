@@ -1,0 +1,190 @@
+/** What the store does besides what every store does, over PostgreSQL in this process. */
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postgresStore, type PgliteDatabase, type PostgresClient } from 'a2a-tasks/stores/postgres'
+import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
+
+const KEY = { id: 'task 7', createdAt: '2026-01-01T00:00:07.000Z' }
+const LATER = '2027-01-01T00:00:00.000Z'
+
+let database: PGlite
+beforeAll(async () => {
+  database = await PGlite.create()
+}, 60_000)
+afterAll(() => database.close())
+
+describe('postgresStore', () => {
+  it('says what it takes', () => {
+    expect(() => postgresStore({} as PostgresClient)).toThrow(TypeError)
+    expect(() => postgresStore(null as unknown as PostgresClient)).toThrow(TypeError)
+  })
+
+  it.each(['', 'Tasks', 'a b', 'a"b', '1a', 'a'.repeat(51)])('takes no schema %j', (schema) => {
+    expect(() => postgresStore(database, { schema })).toThrow(RangeError)
+  })
+
+  it('has no hints where it must not listen', () => {
+    expect(postgresStore(database, { listen: false }).hints).toBeUndefined()
+  })
+
+  it('says that migrate() was not called', async () => {
+    await expect(postgresStore(database, { schema: 'nothing' }).get('a')).rejects.toThrow(
+      'The tables of "a2a-tasks" (schema nothing) are not set up: relation "nothing.tasks" does not exist. Call migrate() first',
+    )
+  })
+
+  it('says no more than the database does of what else fails', async () => {
+    const store = postgresStore(database, { schema: 'failing' })
+    await store.migrate()
+    await expect(store.events(KEY, 0, -1)).rejects.toThrow(/^LIMIT must not be negative$/)
+  })
+
+  it('uses two schemas as two stores', async () => {
+    const [one, two] = [
+      postgresStore(database, { schema: 'one' }),
+      postgresStore(database, { schema: 'two' }),
+    ]
+    await one.migrate()
+    await two.migrate()
+    await fill('one', 3)
+    expect([await one.count({}), await two.count({})]).toEqual([3, 0])
+  })
+})
+
+describe('migrate()', () => {
+  it('changes nothing when it is called again', async () => {
+    const store = postgresStore(database, { schema: 'twice' })
+    await store.migrate()
+    await fill('twice', 3)
+    await store.migrate()
+    expect(await store.count({})).toBe(3)
+  })
+
+  it('applies the steps that are missing, and leaves what is stored', async () => {
+    const store = postgresStore(database, { schema: 'older' })
+    await store.migrate()
+    await fill('older', 3)
+    const next = [
+      ...STEPS,
+      (schema: string) => `ALTER TABLE ${schema}.tasks ADD COLUMN added text DEFAULT 'new';`,
+    ]
+    await database.query(migration('"older"', next))
+    await database.query(migration('"older"', next))
+    const { rows } = await database.query('SELECT DISTINCT added, version FROM older.tasks, older.version')
+    expect(rows).toEqual([{ added: 'new', version: next.length }])
+    expect(await store.count({})).toBe(3)
+  })
+
+  it('applies all steps or none', async () => {
+    const broken = [...STEPS, () => 'SELECT 1 / 0;']
+    await expect(database.query(migration('"broken"', broken))).rejects.toThrow()
+    const { rows } = await database.query(`SELECT to_regnamespace('broken') AS found`)
+    expect(rows).toEqual([{ found: null }])
+  })
+
+  it('refuses the tables of a later release', async () => {
+    const store = postgresStore(database, { schema: 'newer' })
+    await store.migrate()
+    await database.query('UPDATE newer.version SET version = 99')
+    await expect(store.migrate()).rejects.toThrow(
+      'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 1: they were migrated by a later one',
+    )
+  })
+})
+
+describe('among thousands of tasks', () => {
+  const { client, plans } = explaining()
+  const store = postgresStore(client, { schema: 'many' })
+  const key = { key: KEY, kind: 'push', id: 'a' }
+
+  beforeAll(async () => {
+    await postgresStore(database, { schema: 'many' }).migrate()
+    await fill('many', 5_000)
+  })
+
+  it.each([
+    ['get()', 'tasks_id_key', () => store.get('task 7')],
+    ['heads()', 'tasks_id_key', () => store.heads(['task 7', 'task 8'])],
+    ['events()', 'events_pkey', () => store.events(KEY, 0, 10)],
+    ['list()', 'tasks_by_time', () => store.list({ limit: 10 })],
+    ['list() by state', 'tasks_by_state', () => store.list({ state: 'failed', limit: 10 })],
+    ['list() by skill', 'tasks_by_skill', () => store.list({ skill: 'skill 7', limit: 10 })],
+    ['list() by context', 'tasks_by_context', () => store.list({ contextId: 'context 7', limit: 10 })],
+    ['list() by owner', 'tasks_by_owner', () => store.list({ owner: 'owner 7', limit: 10 })],
+    ['list() of no owner', 'tasks_by_owner', () => store.list({ owner: null, limit: 10 })],
+    ['list() after', 'tasks_by_time', () => store.list({ after: { id: 'a', updatedAt: LATER }, limit: 10 })],
+    ['list() since', 'tasks_by_time', () => store.list({ updatedSince: LATER, limit: 10 })],
+    ['count() by state', 'tasks_by_state', () => store.count({ state: 'failed' })],
+    ['count() by skill', 'tasks_by_skill', () => store.count({ skill: 'skill 7' })],
+    ['count() by context', 'tasks_by_context', () => store.count({ contextId: 'context 7' })],
+    ['count() by owner', 'tasks_by_owner', () => store.count({ owner: 'owner 7' })],
+    ['count() since', 'tasks_by_time', () => store.count({ updatedSince: LATER })],
+    ['unended()', 'tasks_unended', () => store.unended(LATER, 10)],
+    ['ended()', 'tasks_by_state', () => store.ended({ state: 'failed', updatedBefore: LATER, limit: 10 })],
+    ['ended() beyond', 'tasks_by_state', () => store.ended({ state: 'failed', beyond: 10, limit: 10 })],
+    ['delete()', 'tasks_id_key', () => store.delete([KEY])],
+    ['acquire()', 'Index Scan', () => store.acquire(KEY, { id: 'l', ttlMs: 1 })],
+    ['renew()', 'tasks_id_key', () => store.renew([{ key: KEY, id: 'l' }], 1)],
+    ['release()', 'tasks_id_key', () => store.release(KEY, 'l')],
+    ['orphans()', 'tasks_leased', () => store.orphans(10)],
+    ['putDocument()', 'tasks_id_key', () => store.putDocument({ ...key, value: 1 }, 0)],
+    ['putDocument() again', 'documents_pkey', () => store.putDocument({ ...key, value: 1 }, 1)],
+    ['deleteDocument()', 'documents_pkey', () => store.deleteDocument(key)],
+    ['documents()', 'documents_pkey', () => store.documents(KEY, 'push')],
+    ['allDocuments()', 'documents_by_kind', () => store.allDocuments('push', undefined, 10)],
+    [
+      'allDocuments() after',
+      'documents_by_kind',
+      () => store.allDocuments('push', { taskId: 'task 7', createdAt: LATER, id: 'a' }, 10),
+    ],
+  ])('%s reads by an index: %s', async (_, index, call) => {
+    // What it makes of a plan instead of rows is of no interest.
+    await Promise.resolve(call()).catch(() => undefined)
+    const [plan = ''] = plans.splice(0)
+    expect(plan).toContain(index)
+    expect(plan).not.toContain('Seq Scan')
+  })
+
+  it('deletes all that belongs to a task', async () => {
+    const filled = postgresStore(database, { schema: 'many' })
+    expect(await filled.delete([KEY, { ...KEY, id: 'task 8' }, KEY])).toBe(1)
+    const tables = ['tasks', 'contents', 'events', 'documents']
+    const counts = tables.map(
+      (table) => `(SELECT count(*)::int FROM many.${table} WHERE task = 7) AS ${table}`,
+    )
+    const { rows } = await database.query(`SELECT ${counts.join(', ')}`)
+    expect(rows).toEqual([{ tasks: 0, contents: 0, events: 0, documents: 0 }])
+  })
+})
+
+/** `count` tasks, one in each second, each with a document; some have ended, some are leased. */
+async function fill(schema: string, count: number): Promise<void> {
+  await database.exec(`
+    INSERT INTO ${schema}.tasks (id, created_at, generation, state, ended, updated_at, updated_second,
+      skill, context_id, owner, lease_id, lease_until)
+    SELECT 'task ' || n, at.text, 1, CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'working' END, n % 10 = 0,
+      at.text, left(at.text, 19), 'skill ' || n % 100, 'context ' || n % 1000, 'owner ' || n % 100,
+      CASE WHEN n % 100 = 1 THEN 'lease ' || n END, CASE WHEN n % 100 = 1 THEN n END
+    FROM generate_series(1, ${count}) n, LATERAL (
+      SELECT to_char(timestamp '2026-01-01' + n * interval '1 s', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS text
+    ) at;
+    INSERT INTO ${schema}.contents SELECT task, 1, '{}', '' FROM ${schema}.tasks;
+    INSERT INTO ${schema}.events SELECT task, n, NULL, '{}' FROM ${schema}.tasks, generate_series(1, 3) n;
+    INSERT INTO ${schema}.documents SELECT task, id, created_at, 'push', 'a', 1, '1' FROM ${schema}.tasks;
+    ANALYZE;`)
+}
+
+/** A client that tells how each statement would be run, and runs none. */
+function explaining(): { client: PgliteDatabase; plans: string[] } {
+  const plans: string[] = []
+  const client: PgliteDatabase = {
+    waitReady: Promise.resolve(),
+    listen: () => Promise.reject(new Error('It does not listen')),
+    async query(text, parameters, options) {
+      const { rows } = await database.query<[string]>(`EXPLAIN ${text}`, parameters, options)
+      plans.push(rows.map(([line]) => line).join('\n'))
+      return { rows: [] }
+    },
+  }
+  return { client, plans }
+}
