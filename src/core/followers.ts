@@ -4,45 +4,50 @@
  * @module
  */
 import { ended, type RemovalCode } from './errors.js'
+import { isTerminal, type Lifecycle } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
 
 /** Has a job done after all that was told before. */
 type Post = (job: () => void) => void
 
-/** Wakes subscribers, and offers the task to those who wait for it to be where it is now. */
-export function offerTask<S extends string>(record: TaskRecord<S>, post: Post): void {
-  const { followers } = record
+/**
+ * Wakes subscribers, and offers the task to those who wait for it to be where it is now. The signal of one that has
+ * ended aborts, where that says that its work is not wanted any more.
+ */
+export function tellFollowers<S extends string>(
+  record: TaskRecord<S>,
+  lifecycle: Lifecycle<S>,
+  post: Post,
+): void {
   record.wake()
-  if (followers === undefined || followers.waiters.size === 0) return
-  const { state } = record.task
+  const { followers, task } = record
+  const { state, id } = task
+  if (state === 'canceled') record.over ??= 'TASK_CANCELED'
+  if (followers === undefined) return
   const waiters = [...followers.waiters].filter((waiter) => waiter.isCurious(state))
-  if (waiters.length === 0) return
-  const snapshot = record.show()
-  post(() => {
-    for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
-  })
-}
-
-/** The task has ended: its signal aborts, where that says that its work is not wanted any more. */
-export function releaseSignal<S extends string>(record: TaskRecord<S>, post: Post): void {
-  if (record.task.state === 'canceled') record.over ??= 'TASK_CANCELED'
-  const { over, followers } = record
-  const controller = followers?.controller
-  if (followers === undefined || controller === undefined) return
+  if (waiters.length > 0) {
+    const snapshot = record.show()
+    post(() => {
+      for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
+    })
+  }
+  if (!isTerminal(state, lifecycle)) return
+  const { over } = record
+  const { controller } = followers
   followers.controller = undefined
-  if (over !== undefined) post(() => controller.abort(ended(over, record.task.id)))
+  if (over !== undefined) post(() => controller?.abort(ended(over, id)))
 }
 
-/** The task is gone. One that had ended (`hasEnded`) keeps its reasons. */
+/** The task is gone. One that had ended keeps its reasons. */
 export function abandonTask<S extends string>(
   record: TaskRecord<S>,
   code: RemovalCode,
-  hasEnded: boolean,
+  lifecycle: Lifecycle<S>,
   post: Post,
 ): void {
-  if (!hasEnded) record.over = code
-  record.wake()
   const { followers, task } = record
+  if (!isTerminal(task.state, lifecycle)) record.over = code
+  record.wake()
   if (followers === undefined) return
   post(() => {
     for (const waiter of [...followers.waiters]) waiter.abandon(code)
@@ -51,9 +56,10 @@ export function abandonTask<S extends string>(
 }
 
 /** A task's signal: aborted already, where the task is over for a reason. */
-export function signalOf<S extends string>(record: TaskRecord<S>, hasEnded: boolean): AbortSignal {
+export function signalOf<S extends string>(record: TaskRecord<S>, lifecycle: Lifecycle<S>): AbortSignal {
   const controller = record.followers?.controller ?? new AbortController()
-  if (!hasEnded) record.follow().controller = controller
-  else if (record.over !== undefined) controller.abort(ended(record.over, record.task.id))
+  const { over, task } = record
+  if (!isTerminal(task.state, lifecycle)) record.follow().controller = controller
+  else if (over !== undefined) controller.abort(ended(over, task.id))
   return controller.signal
 }

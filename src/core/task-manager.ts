@@ -9,7 +9,7 @@ import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create } from './evolve.js'
-import { abandonTask, offerTask, releaseSignal, signalOf } from './followers.js'
+import { abandonTask, signalOf, tellFollowers } from './followers.js'
 import { read, takeGeneration } from './intake.js'
 import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -241,8 +241,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * does the task's work. Its reason is an `A2AError` that says which.
    */
   signalOf(taskId: string): AbortSignal {
-    const record = this.#find(taskId)
-    return signalOf(record, isTerminal(record.task.state, this.lifecycle))
+    return signalOf(this.#find(taskId), this.lifecycle)
   }
 
   /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
@@ -321,14 +320,12 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
     for (const event of events) record.append(event, this.#settings.eventLogSize)
     this.#table.touch(record)
-    const hasEnded = isTerminal(record.task.state, this.lifecycle)
-    if (hasEnded) {
+    if (isTerminal(record.task.state, this.lifecycle)) {
       this.#retention.unwatch(record)
       record.trim()
     }
     this.announce(events, () => record.show())
-    offerTask(record, this.post)
-    if (hasEnded) releaseSignal(record, this.post)
+    tellFollowers(record, this.lifecycle, this.post)
   }
 
   #timeOut(record: TaskRecord<S>): void {
@@ -351,6 +348,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   }
 
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    abandonTask(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
+    abandonTask(record, code, this.lifecycle, this.post)
   }
 }

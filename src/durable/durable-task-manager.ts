@@ -4,38 +4,34 @@
  * @module
  */
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
-import { decideCreate, TIMEOUT_MESSAGE } from '../core/decide.js'
+import { decideCreate } from '../core/decide.js'
 import { TaskEmitter } from '../core/emitter.js'
 import { ended, invalidParams } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
-import { abandonTask, offerTask, releaseSignal, signalOf } from '../core/followers.js'
+import { abandonTask, signalOf, tellFollowers } from '../core/followers.js'
 import { read } from '../core/intake.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from '../core/params.js'
 import type { CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
-import {
-  isOwnedBy,
-  type OwnerFilter,
-  type TaskFilter,
-  type TaskPage,
-  type TaskQuery,
-} from '../core/queries.js'
-import { randomId } from '../core/ports.js'
+import { isOwnedBy } from '../core/queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/time.js'
 import { waitFor, type WaitOptions } from '../core/wait.js'
+import { documentsOf, type TaskDocuments } from './documents.js'
 import { HeldTasks } from './held-tasks.js'
 import { Listing } from './listing.js'
 import type { LeasedTasks, LeasedTasksListener } from './leased-tasks.js'
 import { Mirrors } from './mirrors.js'
 import { toDurableSettings, type DurableTaskManagerOptions } from './options.js'
 import { StoreAccess } from './store-access.js'
-import { headOf } from './stored-task.js'
+import { storeAll } from './saved-tasks.js'
+import { endingOf } from './stored-task.js'
 import { StoreReader, type ReaderHost } from './subscription.js'
 import { Sweeper } from './sweeper.js'
 import { copyOf, TaskMirror, type MirrorHost, type Take } from './task-mirror.js'
@@ -61,6 +57,8 @@ import { decider, type Workshop } from './workshop.js'
  * const task = await tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
  */
 export class DurableTaskManager<S extends string = TaskState> extends TaskEmitter<S> {
+  /** What whoever serves tasks keeps beside them: webhooks, and how far they were told. */
+  readonly documents: TaskDocuments
   readonly #shop: Workshop<S>
   readonly #sweeper: Sweeper<S>
   readonly #listing: Listing<S>
@@ -74,11 +72,12 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     const access = new StoreAccess(settings)
     const host: MirrorHost<S> = {
       ...{ settings, insist: access.insist },
-      onStored: (mirror, events, isNew) => this.#onStored(mirror, events, isNew),
+      onStored: (...stored) => this.#onStored(...stored),
       onNews: (mirror, events) => this.#onNews(mirror, events),
       onGone: (mirror, reason) => this.#onGone(mirror, reason),
     }
     const mirrors = new Mirrors(host)
+    this.documents = documentsOf(settings.store, access)
     const watch = new Watch(settings, access, mirrors, timeline)
     const decideFor = decider(settings, timeline)
     this.#shop = { settings, timeline, access, mirrors, watch, host, decideFor }
@@ -90,7 +89,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     }
     this.#sweeper = new Sweeper(this.#shop, {
       workers: () => this.#workers,
-      onRemove: (keys) => this.#onRemove(keys),
+      remove: (keys) => this.#remove(keys),
     })
   }
 
@@ -109,7 +108,9 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
   async createTask(params: CreateTaskParams): Promise<Task<S>> {
     const { settings, timeline, mirrors, host } = this.#shop
     const command = toCreate(params, settings)
-    if (mirrors.get(command.id)?.isGone === false) throw invalidParams('id', `is taken: ${command.id}`)
+    // One that is gone is found out.
+    if (mirrors.isTaken(command.id)) await mirrors.read(command.id, () => null)
+    if (mirrors.isTaken(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
     const event = decideCreate(command, settings.lifecycle, now.iso)
     const { mirror, created } = TaskMirror.create(host, new TaskRecord(create(event), now), event)
@@ -284,7 +285,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     const { mirrors, watch } = this.#shop
     return await mirrors.use(taskId, true, ({ record }) => {
       watch.begin()
-      return signalOf(record, isTerminal(record.task.state, this.lifecycle))
+      return signalOf(record, this.lifecycle)
     })
   }
 
@@ -306,12 +307,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
    */
   async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
     const { settings, timeline, access } = this.#shop
-    const records = toRecords(tasks, settings, timeline.now())
-    for (const [index, { task }] of records.entries()) {
-      const creation = { task, events: [], head: headOf(task, [], this.lifecycle), commitId: randomId() }
-      const isNew = await access.insist('create', () => settings.store.create(creation))
-      if (!isNew) throw invalidParams(`tasks[${index}].id`, `is taken: ${task.id}`)
-    }
+    await storeAll(toRecords(tasks, settings, timeline.now()), settings, access)
   }
 
   /**
@@ -330,15 +326,15 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
    */
   async destroy(): Promise<void> {
     const { mirrors, watch, access, timeline } = this.#shop
-    this.#sweeper.close()
     access.close()
+    await this.#sweeper.close()
     await Promise.all([...this.#workers].map((worker) => worker.close()))
     await Promise.all(mirrors.all().map((mirror) => mirror.settle()))
     await watch.close()
     const records = mirrors.all().map(({ record }) => record)
     mirrors.close()
     for (const record of records) {
-      abandonTask(record, 'MANAGER_DESTROYED', isTerminal(record.task.state, this.lifecycle), this.post)
+      abandonTask(record, 'MANAGER_DESTROYED', this.lifecycle, this.post)
     }
     this.removeAllListeners()
     this.deliver()
@@ -347,10 +343,11 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
 
   async #change<T>(taskId: string, command: TaskCommand<S>, take: Take<S, T>): Promise<T> {
     const decide = this.#shop.decideFor(command)
-    return await this.#shop.mirrors.change(taskId, (mirror) => mirror.execute(decide, undefined, take).stored)
+    return await this.#shop.mirrors.change(taskId, (mirror) => mirror.execute(decide, take).stored)
   }
 
-  #onStored({ record, key }: TaskMirror<S>, events: readonly TaskEvent<S>[], isNew: boolean): void {
+  #onStored(...[mirror, events, isNew, by]: Parameters<MirrorHost<S>['onStored']>): void {
+    const { record, key } = mirror
     if (isNew) {
       for (const event of events) this.tell('task:event', () => freezeDeep(event))
       this.tell('task:created', () => record.show())
@@ -358,23 +355,18 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
       this.announce(events, () => record.show())
     }
     this.#tellFollowers(record)
+    for (const worker of this.#workers) if (worker !== by) worker.onNews(mirror, events)
     this.#shop.watch.publish(key.id)
   }
 
   #onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
-    const { record } = mirror
-    const last = events.at(-1)
-    // The other process knows why it failed the task; this is how it said so.
-    if (last?.type === 'status' && last.to === 'failed' && last.message === TIMEOUT_MESSAGE) {
-      record.over = 'TASK_TIMED_OUT'
-    }
-    this.#tellFollowers(record)
+    this.#tellFollowers(mirror.record)
     for (const worker of this.#workers) worker.onNews(mirror, events)
   }
 
   #tellFollowers(record: TaskRecord<S>): void {
-    offerTask(record, this.post)
-    if (isTerminal(record.task.state, this.lifecycle)) releaseSignal(record, this.post)
+    if (isTerminal(record.task.state, this.lifecycle)) record.over ??= endingOf(record.task)
+    tellFollowers(record, this.lifecycle, this.post)
     this.deliver()
   }
 
@@ -382,18 +374,24 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     this.#shop.mirrors.remove(mirror)
     for (const worker of this.#workers) worker.onGone(mirror, reason)
     const { record } = mirror
-    abandonTask(record, 'TASK_EXPIRED', isTerminal(record.task.state, this.lifecycle), this.post)
+    abandonTask(record, 'TASK_EXPIRED', this.lifecycle, this.post)
     this.deliver()
   }
 
-  async #onRemove(keys: readonly TaskKey[]): Promise<void> {
-    if (this.listenerCount('task:expired') > 0) {
-      for (const { id } of keys) {
-        const task = await this.peekTask(id)
-        if (task !== null) this.tell('task:expired', () => task)
-      }
+  async #remove(keys: readonly TaskKey[]): Promise<number> {
+    const { settings, mirrors, access } = this.#shop
+    const isHeard = this.listenerCount('task:expired') > 0
+    // One that cannot be read shall not stay for ever.
+    const peek = ({ id }: TaskKey): Promise<TaskSnapshot<S> | null | undefined> =>
+      this.peekTask(id).catch(access.report)
+    const tasks = isHeard ? await Promise.all(keys.map(peek)) : []
+    const count = await access.insist('delete', () => settings.store.delete(keys))
+    for (const task of tasks) if (task) this.tell('task:expired', () => task)
+    for (const { id, createdAt } of keys) {
+      const mirror = mirrors.get(id)
+      if (mirror?.key.createdAt === createdAt) mirror.drop(ended('TASK_EXPIRED', id))
     }
-    for (const { id } of keys) this.#shop.mirrors.get(id)?.drop(ended('TASK_EXPIRED', id))
     this.deliver()
+    return count
   }
 }

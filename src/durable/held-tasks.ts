@@ -11,7 +11,7 @@ import {
   type TaskCommand,
   type UpdateCommand,
 } from '../core/commands.js'
-import { decideCreate, terminal } from '../core/decide.js'
+import { decideCreate, requireGeneration, terminal } from '../core/decide.js'
 import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
@@ -20,7 +20,7 @@ import { freezeDeep } from '../core/json.js'
 import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions, CreateTaskParams } from '../core/params.js'
 import type { MessageInput, TaskUpdate } from '../core/params.js'
-import { randomId } from '../core/ports.js'
+import { randomId, throwLater } from '../core/ports.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { JsonValue, Task, TaskSnapshot } from '../core/task.js'
 import type { Deadline } from '../core/time.js'
@@ -34,6 +34,9 @@ interface Held<S extends string> {
   readonly mirror: TaskMirror<S>
   readonly leaseId: string
   controller: AbortController | undefined
+  /** How often others have changed the task. */
+  news: number
+  isReleasing: boolean
   /** Why it is no longer held. */
   reason: Error | undefined
 }
@@ -44,6 +47,7 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   readonly #onClose: () => void
   readonly #held = new Map<string, Held<S>>()
   #heartbeat: Deadline | undefined
+  #isClosed = false
 
   constructor(shop: Workshop<S>, listener: LeasedTasksListener<S>, onClose: () => void) {
     this.#shop = shop
@@ -53,12 +57,13 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
 
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S> {
     const { settings, timeline, mirrors, host } = this.#shop
+    this.#requireOpen()
     const command = toCreate(params, settings)
-    if (mirrors.get(command.id)?.isGone === false) throw invalidParams('id', `is taken: ${command.id}`)
+    if (mirrors.isTaken(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
     const created = decideCreate(command, settings.lifecycle, now.iso)
     const lease = this.#newLease(note)
-    const { mirror } = TaskMirror.create(host, new TaskRecord(create(created), now), created, lease)
+    const { mirror } = TaskMirror.create(host, new TaskRecord(create(created), now), created, lease, this)
     mirrors.add(mirror)
     this.#hold(mirror, lease.id)
     return copyTask(mirror.record.task)
@@ -84,6 +89,10 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     const held = this.#require(taskId)
     const decide = this.#shop.decideFor(toUpdate(update, this.#shop.settings))
     const overtaken = new TypeError('Others came first')
+    const { news, mirror, leaseId } = held
+    while (mirror.awaitsOthers(this)) await mirror.settle()
+    if (held.reason !== undefined) throw held.reason
+    if (held.news !== news) return false
     let isFirst = true
     const decideOnce: Decide<S> = (record) => {
       if (!isFirst) throw overtaken
@@ -91,7 +100,7 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
       return decide(record)
     }
     try {
-      return await held.mirror.execute(decideOnce, held.leaseId, () => true).stored
+      return await mirror.execute(decideOnce, () => true, { leaseId, by: this }).stored
     } catch (error) {
       if (error === overtaken) return false
       this.#fail(held, error)
@@ -115,7 +124,7 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     const controller = new AbortController()
     held.controller = controller
     const { record, lifecycle } = held.mirror
-    const signal = signalOf(record, isTerminal(record.task.state, lifecycle))
+    const signal = signalOf(record, lifecycle)
     const abort = (): void => controller.abort(signal.reason)
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
@@ -123,6 +132,7 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   }
 
   async take(taskId: string, note?: JsonValue): Promise<Taking<S>> {
+    this.#requireOpen()
     const known = this.#held.get(taskId)
     if (known !== undefined) return taken(known)
     const { mirrors, settings, access } = this.#shop
@@ -137,7 +147,10 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
       if (leaseId === undefined || isTerminal(state, settings.lifecycle)) {
         throw terminal({ id: taskId, state }, 'update')
       }
+      const here = this.#held.get(taskId)
+      if (here?.leaseId === leaseId) return taken(here)
       if (leaseId !== lease.id) return { type: 'elsewhere', leaseId }
+      this.#requireOpen()
       return taken(this.#hold(mirror, leaseId))
     })
   }
@@ -145,12 +158,13 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   async send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean> {
     const { settings, mirrors } = this.#shop
     const { generation } = seen
-    const add = toMessage(message, { expectedGeneration: generation }, settings)
+    const add = toMessage(message, {}, settings)
     const resume = toUpdate<S>({ message: null }, settings)
     const decideAdd = this.#shop.decideFor(add)
     const decide: Decide<S> = (record) => {
-      const events = decideAdd(record)
       const { task } = record
+      requireGeneration(task, generation)
+      const events = decideAdd(record)
       if (!isInterrupted(task.state, settings.lifecycle)) return events
       const after = new TaskRecord(fold(task, events), record.created, record.usage)
       const command: UpdateCommand<S> = {
@@ -164,9 +178,7 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     try {
       return await mirrors.use(seen.id, false, async (mirror) => {
         if (mirror.record.task.generation < generation) await mirror.refresh()
-        const news = await mirror.execute(decide, leaseId, (_, events) => events).stored
-        this.onNews(mirror, news)
-        return true
+        return await mirror.execute(decide, () => true, { leaseId }).stored
       })
     } catch (error) {
       if (A2AError.is(error, 'TASK_GENERATION_MISMATCH') || A2AError.is(error, 'LEASE_LOST')) return false
@@ -185,43 +197,55 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     const held = this.#held.get(taskId)
     if (held === undefined) return true
     await this.stored(taskId)
-    const { mirror, leaseId } = held
-    const { task } = mirror.record
-    if (!isTerminal(task.state, mirror.lifecycle)) {
-      const { generation } = task
-      const { settings, access } = this.#shop
-      const release = (): Promise<boolean> => settings.store.release(mirror.key, leaseId, generation)
-      if (!(await access.insist('release', release))) {
-        await mirror.refresh()
-        return false
-      }
+    if (!hasEnded(held.mirror) && !(await this.#giveBack(held))) {
+      await held.mirror.refresh()
+      return false
     }
     this.#letGo(held)
     return true
   }
 
+  /** `false` when the task has changed: still held. */
+  async #giveBack(held: Held<S>): Promise<boolean> {
+    const { settings, access } = this.#shop
+    const { key, record } = held.mirror
+    const { generation } = record.task
+    held.isReleasing = true
+    try {
+      return await access.insist('release', () => settings.store.release(key, held.leaseId, generation))
+    } finally {
+      held.isReleasing = false
+    }
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#onClose()
     if (this.#heartbeat !== undefined) this.#shop.timeline.remove(this.#heartbeat)
-    const { settings, access } = this.#shop
     await Promise.all(
       [...this.#held.values()].map(async (held) => {
-        const { mirror, leaseId } = held
+        const { mirror } = held
         await mirror.settle()
-        // Of a task that is worked on, whoever finds the lease run out sees to it.
+        // Of a task that is worked on, or has just been answered, whoever finds the lease run out sees to it.
         if (isInterrupted(mirror.record.task.state, mirror.lifecycle)) {
-          const release = (): Promise<boolean> => settings.store.release(mirror.key, leaseId)
-          await access.once('release', release).catch(access.report)
+          await this.#giveBack(held).catch(this.#shop.access.report)
         }
         this.#letGo(held)
       }),
     )
   }
 
+  /** Whether this process works on the task. */
+  holds({ id, createdAt }: TaskKey): boolean {
+    return this.#held.get(id)?.mirror.key.createdAt === createdAt
+  }
+
   /** Others have changed a task: nothing to those who do not hold it. */
   onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
-    if (this.#held.get(mirror.key.id)?.mirror !== mirror) return
-    this.#listener.onNews(mirror.tip.show(), events)
+    const held = this.#held.get(mirror.key.id)
+    if (held?.mirror !== mirror) return
+    held.news += 1
+    tell(() => this.#listener.onNews(mirror.tip.show(), events))
   }
 
   onGone(mirror: TaskMirror<S>, reason: Error): void {
@@ -231,8 +255,14 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
 
   /** Has a task worked on again whose holder has died. */
   adopt(mirror: TaskMirror<S>, leaseId: string, note: JsonValue | undefined): void {
+    if (this.#isClosed) return
     this.#hold(mirror, leaseId)
-    this.#listener.onOrphan(mirror.tip.show(), note)
+    tell(() => this.#listener.onOrphan(mirror.tip.show(), note))
+  }
+
+  #requireOpen(): void {
+    if (!this.#isClosed) return
+    throw new A2AError('UNAVAILABLE', 'This process works on no tasks any more', { reason: 'closed' })
   }
 
   #newLease(note: JsonValue | undefined): Lease {
@@ -247,7 +277,9 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
 
   #change(taskId: string, command: TaskCommand<S>): readonly TaskEvent<S>[] {
     const held = this.#require(taskId)
-    const { events, stored } = held.mirror.execute(this.#stubborn(command), held.leaseId, () => undefined)
+    const { mirror, leaseId } = held
+    const decide = this.#stubborn(command)
+    const { events, stored } = mirror.execute(decide, () => undefined, { leaseId, by: this })
     stored.catch((error: unknown) => this.#fail(held, error))
     return events
   }
@@ -277,11 +309,12 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   }
 
   #hold(mirror: TaskMirror<S>, leaseId: string): Held<S> {
-    const held: Held<S> = { mirror, leaseId, controller: undefined, reason: undefined }
+    const beside = { controller: undefined, news: 0, isReleasing: false, reason: undefined }
+    const held: Held<S> = { mirror, leaseId, ...beside }
     this.#held.set(mirror.key.id, held)
     mirror.uses += 1
     this.#shop.watch.begin()
-    this.#heartbeat ??= this.#shop.timeline.add(this.#shop.settings.leaseMs / 3, () => void this.#renew())
+    this.#beat()
     return held
   }
 
@@ -297,32 +330,42 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     held.reason = reason
     this.#letGo(held)
     held.controller?.abort(reason)
-    this.#listener.onLost(held.mirror.key.id, reason)
+    tell(() => this.#listener.onLost(held.mirror.key.id, reason))
+  }
+
+  #beat(): void {
+    const { timeline, settings } = this.#shop
+    if (this.#isClosed || this.#held.size === 0) return
+    this.#heartbeat ??= timeline.add(settings.leaseMs / 3, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
     this.#heartbeat = undefined
-    const { settings, access, timeline } = this.#shop
+    const { access, settings } = this.#shop
     const all = [...this.#held.values()].filter(({ mirror }) => mirror.isStored && !hasEnded(mirror))
     const leases = all.map(({ mirror, leaseId }) => ({ key: mirror.key, id: leaseId }))
-    try {
-      const renewed = new Set(await this.#renewAll(leases))
-      for (const held of all) {
-        if (renewed.has(held.leaseId)) continue
-        // Whoever ended the task took the lease with it: that is no loss.
-        await held.mirror.refresh()
-        if (!hasEnded(held.mirror)) this.#lose(held, leaseLost(held.mirror.key.id))
-      }
-    } catch (error) {
-      access.report(error)
-    }
-    if (this.#held.size > 0) this.#heartbeat ??= timeline.add(settings.leaseMs / 3, () => void this.#renew())
+    const renew = (): Promise<readonly string[]> => settings.store.renew(leases, settings.leaseMs)
+    const ask = leases.length === 0 ? Promise.resolve([]) : access.once('renew', renew)
+    const renewed = await ask.catch(access.report)
+    this.#beat()
+    if (renewed === undefined) return
+    const ids = new Set(renewed)
+    for (const held of all) if (!ids.has(held.leaseId)) await this.#miss(held).catch(access.report)
   }
 
-  #renewAll(leases: readonly { readonly key: TaskKey; readonly id: string }[]): Promise<readonly string[]> {
-    const { settings, access } = this.#shop
-    if (leases.length === 0) return Promise.resolve([])
-    return access.once('renew', () => settings.store.renew(leases, settings.leaseMs))
+  /** A lease could not be renewed. Who ended the task, or gives it back, took the lease with it: that is no loss. */
+  async #miss(held: Held<S>): Promise<void> {
+    await held.mirror.refresh()
+    if (!held.isReleasing && !hasEnded(held.mirror)) this.#lose(held, leaseLost(held.mirror.key.id))
+  }
+}
+
+/** What a listener throws harms nobody. */
+function tell(job: () => void): void {
+  try {
+    job()
+  } catch (error) {
+    throwLater(error)
   }
 }
 

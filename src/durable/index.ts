@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { TaskDocuments } from './documents.js'
 export { DurableTaskManager } from './durable-task-manager.js'
 export type { LeasedTasks, LeasedTasksListener, Taking } from './leased-tasks.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'

@@ -39,13 +39,18 @@ export class Listing<S extends string> {
   async all(filter: TaskFilter<S>, method: string): Promise<TaskSnapshot<S>[]> {
     const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
     const tasks = new Map<string, TaskSnapshot<S>>()
-    for (let after: StoreQuery['after']; ;) {
-      const page = await this.#list({ ...given, after, limit: PAGE })
-      for (const task of page) tasks.set(task.id, task)
-      after = page.at(-1)
-      if (page.length < PAGE) break
+    let query: StoreQuery = { ...given, limit: PAGE }
+    for (;;) {
+      const first = await this.#list(query)
+      for (let page = first; ; page = await this.#list({ ...query, after: page.at(-1) })) {
+        for (const task of page) tasks.set(task.id, task)
+        if (page.length < PAGE) break
+      }
+      if (first.length < PAGE) break
+      // What has changed meanwhile may have moved to where had been looked already.
+      query = { ...query, updatedSince: first[0]?.updatedAt }
     }
-    return [...tasks.values()].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+    return [...tasks.values()].sort((a, b) => byText(a.createdAt, b.createdAt) || byText(a.id, b.id))
   }
 
   async count(filter: TaskFilter<S>, method: string): Promise<number> {
@@ -66,6 +71,10 @@ export class Listing<S extends string> {
     const found = await this.#access.insist('list', () => store.list(query))
     return found.map((stored) => freezeDeep(unfold(stored, lifecycle)))
   }
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function toStoreFilter(filter: Filter): StoreFilter {

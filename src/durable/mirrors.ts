@@ -8,7 +8,7 @@ import { describe } from '../core/json.js'
 import { TaskRecord } from '../core/task-record.js'
 import { instantOf } from '../core/time.js'
 import { usageOf } from '../core/usage.js'
-import { Checkpoints, unfold } from './stored-task.js'
+import { Checkpoints, endingOf, unfold } from './stored-task.js'
 import { TaskMirror, type MirrorHost } from './task-mirror.js'
 
 /** How many are looked at, to find one that nobody needs, for each that is added. */
@@ -50,6 +50,17 @@ export class Mirrors<S extends string> {
     }
   }
 
+  /**
+   * Whether a task of this id is in use here, or being created. One that is only remembered may be gone: the store knows.
+   *
+   * @throws {A2AError} `MANAGER_DESTROYED`.
+   */
+  isTaken(taskId: string): boolean {
+    this.#requireOpen(taskId)
+    const known = this.#byId.get(taskId)
+    return known !== undefined && !known.isGone && known.isInUse
+  }
+
   remove(mirror: TaskMirror<S>): void {
     if (this.#byId.get(mirror.key.id) === mirror) this.#byId.delete(mirror.key.id)
   }
@@ -69,6 +80,9 @@ export class Mirrors<S extends string> {
     const mirror = await this.take(taskId, isFresh)
     if (mirror === undefined) throw taskNotFound(taskId)
     try {
+      this.#requireOpen(taskId)
+      // Others have had their turn since it was found.
+      if (mirror.isGone) throw taskNotFound(taskId)
       return await job(mirror)
     } finally {
       mirror.uses -= 1
@@ -102,14 +116,15 @@ export class Mirrors<S extends string> {
 
   /** Counted as in use, by the caller: between finding it and using it there may be turns of others. */
   async take(taskId: string, isFresh: boolean): Promise<TaskMirror<S> | undefined> {
-    if (this.#isClosed) throw ended('MANAGER_DESTROYED', taskId)
     if (typeof taskId !== 'string') throw invalidParams('taskId', `must be a string, got ${describe(taskId)}`)
     for (;;) {
-      const known = this.#byId.get(taskId) ?? (await this.#load(taskId))
+      this.#requireOpen(taskId)
+      const known = this.#use(this.#byId.get(taskId)) ?? (await this.#load(taskId))
       if (known === undefined) return undefined
-      known.uses += 1
       try {
-        if (await isUsable(known, isFresh)) return this.#touch(known)
+        const isStillThere = await isUsable(known, isFresh)
+        this.#requireOpen(taskId)
+        if (isStillThere) return this.#touch(known)
       } catch (error) {
         known.uses -= 1
         throw error
@@ -119,6 +134,15 @@ export class Mirrors<S extends string> {
     }
   }
 
+  #requireOpen(taskId: string): void {
+    if (this.#isClosed) throw ended('MANAGER_DESTROYED', taskId)
+  }
+
+  #use(mirror: TaskMirror<S> | undefined): TaskMirror<S> | undefined {
+    if (mirror !== undefined) mirror.uses += 1
+    return mirror
+  }
+
   /** It is the latest used now. */
   #touch(mirror: TaskMirror<S>): TaskMirror<S> {
     this.#byId.delete(mirror.key.id)
@@ -126,6 +150,7 @@ export class Mirrors<S extends string> {
     return mirror
   }
 
+  /** Counted as in use already: others that are loaded shall not push it out before it is used. */
   async #load(taskId: string): Promise<TaskMirror<S> | undefined> {
     const { settings, insist } = this.#host
     const stored = await insist('get', () => settings.store.get(taskId))
@@ -133,11 +158,12 @@ export class Mirrors<S extends string> {
     const task = unfold(stored, settings.lifecycle)
     const created = instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
-    if (task.state === 'canceled') record.over = 'TASK_CANCELED'
-    const other = this.#byId.get(taskId)
+    record.over = endingOf(task)
+    const other = this.#use(this.#byId.get(taskId))
     // Somebody else has loaded it meanwhile, earlier or later: nobody knows.
     if (other !== undefined) return other
     const mirror = new TaskMirror(this.#host, record, new Checkpoints(stored.checkpoint, stored.events))
+    mirror.uses = 1
     this.add(mirror)
     return mirror
   }

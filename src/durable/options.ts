@@ -29,7 +29,7 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
   /** Where tasks live. It must have been set up: `await store.migrate()`. */
   readonly store: TaskStore
   /** Which tasks that have ended are removed, in batches. `false`: none. Default is those that ended 30 days ago. */
-  readonly retention?: RetentionOptions<S> | false | undefined
+  readonly retention?: RetentionOptions<NoInfer<S>> | false | undefined
   /**
    * How long the lease of a task that is worked on outlives the process that holds it, in ms; it is renewed three
    * times as often. Default is `30_000` (30 seconds).
@@ -129,14 +129,21 @@ function toRetention<S extends string>(
 ): ReadonlyMap<S, RetentionRule> {
   if (given === false) return new Map()
   const options: RetentionOptions<string> = given ?? { default: { maxAgeMs: THIRTY_DAYS_MS } }
+  requireObject('retention', options)
   refuseUnknownOptions(options, [...terminal, 'default'])
   const rules = terminal.map((state) => [state, options[state] ?? options['default'] ?? {}] as const)
   for (const [state, rule] of rules) {
+    requireObject(`retention.${state}`, rule)
     refuseUnknownOptions(rule, ['maxAgeMs', 'maxCount'])
     requireRetained(`retention.${state}.maxAgeMs`, rule.maxAgeMs)
     requireRetained(`retention.${state}.maxCount`, rule.maxCount)
   }
   return new Map(rules.filter(([, rule]) => rule.maxAgeMs !== undefined || rule.maxCount !== undefined))
+}
+
+function requireObject(option: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  throw new TypeError(`"${option}" must be an object, got ${describe(value)}`)
 }
 
 function requireRetained(option: string, value: number | undefined): void {

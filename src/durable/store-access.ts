@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
+import { throwLater, type Clock } from '../core/ports.js'
 import type { DurableSettings } from './options.js'
 
 const FIRST_DELAY_MS = 25
@@ -14,6 +14,8 @@ export class StoreAccess {
   readonly #clock: Clock
   readonly #retryMs: number
   readonly #onError: (error: A2AError<'STORE_FAILED'>) => void
+  /** Wake those who wait to ask again. */
+  readonly #wakers = new Set<() => void>()
   #isClosed = false
 
   constructor({ clock, storeRetryMs, onError }: Pick<DurableSettings, 'clock' | 'storeRetryMs' | 'onError'>) {
@@ -24,12 +26,18 @@ export class StoreAccess {
 
   /** For what failed where nobody waits for it. Is tried again by itself. */
   readonly report = (error: unknown): undefined => {
-    if (A2AError.is(error, 'STORE_FAILED')) this.#onError(error)
+    if (!A2AError.is(error, 'STORE_FAILED')) return
+    try {
+      this.#onError(error)
+    } catch (thrown) {
+      throwLater(thrown)
+    }
   }
 
-  /** From now on everything is asked but once. */
+  /** From now on everything is asked but once; what waits to be asked again is asked now. */
   close(): void {
     this.#isClosed = true
+    for (const wake of [...this.#wakers]) wake()
   }
 
   /** @throws {A2AError} `STORE_FAILED`, as a rejection. */
@@ -55,8 +63,20 @@ export class StoreAccess {
       } catch (error) {
         if (this.#isClosed || this.#now() - start + delayMs > this.#retryMs) throw error
       }
-      await new Promise<void>((resolve) => this.#clock.schedule(resolve, delayMs))
+      await this.#pause(delayMs)
     }
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        cancel()
+        this.#wakers.delete(wake)
+        resolve()
+      }
+      const cancel = this.#clock.schedule(wake, delayMs)
+      this.#wakers.add(wake)
+    })
   }
 
   #now(): number {

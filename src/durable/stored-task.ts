@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
+import { TIMEOUT_MESSAGE } from '../core/decide.js'
+import { A2AError, type EndingCode } from '../core/errors.js'
 import type { TaskEvent } from '../core/events.js'
 import { apply, thawTask } from '../core/evolve.js'
 import { jsonSize } from '../core/json.js'
@@ -47,6 +48,12 @@ export function unfold<S extends string>(
 /** What a store holds cannot be used. */
 export function unreadable(message: string): A2AError<'STORE_FAILED'> {
   return new A2AError('STORE_FAILED', message, { operation: 'get' })
+}
+
+/** Why nobody need work on a task that has ended. Whoever failed it since it is late says so by this very message. */
+export function endingOf({ state, message }: TaskSnapshot<string>): EndingCode | undefined {
+  if (state === 'canceled') return 'TASK_CANCELED'
+  return state === 'failed' && message === TIMEOUT_MESSAGE ? 'TASK_TIMED_OUT' : undefined
 }
 
 /** What a store is to know of `task` after `events`, of which there is at least one. */

@@ -58,12 +58,12 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     const entries: TaskStreamEvent<S>[] = []
     try {
       const mirror = await this.#find()
-      for (;;) {
+      while (this.#cursor !== mirror.record.task.generation) {
         const entry = await this.#entryAfter(mirror)
-        if (entry === undefined) return entries
         this.#cursor = entry.generation
         entries.push(entry)
       }
+      return entries
     } finally {
       this.#stop()
     }
@@ -82,14 +82,14 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     try {
       while (!this.#isStopped()) {
         const mirror = this.#mirror ?? (await this.#find())
-        const entry = await this.#entryAfter(mirror)
-        // It may have been left while the store was asked.
-        if (this.#isStopped()) break
-        if (entry !== undefined) {
+        const { record } = mirror
+        if (this.#cursor !== record.task.generation) {
+          const entry = await this.#entryAfter(mirror)
+          // It may have been left while the store was asked.
+          if (this.#isStopped()) break
           this.#cursor = entry.generation
           return { done: false, value: entry }
         }
-        const { record } = mirror
         if (isTerminal(record.task.state, mirror.lifecycle)) break
         if (record.over !== undefined) throw ended(record.over, this.#taskId)
         await this.#wait(mirror)
@@ -114,20 +114,22 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     return mirror
   }
 
-  async #entryAfter(mirror: TaskMirror<S>): Promise<TaskStreamEvent<S> | undefined> {
+  /** What comes next, where the cursor is not where the task is. */
+  async #entryAfter(mirror: TaskMirror<S>): Promise<TaskStreamEvent<S>> {
     const { record, logSize } = mirror
-    const { task } = record
     const cursor = this.#cursor
     if (cursor === undefined) return caughtUp('snapshot', record)
-    if (cursor === task.generation) return undefined
-    const [first] = this.#fetched
-    if (first?.generation === cursor + 1) return this.#fetched.shift()
-    const event = record.log.at(cursor + 1, task, logSize)
+    const event = this.#shift(cursor) ?? record.log.at(cursor + 1, record.task, logSize)
     if (event !== undefined) return freezeDeep(event)
-    if (cursor > task.generation) return caughtUp('resync', record)
+    if (cursor > record.task.generation) return caughtUp('resync', record)
+    // What the mirror does not know of yet is read when it does.
     this.#fetched = [...(await this.#host.fetch(mirror, cursor))]
-    if (this.#fetched[0]?.generation === cursor + 1) return this.#fetched.shift()
-    return caughtUp('resync', record)
+    return this.#shift(cursor) ?? caughtUp('resync', record)
+  }
+
+  /** What was fetched after `cursor`. */
+  #shift(cursor: number): TaskEvent<S> | undefined {
+    return this.#fetched[0]?.generation === cursor + 1 ? this.#fetched.shift() : undefined
   }
 
   #wait({ record }: TaskMirror<S>): Promise<void> {

@@ -4,7 +4,6 @@
  * @module
  */
 import { toUpdate } from '../core/commands.js'
-import { A2AError } from '../core/errors.js'
 import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../core/ports.js'
 import { instantOf, type Deadline } from '../core/time.js'
@@ -23,14 +22,15 @@ export const ABANDONED = 'The agent stopped before this task was finished'
 export interface SweeperHost<S extends string> {
   /** Those who can work on a task again. */
   readonly workers: () => Iterable<HeldTasks<S>>
-  /** Tells of tasks before they are removed, and forgets them. */
-  readonly onRemove: (keys: readonly TaskKey[]) => Promise<void>
+  /** Removes tasks, and tells of it. How many there were. */
+  readonly remove: (keys: readonly TaskKey[]) => Promise<number>
 }
 
 export class Sweeper<S extends string> {
   readonly #shop: Workshop<S>
   readonly #host: SweeperHost<S>
   #deadline: Deadline | undefined
+  #sweeping: Promise<void> | undefined
   #isClosed = false
 
   constructor(shop: Workshop<S>, host: SweeperHost<S>) {
@@ -39,9 +39,10 @@ export class Sweeper<S extends string> {
     this.#arm()
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true
     if (this.#deadline !== undefined) this.#shop.timeline.remove(this.#deadline)
+    await this.#sweeping
   }
 
   /** Removes what has been kept long enough. How many tasks there were. */
@@ -55,7 +56,9 @@ export class Sweeper<S extends string> {
 
   #arm(): void {
     const { timeline, settings } = this.#shop
-    this.#deadline = timeline.add(settings.sweepIntervalMs, () => void this.#sweep())
+    this.#deadline = timeline.add(settings.sweepIntervalMs, () => {
+      this.#sweeping = this.#sweep()
+    })
   }
 
   async #sweep(): Promise<void> {
@@ -68,33 +71,62 @@ export class Sweeper<S extends string> {
 
   async #recover(): Promise<void> {
     const { access, settings } = this.#shop
-    const orphans = await access.once('orphans', () => settings.store.orphans(BATCH))
-    for (const orphan of orphans) {
-      if (this.#isClosed) return
+    const orphans = (): Promise<readonly Orphan[]> =>
+      access.once('orphans', () => settings.store.orphans(BATCH))
+    await this.#eachBatch(orphans, async (orphan) => {
       await this.#recoverOne(orphan).catch(access.report)
+    })
+  }
+
+  /** As long as there are more, and other ones than before. */
+  async #eachBatch<T extends TaskKey | Orphan>(
+    ask: () => Promise<readonly T[]>,
+    job: (each: T) => Promise<void>,
+  ): Promise<void> {
+    const seen = new Set<string>()
+    for (;;) {
+      const batch = await ask()
+      const others = batch.filter((each) => !seen.has('key' in each ? each.key.id : each.id))
+      for (const each of others) {
+        if (this.#isClosed) return
+        seen.add('key' in each ? each.key.id : each.id)
+        await job(each)
+      }
+      if (batch.length < BATCH || others.length === 0) return
     }
   }
 
   async #recoverOne({ key, leaseId, note }: Orphan): Promise<void> {
     const { settings, mirrors, access } = this.#shop
-    const { store, lifecycle, leaseMs, restarts } = settings
+    const { store, leaseMs, restarts } = settings
+    const workers = [...this.#host.workers()]
+    // Its lease ran out while this process stood still: it is renewed next.
+    if (workers.some((worker) => worker.holds(key))) return
     await mirrors.use(key.id, true, async (mirror) => {
-      const { state } = mirror.record.task
-      if (mirror.key.createdAt !== key.createdAt || isTerminal(state, lifecycle)) return
-      // It waits for the user, who need not know that he is answered by another process.
-      if (isInterrupted(state, lifecycle)) {
-        await access.once('release', () => store.release(key, leaseId))
-        return
-      }
-      const [worker] = this.#host.workers()
+      if (mirror.key.createdAt !== key.createdAt || (await this.#isNobodys(mirror, leaseId))) return
+      const [worker] = workers
       if (restarts && worker === undefined) return
       const lease = { id: randomId(), ttlMs: leaseMs, note }
       const taken = await access.once('acquire', () => store.acquire(key, lease))
       // Its holder lives after all, or another process was faster.
       if (taken !== lease.id) return
+      // What the holder before did is known then.
+      await mirror.refresh()
+      if (mirror.isGone || (await this.#isNobodys(mirror, lease.id))) return
       if (restarts) worker?.adopt(mirror, lease.id, note)
       else await this.#fail(mirror, lease.id)
     })
+  }
+
+  /** Whether the task needs nobody: it has ended, or waits for the user, who may be answered by another process. */
+  async #isNobodys({ key, record }: TaskMirror<S>, leaseId: string): Promise<boolean> {
+    const { settings, access } = this.#shop
+    const { store, lifecycle } = settings
+    const { state, generation } = record.task
+    if (!isInterrupted(state, lifecycle)) return isTerminal(state, lifecycle)
+    // The user may have answered by now: then it is for the next time.
+    await access.once('release', () => store.release(key, leaseId, generation))
+    return true
   }
 
   async #fail(mirror: TaskMirror<S>, leaseId: string): Promise<void> {
@@ -104,7 +136,7 @@ export class Sweeper<S extends string> {
     const state = 'failed' as S
     if (lifecycle.states.includes(state) && canTransition(mirror.record.task.state, state, lifecycle)) {
       const command = toUpdate<S>({ state, message: ABANDONED }, settings)
-      await mirror.execute(decideFor(command), leaseId, () => undefined).stored
+      await mirror.execute(decideFor(command), () => undefined, { leaseId }).stored
     } else {
       await access.once('release', () => store.release(mirror.key, leaseId))
     }
@@ -115,18 +147,16 @@ export class Sweeper<S extends string> {
     const { taskTimeoutMs, store } = settings
     if (taskTimeoutMs === undefined || !Number.isFinite(taskTimeoutMs)) return
     const before = instantOf(timeline.now().ms - taskTimeoutMs).iso
-    const late = await access.once('unended', () => store.unended(before, BATCH))
-    for (const { id } of late) {
-      const end = mirrors.use(id, true, (mirror) => {
-        if (isTerminal(mirror.record.task.state, settings.lifecycle)) return
-        return mirror.execute(decideFor({ type: 'timeout' }), undefined, () => undefined).stored
-      })
-      await end.catch((error: unknown) => {
-        // Somebody else has ended it meanwhile.
-        if (!A2AError.is(error, 'TASK_TERMINAL') && !A2AError.is(error, 'TASK_NOT_FOUND'))
-          access.report(error)
-      })
-    }
+    const late = (): Promise<readonly TaskKey[]> => access.once('unended', () => store.unended(before, BATCH))
+    await this.#eachBatch(late, async ({ id }) => {
+      const end = mirrors.use(
+        id,
+        true,
+        (mirror) => mirror.execute(decideFor({ type: 'timeout' }), () => undefined).stored,
+      )
+      // Somebody else may have ended it meanwhile: nobody is told of that.
+      await end.catch(access.report)
+    })
   }
 
   #queriesOf(state: S, { maxAgeMs, maxCount }: RetentionRule): EndedQuery[] {
@@ -143,10 +173,8 @@ export class Sweeper<S extends string> {
     const { access, settings } = this.#shop
     let count = 0
     while (!this.#isClosed) {
-      const keys = await access.once('ended', () => settings.store.ended(query))
-      if (keys.length === 0) break
-      await this.#host.onRemove(keys)
-      count += await access.once('delete', () => settings.store.delete(keys))
+      const keys = await access.insist('ended', () => settings.store.ended(query))
+      if (keys.length > 0) count += await this.#host.remove(keys)
       if (keys.length < BATCH) break
     }
     return count

@@ -20,8 +20,13 @@ export interface MirrorHost<S extends string> {
   readonly settings: DurableSettings<S>
   /** Asks the store, again and again while it fails. @throws {A2AError} `STORE_FAILED`. */
   readonly insist: <T>(operation: string, ask: () => Promise<T>) => Promise<T>
-  /** What one change of ours made has been stored. */
-  readonly onStored: (mirror: TaskMirror<S>, events: readonly TaskEvent<S>[], isNew: boolean) => void
+  /** What one change of ours made has been stored. `by` knows of it. */
+  readonly onStored: (
+    mirror: TaskMirror<S>,
+    events: readonly TaskEvent<S>[],
+    isNew: boolean,
+    by: object | undefined,
+  ) => void
   /** What others did has been read. */
   readonly onNews: (mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]) => void
   /** The task is not in the store any more, or could not be put there. */
@@ -31,9 +36,16 @@ export interface MirrorHost<S extends string> {
 /** The events that a change makes of the task. Throws when it may not be made. */
 export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
 
-interface Change<S extends string> {
+/** Where a change comes from. */
+export interface Origin {
+  /** The lease that it needs, where it needs one. */
+  readonly leaseId?: string | undefined
+  /** Who makes it, and need not be told of it. */
+  readonly by?: object | undefined
+}
+
+interface Change<S extends string> extends Origin {
   readonly decide: Decide<S>
-  readonly leaseId: string | undefined
   events: TaskEvent<S>[]
   readonly arrive: () => void
   readonly fail: (error: Error) => void
@@ -92,10 +104,11 @@ export class TaskMirror<S extends string> {
     record: TaskRecord<S>,
     created: TaskEvent<S>,
     lease?: Lease,
+    by?: object,
   ): { readonly mirror: TaskMirror<S>; readonly created: Promise<Task<S>> } {
     const mirror = new TaskMirror(host, record, new Checkpoints(record.task))
     mirror.#creation = { lease }
-    const stored = mirror.#add(() => [created], [created], lease?.id, copyOf)
+    const stored = mirror.#add(() => [created], [created], copyOf, { leaseId: lease?.id, by })
     return { mirror, created: stored }
   }
 
@@ -139,20 +152,25 @@ export class TaskMirror<S extends string> {
   /**
    * Decides a change, and sends it on its way.
    *
-   * @param leaseId - The lease that the change needs, where it needs one.
    * @throws What `decide` throws.
    */
-  execute<T>(decide: Decide<S>, leaseId: string | undefined, take: Take<S, T>): Executed<S, T> {
+  execute<T>(decide: Decide<S>, take: Take<S, T>, origin: Origin = {}): Executed<S, T> {
     if (this.#isGone) throw taskNotFound(this.key.id)
     const events = this.#decide(decide)
-    return { events, stored: this.#add(decide, events, leaseId, take) }
+    return { events, stored: this.#add(decide, events, take, origin) }
+  }
+
+  /** Whether anything is on its way that `by` does not make. */
+  awaitsOthers(by: object): boolean {
+    return this.#pending.some((change) => change.by !== by)
   }
 
   /** Resolves when all that is on its way now has arrived, or has come to nothing. */
   async settle(): Promise<void> {
-    const last = this.#pending.at(-1)
-    if (last === undefined) return
-    while (this.#pending.includes(last)) await this.#exclusive(() => Promise.resolve())
+    const meant = new Set(this.#pending)
+    const isFirst = (): boolean => this.#pending[0] !== undefined && meant.has(this.#pending[0])
+    // They stay in their order, whatever becomes of some.
+    while (isFirst()) await this.#exclusive(() => Promise.resolve())
   }
 
   /** Reads what others did: all that was stored before this was called. */
@@ -172,15 +190,10 @@ export class TaskMirror<S extends string> {
     this.#fail(error)
   }
 
-  #add<T>(
-    decide: Decide<S>,
-    events: TaskEvent<S>[],
-    leaseId: string | undefined,
-    take: Take<S, T>,
-  ): Promise<T> {
+  #add<T>(decide: Decide<S>, events: TaskEvent<S>[], take: Take<S, T>, { leaseId, by }: Origin): Promise<T> {
     const stored = new Promise<T>((resolve, fail: (error: Error) => void) => {
       const change: Change<S> = {
-        ...{ decide, leaseId, events, fail },
+        ...{ decide, leaseId, by, events, fail },
         arrive: () => resolve(take(this.record, change.events)),
       }
       this.#pending.push(change)
@@ -262,7 +275,8 @@ export class TaskMirror<S extends string> {
     const commitId = randomId()
     if (this.#creation !== undefined) {
       const whole = fold(task, events.slice(1))
-      const { lease } = this.#creation
+      // Nobody works on a task that has ended.
+      const lease = head.hasEnded ? undefined : this.#creation.lease
       const isNew = await insist('create', () => store.create({ task: whole, events, head, commitId, lease }))
       if (!isNew) this.drop(invalidParams('id', `is taken: ${task.id}`))
       else this.#checkpoints.note(events, whole)
@@ -285,7 +299,7 @@ export class TaskMirror<S extends string> {
     // What a task begins with is in the record already.
     if (!isNew) for (const event of change.events) this.record.append(event, eventLogSize)
     if (isTerminal(this.record.task.state, lifecycle)) this.record.trim()
-    this.#host.onStored(this, change.events, isNew)
+    this.#host.onStored(this, change.events, isNew, change.by)
     change.arrive()
   }
 

@@ -20,7 +20,7 @@ export class Watch<S extends string> {
   #deadline: Deadline | undefined
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
   readonly #unpublished = new Set<string>()
-  #isPublishing = false
+  #publishing: Promise<void> | undefined
   #isClosed = false
 
   constructor(settings: DurableSettings<S>, access: StoreAccess, mirrors: Mirrors<S>, timeline: Timeline) {
@@ -36,38 +36,49 @@ export class Watch<S extends string> {
     this.#deadline ??= this.#timeline.add(this.#settings.pollIntervalMs, () => void this.#poll())
     const { hints } = this.#settings.store
     if (hints === undefined || this.#listening !== undefined) return
-    const listen = (): Promise<() => Promise<void>> =>
-      hints.listen(
+    const listen = async (): Promise<() => Promise<void>> => {
+      const stop = await hints.listen(
         (taskId) => this.#look(taskId),
         () => void this.#lookAtAll(),
       )
-    this.#listening = this.#access.once('listen', listen).catch(this.#access.report)
+      // What was done before was not heard of.
+      void this.#lookAtAll()
+      return stop
+    }
+    this.#listening = this.#access.once('listen', listen).catch((error: unknown) => {
+      // At the next look it may be possible.
+      this.#listening = undefined
+      this.#access.report(error)
+      return undefined
+    })
   }
 
   /** Lets others know that there is something to look at. */
   publish(taskId: string): void {
     if (this.#settings.store.hints === undefined || this.#isClosed) return
     this.#unpublished.add(taskId)
-    if (!this.#isPublishing) void this.#publish()
+    this.#publishing ??= this.#publish()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#deadline !== undefined) this.#timeline.remove(this.#deadline)
-    const stop = await this.#listening
+    const listening = this.#listening
+    this.#listening = undefined
+    await this.#publishing
+    const stop = await listening
     await stop?.().catch(this.#access.report)
   }
 
   /** One call at a time: what gathers meanwhile goes together. */
   async #publish(): Promise<void> {
-    this.#isPublishing = true
-    while (this.#unpublished.size > 0 && !this.#isClosed) {
+    while (this.#unpublished.size > 0) {
       const taskIds = [...this.#unpublished]
       this.#unpublished.clear()
       const publish = (): Promise<void> => this.#settings.store.hints?.publish(taskIds) ?? Promise.resolve()
       await this.#access.once('publish', publish).catch(this.#access.report)
     }
-    this.#isPublishing = false
+    this.#publishing = undefined
   }
 
   #look(taskId: string): void {
@@ -78,8 +89,6 @@ export class Watch<S extends string> {
 
   async #poll(): Promise<void> {
     this.#deadline = undefined
-    // A connection that could not listen may be able to by now.
-    if ((await this.#listening) === undefined) this.#listening = undefined
     await this.#lookAtAll()
     if (this.#mirrors.inUse().length > 0) this.begin()
   }

@@ -3,6 +3,7 @@
  */
 import { build } from './build.js'
 import { createCases } from './create.js'
+import { durableCases } from './durable.js'
 import { httpCases } from './http.js'
 import { pageCases } from './page.js'
 import { readCases } from './read.js'
@@ -16,7 +17,7 @@ import type { Case } from './workload.js'
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
-  ...[...serverCases, ...httpCases, ...openStreamCases],
+  ...[...serverCases, ...httpCases, ...openStreamCases, ...durableCases],
 ]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 

@@ -27,6 +27,9 @@ const PLATFORM = [
   'server/platform.ts',
   'server/node/index.ts',
   'server/node/incoming.ts',
+  'stores/postgres/platform.ts',
+  'stores/redis/platform.ts',
+  'stores/sqlite/platform.ts',
   'telemetry/platform.ts',
 ]
 

@@ -8,9 +8,10 @@ import { FILES, read, ROOT } from '../support/repository.js'
 const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
 const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
 
-/** What the examples that mount a handler, or tell OpenTelemetry, bring along. */
+/** What the examples that mount a handler, keep tasks, or tell OpenTelemetry, bring along. */
 const FRAMEWORKS = [
   ...['express', 'fastify', 'hono', '@hono/node-server'],
+  ...['libsql', '@electric-sql/pglite', 'pg', 'ioredis'],
   ...['api', 'context-async-hooks', 'core', 'sdk-trace-base'].map((name) => `@opentelemetry/${name}`),
 ]
 

@@ -11,6 +11,7 @@ import {
   ResultManager,
   ServerCallContext,
   type AgentExecutionEvent,
+  type TaskStore,
 } from '@a2a-js/sdk/server'
 import { YIELD_EVERY, yieldToLoop } from '../workload.js'
 
@@ -25,8 +26,8 @@ export interface OfficialStream {
 export async function streamOfficial(
   count: number,
   eventOf: (taskId: string, index: number) => AgentExecutionEvent,
+  store: TaskStore = new InMemoryTaskStore(),
 ): Promise<OfficialStream> {
-  const store = new InMemoryTaskStore()
   const context = new ServerCallContext()
   const bus = new DefaultExecutionEventBus()
   const queue = new ExecutionEventQueue(bus)

@@ -64,8 +64,8 @@ describe('openTasks() with an open database', () => {
   })
 })
 
-describe.runIf(hasSqlite)('openTasks() with a path, where there is node:sqlite', () => {
-  test('keeps tasks in the file, and closes it', async () => {
+const WITH_SQLITE = {
+  'keeps tasks in the file, and closes it': async () => {
     const tasks = await openTasks(file.path)
     const { id } = await tasks.createTask({ skill: 'echo' })
     await tasks.destroy()
@@ -73,16 +73,20 @@ describe.runIf(hasSqlite)('openTasks() with a path, where there is node:sqlite',
     const again = await openTasks(file.path)
     expect(await again.getTask(id)).toMatchObject({ skill: 'echo' })
     await again.destroy()
-  })
-})
+  },
+}
 
-describe.runIf(!hasSqlite)('openTasks() with a path, where there is no node:sqlite', () => {
-  test('says which packages will do, and how', async () => {
+const WITHOUT_SQLITE = {
+  'says which packages will do, and how, where there is no node:sqlite': async () => {
     const refusal = openTasks(file.path)
     await expect(refusal).rejects.toThrow('has no "node:sqlite" (Node has it from 22.13 on)')
     await expect(refusal).rejects.toThrow('Install "libsql", or on Node 22 and later "better-sqlite3"')
     await expect(refusal).rejects.toThrow(`
   import Database from 'libsql'
   const tasks = await openTasks(new Database('tasks.db'))`)
-  })
+  },
+}
+
+describe('openTasks() with a path', () => {
+  for (const [name, run] of Object.entries(hasSqlite ? WITH_SQLITE : WITHOUT_SQLITE)) test(name, run)
 })

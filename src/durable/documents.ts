@@ -1,0 +1,21 @@
+/**
+ * Small pieces of JSON beside a task, for whoever serves tasks.
+ *
+ * @module
+ */
+import type { StoreAccess } from './store-access.js'
+import type { TaskStore } from './task-store.js'
+
+/** Rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`. */
+export type TaskDocuments = Pick<TaskStore, 'putDocument' | 'deleteDocument' | 'documents' | 'allDocuments'>
+
+export function documentsOf(store: TaskStore, { insist }: StoreAccess): TaskDocuments {
+  return {
+    // Put again after it was put, it is refused: whoever writes a document reads it again then.
+    putDocument: (document, version) => insist('putDocument', () => store.putDocument(document, version)),
+    deleteDocument: (document) => insist('deleteDocument', () => store.deleteDocument(document)),
+    documents: (key, kind) => insist('documents', () => store.documents(key, kind)),
+    allDocuments: (kind, after, limit) =>
+      insist('allDocuments', () => store.allDocuments(kind, after, limit)),
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Stores to measure, each on a real server or file of its own, and the raw drivers that they stand on.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type * as Durable from 'a2a-tasks/durable'
+import type * as Postgres from 'a2a-tasks/stores/postgres'
+import type * as RedisStores from 'a2a-tasks/stores/redis'
+import type * as Sqlite from 'a2a-tasks/stores/sqlite'
+import { Redis } from 'ioredis'
+import Database from 'libsql'
+import { Pool } from 'pg'
+import { startPostgres } from '../support/postgres-server.js'
+import { startRedis } from '../support/redis-server.js'
+import type { Build } from './build.js'
+
+export interface Bench {
+  readonly name: string
+  /** Another client of the same data, as another process has. */
+  readonly open: () => Promise<Durable.TaskStore>
+  /** What the driver takes for one event of one task: a row of a log, and the head of its task. */
+  readonly raw: (task: number, generation: number, event: string) => Promise<void> | void
+  /** The connection string, where there is a server. */
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+export async function loadDurable({ url }: Build): Promise<typeof Durable> {
+  // What was built from src/durable/index.ts has its exports; and so on.
+  return (await import(new URL('durable/index.js', url).href)) as typeof Durable
+}
+
+export async function benchMemory(build: Build): Promise<Bench> {
+  const { memoryStore } = await loadDurable(build)
+  const store = memoryStore()
+  const log = new Map<string, string>()
+  return {
+    ...{ name: 'memory', url: '' },
+    open: () => Promise.resolve(store),
+    raw: (task, generation, event) => void log.set(`${task}/${generation}`, event),
+    close: () => Promise.resolve(),
+  }
+}
+
+export async function benchSqlite({ url }: Build): Promise<Bench> {
+  const { sqliteStore } = (await import(new URL('stores/sqlite/index.js', url).href)) as typeof Sqlite
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+  const opened: { close(): unknown }[] = []
+  const connect = (file: string): Database.Database => {
+    const database = new Database(join(folder, file))
+    opened.push(database)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    return database
+  }
+  const raw = connect('raw.db')
+  raw.exec(
+    'CREATE TABLE heads (id INTEGER PRIMARY KEY, generation INTEGER, state TEXT, updated_at TEXT);' +
+      'CREATE TABLE events (id INTEGER, generation INTEGER, event TEXT, PRIMARY KEY (id, generation)) WITHOUT ROWID',
+  )
+  const insert = raw.prepare('INSERT INTO events VALUES (?, ?, ?)')
+  const update = raw.prepare(
+    'INSERT INTO heads VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at',
+  )
+  return {
+    ...{ name: 'SQLite', url: '' },
+    open: async () => {
+      const store = sqliteStore(connect('tasks.db'))
+      await store.migrate()
+      return store
+    },
+    raw: (task, generation, event) => {
+      raw.exec('BEGIN IMMEDIATE')
+      insert.run(task, generation, event)
+      update.run(task, generation, 'working', new Date().toISOString())
+      raw.exec('COMMIT')
+    },
+    close: () => {
+      for (const database of opened) database.close()
+      rmSync(folder, { recursive: true, force: true })
+      return Promise.resolve()
+    },
+  }
+}
+
+export async function benchPostgres({ url }: Build): Promise<Bench> {
+  const { postgresStore } = (await import(new URL('stores/postgres/index.js', url).href)) as typeof Postgres
+  const server = await startPostgres({ fsync: 'on' })
+  const pools: Pool[] = []
+  const connect = (): Pool => {
+    const pool = new Pool({ connectionString: server.url, max: 10 })
+    pools.push(pool)
+    return pool
+  }
+  const raw = connect()
+  await raw.query(`
+    CREATE TABLE raw_heads (id integer PRIMARY KEY, generation integer, state text, updated_at text);
+    CREATE TABLE raw_events (id integer, generation integer, event text, PRIMARY KEY (id, generation))`)
+  const text = `WITH head AS (
+      INSERT INTO raw_heads VALUES ($1, $2, $4, $5)
+      ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at RETURNING id)
+    INSERT INTO raw_events SELECT id, $2, $3 FROM head`
+  return {
+    ...{ name: 'PostgreSQL', url: server.url },
+    open: async () => {
+      const store = postgresStore(connect())
+      await store.migrate()
+      return store
+    },
+    raw: async (task, generation, event) => {
+      const values = [task, generation, event, 'working', new Date().toISOString()]
+      await raw.query({ name: 'raw', text, values })
+    },
+    close: async () => {
+      await Promise.all(pools.map((pool) => pool.end()))
+      await server.stop()
+    },
+  }
+}
+
+export async function benchRedis({ url }: Build): Promise<Bench> {
+  const { redisStore } = (await import(new URL('stores/redis/index.js', url).href)) as typeof RedisStores
+  const server = await startRedis()
+  const clients: Redis[] = []
+  const connect = (): Redis => {
+    const client = new Redis(server.url)
+    clients.push(client)
+    return client
+  }
+  const raw = connect()
+  const prefix = randomUUID()
+  return {
+    ...{ name: 'Redis', url: server.url },
+    open: async () => {
+      const store = redisStore(connect())
+      await store.migrate()
+      return store
+    },
+    raw: async (task, generation, event) => {
+      const multi = raw.multi()
+      multi.xadd(`${prefix}:${task}:log`, `${generation}-0`, 'event', event)
+      multi.hset(`${prefix}:${task}`, 'generation', generation, 'state', 'working', 'updatedAt', Date.now())
+      await multi.exec()
+    },
+    close: async () => {
+      for (const client of clients) client.disconnect()
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,283 @@
+/** What is a durable manager's own: its options, listing, keeping tasks in memory, restoring, and its end. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { ManualClock } from 'a2a-tasks/testing'
+import { faultyStore, gate, type StepName } from '../support/faulty-store.js'
+import { logOf, reading, rejection, replicas, says, turn } from './durable-support.js'
+import { pass, worker } from './leased-support.js'
+
+const store = memoryStore()
+
+describe('options that make no sense are named', () => {
+  test.each([
+    ['Options must be an object', undefined],
+    ['"store" must be a store of tasks, got undefined', {}],
+    ['"store" must be a store of tasks', { store: null }],
+    ['"store" must be a store of tasks: it has no method "create"', { store: {} }],
+    ['Unknown option "maxTasks"', { store, maxTasks: 1 }],
+    ['"leaseMs"', { store, leaseMs: 0 }],
+    ['"leaseMs"', { store, leaseMs: 2 ** 31 }],
+    ['"pollIntervalMs"', { store, pollIntervalMs: NaN }],
+    ['"sweepIntervalMs"', { store, sweepIntervalMs: -1 }],
+    ['"storeRetryMs"', { store, storeRetryMs: '1' }],
+    ['"maxCached"', { store, maxCached: 1.5 }],
+    ['"recover" must be \'fail\' or \'restart\', got "ignore"', { store, recover: 'ignore' }],
+    ['"onError" must be a function', { store, onError: 'log' }],
+    ['"retention" must be an object, got a boolean', { store, retention: true }],
+    ['Unknown option "working"', { store, retention: { working: {} } }],
+    ['"retention.failed" must be an object, got a number', { store, retention: { failed: 5 } }],
+    ['Unknown option "maxAge"', { store, retention: { failed: { maxAge: 1 } } }],
+    ['"retention.failed.maxAgeMs"', { store, retention: { failed: { maxAgeMs: -1 } } }],
+    ['maxCount" must be an integer from 0, got 0.5', { store, retention: { default: { maxCount: 0.5 } } }],
+    ['"eventLogSize"', { store, eventLogSize: 0 }],
+    ['"taskTimeoutMs"', { store, taskTimeoutMs: -1 }],
+    ['"clock"', { store, clock: {} }],
+  ])('%s', (message, options) => {
+    expect(() => new DurableTaskManager(options as never)).toThrow(message)
+  })
+})
+
+describe('listing', () => {
+  test('pages by latest change, counts, and filters, in whichever manager', async () => {
+    const { a, b, clock } = replicas(2)
+    for (let index = 0; index < 7; index += 1) {
+      clock.advance(1)
+      const owner = index % 2 === 0 ? 'ada' : undefined
+      await a.createTask({ skill: `skill ${index % 3}`, id: `${index}`, ...(owner && { owner }) })
+    }
+    clock.advance(1)
+    await a.updateTask('2', { state: 'working' })
+    const seen: string[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await b.pageTasks({ pageSize: 3, ...(cursor !== undefined && { cursor }) })
+      seen.push(...page.tasks.map(({ id }) => id))
+      cursor = page.nextCursor
+      if (cursor === undefined) break
+    }
+    expect(seen).toEqual(['2', '6', '5', '4', '3', '1', '0'])
+    expect((await b.pageTasks({ pageSize: 7 })).nextCursor).toBeUndefined()
+    expect((await b.listTasks({ owner: null })).map(({ id }) => id)).toEqual(['1', '3', '5'])
+    expect(await b.countTasks({ owner: 'ada', skill: 'skill 0' })).toBe(2)
+    expect(await b.countTasks({ state: 'working' })).toBe(1)
+    expect(await b.size()).toBe(7)
+    const { updatedAt = '' } = (await a.peekTask('6')) ?? {}
+    expect((await b.pageTasks({ updatedSince: updatedAt })).tasks.map(({ id }) => id)).toEqual(['2', '6'])
+  })
+
+  test('of one moment goes on behind the task where it stopped, whatever its id', async () => {
+    const { a } = replicas(1)
+    const ids = ['a.b', 'a b', 'ü', '\u0000', 'a\nb', '%41', '\ud83d\ude00', '𝒳.']
+    for (const id of ids) await a.createTask({ skill: 'test', id })
+    const seen: string[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await a.pageTasks({ pageSize: 1, ...(cursor !== undefined && { cursor }) })
+      seen.push(...page.tasks.map(({ id }) => id))
+      cursor = page.nextCursor
+      if (cursor === undefined) break
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted())
+  })
+
+  test.each([
+    '',
+    'x',
+    '.',
+    'zzzzzzzzzzzz.a',
+    '0.',
+    '0.%',
+    '0.%ED%A0%80',
+    '-1.a',
+    'null',
+    '{"a":1}',
+    '0.a.b\n%zz',
+  ])('refuses the cursor %o', async (cursor) => {
+    const { a } = replicas(1)
+    expect(await rejection(a.pageTasks({ cursor }))).toMatchObject({
+      code: 'INVALID_PARAMS',
+      data: { path: 'cursor' },
+    })
+  })
+
+  test('refuses a filter that makes no sense', async () => {
+    const { a } = replicas(1)
+    expect(await rejection(a.listTasks({ owner: undefined } as never))).toMatchObject({
+      code: 'INVALID_PARAMS',
+    })
+    expect(await rejection(a.countTasks({ state: 'baking' } as never))).toMatchObject({
+      code: 'INVALID_PARAMS',
+    })
+    expect(await rejection(a.pageTasks({ pageSize: 0 }))).toMatchObject({ code: 'INVALID_PARAMS' })
+  })
+
+  test('has every task, though some change while it reads one page after the other', async () => {
+    const clock = new ManualClock()
+    const inner = memoryStore()
+    const { a } = replicas(1, { store: inner }, clock)
+    for (let index = 0; index < 1_100; index += 1) {
+      clock.advance(1)
+      await a.createTask({ skill: 'test', id: `${index}` })
+    }
+    let pages = 0
+    const changing = faultyStore(inner, {
+      after: async (step) => {
+        if (step !== 'list') return
+        pages += 1
+        clock.advance(1)
+        // It was on a page to come, and is on one that was read.
+        if (pages === 1) await a.patchTask('3', { state: 'working' })
+      },
+    })
+    const { a: b } = replicas(1, { store: changing }, clock)
+    const listed = await b.snapshot()
+    expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1_100 }, (_, index) => `${index}`))
+    expect(listed[3]?.state).toBe('working')
+    expect(Object.isFrozen(listed[3]?.history)).toBe(true)
+  })
+})
+
+test('restores what was saved, all checked before, each stored by itself', async () => {
+  const { a, b } = replicas(2)
+  await a.createTask({ skill: 'one', id: 'x' })
+  await a.updateTask('x', { state: 'working', output: { deep: [1] } })
+  const saved = await a.snapshot()
+  const { a: other, store: elsewhere } = replicas(1)
+  const heard: unknown[] = []
+  other.on('task:event', (event) => heard.push(event))
+  await other.restore(saved)
+  expect(await other.snapshot()).toEqual(saved)
+  expect([heard, await logOf(elsewhere, 'x')]).toEqual([[], []])
+  expect((await other.updateTask('x', { state: 'completed' })).generation).toBe(
+    (saved[0]?.generation ?? 0) + 1,
+  )
+  const fresh = { id: 'y', skill: 's', state: 'submitted', createdAt: '2025-01-01' } as const
+  expect(await rejection(b.restore([fresh, { ...fresh, id: 'z', state: 'baking' as never }]))).toMatchObject({
+    data: { path: 'tasks[1].state' },
+  })
+  expect(await b.getTask('y')).toBeNull()
+  expect(await rejection(b.restore([fresh, ...saved]))).toMatchObject({ data: { path: 'tasks[1].id' } })
+  expect(await b.getTask('y')).not.toBeNull()
+})
+
+describe('memory', () => {
+  test('is kept for the tasks used last, and for those in use', async () => {
+    const clock = new ManualClock()
+    const asked: StepName[] = []
+    const counting = faultyStore(memoryStore(), { before: (step) => asked.push(step) })
+    const { a } = replicas(1, { store: counting, maxCached: 10 }, clock)
+    const ids = Array.from({ length: 60 }, (_, index) => `${index}`)
+    for (const id of ids) await a.createTask({ skill: 'test', id })
+    const followed = ids.slice(0, 20)
+    const reads = followed.map((id) => reading(a.subscribe(id)))
+    await turn()
+    for (const id of ids) await a.getTask(id)
+    const remembered = ids.filter((id) => a.lastSeen(id) !== undefined)
+    expect(remembered).toEqual(expect.arrayContaining(followed))
+    expect(remembered.length).toBeLessThanOrEqual(40)
+    for (const id of followed) await a.addMessage(id, says('still heard'))
+    await turn()
+    for (const { entries } of reads) expect(entries).toHaveLength(2)
+    // What nobody follows any more goes as others come.
+    for (const id of followed) await a.cancelTask(id)
+    for (let round = 0; round < 3; round += 1) for (const id of ids) await a.getTask(id)
+    expect(ids.filter((id) => a.lastSeen(id) !== undefined).length).toBeLessThanOrEqual(10)
+    asked.length = 0
+    await a.getTask(ids[0] ?? '')
+    expect(asked).toContain('get')
+  })
+
+  test('has one picture of a task, however many load it at once, and push each other out', async () => {
+    const { a, store: shared, clock } = replicas(1)
+    for (let index = 0; index < 8; index += 1) await a.createTask({ skill: 'test', id: `${index}` })
+    const { a: b } = replicas(1, { store: shared, maxCached: 1 }, clock)
+    const reads = Array.from({ length: 40 }, (_, index) => reading(b.subscribe(`${index % 8}`, { after: 1 })))
+    await turn()
+    for (let index = 0; index < 8; index += 1) await a.addMessage(`${index}`, says('one'))
+    await turn()
+    for (const { entries } of reads) expect(entries).toHaveLength(1)
+  })
+
+  test('needs a step of the store for what changes only', async () => {
+    const asked: StepName[] = []
+    const counting = faultyStore(memoryStore(), { before: (step) => asked.push(step) })
+    const { a } = replicas(1, { store: counting })
+    const { id } = await a.createTask({ skill: 'test' })
+    for (let count = 0; count < 5; count += 1) await a.addMessage(id, says('one'))
+    expect(asked.filter((step) => step !== 'publish')).toEqual(['create', ...Array<string>(5).fill('commit')])
+  })
+})
+
+describe('destroying', () => {
+  test('leaves all in the store, no timer, and nobody waiting', async () => {
+    const { a, clock, store: shared } = replicas(1)
+    const { leased, told } = worker(a)
+    leased.createTask({ skill: 'test', id: 'x' })
+    const signal = leased.signalOf('x')
+    await leased.stored('x')
+    const read = reading(a.subscribe('x'))
+    const waited = rejection(a.waitFor('x', { timeoutMs: 1_000_000 }))
+    const added = a.addMessage('x', says('on its way'))
+    await Promise.all([a.destroy(), a.destroy()])
+    await added
+    expect(await logOf(shared, 'x')).toHaveLength(2)
+    for (const error of [await read.ended, await waited, signal.reason]) {
+      expect(error).toMatchObject({ code: 'MANAGER_DESTROYED' })
+    }
+    expect([clock.pending, a.eventNames(), told.filter((each) => 'lost' in each)]).toEqual([0, [], []])
+    await a.destroy()
+  })
+
+  test('is for good: methods that need a task say so, and no timer begins', async () => {
+    const { a, b, clock } = replicas(2)
+    const { leased } = worker(a)
+    await a.createTask({ skill: 'test', id: 'x' })
+    await a.destroy()
+    await b.destroy()
+    const calls = [
+      ...[a.createTask({ skill: 'test' }), a.getTask('x'), a.peekTask('x'), a.stateOf('x')],
+      ...[a.can('x', 'working'), a.updateTask('x', {}), a.patchTask('x', {}), a.cancelTask('x')],
+      ...[a.appendArtifact('x', {}), a.addMessage('x', says('?')), a.events('x'), a.waitFor('x')],
+      ...[a.signalOf('x'), a.subscribe('x').next()],
+    ]
+    for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'MANAGER_DESTROYED' })
+    expect(await rejection(leased.take('x'))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await a.prune()).toBe(0)
+    expect(a.lastSeen('x')).toBeUndefined()
+    expect(clock.pending).toBe(0)
+  })
+
+  test.each(['orphans', 'publish'] as const)('waits for what is under way: %s', async (slow) => {
+    const clock = new ManualClock()
+    const { opened, open } = gate()
+    const late = faultyStore(memoryStore(), { before: (step) => (step === slow ? opened : undefined) })
+    const { a } = replicas(1, { store: late }, clock)
+    await a.createTask({ skill: 'test' })
+    clock.advance(10_000)
+    let isOver = false
+    const destroyed = a.destroy().then(() => (isOver = true))
+    await turn()
+    expect(isOver).toBe(false)
+    open()
+    await destroyed
+    await pass(clock, 30_000)
+    expect(clock.pending).toBe(0)
+  })
+})
+
+test('a process with a manager that was not destroyed can end', () => {
+  const source = fileURLToPath(new URL('../../src/durable/index.ts', import.meta.url))
+  const script = `
+    import { DurableTaskManager, memoryStore } from ${JSON.stringify(source)}
+    const tasks = new DurableTaskManager({ store: memoryStore() })
+    const leased = tasks.lease({ onNews() {}, onLost() {}, onOrphan() {} })
+    leased.createTask({ skill: 'test', id: 'x' })
+    await leased.stored('x')
+    tasks.waitFor('x')
+    tasks.subscribe('x').next()
+    console.log('done')
+  `
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', script]
+  const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 9_000 })
+  expect([stdout, status], stderr).toEqual(['done\n', 0])
+})
