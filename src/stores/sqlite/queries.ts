@@ -18,7 +18,8 @@ function taskQueries(prefix: string) {
   const events = `${prefix}events`
   const checkpoints = `${prefix}checkpoints`
   return {
-    taskOf: `SELECT key, generation, state, ended FROM ${tasks} WHERE id = ? AND created_at = ?`,
+    taskOf: `SELECT key, generation, state, ended, updated_second FROM ${tasks}
+      WHERE id = ? AND created_at = ?`,
     taskById: `SELECT key FROM ${tasks} WHERE id = ?`,
     isCreation: `SELECT 1 FROM ${tasks} WHERE key = ? AND creation_id = ?`,
     heads: `SELECT id, created_at, generation FROM ${tasks} WHERE id IN (SELECT value FROM json_each(?))`,
@@ -29,10 +30,11 @@ function taskQueries(prefix: string) {
     endedBeyond: `SELECT id, created_at FROM ${tasks} WHERE ended = 1 AND state = ?
       ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?`,
     insertTask: `INSERT INTO ${tasks}
-      (id, created_at, generation, state, ended, updated_at, skill, context_id, owner, creation_id)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      (id, created_at, generation, state, ended, updated_at, updated_second, skill, context_id, owner, creation_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     updateGeneration: `UPDATE ${tasks} SET generation = ?, updated_at = ? WHERE key = ?`,
-    updateState: `UPDATE ${tasks} SET generation = ?, updated_at = ?, state = ?, ended = ? WHERE key = ?`,
+    updateHead: `UPDATE ${tasks} SET generation = ?, updated_at = ?, updated_second = ?, state = ?, ended = ?
+      WHERE key = ?`,
     deleteTask: `DELETE FROM ${tasks} WHERE key = ?`,
 
     events: `SELECT json FROM ${events} WHERE task = ? AND generation > ? ORDER BY generation LIMIT ?`,
@@ -85,15 +87,21 @@ export interface Bound {
   readonly parameters: readonly (string | number)[]
 }
 
+/** Of `2026-01-02T03:04:05.678Z` what comes before the point. */
+export function secondOf(timestamp: string): string {
+  return timestamp.slice(0, 19)
+}
+
 /** The keys of a page. Where several properties are asked for, it is read by the one that fewest tasks share. */
 export function listQuery(prefix: string, { after, limit, ...filter }: StoreQuery): Bound {
   const { from, conditions, parameters } = select(prefix, filter)
   if (after !== undefined) {
-    conditions.push('(updated_at, id) < (?, ?)')
-    parameters.push(after.updatedAt, toColumn(after.id))
+    conditions.push('updated_second <= ?', '(updated_at, id) < (?, ?)')
+    parameters.push(secondOf(after.updatedAt), after.updatedAt, toColumn(after.id))
   }
   return {
-    sql: `SELECT key FROM ${from}${where(conditions)} ORDER BY updated_at DESC, id DESC LIMIT ?`,
+    sql: `SELECT key FROM ${from}${where(conditions)}
+      ORDER BY updated_second DESC, updated_at DESC, id DESC LIMIT ?`,
     parameters: [...parameters, limit],
   }
 }
@@ -116,7 +124,10 @@ function select(prefix: string, filter: StoreFilter) {
   else if (owner !== undefined) add('owner = ?', toColumn(owner))
   if (skill !== undefined) add('skill = ?', toColumn(skill))
   if (state !== undefined) add('state = ?', toColumn(state))
-  if (updatedSince !== undefined) add('updated_at >= ?', updatedSince)
+  if (updatedSince !== undefined) {
+    add('updated_second >= ?', secondOf(updatedSince))
+    add('updated_at >= ?', updatedSince)
+  }
   // Without statistics, SQLite cannot know which to prefer; with them, what it prefers may change from day to day.
   const from = `${prefix}tasks INDEXED BY ${prefix}tasks_by_${indexFor(filter)}`
   return { from, conditions, parameters }

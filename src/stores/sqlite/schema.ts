@@ -9,7 +9,8 @@ import type { Connection } from './database.js'
 export type Steps = readonly ((prefix: string) => string)[]
 
 export const STEPS: Steps = [
-  // A row is written as a whole: what each change writes is small, and what is large is apart from it.
+  // A row is written as a whole: what each change writes is small, and what is large is apart from it. So are indexes of
+  // a column that changes: lists go by the second of `updated_at`, and only within it by the time itself.
   (prefix) => `
     CREATE TABLE ${prefix}tasks (
       key INTEGER PRIMARY KEY,
@@ -19,16 +20,17 @@ export const STEPS: Steps = [
       state TEXT NOT NULL,
       ended INTEGER NOT NULL,
       updated_at TEXT NOT NULL,
+      updated_second TEXT NOT NULL,
       skill TEXT NOT NULL,
       context_id TEXT NOT NULL,
       owner TEXT,
       creation_id TEXT NOT NULL
     );
-    CREATE INDEX ${prefix}tasks_by_time ON ${prefix}tasks (updated_at, id);
-    CREATE INDEX ${prefix}tasks_by_state ON ${prefix}tasks (state, updated_at, id);
-    CREATE INDEX ${prefix}tasks_by_skill ON ${prefix}tasks (skill, updated_at, id);
-    CREATE INDEX ${prefix}tasks_by_context ON ${prefix}tasks (context_id, updated_at, id);
-    CREATE INDEX ${prefix}tasks_by_owner ON ${prefix}tasks (owner, updated_at, id);
+    CREATE INDEX ${prefix}tasks_by_time ON ${prefix}tasks (updated_second);
+    CREATE INDEX ${prefix}tasks_by_state ON ${prefix}tasks (state, updated_second);
+    CREATE INDEX ${prefix}tasks_by_skill ON ${prefix}tasks (skill, updated_second);
+    CREATE INDEX ${prefix}tasks_by_context ON ${prefix}tasks (context_id, updated_second);
+    CREATE INDEX ${prefix}tasks_by_owner ON ${prefix}tasks (owner, updated_second);
     CREATE INDEX ${prefix}tasks_unended ON ${prefix}tasks (created_at, id) WHERE ended = 0;
     CREATE INDEX ${prefix}tasks_ended ON ${prefix}tasks (state, updated_at, id, created_at) WHERE ended = 1;
     CREATE TABLE ${prefix}events (

@@ -23,7 +23,7 @@ import type {
 } from '../../durable/index.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { now as systemNow } from './platform.js'
-import { countQuery, listQuery, queriesFor, type Queries } from './queries.js'
+import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
@@ -96,8 +96,8 @@ class Store implements SqliteStore {
       connection.run(
         queries.insertTask,
         ...[toColumn(head.id), head.createdAt, head.generation, toColumn(head.state)],
-        ...[Number(head.hasEnded), head.updatedAt, toColumn(task.skill), toColumn(task.contextId)],
-        ...[task.owner === undefined ? null : toColumn(task.owner), commitId],
+        ...[Number(head.hasEnded), head.updatedAt, secondOf(head.updatedAt), toColumn(task.skill)],
+        ...[toColumn(task.contextId), task.owner === undefined ? null : toColumn(task.owner), commitId],
       )
       const key = numberOf(connection.rows(queries.taskById, toColumn(head.id))[0], 'key')
       this.#append(key, head.generation - events.length + 1, events, commitId)
@@ -336,12 +336,14 @@ class Store implements SqliteStore {
 
   #moveTo({ generation, updatedAt, state, hasEnded }: TaskHead, from: Row): void {
     const key = numberOf(from, 'key')
+    const second = secondOf(updatedAt)
+    const isInState = from['state'] === toColumn(state) && numberOf(from, 'ended') === Number(hasEnded)
     // An index is written when a column of it is, though it be the same as before.
-    if (from['state'] === toColumn(state) && numberOf(from, 'ended') === Number(hasEnded)) {
+    if (isInState && from['updated_second'] === second) {
       this.#connection.run(this.#queries.updateGeneration, generation, updatedAt, key)
     } else {
-      const stateColumns = [toColumn(state), Number(hasEnded)]
-      this.#connection.run(this.#queries.updateState, generation, updatedAt, ...stateColumns, key)
+      const columns = [second, toColumn(state), Number(hasEnded)]
+      this.#connection.run(this.#queries.updateHead, generation, updatedAt, ...columns, key)
     }
   }
 

@@ -238,7 +238,10 @@ function unbound(sql: string): number[] {
 
 function isDirect(sql: string, detail: string): boolean {
   // The number of all tasks, or the latest of all: nothing but an index is read, and for a page no more than the page.
-  if (/^SCAN a2a_tasks USING COVERING INDEX/.test(detail)) return !sql.includes('WHERE')
+  if (/^SCAN a2a_tasks USING (COVERING )?INDEX/.test(detail)) return !sql.includes('WHERE')
+  // Within a second, whose tasks come together.
+  if (/TEMP B-TREE FOR (RIGHT PART|LAST 2 TERMS) OF ORDER BY/.test(detail))
+    return sql.includes('updated_second DESC,')
   if (sql.includes('ended = 1')) return detail.includes('USING COVERING INDEX a2a_tasks_ended (')
   return !/SCAN (?!json_each)|TEMP B-TREE/.test(detail)
 }
