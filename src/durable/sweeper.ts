@@ -17,7 +17,7 @@ import type { Workshop } from './workshop.js'
 const BATCH = 100
 
 /** What a task says whose process has died. */
-export const ABANDONED = 'The agent stopped before this task was finished'
+const ABANDONED = 'The agent stopped before this task was finished'
 
 export interface SweeperHost<S extends string> {
   /** Those who can work on a task again. */

@@ -158,7 +158,7 @@ export class EntryStream implements Source<StreamEntry> {
 
   #taskEntry(task: TaskSnapshot, isResync: boolean): StreamEntry {
     const { historyLength, endsAtInput } = this.#options
-    const last = isTerminal(task.state) || (isResync && endsAtInput && task.state === 'input-required')
+    const last = isTerminal(task.state) || (endsAtInput && task.state === 'input-required')
     return { type: 'task', task, historyLength, isResync, last }
   }
 }

@@ -21,6 +21,7 @@ import { perform } from './perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
 import { Heart, SSE_HEADERS } from './sse.js'
+import { isPending, type Soon } from './tasks.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from './visibility.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
@@ -69,7 +70,8 @@ export class HttpBinding<P extends Principal> {
       if ('status' in candidates) return candidates
       dialect = candidates[0].dialect
       const principal = await this.#authenticate(request)
-      const match = this.#choose(candidates, principal)
+      const chosen = this.#choose(candidates, principal)
+      const match = isPending(chosen) ? await chosen : chosen
       dialect = match.dialect
       return await this.#respondRest(request, searchParams, match, principal)
     } catch (thrown) {
@@ -104,12 +106,14 @@ export class HttpBinding<P extends Principal> {
   }
 
   /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
-  #choose(candidates: readonly [RouteMatch, ...RouteMatch[]], principal: P | undefined): RouteMatch {
+  #choose(candidates: readonly [RouteMatch, ...RouteMatch[]], principal: P | undefined): Soon<RouteMatch> {
     const [first, ...others] = candidates
     if (others.length === 0) return first
     const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]
-    const dialect = choose(dialects, first.params, (id) => this.#operations.originOf?.(id, principal))
-    return candidates.find((match) => match.dialect === dialect) ?? first
+    const matchOf = (dialect: Dialect): RouteMatch =>
+      candidates.find((match) => match.dialect === dialect) ?? first
+    const chosen = choose(dialects, first.params, (id) => this.#operations.originOf?.(id, principal))
+    return isPending(chosen) ? chosen.then(matchOf) : matchOf(chosen)
   }
 
   #respondCard(

@@ -14,6 +14,7 @@ import type { Operations } from './operations.js'
 import type { BindingSettings } from './options.js'
 import { requireHarmless } from './harmless.js'
 import { perform } from './perform.js'
+import { isPending } from './tasks.js'
 import type { Caller, Principal } from './visibility.js'
 
 /** What a request is answered with. */
@@ -55,9 +56,10 @@ export async function answerRpc<P extends Principal>(
     const candidates = some(spoken.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? spoken[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
-    dialect = choose(candidates, params, (taskId) =>
+    const chosen = choose(candidates, params, (taskId) =>
       operations.originOf?.(taskId, callerOf(candidates[0]).principal),
     )
+    dialect = isPending(chosen) ? await chosen : chosen
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)

@@ -4,8 +4,8 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { TaskManager } from '../core/task-manager.js'
 import type { Streams } from './streams.js'
+import type { ServedTasks } from './tasks.js'
 
 export interface LongPoll {
   readonly taskId: string
@@ -23,7 +23,7 @@ export interface LongPoll {
  * @throws {A2AError} `UNAVAILABLE`; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
  */
 export async function waitForNews(
-  tasks: TaskManager,
+  tasks: ServedTasks,
   streams: Streams,
   { taskId, after, timeoutMs, signal }: LongPoll,
 ): Promise<void> {

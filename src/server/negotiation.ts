@@ -7,6 +7,7 @@ import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/task.js'
 import type { AgentCard } from '../schemas/index.js'
 import type { Dialect } from '../wire/index.js'
+import { isPending, type Soon } from './tasks.js'
 
 /** The dialects, the preferred one first. */
 export type Dialects = readonly [Dialect, ...Dialect[]]
@@ -48,16 +49,18 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
 export function choose(
   candidates: Dialects,
   params: unknown,
-  originOf: (taskId: string) => Dialect | undefined,
-): Dialect {
+  originOf: (taskId: string) => Soon<Dialect | undefined>,
+): Soon<Dialect> {
   const [first] = candidates
   if (candidates.length === 1 || !isObject(params)) return first
   // What somebody has made of another dialect stands after it, and knows its own better.
   const recognized = candidates.filter((dialect) => dialect.recognizes?.(params) ?? false).at(-1)
   if (recognized !== undefined) return recognized
   const { id } = params
+  const pick = (origin: Dialect | undefined): Dialect =>
+    candidates.find((dialect) => dialect === origin) ?? first
   const origin = typeof id === 'string' ? originOf(id) : undefined
-  return candidates.find((dialect) => dialect === origin) ?? first
+  return isPending(origin) ? origin.then(pick) : pick(origin)
 }
 
 function isObject(value: unknown): value is JsonObject {

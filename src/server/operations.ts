@@ -12,22 +12,25 @@ import type {
   Dialect,
   ListRequest,
   Operation,
+  PushConfig,
   Requests,
   Results,
   StreamEntry,
   TaskPushConfig,
 } from '../wire/index.js'
+import type { Accepted } from './accepted.js'
 import { EntryStream } from './entry-stream.js'
 import { sourceOf, type Source } from './frames.js'
 import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import { waitForNews } from './long-poll.js'
 import type { Settings } from './options.js'
-import { Origins } from './origins.js'
-import { NO_DELIVERIES, type PushDeliveries } from './push-deliveries.js'
-import { acceptWith, PushNotifications, pushNotSupported } from './push-notifications.js'
-import { Runs, type Accepted, type IncomingRequest } from './runs.js'
+import { toOrigins, type Origins } from './origins.js'
+import { noDeliveries, toPush, type EitherDeliveries } from './push-either.js'
+import { acceptWith, pushNotSupported, type PushService } from './push-service.js'
+import { Runs, type IncomingRequest } from './runs.js'
 import { Streams } from './streams.js'
+import { isPending, lastSeen, type Soon } from './tasks.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
 
 /** The operations that answer with a stream. */
@@ -37,7 +40,7 @@ export type Answer<O extends Operation> = O extends StreamOperation ? Source<Str
 /** What a binding asks beside. */
 export interface TaskOrigins {
   /** The dialect in which a caller who names none has made a task, where it is not the preferred one. */
-  originOf?(taskId: string, principal: Principal | undefined): Dialect | undefined
+  originOf?(taskId: string, principal: Principal | undefined): Soon<Dialect | undefined>
 }
 
 /** Each throws an `A2AError` for what the protocol has an error for; whatever else is thrown is for `onError`. */
@@ -58,19 +61,19 @@ export class Agent<P extends Principal> implements Operations<P> {
   readonly #runs: Runs<P>
   readonly #streams: Streams
   readonly #origins: Origins
-  readonly #push: PushNotifications | undefined
+  readonly #push: (PushService & EitherDeliveries) | undefined
 
   constructor(settings: Settings<P>) {
     this.#settings = settings
-    this.#origins = new Origins(settings.tasks, settings.dialects[0])
+    this.#origins = toOrigins(settings)
     this.#runs = new Runs(settings, (taskId, caller) => this.#origins.note(taskId, caller))
     this.#streams = new Streams(settings.limits.maxStreams)
-    this.#push = settings.push && new PushNotifications(settings.push, settings)
+    this.#push = toPush(settings)
   }
 
   /** Empty where there are no push notifications. */
-  get push(): PushDeliveries {
-    return this.#push ?? NO_DELIVERIES
+  get push(): EitherDeliveries {
+    return this.#push ?? noDeliveries(this.#settings.tasks)
   }
 
   /** Ends all runs and streams, and then what is left to tell webhooks. */
@@ -85,7 +88,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     this.#origins.close()
   }
 
-  originOf(taskId: string, principal: Principal | undefined): Dialect | undefined {
+  originOf(taskId: string, principal: Principal | undefined): Soon<Dialect | undefined> {
     return this.#origins.of(taskId, principal)
   }
 
@@ -94,12 +97,13 @@ export class Agent<P extends Principal> implements Operations<P> {
     const accepted = await this.#accept(request, caller, false)
     if (accepted.type === 'message') return accepted
     const { historyLength, returnImmediately, tenant } = request
-    let task = this.#find({ id: accepted.taskId, tenant }, caller)
+    const found = this.#find({ id: accepted.taskId, tenant }, caller)
+    let task = isPending(found) ? await found : found
     if (!returnImmediately && !isTerminal(task.state) && !isInterrupted(task.state)) {
       const { tasks } = this.#settings
       const settled = tasks.waitFor(task.id, { until: 'interrupted', signal: caller.signal })
       await Promise.race([settled, accepted.broken])
-      task = this.#find({ id: task.id, tenant }, caller)
+      task = await this.#find({ id: task.id, tenant }, caller)
     }
     return { type: 'task', task, historyLength }
   }
@@ -137,32 +141,43 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
     const { historyLength, currentGeneration: after } = request
-    let task = this.#find(request, caller)
+    const found = this.#find(request, caller)
+    let task = isPending(found) ? await found : found
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
       await waitForNews(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
-      task = this.#find(request, caller)
+      task = await this.#find(request, caller)
     }
     return { task, historyLength }
   }
 
-  ListTasks(request: ListRequest, caller: Caller<P>): Results['ListTasks'] {
+  ListTasks(request: ListRequest, caller: Caller<P>): Promise<Results['ListTasks']> {
     return listTasks(this.#settings.tasks, request, ownedBy(caller.principal, request.tenant))
   }
 
-  CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Results['CancelTask'] {
-    const { id, state, message } = this.#find(request, caller)
+  async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
+    const found = this.#find(request, caller)
+    const { id, state, message } = isPending(found) ? await found : found
     // Canceling twice is canceling once (A2A 1.0 §3.3.1).
-    const isLate = isTerminal(state) && request.evenIfEnded === true
-    if (state !== 'canceled' && !isLate) {
-      this.#settings.tasks.cancelTask(id, message === undefined ? {} : { message: null })
+    const isDone = (now: string): boolean => now === 'canceled' || request.evenIfEnded === true
+    if (!isTerminal(state) || !isDone(state)) {
+      try {
+        await this.#settings.tasks.cancelTask(id, message === undefined ? {} : { message: null })
+      } catch (error) {
+        // Where tasks are shared, another process may have ended it meanwhile.
+        if (!A2AError.is(error, 'TASK_NOT_CANCELABLE') || !isDone(error.data.state)) throw error
+      }
     }
-    return { task: this.#find(request, caller) }
+    return { task: await this.#find(request, caller) }
   }
 
-  SubscribeToTask(request: Requests['SubscribeToTask'], caller: Caller<P>): Source<StreamEntry> {
+  async SubscribeToTask(
+    request: Requests['SubscribeToTask'],
+    caller: Caller<P>,
+  ): Promise<Source<StreamEntry>> {
     this.#requireStreaming('SubscribeToTask')
-    const { id, state, contextId, generation } = this.#find(request, caller)
+    const found = this.#find(request, caller)
+    const { id, state, contextId, generation } = isPending(found) ? await found : found
     const { lastGeneration } = caller
     // Whoever takes up a stream again still gets its end. Who has that is refused, or he would come back for ever.
     const hasMore = lastGeneration === undefined ? request.evenIfEnded : lastGeneration < generation
@@ -187,39 +202,45 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
-    this.#find({ id, tenant }, caller)
+    const found = this.#find({ id, tenant }, caller)
+    if (isPending(found)) await found
     const ticket = await push.prepare(config, caller, id, false)
     try {
       // It may be gone by now.
-      return ticket.register(this.#find({ id, tenant }, caller).id)
+      const found = this.#find({ id, tenant }, caller)
+      const registered = ticket.register(id, isPending(found) ? await found : found)
+      return isPending(registered) ? await registered : registered
     } finally {
       ticket.cancel()
     }
   }
 
-  GetTaskPushNotificationConfig(
+  async GetTaskPushNotificationConfig(
     { taskId, tenant, id }: Requests['GetTaskPushNotificationConfig'],
     caller: Caller<P>,
-  ): TaskPushConfig {
+  ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
-    return push.get(this.#find({ id: taskId, tenant }, caller).id, id)
+    const found = this.#find({ id: taskId, tenant }, caller)
+    return push.get(isPending(found) ? await found : found, id)
   }
 
-  ListTaskPushNotificationConfigs(
+  async ListTaskPushNotificationConfigs(
     request: Requests['ListTaskPushNotificationConfigs'],
     caller: Caller<P>,
-  ): Results['ListTaskPushNotificationConfigs'] {
+  ): Promise<Results['ListTaskPushNotificationConfigs']> {
     const push = this.#requirePush()
-    this.#find({ ...request, id: request.taskId }, caller)
-    return push.list(request)
+    const found = this.#find({ ...request, id: request.taskId }, caller)
+    return push.list(isPending(found) ? await found : found, request)
   }
 
-  DeleteTaskPushNotificationConfig(
+  async DeleteTaskPushNotificationConfig(
     { taskId, tenant, id }: Requests['DeleteTaskPushNotificationConfig'],
     caller: Caller<P>,
-  ): null {
+  ): Promise<null> {
     const push = this.#requirePush()
-    push.delete(this.#find({ id: taskId, tenant }, caller).id, id)
+    const found = this.#find({ id: taskId, tenant }, caller)
+    const deleted = push.delete(isPending(found) ? await found : found, id)
+    if (isPending(deleted)) await deleted
     return null
   }
 
@@ -251,27 +272,43 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   /** Takes a message in, with the webhook that it names. */
   #accept(request: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
-    const { pushConfig, message, tenant } = request
-    const accept = (): Promise<Accepted> => this.#runs.accept(request, caller, isStream)
-    if (pushConfig === undefined) return accept()
-    const push = this.#requirePush()
-    // Whether a task that the caller may not see has webhooks is not theirs to know either.
-    if (message.taskId !== undefined) this.#find({ id: message.taskId, tenant }, caller)
-    const taskId = message.taskId ?? request.chosenId
-    return acceptWith(accept, () => push.prepare(pushConfig, caller, taskId, true))
+    const { pushConfig } = request
+    const accept = (): Promise<Accepted> =>
+      this.#origins.keep(this.#runs.accept(request, caller, isStream), caller)
+    return pushConfig === undefined ? accept() : this.#acceptWith(pushConfig, accept, request, caller)
   }
 
-  #requirePush(): PushNotifications {
+  async #acceptWith(
+    pushConfig: PushConfig,
+    accept: () => Promise<Accepted>,
+    { message, tenant, chosenId }: IncomingRequest,
+    caller: Caller<P>,
+  ): Promise<Accepted> {
+    const push = this.#requirePush()
+    if (message.taskId !== undefined) {
+      // Whether a task that the caller may not see has webhooks is not theirs to know either.
+      const found = this.#find({ id: message.taskId, tenant }, caller)
+      if (isPending(found)) await found
+    }
+    const taskId = message.taskId ?? chosenId
+    const { tasks } = this.#settings
+    return await acceptWith(accept, () => push.prepare(pushConfig, caller, taskId, true), tasks)
+  }
+
+  #requirePush(): PushService {
     if (this.#push === undefined) throw pushNotSupported()
     return this.#push
   }
 
-  #find({ id, tenant }: { id: string; tenant?: string | undefined }, { principal }: Caller<P>): TaskSnapshot {
+  #find(
+    { id, tenant }: { id: string; tenant?: string | undefined },
+    { principal }: Caller<P>,
+  ): Soon<TaskSnapshot> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
   }
 
   #peek(id: string): () => TaskSnapshot | undefined {
-    return () => this.#settings.tasks.peekTask(id) ?? undefined
+    return () => lastSeen(this.#settings.tasks, id)
   }
 
   #requireStreaming(operation: string): void {

@@ -17,6 +17,7 @@ import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push-options.js'
 import { readOption } from './read-option.js'
 import type { Run } from './run.js'
+import type { ServedTasks } from './tasks.js'
 import type { Principal } from './visibility.js'
 
 /**
@@ -78,16 +79,24 @@ export interface ErrorContext {
   readonly configId?: string | undefined
 }
 
-export interface RequestHandlerOptions<P extends Principal = Principal> {
+export interface RequestHandlerOptions<P extends Principal = Principal, M extends ServedTasks = TaskManager> {
   /** The agent's card, complete or in few words: `{ name, url }` is enough. */
   readonly card: AgentCardInput
   /** Does the work of one message. May throw: the task then fails, and what was thrown goes to `onError` only. */
   readonly execute: Execute<P>
-  /** Where tasks live. Default is a new manager that drops ended tasks when it is full. */
-  readonly tasks?: TaskManager | undefined
+  /**
+   * Where tasks live: a `TaskManager`, or a `DurableTaskManager`, which other processes may share. Default is a new
+   * `TaskManager` that drops ended tasks when it is full.
+   */
+  readonly tasks?: M | undefined
   /** Who sends this request; `null` and `undefined` are answered with 401. Default is that tasks belong to nobody. */
   readonly authenticate?:
     ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
+  /**
+   * Who the principal of this id is, for runs that begin again after their process has died: a manager with
+   * `recover: 'restart'` has them. Default is that such runs have no principal.
+   */
+  readonly principalOf?: ((id: string) => P | Promise<P>) | undefined
   /** The card for those who have authenticated, or what makes it for one of them. Requires `authenticate`. */
   readonly extendedCard?:
     AgentCardInput | ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
@@ -131,9 +140,10 @@ export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
 export interface Settings<P extends Principal = Principal> {
   readonly card: AgentCard
   readonly execute: Execute<P>
-  readonly tasks: TaskManager
+  readonly tasks: ServedTasks
   readonly authenticate:
     ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
+  readonly principalOf: ((id: string) => P | Promise<P>) | undefined
   readonly extendedCard: ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
   readonly onFollowUp: (message: Message, task: TaskSnapshot) => FollowUpPolicy
   readonly checkInputModes: boolean
@@ -157,7 +167,7 @@ export type BindingSettings<P extends Principal = Principal> = Pick<
 
 const KEYS = [
   ...['card', 'execute', 'tasks', 'authenticate', 'extendedCard', 'onFollowUp', 'onError', 'limits'],
-  'checkInputModes',
+  ...['checkInputModes', 'principalOf'],
   ...[
     'dialects',
     'defaultDialect',
@@ -181,11 +191,12 @@ export const LIMITS_EXAMPLE = 'an object: { maxBodyBytes: 1_000_000 }'
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
-export function toSettings<P extends Principal>(options: RequestHandlerOptions<P>): Settings<P> {
+export function toSettings<P extends Principal>(options: RequestHandlerOptions<P, ServedTasks>): Settings<P> {
   const given = read(options, KEYS, 'createRequestHandler')
-  const { onFollowUp = 'queue', extendedCard, authenticate } = given
+  const { onFollowUp = 'queue', extendedCard, authenticate, principalOf } = given
   requireFunction('execute', given.execute)
   if (authenticate !== undefined) requireFunction('authenticate', authenticate)
+  if (principalOf !== undefined) requireFunction('principalOf', principalOf)
   if (typeof onFollowUp !== 'function' && !POLICIES.includes(onFollowUp)) {
     throw new TypeError(
       `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
@@ -204,6 +215,7 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     execute: given.execute,
     tasks: given.tasks ?? new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000 }),
     authenticate,
+    principalOf,
     extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
     onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
     checkInputModes: given.checkInputModes ?? false,
@@ -237,7 +249,7 @@ function withExtendedCard(card: AgentCard): AgentCard {
   return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
 }
 
-export function requireTasks(tasks: TaskManager): void {
+export function requireTasks(tasks: object): void {
   if ('createTask' in tasks) return
   throw new TypeError('"tasks" must be a TaskManager: new TaskManager({ … })')
 }

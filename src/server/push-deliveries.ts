@@ -4,7 +4,9 @@
  * @module
  */
 import type { JsonObject } from '../core/task.js'
-import type { PushState } from './push-outbox.js'
+import type { TaskManager } from '../core/task-manager.js'
+import type { Outbox, PushState } from './push-outbox.js'
+import type { ServedTasks } from './tasks.js'
 import type { PushFailure } from './push-webhook.js'
 
 /** How the delivery to one webhook goes. It holds no secret: of the URL no more than its origin. */
@@ -53,9 +55,44 @@ export interface PushDeliveries {
   readonly redeliver: (taskId: string, id: string) => boolean
 }
 
+/**
+ * {@link PushDeliveries} over a `DurableTaskManager`: of all processes that share its store, with promises, as all that is in
+ * a store has. Of a webhook that another process tells, the health is what that process stored last, without
+ * `nextAttemptAt`. Methods reject with `STORE_FAILED`.
+ */
+export interface DurablePushDeliveries {
+  /** Of all configurations, in no order of their tasks, or of those of one task. O(configurations in the store), or of the task. */
+  readonly health: (taskId?: string) => Promise<PushHealth[]>
+  /** Of the configurations that are disabled, with the tasks as the log has them. O(webhooks that there is something to tell). */
+  readonly deadLetters: () => Promise<PushDeadLetter[]>
+  /** As that of {@link PushDeliveries}, whichever process has disabled it: this one goes on. */
+  readonly redeliver: (taskId: string, id: string) => Promise<boolean>
+}
+
+/** What a handler over tasks of this manager has. */
+export type PushDeliveriesOf<M extends ServedTasks> = M extends TaskManager
+  ? PushDeliveries
+  : DurablePushDeliveries
+
 /** Of an agent that sends none. */
 export const NO_DELIVERIES: PushDeliveries = {
   health: () => [],
   deadLetters: () => [],
   redeliver: () => false,
+}
+
+/** The same, over a `DurableTaskManager`. */
+export const NO_DURABLE_DELIVERIES: DurablePushDeliveries = {
+  health: () => Promise.resolve([]),
+  deadLetters: () => Promise.resolve([]),
+  redeliver: () => Promise.resolve(false),
+}
+
+export function healthOf(taskId: string, outbox: Outbox): PushHealth {
+  const { configId: id, origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
+  return {
+    ...{ taskId, id, origin, state, delivered, attempts },
+    ...(failure && { failure }),
+    ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+  }
 }

@@ -19,7 +19,21 @@ import { notify, type Missed, type Notification, type PushFailure } from './push
  */
 export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
-interface OutboxContext {
+/** What a webhook is told under, where other processes might tell it, too. */
+export interface OutboxClaim {
+  /** How far others had come. */
+  readonly begun: {
+    readonly delivered: number
+    readonly attempts: number
+    readonly failure: PushFailure | undefined
+  }
+  /** Whether the webhook is still this process's to tell. Asked before each attempt. */
+  isHeld(): Promise<boolean>
+  /** Is told of each attempt after it was made, with what has arrived, if it has. */
+  onAttempt(arrived: Happening | undefined): void
+}
+
+export interface OutboxContext {
   readonly settings: PushSettings
   readonly slots: Slots
   readonly taskId: string
@@ -37,11 +51,15 @@ interface OutboxContext {
   /** Is told of what must not happen. */
   readonly onFault: (error: unknown) => void
   /** Is told when nothing more will be sent, whatever the reason. */
-  readonly onEnd: () => void
+  readonly onEnd?: (() => void) | undefined
+  /** Absent where tasks are this process's own. */
+  readonly claim?: OutboxClaim | undefined
 }
 
 /** Why a task's events come to an end before it does. */
 const ENDS: readonly ErrorCode[] = ['TASK_EXPIRED', 'MANAGER_DESTROYED']
+/** Those of tasks in a store. */
+const SHARED_ENDS: readonly ErrorCode[] = [...ENDS, 'TASK_NOT_FOUND']
 const FAULT: PushFailure = { reason: 'a fault of the agent' }
 
 /** Reads the task's log at the webhook's pace: no queue grows, and what is not delivered is where the cursor stands. */
@@ -62,6 +80,7 @@ export class Outbox {
   #isReleased = false
   #isClosing = false
   #isOver = false
+  #isComplete = false
   /** Whether the story has to begin anew. */
   #isUnread = false
   /** Whether there is something to tell that waits for its turn. */
@@ -71,6 +90,10 @@ export class Outbox {
     this.#context = context
     this.origin = new URL(context.config.url).origin
     this.configId = context.config.id
+    const { delivered = 0, attempts = 0, failure } = context.claim?.begun ?? {}
+    this.#delivered = delivered
+    this.#attempts = attempts
+    this.#failure = failure
     this.#story = this.#read()
     this.ended = this.#run()
   }
@@ -82,6 +105,11 @@ export class Outbox {
     // The first notification is there from the beginning.
     const isIdle = this.#current === undefined && this.#delivered > 0 && !this.#isPreparing
     return isIdle ? 'idle' : 'delivering'
+  }
+
+  /** Whether the webhook was told of all, the task's end included. */
+  get isComplete(): boolean {
+    return this.#isComplete
   }
 
   /** How many notifications have arrived. */
@@ -106,7 +134,10 @@ export class Outbox {
   /** The notification that was given up; absent where none was. */
   get deadLetter(): { readonly notificationId: string; readonly notification: JsonObject } | undefined {
     if (this.state !== 'disabled' || this.#current === undefined) return undefined
-    return { notificationId: this.#idOf(this.#current), notification: this.#shown(this.#current) }
+    return {
+      notificationId: this.#idOf(this.#current),
+      notification: showHappening(this.#context.dialect, this.#current),
+    }
   }
 
   /** Goes on with the notification that was given up. Whether one was. */
@@ -163,7 +194,7 @@ export class Outbox {
       this.#isOver = true
       this.#current = undefined
       this.#nextAttemptAt = undefined
-      onEnd()
+      onEnd?.()
     }
   }
 
@@ -172,15 +203,21 @@ export class Outbox {
     try {
       if (this.#isUnread) this.#story = this.#read()
       this.#isUnread = false
-      this.#current ??= await this.#story.next()
-      if (this.#current === undefined || !(await this.#deliver(this.#current))) return false
+      const current = (this.#current ??= await this.#story.next())
+      // A story that nobody has ended ends with the task.
+      if (current === undefined) this.#isComplete ||= !this.#isClosing && !this.#isStopped()
+      if (current === undefined || !(await this.#deliver(current))) return false
       this.#delivered += 1
       this.#attempts = 0
       this.#current = undefined
+      this.#isComplete = current.entry.last
+      this.#context.claim?.onAttempt(current)
       return true
     } catch (error) {
-      if (this.#isStopped() || (A2AError.is(error) && ENDS.includes(error.code))) return false
+      if (this.#isStopped() || this.#isEnd(error)) return false
       onFault(error)
+      // The webhook is not to blame, and somebody will go on.
+      if (this.#context.claim !== undefined && A2AError.is(error, 'STORE_FAILED')) return false
       this.#failure = FAULT
       // What has failed to read has ended.
       this.#isUnread = this.#current === undefined
@@ -189,18 +226,25 @@ export class Outbox {
     }
   }
 
+  #isEnd(error: unknown): boolean {
+    const ends = this.#context.claim === undefined ? ENDS : SHARED_ENDS
+    return A2AError.is(error) && ends.includes(error.code)
+  }
+
   #isStopped(): boolean {
     return this.#controller.signal.aborted
   }
 
   /** Whether it has arrived at last. */
   async #deliver(happening: Happening): Promise<boolean> {
-    const { settings } = this.#context
+    const { settings, claim } = this.#context
     const { signal } = this.#controller
-    for (this.#attempts = 0; !signal.aborted && !this.#story.isOver;) {
+    while (!signal.aborted && !this.#story.isOver) {
+      if (claim !== undefined && !(await claim.isHeld())) break
       const missed = await this.#attempt(happening)
       this.#failure = missed && failureOf(missed)
       if (missed === undefined) return true
+      claim?.onAttempt(undefined)
       if (missed.isFinal || this.#attempts >= settings.pacing.attempts) await this.#disable()
       else await this.#pause(missed)
     }
@@ -263,30 +307,34 @@ export class Outbox {
 
   /** Made anew for each attempt, rather than held while the webhook is away. */
   #textOf(happening: Happening): ReturnType<TaskTexts['hold']> {
-    const make = (): string => JSON.stringify(this.#encode(happening))
+    const make = (): string => JSON.stringify(encodeHappening(this.#context.dialect, happening))
     const { texts } = this.#context
     return texts?.hold(happening.generation, make) ?? { text: make(), release: () => undefined }
   }
 
-  #encode({ entry, task }: Happening): JsonObject {
-    const { dialect } = this.#context
-    // Who registers a configuration speaks a version that has notifications.
-    if (task === undefined) return dialect.encodeNotification?.(entry) ?? {}
-    return dialect.encodeTaskNotification?.(task) ?? {}
-  }
-
-  /** What cannot be encoded has disabled its webhook; it should not hide the others. */
-  #shown(happening: Happening): JsonObject {
-    try {
-      return this.#encode(happening)
-    } catch {
-      return {}
-    }
-  }
-
-  #idOf({ generation }: Happening): string {
+  #idOf(happening: Happening): string {
     const { taskId, config } = this.#context
-    return `${encodeURIComponent(taskId)}/${encodeURIComponent(config.id)}/${generation}`
+    return idOfNotification(taskId, config.id, happening)
+  }
+}
+
+/** As in the header `X-A2A-Notification-Id`. */
+export function idOfNotification(taskId: string, configId: string, { generation }: Happening): string {
+  return `${encodeURIComponent(taskId)}/${encodeURIComponent(configId)}/${generation}`
+}
+
+function encodeHappening(dialect: Dialect, { entry, task }: Happening): JsonObject {
+  // Who registers a configuration speaks a version that has notifications.
+  if (task === undefined) return dialect.encodeNotification?.(entry) ?? {}
+  return dialect.encodeTaskNotification?.(task) ?? {}
+}
+
+/** What cannot be encoded has disabled its webhook; it should not hide the others. */
+export function showHappening(dialect: Dialect, happening: Happening): JsonObject {
+  try {
+    return encodeHappening(dialect, happening)
+  } catch {
+    return {}
   }
 }
 

@@ -5,11 +5,11 @@
  */
 import type { ArtifactChanged, OutputChanged, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { apply, thawTask } from '../core/evolve.js'
-import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSubscription } from '../core/subscription.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import type { StreamEntry } from '../wire/index.js'
 import { EntryStream } from './entry-stream.js'
+import { isShared, lastSeen, type ServedTasks } from './tasks.js'
 
 /** An entry of a task's stream. */
 export interface Happening {
@@ -19,35 +19,53 @@ export interface Happening {
   readonly generation: number
 }
 
-/** A cursor into the task's log, beginning with the task as it is. */
+/** A cursor into the task's log, beginning with the task as it is, or after what was told. */
 export class PushStory {
-  readonly #tasks: TaskManager
+  readonly #tasks: ServedTasks
   readonly #id: string
   readonly #reader: WholeReader | undefined
   readonly #stream: EntryStream
+  /** Where whole tasks are told: the generation that was. */
+  readonly #told: number | undefined
   #isGone = false
 
-  /** `turn`: where whole tasks are told, what to wait for when there are artifacts. Those that come meanwhile are told at once. */
-  constructor(tasks: TaskManager, { id, contextId }: TaskSnapshot, turn: (() => Promise<void>) | undefined) {
+  /**
+   * @param turn - Where whole tasks are told, what to wait for when there are artifacts. Those that come meanwhile are
+   *   told at once.
+   * @param told - The generation that the story goes on after. Where whole tasks are told, it is with the task as it is.
+   */
+  constructor(
+    tasks: ServedTasks,
+    { id, contextId }: TaskSnapshot,
+    turn: (() => Promise<void>) | undefined,
+    told?: number,
+  ) {
+    const after = turn === undefined ? told : undefined
     this.#tasks = tasks
     this.#id = id
-    const events = tasks.subscribe(id)
+    this.#told = turn && told
+    const events = tasks.subscribe(id, { after })
     this.#reader = turn && new WholeReader(events, turn, () => this.#task()?.generation)
     this.#stream = new EntryStream(this.#reader ?? events, {
-      ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined },
+      ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined, after },
       task: () => this.#task(),
     })
   }
 
   /** Waits for what comes next; `undefined` when nothing will. */
   async next(): Promise<Happening | undefined> {
-    const { value } = await this.#stream.nextAs((entry) => this.#happeningOf(entry))
-    return value
+    for (;;) {
+      const { value } = await this.#stream.nextAs((entry) => this.#happeningOf(entry))
+      if (value === undefined || value.generation !== this.#told) return value
+    }
   }
 
-  /** Whether there is nothing to tell any more: the task is neither there nor released, so its manager was destroyed. */
+  /**
+   * Whether there is nothing to tell any more: the task is neither there nor released, so its manager was destroyed. Of
+   * tasks in a store it is the store that says so.
+   */
   get isOver(): boolean {
-    return !this.#isGone && this.#task() === undefined
+    return !isShared(this.#tasks) && !this.#isGone && this.#task() === undefined
   }
 
   /** The task is gone: there may be another one with its id. */
@@ -66,7 +84,7 @@ export class PushStory {
   }
 
   #task(): TaskSnapshot | undefined {
-    return this.#isGone ? undefined : (this.#tasks.peekTask(this.#id) ?? undefined)
+    return this.#isGone ? undefined : lastSeen(this.#tasks, this.#id)
   }
 
   #happeningOf(entry: StreamEntry): Happening {

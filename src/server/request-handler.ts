@@ -7,18 +7,26 @@ import type { TaskManager } from '../core/task-manager.js'
 import { bind, type BoundAgent } from './bind.js'
 import { Agent } from './operations.js'
 import { toSettings, type RequestHandlerOptions } from './options.js'
-import type { PushDeliveries } from './push-deliveries.js'
+import type { PushDeliveriesOf } from './push-deliveries.js'
+import type { ServedTasks } from './tasks.js'
 import type { Principal } from './visibility.js'
 
-export interface RequestHandler<P extends Principal = Principal> extends BoundAgent<P> {
-  readonly tasks: TaskManager
-  /** The deliveries to webhooks: how they go, what was given up, and doing it again. */
-  readonly push: PushDeliveries
+export interface RequestHandler<
+  P extends Principal = Principal,
+  M extends ServedTasks = TaskManager,
+> extends BoundAgent<P> {
+  readonly tasks: M
+  /**
+   * The deliveries to webhooks: how they go, what was given up, and doing it again. Over a `DurableTaskManager` with
+   * promises, as its own methods.
+   */
+  readonly push: PushDeliveriesOf<M>
   /**
    * Takes no new work, lets runs end within `graceMs` (default 10 s), aborts the rest, whose tasks fail, and ends all
    * streams. Runs that wait for the user are aborted at once; their tasks go on waiting. Webhooks are told of all that
    * has happened within what is left of `graceMs`, or a second where runs have used it up; `onError` hears of what
-   * could not be delivered.
+   * could not be delivered. Over a `DurableTaskManager` all is stored, and other processes go on with what waits; the
+   * manager is left as it is.
    */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
@@ -26,8 +34,8 @@ export interface RequestHandler<P extends Principal = Principal> extends BoundAg
 /**
  * Makes an A2A agent of one function: every operation of A2A 1.0 and 0.3, over JSON-RPC and HTTP+JSON.
  *
- * A task's result is stored whether or not anybody listens. Each task has one run at a time. Clients see no more of
- * an error than its fixed text, and no task but their own.
+ * A task's result is stored whether or not anybody listens. Each task has one run at a time, in whichever process.
+ * Clients see no more of an error than its fixed text, and no task but their own.
  *
  * @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card.
  * @example
@@ -37,10 +45,12 @@ export interface RequestHandler<P extends Principal = Principal> extends BoundAg
  * })
  * createServer(toNodeListener(handler.fetch)).listen(3000)
  */
-export function createRequestHandler<P extends Principal = Principal>(
-  options: RequestHandlerOptions<P>,
-): RequestHandler<P> {
+export function createRequestHandler<P extends Principal = Principal, M extends ServedTasks = TaskManager>(
+  options: RequestHandlerOptions<P, M>,
+): RequestHandler<P, M> {
   const settings = toSettings(options)
   const agent = new Agent(settings)
-  return { ...bind(settings, agent), tasks: settings.tasks, push: agent.push }
+  // Those that were given, or a TaskManager; and the deliveries that go with them.
+  const push = agent.push as PushDeliveriesOf<M>
+  return { ...bind(settings, agent), tasks: settings.tasks as M, push }
 }

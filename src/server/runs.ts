@@ -3,59 +3,63 @@
  *
  * @module
  */
-import { requireGeneration } from '../core/decide.js'
-import { A2AError, ended, invalidParams } from '../core/errors.js'
+import { ended, invalidParams } from '../core/errors.js'
 import { requireMessage } from '../core/intake.js'
-import { describe } from '../core/json.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
 import { textOf, type Requests, type SendRequest } from '../wire/index.js'
+import { acceptedBy, type Accepted, type AcceptedTask } from './accepted.js'
 import type { Queued } from './answer.js'
-import { POLICIES, type Offer, type Outcome, type Settings } from './options.js'
+import type { Offer, Outcome, Settings } from './options.js'
 import { streamTexts } from './outcome.js'
 import { settled, unavailable } from './closing.js'
 import { Deadlines } from './deadlines.js'
+import { policyFor, requireTaking } from './follow-up.js'
 import { toLive, type LiveRun, type TaskKey } from './live-run.js'
+import { Openings } from './openings.js'
+import { Queues } from './queues.js'
+import { Replica, type RunsHere } from './replica.js'
+import type { Incoming, RunContext, Start } from './run-context.js'
 import { FAILED, RunFailures, SHUT_DOWN, TIMED_OUT } from './run-failures.js'
-import { TaskRun, type RunContext } from './task-run.js'
+import { toNote } from './run-note.js'
+import { TaskRun } from './task-run.js'
+import { isPending, isShared, type Soon, type WorkedTasks } from './tasks.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
 
 /** A message as it comes, with what was asked beside. */
 export type IncomingRequest = Requests['SendMessage']
 
-/** What came of a message. `opening` is the task before any work on the message was done. */
-export type Accepted =
-  | {
-      readonly type: 'task'
-      readonly taskId: string
-      readonly opening: TaskSnapshot | undefined
-      /** Rejects when the work has stopped and the task could not be made to say so. */
-      readonly broken: Promise<never>
-    }
-  | { readonly type: 'message'; readonly message: Message }
-
-export class Runs<P extends Principal> {
+export class Runs<P extends Principal> implements RunsHere<P> {
+  readonly queues = new Queues<P>()
   readonly #settings: Settings<P>
   readonly #onCreated: (taskId: string, caller: Caller<P>) => void
+  readonly #tasks: WorkedTasks
+  /** Where tasks are shared with other processes. */
+  readonly #replica: Replica<P> | undefined
   readonly #live = new Set<LiveRun<P>>()
   readonly #byTask = new Map<string, LiveRun<P>>()
-  readonly #queues = new Map<string, Queued<P>[]>()
-  /** Runs that have just begun. */
   readonly #deadlines: Deadlines
   readonly #failures: RunFailures<P>
-  readonly #undecided = new Set<TaskRun<P>>()
-  #isOpeningSoon = false
-  #isClosing = false
+  readonly #openings: Openings<P>
+  isClosing = false
 
   /** @param onCreated - Is told of each task that is made, before anybody can ask for it. */
   constructor(settings: Settings<P>, onCreated: (taskId: string, caller: Caller<P>) => void) {
+    const { tasks, clock } = settings
     this.#settings = settings
     this.#onCreated = onCreated
-    this.#deadlines = new Deadlines(settings.clock)
+    this.#deadlines = new Deadlines(clock)
     this.#failures = new RunFailures(settings.onError)
-    settings.tasks.on('task:evicted', this.#onGone)
-    settings.tasks.on('task:expired', this.#onGone)
+    this.#openings = new Openings(clock)
+    if (isShared(tasks)) {
+      this.#replica = new Replica(settings, tasks, this)
+      this.#tasks = this.#replica.leased
+    } else {
+      this.#tasks = tasks
+      tasks.on('task:evicted', this.#onGone)
+      tasks.on('task:expired', this.#onGone)
+    }
   }
 
   /**
@@ -63,58 +67,77 @@ export class Runs<P extends Principal> {
    *
    * @throws {A2AError} `UNAVAILABLE`; `INVALID_PARAMS`; of a task that the message names: `TASK_NOT_FOUND`,
    *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
+   *   Where tasks are shared, `STORE_FAILED`.
    */
-  async accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
-    this.#requireOpen()
+  accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
+    const accept = (): Promise<Accepted> => this.#accept(given, caller, isStream)
+    const { chosenId, tenant } = given
+    if (this.#replica === undefined || chosenId === undefined) return accept()
+    return this.#replica.acceptChosen(accept, chosenId, () => ownedBy(caller.principal, tenant))
+  }
+
+  async #accept(given: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
+    this.requireOpen()
     const owner = ownedBy(caller.principal, given.tenant)
-    const request = this.#complete(given, owner)
+    const identified = this.#identify(given, owner)
+    const request = isPending(identified) ? await identified : identified
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
     }
     // What the core will refuse once work has begun is refused before.
     const { taskId } = requireMessage(asJson(request.message), 'message')
     if (taskId !== undefined) {
-      return this.#followUp(requireVisible(this.#settings.tasks, taskId, owner), request, caller, owner)
+      if (this.#replica !== undefined) return await this.#replica.followUp(taskId, { request, caller, owner })
+      const found = requireVisible(this.#settings.tasks, taskId, owner)
+      return this.takeIn(isPending(found) ? await found : found, { request, caller, owner })
     }
+    const references = this.#replica && (await this.#replica.referencesOf(request, owner))
     this.#requireRoom()
     const asked = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
     if (asked !== undefined) {
       await asked
       // Meanwhile others were let in, and all this may be over.
-      this.#requireOpen()
       this.#requireRoom()
     }
-    const live = this.#start(request, caller, owner, { isStream })
+    const live = this.start({ request, caller }, owner, { isStream, references })
     const decision = await live.run.decision.wait()
-    return decision.type === 'message' ? decision : acceptedBy(live, decision.taskId, live.opening)
+    if (decision.type === 'message') return decision
+    if (live.stored !== undefined) await live.stored
+    return acceptedBy(live, decision.taskId, live.opening)
   }
 
   /** With an id for the message, and the task that is meant by the id that the client has chosen, if there is one. */
-  #complete(given: IncomingRequest, owner: OwnerFilter): SendRequest {
+  #identify(given: IncomingRequest, owner: OwnerFilter): Soon<SendRequest> {
     const { message, chosenId } = given
     const { generateId, tasks } = this.#settings
     const complete = { ...message, messageId: message.messageId ?? generateId() }
-    const task = chosenId === undefined ? null : tasks.peekTask(chosenId, owner)
-    if (task === null) return { ...given, message: complete }
+    const request = { ...given, message: complete }
+    if (chosenId === undefined) return request
     // Whoever names a task by his own id for it may make up another session for each message.
-    return { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
+    const naming = (task: TaskSnapshot | null): SendRequest =>
+      task === null
+        ? request
+        : { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
+    const known = tasks.peekTask(chosenId, owner)
+    return isPending(known) ? known.then(naming) : naming(known)
   }
 
   /** No new work from now on. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. */
   async close(graceMs: number): Promise<void> {
-    this.#isClosing = true
+    this.isClosing = true
     for (const live of this.#live) if (live.run.isWaiting) live.run.abort(unavailable())
-    const { clock } = this.#settings
+    const { clock, tasks } = this.#settings
     const work = [...this.#live].map((live) => live.ended)
     await settled(clock, graceMs, work)
     for (const live of this.#live) {
       this.#shutDown(live)
       live.run.detach(unavailable())
+      this.#letGo(live)
     }
     this.#deadlines.close()
-    const { tasks } = this.#settings
     tasks.off('task:evicted', this.#onGone)
     tasks.off('task:expired', this.#onGone)
+    await this.#replica?.close()
   }
 
   /** Whoever works on it still does not work on the one that takes its id. */
@@ -123,11 +146,23 @@ export class Runs<P extends Principal> {
     if (task.createdAt === createdAt) this.#drop(id)
   }
 
-  #drop(taskId: string): void {
+  /** `reason` is why the run is over; default is that its task is gone. */
+  #drop(taskId: string, reason?: Error): void {
     this.#deadlines.clear(taskId)
-    this.#queues.delete(taskId)
-    this.#byTask.get(taskId)?.run.detach(ended('TASK_EXPIRED', taskId))
+    this.queues.delete(taskId)
+    this.#byTask.get(taskId)?.run.detach(reason ?? ended('TASK_EXPIRED', taskId))
     this.#byTask.delete(taskId)
+  }
+
+  /** The task is not this process's to work on any more. */
+  lose(taskId: string, reason: Error): void {
+    const live = this.#byTask.get(taskId)
+    this.#drop(taskId, reason)
+    live?.break(reason)
+  }
+
+  runOf(taskId: string): LiveRun<P> | undefined {
+    return this.#byTask.get(taskId)
   }
 
   /** A task that waits for the user goes on waiting: he may answer the next process. */
@@ -137,57 +172,41 @@ export class Runs<P extends Principal> {
     if (run.taskId === undefined || !isInterrupted(run.task.state)) this.#failures.failTask(live, SHUT_DOWN)
   }
 
-  #followUp(task: TaskSnapshot, request: SendRequest, caller: Caller<P>, owner: OwnerFilter): Accepted {
-    const { tasks, onFollowUp } = this.#settings
+  /** Takes a message in to a task that nobody else works on: as an answer, or as more. */
+  takeIn(task: TaskSnapshot, { request, caller, owner, references }: Incoming<P>): AcceptedTask {
+    requireTaking(task, request)
     const { id, contextId, state } = task
-    const { ifGeneration } = request
-    if (ifGeneration !== undefined) requireGeneration(task, ifGeneration)
-    if (isTerminal(state)) {
-      throw new A2AError('TASK_TERMINAL', `Cannot send a message to a task in terminal state: ${state}`, {
-        taskId: id,
-        state,
-      })
-    }
-    const given = request.message.contextId
-    if (given !== undefined && given !== contextId) {
-      throw invalidParams(
-        'message.contextId',
-        'is not the context of this task: leave it out, or send the right one',
-      )
-    }
     const message = { ...request.message, contextId }
     const isWorking = this.#byTask.has(id) && !isInterrupted(state)
-    const policy = isWorking ? onFollowUp(message, task) : undefined
-    if (policy !== undefined && !POLICIES.includes(policy)) {
-      throw new TypeError(`onFollowUp() must return ${POLICIES.join(', ')}, got ${describe(policy)}`)
-    }
-    if (policy === 'reject') {
-      throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
-        operation: 'SendMessage',
-      })
-    }
+    const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
     // An answer, as a message to a task that nobody works on, sets somebody to work.
     if (!isWorking) this.#requireRoom()
     // Once more: onFollowUp() may have changed the task.
-    tasks.addMessage(id, message, ifGeneration === undefined ? {} : { expectedGeneration: ifGeneration })
+    const { ifGeneration } = request
+    this.#tasks.addMessage(
+      id,
+      message,
+      ifGeneration === undefined ? {} : { expectedGeneration: ifGeneration },
+    )
     const next = { request: { ...request, message }, caller }
     // Whoever hears of the message may have sent another.
     const live = this.#byTask.get(id)
     if (live === undefined) {
-      const started = this.#start(next.request, caller, owner, { isStream: true, task })
+      const started = this.start(next, owner, { isStream: true, task, references })
       return acceptedBy(started, id, started.opening)
     }
     const isTaken = isWorking ? policy === 'steer' : live.run.resume(next)
-    if (!isTaken) this.#queueOf(id).push(next)
-    return acceptedBy(live, id, tasks.peekTask(id) ?? undefined)
+    if (!isTaken) this.queues.push(id, next)
+    return acceptedBy(live, id, this.#tasks.peekTask(id) ?? undefined)
   }
 
-  #requireOpen(): void {
-    if (this.#isClosing) throw unavailable()
+  requireOpen(): void {
+    if (this.isClosing) throw unavailable()
   }
 
   /** Runs that wait for the user take no place; those whose task has ended do, for as long as they go on. */
   #requireRoom(): void {
+    this.requireOpen()
     const { maxRuns } = this.#settings.limits
     if (this.#live.size < maxRuns) return
     let working = 0
@@ -195,48 +214,36 @@ export class Runs<P extends Principal> {
     if (working >= maxRuns) throw unavailable('has too much to do')
   }
 
-  #queueOf(taskId: string): Queued<P>[] {
-    const queue = this.#queues.get(taskId) ?? []
-    this.#queues.set(taskId, queue)
-    return queue
-  }
-
-  #next(taskId: string): Queued<P> | undefined {
-    const queue = this.#queues.get(taskId)
-    const next = queue?.shift()
-    if (queue?.length === 0) this.#queues.delete(taskId)
-    return next
-  }
-
   /** Begins to work on a message: of a new task, or, with `task`, of one that there is. */
-  #start(
-    request: SendRequest,
-    caller: Caller<P>,
-    owner: OwnerFilter,
-    { isStream, task }: { readonly isStream: boolean; readonly task?: TaskKey },
-  ): LiveRun<P> {
-    const { tasks } = this.#settings
+  start(given: Queued<P>, owner: OwnerFilter, { isStream = false, task, references }: Start): LiveRun<P> {
+    const { request, caller } = given
     const begin = ({ id, createdAt }: TaskKey): void => {
-      if (task === undefined) this.#onNew(id, request, caller)
+      if (task === undefined) {
+        this.#onNew(id, request, caller)
+        live.stored = this.#replica?.stored(id)
+      }
       live.task = { id, createdAt }
       this.#byTask.set(id, live)
-      if (isStream) live.opening = tasks.peekTask(id) ?? undefined
+      if (isStream) live.opening = this.#tasks.peekTask(id) ?? undefined
     }
     const context: RunContext<P> = {
       settings: this.#settings,
+      tasks: this.#tasks,
       request,
       caller,
       owner,
+      note: this.#replica && toNote(given),
+      referenceTasks: () => references ?? this.#referencesOf(request, owner),
       onTask: begin,
-      nextMessage: (id) => this.#next(id),
+      nextMessage: (id) => this.queues.shift(id),
       onWaiting: (isWaiting) => {
         live.stopTimer()
         if (!isWaiting && this.#live.has(live)) this.#startTimer(live)
-        if (isWaiting && this.#isClosing) run.abort(unavailable())
+        if (isWaiting && this.isClosing) run.abort(unavailable())
       },
     }
     const run = new TaskRun(context, task?.id)
-    const live = toLive(run, owner)
+    const live = toLive(run, given, owner)
     if (task !== undefined) {
       // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
       run.start()
@@ -252,6 +259,14 @@ export class Runs<P extends Principal> {
     return live
   }
 
+  #referencesOf({ message }: SendRequest, owner: OwnerFilter): TaskSnapshot[] {
+    const { tasks } = this.#settings
+    // Those in a store were read before.
+    if (isShared(tasks)) return []
+    const found = (message.referenceTaskIds ?? []).map((id) => tasks.peekTask(id, owner))
+    return found.filter((task) => task !== null)
+  }
+
   #onNew(taskId: string, { timeoutMs }: SendRequest, caller: Caller<P>): void {
     // What a listener does is told later: that a task of this id has gone may not have been told yet.
     this.#drop(taskId)
@@ -261,7 +276,7 @@ export class Runs<P extends Principal> {
 
   async #execute(live: LiveRun<P>, needsTask: boolean): Promise<void> {
     const { run } = live
-    this.#openSoon(run)
+    this.#openings.add(run)
     try {
       if (needsTask) run.start()
       await this.#finish(run, await this.#settings.execute(run))
@@ -270,58 +285,43 @@ export class Runs<P extends Principal> {
       if (needsTask && run.taskId === undefined) run.decision.giveUp(error as Error)
       else this.#failures.fail(live, error)
     } finally {
-      this.#undecided.delete(run)
+      this.#openings.delete(run)
       this.#live.delete(live)
       live.stopTimer()
       run.leave()
-      this.#leave(live)
+      this.#letGo(live)
     }
   }
 
-  /** As soon as the executor waits for something, whoever asked gets a task meanwhile. One timer for all runs. */
-  #openSoon(run: TaskRun<P>): void {
-    this.#undecided.add(run)
-    if (this.#isOpeningSoon) return
-    this.#isOpeningSoon = true
-    this.#settings.clock.schedule(() => {
-      this.#isOpeningSoon = false
-      const runs = [...this.#undecided]
-      this.#undecided.clear()
-      for (const each of runs) this.#open(each)
-    }, 0)
-  }
-
-  #open(run: TaskRun<P>): void {
-    try {
-      run.openUnlessReplying()
-    } catch (error) {
-      // No room for the task, or none for its message.
-      run.decision.giveUp(error as Error)
-    }
+  /** The run is over: it is somebody else's turn. */
+  #letGo(live: LiveRun<P>): void {
+    const { run, task } = live
+    // A task that refused its first message has ended, and never began to be worked on.
+    if (task === undefined && run.taskId !== undefined) this.#replica?.goOn(run.taskId, live)
+    if (task === undefined || this.#byTask.get(task.id) !== live) return
+    this.#byTask.delete(task.id)
+    if (run.hasEnded) this.#deadlines.clear(task.id)
+    if (this.#replica === undefined) this.#nextTurn(live, task)
+    else this.#replica.goOn(task.id, live)
   }
 
   /** Another turn for a message that came meanwhile; none when the task has ended. */
-  #leave(live: LiveRun<P>): void {
+  #nextTurn(live: LiveRun<P>, task: TaskKey): void {
     const { run, owner } = live
-    const { task } = live
-    if (task === undefined || this.#byTask.get(task.id) !== live) return
-    const taskId = task.id
-    this.#byTask.delete(taskId)
-    if (run.hasEnded) this.#deadlines.clear(taskId)
-    const next = this.#next(taskId)
+    const next = this.queues.shift(task.id)
     if (next === undefined) return
     try {
-      if (run.hasEnded || this.#isClosing) {
-        this.#queues.delete(taskId)
+      if (run.hasEnded || this.isClosing) {
+        this.queues.delete(task.id)
         this.#shutDown(live)
       } else {
-        const started = this.#start(next.request, next.caller, owner, { isStream: false, task })
+        const started = this.start(next, owner, { task })
         started.broken.catch(live.break)
       }
     } catch (error) {
       // The task may not even begin to work any more.
-      this.#queues.delete(taskId)
-      this.#settings.onError(error, { during: 'execute', taskId })
+      this.queues.delete(task.id)
+      this.#settings.onError(error, { during: 'execute', taskId: task.id })
       this.#failures.failTask(live, FAILED)
     }
   }
@@ -332,23 +332,31 @@ export class Runs<P extends Principal> {
       if (run.replied !== undefined)
         throw new TypeError('execute() returned a text, and replied: do one of the two')
       this.#takeBack(run)
-      if (run.taskId !== undefined && this.#queues.has(run.taskId)) run.artifact(outcome)
-      else run.completeWith(outcome)
+      if (!(await this.#complete(run, outcome))) run.artifact(outcome)
       return
     }
     if (outcome !== undefined) await streamTexts(run, outcome, this.#settings.generateId())
     await run.replied
     if (run.hasReplied) return
     this.#takeBack(run)
-    const { state, id } = run.task
+    const { state } = run.task
     const isOver = isTerminal(state) || (outcome === undefined && isInterrupted(state))
-    if (!isOver && !this.#queues.has(id)) run.complete()
+    if (!isOver) await this.#complete(run)
+  }
+
+  /** `false` when a message waits for another turn. */
+  async #complete(run: TaskRun<P>, text?: string): Promise<boolean> {
+    for (;;) {
+      if (run.taskId !== undefined && this.queues.has(run.taskId)) return false
+      const finished = run.finish(text)
+      if (isPending(finished) ? await finished : finished) return true
+    }
   }
 
   /** Answers that the run has not looked at come before what waits already. */
   #takeBack(run: TaskRun<P>): void {
     const unread = run.takeUnread()
-    if (unread.length > 0 && run.taskId !== undefined) this.#queueOf(run.taskId).unshift(...unread)
+    if (run.taskId !== undefined) this.queues.unshift(run.taskId, unread)
   }
 
   #startTimer(live: LiveRun<P>): void {
@@ -364,19 +372,14 @@ export class Runs<P extends Principal> {
       this.#failures.timeOut(live)
       return
     }
-    const { tasks } = this.#settings
-    const task = tasks.peekTask(taskId)
+    if (this.#replica !== undefined) {
+      this.#replica.fail(taskId, TIMED_OUT)
+      return
+    }
+    const task = this.#tasks.peekTask(taskId)
     if (task !== null && !isTerminal(task.state))
-      tasks.patchTask(taskId, { state: 'failed', message: TIMED_OUT })
+      this.#tasks.patchTask(taskId, { state: 'failed', message: TIMED_OUT })
   }
-}
-
-function acceptedBy<P extends Principal>(
-  { broken }: LiveRun<P>,
-  taskId: string,
-  opening: TaskSnapshot | undefined,
-): Accepted {
-  return { type: 'task', taskId, opening, broken }
 }
 
 /** Every message is. */

@@ -6,31 +6,16 @@
 import { A2AError, ended } from '../core/errors.js'
 import { read } from '../core/intake.js'
 import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
-import type { OwnerFilter } from '../core/queries.js'
-import type { ArtifactInput, MessageInput } from '../core/params.js'
+import type { ArtifactInput, MessageInput, TaskUpdate } from '../core/params.js'
 import type { JsonObject, Message, TaskSnapshot } from '../core/task.js'
 import { Question, type Queued } from './answer.js'
 import { Deciding } from './decision.js'
-import type { TaskKey } from './live-run.js'
-import type { Settings } from './options.js'
 import { toArtifact, toMessage, toProgress, toReply } from './say.js'
-import { textOf, type SendRequest } from '../wire/index.js'
+import { textOf } from '../wire/index.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
-import type { Caller, Principal } from './visibility.js'
-
-/** What a run is given by whoever starts it. */
-export interface RunContext<P extends Principal> {
-  readonly settings: Settings<P>
-  readonly request: SendRequest
-  readonly caller: Caller<P>
-  readonly owner: OwnerFilter
-  /** Is told of the task as soon as there is one. */
-  readonly onTask: (task: TaskKey) => void
-  /** The next message that waits to be answered, if any does. */
-  readonly nextMessage: (taskId: string) => Queued<P> | undefined
-  /** The clock of the run stops while it waits for the user. */
-  readonly onWaiting: (isWaiting: boolean) => void
-}
+import type { RunContext } from './run-context.js'
+import type { Soon, WorkedTasks } from './tasks.js'
+import type { Principal } from './visibility.js'
 
 export class TaskRun<P extends Principal> implements Run<P> {
   readonly message: Message
@@ -74,9 +59,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get referenceTasks(): readonly TaskSnapshot[] {
-    return (this.message.referenceTaskIds ?? [])
-      .map((id) => this.#tasks.peekTask(id, this.#context.owner))
-      .filter((task) => task !== null)
+    return this.#context.referenceTasks()
   }
 
   get principal(): P | undefined {
@@ -248,19 +231,33 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.abort(reason)
   }
 
-  /** Completes the task with `text` as an artifact, all at once. */
-  completeWith(text: string): void {
+  /**
+   * Completes the task, with `text` as an artifact, all at once.
+   *
+   * @returns `false`, and nothing has changed, when another process has changed the task meanwhile.
+   */
+  finish(text?: string): Soon<boolean> {
     const id = this.#open()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
-    const artifact = { artifactId: this.#context.settings.generateId(), parts: [{ text }] }
-    this.#do(() =>
-      this.#tasks.patchTask(id, { state: 'completed', artifacts: [artifact], ...this.#silence() }),
-    )
+    const update: TaskUpdate = {
+      state: 'completed',
+      ...(text !== undefined && {
+        artifacts: [{ artifactId: this.#context.settings.generateId(), parts: [{ text }] }],
+      }),
+      ...(this.#hasSpoken && { message: null }),
+    }
+    if (this.#tasks.finish === undefined) {
+      this.#do(() => this.#tasks.patchTask(id, update))
+      return true
+    }
+    return this.#tasks.finish(id, update).catch((error: unknown) => {
+      throw this.#reasonOf(error)
+    })
   }
 
-  get #tasks(): Settings<P>['tasks'] {
-    return this.#context.settings.tasks
+  get #tasks(): WorkedTasks {
+    return this.#context.tasks
   }
 
   /** The task's id; makes the task where there is none yet. */
@@ -269,16 +266,17 @@ export class TaskRun<P extends Principal> implements Run<P> {
     if (this.#taskId !== undefined) return this.#taskId
     if (this.decision.made !== undefined) throw new TypeError('run.reply() has answered: there is no task')
     if (this.#abortReason !== undefined) throw this.#abortReason
-    const { settings, owner } = this.#context
+    const { settings, owner, request, note } = this.#context
     const { contextId, referenceTaskIds } = this.message
     const [skill] = settings.card.skills
-    const task = this.#tasks.createTask({
+    const params = {
       skill: skill?.id ?? 'default',
-      id: this.#context.request.chosenId,
+      id: request.chosenId,
       contextId,
       referenceTaskIds,
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
-    })
+    }
+    const task = this.#tasks.createTask(params, note)
     this.#taskId = task.id
     this.#contextId = task.contextId
     try {
@@ -393,8 +391,9 @@ export class TaskRun<P extends Principal> implements Run<P> {
     }
   }
 
-  /** When the task was ended from outside, the run learns why. */
+  /** When the task was ended from outside, or is not this process's any more, the run learns why. */
   #reasonOf(error: unknown): unknown {
-    return (A2AError.is(error, 'TASK_TERMINAL') ? this.abortReason : undefined) ?? error
+    const isOver = A2AError.is(error, 'TASK_TERMINAL') || A2AError.is(error, 'TASK_NOT_FOUND')
+    return (isOver ? this.abortReason : undefined) ?? error
   }
 }

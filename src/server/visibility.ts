@@ -5,10 +5,10 @@
  */
 import { invalidParams, taskNotFound } from '../core/errors.js'
 import { hasLoneSurrogate } from '../core/json.js'
-import type { TaskManager } from '../core/task-manager.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect } from '../wire/index.js'
+import { isPending, type Soon, type ServedTasks } from './tasks.js'
 
 /** Somebody to whom tasks belong. */
 export interface Principal {
@@ -65,12 +65,16 @@ export function ownedBy(
 /**
  * The task, when it belongs to the caller.
  *
- * @throws {A2AError} `TASK_NOT_FOUND`, the same whether it is somebody else's or nobody's (A2A 1.0 §3.3.2).
+ * @throws {A2AError} At once or as a rejection: `TASK_NOT_FOUND`, the same whether it is somebody else's or nobody's
+ *   (A2A 1.0 §3.3.2).
  */
-export function requireVisible(tasks: TaskManager, id: string, owner: OwnerFilter): TaskSnapshot {
+export function requireVisible(tasks: ServedTasks, id: string, owner: OwnerFilter): Soon<TaskSnapshot> {
+  const found = (task: TaskSnapshot | null): TaskSnapshot => {
+    if (task === null) throw taskNotFound(id)
+    return task
+  }
   const task = tasks.peekTask(id, owner)
-  if (task === null) throw taskNotFound(id)
-  return task
+  return isPending(task) ? task.then(found) : found(task)
 }
 
 /** `Last-Event-ID` as a generation; anything else is a client of another server, and begins anew. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { expect } from 'vitest'
-import { get, post, SseReader, type Init, type SseEvent, type TestAgent } from '../spec/support.js'
+import { get, post, SseReader, type Init, type Reachable, type SseEvent } from '../spec/support.js'
 
 export interface Answered {
   readonly status: number
@@ -8,11 +8,11 @@ export interface Answered {
 }
 
 /** What the agent answers to a body at a path. */
-export async function send(a: TestAgent, path: string, body: unknown, init: Init = {}): Promise<Answered> {
+export async function send(a: Reachable, path: string, body: unknown, init: Init = {}): Promise<Answered> {
   return answered(await a.handler.fetch(post(path, body, init)))
 }
 
-export async function fetched(a: TestAgent, path: string, init: Init = {}): Promise<Answered> {
+export async function fetched(a: Reachable, path: string, init: Init = {}): Promise<Answered> {
   return answered(await a.handler.fetch(get(path, init)))
 }
 
@@ -23,7 +23,7 @@ async function answered(response: Response): Promise<Answered> {
 
 /** The answer to a method of JSON-RPC, whose HTTP status is 200. */
 export async function call(
-  a: TestAgent,
+  a: Reachable,
   method: string,
   params?: unknown,
   init: Init = {},
@@ -34,7 +34,7 @@ export async function call(
 }
 
 export async function result(
-  a: TestAgent,
+  a: Reachable,
   method: string,
   params?: unknown,
   init: Init = {},
@@ -46,7 +46,7 @@ export async function result(
 
 /** What is wrong, as the dialect says it. */
 export async function failure(
-  a: TestAgent,
+  a: Reachable,
   method: string,
   params?: unknown,
   init: Init = {},
@@ -72,7 +72,7 @@ export interface Listener {
 
 /** A stream that a method of JSON-RPC is answered with. */
 export async function listen(
-  a: TestAgent,
+  a: Reachable,
   method: string,
   params: unknown,
   init: Init = {},

@@ -41,6 +41,11 @@ export interface TestAgent {
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
 }
 
+/** As much of an agent as clients see. */
+export interface Reachable {
+  readonly handler: Pick<RequestHandler, 'fetch'>
+}
+
 export interface TestAgentOptions extends Partial<Omit<RequestHandlerOptions, 'execute' | 'tasks'>> {
   readonly tasks?: TaskManagerOptions
 }
@@ -247,7 +252,7 @@ export function get(path: string, init: Init = {}): Request {
 /** Asks for one answer. */
 export async function call<O extends Unary>(
   { name, request, unwrap }: Binding,
-  { handler }: Pick<TestAgent, 'handler'>,
+  { handler }: Reachable,
   operation: O,
   params: object,
   init?: Init,
@@ -263,7 +268,7 @@ export async function call<O extends Unary>(
 /** Asks for a stream. */
 export async function open(
   binding: Binding,
-  { handler }: Pick<TestAgent, 'handler'>,
+  { handler }: Reachable,
   operation: Streaming,
   params: object,
   init?: Init,
@@ -276,7 +281,7 @@ export async function open(
 /** Asks for a stream that is refused. */
 export async function refused(
   { request, unwrap }: Binding,
-  { handler }: Pick<TestAgent, 'handler'>,
+  { handler }: Reachable,
   operation: Unary | Streaming,
   params: object,
   init?: Init,

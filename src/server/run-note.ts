@@ -1,0 +1,36 @@
+/**
+ * What a lease says of the request that is worked on, for whoever has to do the work again.
+ *
+ * @module
+ */
+import type { JsonObject, JsonValue } from '../core/task.js'
+import type { Queued } from './answer.js'
+import type { Principal } from './visibility.js'
+
+/** What came with the message. */
+interface RunNote {
+  readonly metadata?: JsonObject
+  readonly acceptedOutputModes?: readonly string[]
+  readonly extensions?: readonly string[]
+  readonly tenant?: string
+  /** The principal's id. */
+  readonly principal?: string
+}
+
+export function toNote<P extends Principal>({ request, caller }: Queued<P>): JsonValue {
+  const { metadata, acceptedOutputModes, tenant } = request
+  const { extensions, principal } = caller
+  return {
+    ...(metadata && { metadata }),
+    acceptedOutputModes: [...acceptedOutputModes],
+    extensions: [...extensions],
+    ...(tenant !== undefined && { tenant }),
+    ...(principal && { principal: principal.id }),
+  }
+}
+
+export function fromNote(note: JsonValue | undefined): RunNote {
+  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
+  // Leases have no other notes than those that `toNote` makes.
+  return isNote ? note : {}
+}
