@@ -30,6 +30,8 @@ interface Outcome {
   readonly ends: Readonly<Record<string, number>>
 }
 
+/** Each by SIGKILL. */
+export const MIN_KILLS = 15
 /** How many tasks are enough: 2,000, or `CHAOS_TASKS`. */
 export const TASKS = Number(process.env['CHAOS_TASKS'] ?? 2_000)
 
