@@ -140,18 +140,24 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
       const lease = this.#newLease(note)
       const acquire = (): Promise<string | undefined> => settings.store.acquire(mirror.key, lease)
       const leaseId = await access.insist('acquire', acquire)
-      // What the holder before did is known then.
-      await mirror.refresh()
-      if (mirror.isGone) throw taskNotFound(taskId)
-      const { state } = mirror.record.task
-      if (leaseId === undefined || isTerminal(state, settings.lifecycle)) {
-        throw terminal({ id: taskId, state }, 'update')
+      try {
+        // What the holder before did is known then.
+        await mirror.refresh()
+        if (mirror.isGone) throw taskNotFound(taskId)
+        const { state } = mirror.record.task
+        if (leaseId === undefined || isTerminal(state, settings.lifecycle)) {
+          throw terminal({ id: taskId, state }, 'update')
+        }
+        const here = this.#held.get(taskId)
+        if (here?.leaseId === leaseId) return taken(here)
+        if (leaseId !== lease.id) return { type: 'elsewhere', leaseId }
+        this.#requireOpen()
+        return taken(this.#hold(mirror, leaseId))
+      } catch (error) {
+        // Nobody would work on it, nor anybody else be let to.
+        if (leaseId === lease.id) await this.#giveUp(mirror.key, lease.id)
+        throw error
       }
-      const here = this.#held.get(taskId)
-      if (here?.leaseId === leaseId) return taken(here)
-      if (leaseId !== lease.id) return { type: 'elsewhere', leaseId }
-      this.#requireOpen()
-      return taken(this.#hold(mirror, leaseId))
     })
   }
 
@@ -263,6 +269,11 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   #requireOpen(): void {
     if (!this.#isClosed) return
     throw new A2AError('UNAVAILABLE', 'This process works on no tasks any more', { reason: 'closed' })
+  }
+
+  async #giveUp(key: TaskKey, leaseId: string): Promise<void> {
+    const { settings, access } = this.#shop
+    await access.once('release', () => settings.store.release(key, leaseId)).catch(access.report)
   }
 
   #newLease(note: JsonValue | undefined): Lease {

@@ -15,6 +15,8 @@ import { unfold } from './stored-task.js'
 import type { StoreFilter, StoreQuery, TaskKey } from './task-store.js'
 
 const PAGE = 500
+/** While tasks are created faster than they can be read there would be no end. */
+const MAX_PASSES = 10
 
 export class Listing<S extends string> {
   readonly #settings: DurableSettings<S>
@@ -39,16 +41,17 @@ export class Listing<S extends string> {
   async all(filter: TaskFilter<S>, method: string): Promise<TaskSnapshot<S>[]> {
     const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
     const tasks = new Map<string, TaskSnapshot<S>>()
-    let query: StoreQuery = { ...given, limit: PAGE }
-    for (;;) {
+    const query: StoreQuery = { ...given, limit: PAGE }
+    // What changes meanwhile may move to where was looked already: all is looked at again until nothing is new.
+    for (let pass = 0, known = -1; known < tasks.size && pass < MAX_PASSES; pass += 1) {
+      known = tasks.size
       const first = await this.#list(query)
       for (let page = first; ; page = await this.#list({ ...query, after: page.at(-1) })) {
         for (const task of page) tasks.set(task.id, task)
         if (page.length < PAGE) break
       }
+      // One page is of one moment.
       if (first.length < PAGE) break
-      // What has changed meanwhile may have moved to where had been looked already.
-      query = { ...query, updatedSince: first[0]?.updatedAt }
     }
     return [...tasks.values()].sort((a, b) => byText(a.createdAt, b.createdAt) || byText(a.id, b.id))
   }

@@ -143,27 +143,32 @@ export class Sweeper<S extends string> {
   }
 
   async #timeOut(): Promise<void> {
-    const { settings, timeline, mirrors, access, decideFor } = this.#shop
+    const { settings, mirrors, access, decideFor } = this.#shop
     const { taskTimeoutMs, store } = settings
     if (taskTimeoutMs === undefined || !Number.isFinite(taskTimeoutMs)) return
-    const before = instantOf(timeline.now().ms - taskTimeoutMs).iso
+    const before = this.#ago(taskTimeoutMs)
     const late = (): Promise<readonly TaskKey[]> => access.once('unended', () => store.unended(before, BATCH))
-    await this.#eachBatch(late, async ({ id }) => {
-      const end = mirrors.use(
-        id,
-        true,
-        (mirror) => mirror.execute(decideFor({ type: 'timeout' }), () => undefined).stored,
-      )
+    await this.#eachBatch(late, async ({ id, createdAt }) => {
+      const end = mirrors.use(id, true, async (mirror) => {
+        // Another task may have its id by now.
+        if (mirror.key.createdAt !== createdAt) return
+        await mirror.execute(decideFor({ type: 'timeout' }), () => undefined).stored
+      })
       // Somebody else may have ended it meanwhile: nobody is told of that.
       await end.catch(access.report)
     })
   }
 
+  /** By the clock itself: a timeline remembers a moment that never was, and tasks would end and go before their time. */
+  #ago(ms: number): string {
+    const { clock } = this.#shop.settings
+    return instantOf(Math.max(0, Math.min(clock.now(), this.#shop.timeline.now().ms) - ms)).iso
+  }
+
   #queriesOf(state: S, { maxAgeMs, maxCount }: RetentionRule): EndedQuery[] {
     const queries: EndedQuery[] = []
     if (maxAgeMs !== undefined) {
-      const updatedBefore = instantOf(this.#shop.timeline.now().ms - maxAgeMs).iso
-      queries.push({ state, limit: BATCH, updatedBefore })
+      queries.push({ state, limit: BATCH, updatedBefore: this.#ago(maxAgeMs) })
     }
     if (maxCount !== undefined) queries.push({ state, limit: BATCH, beyond: maxCount })
     return queries
