@@ -328,14 +328,12 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     const { mirrors, watch, access, timeline } = this.#shop
     access.close()
     await this.#sweeper.close()
-    await Promise.all([...this.#workers].map((worker) => worker.close()))
+    await Promise.all([...this.#workers].map((worker) => worker.close(true)))
     await Promise.all(mirrors.all().map((mirror) => mirror.settle()))
     await watch.close()
     const records = mirrors.all().map(({ record }) => record)
     mirrors.close()
-    for (const record of records) {
-      abandonTask(record, 'MANAGER_DESTROYED', this.lifecycle, this.post)
-    }
+    for (const record of records) abandonTask(record, 'MANAGER_DESTROYED', this.lifecycle, this.post)
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
@@ -354,19 +352,22 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     } else {
       this.announce(events, () => record.show())
     }
-    this.#tellFollowers(record)
+    this.#tellFollowers(mirror)
     for (const worker of this.#workers) if (worker !== by) worker.onNews(mirror, events)
     this.#shop.watch.publish(key.id)
   }
 
   #onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
-    this.#tellFollowers(mirror.record)
+    this.#tellFollowers(mirror)
     for (const worker of this.#workers) worker.onNews(mirror, events)
   }
 
-  #tellFollowers(record: TaskRecord<S>): void {
-    if (isTerminal(record.task.state, this.lifecycle)) record.over ??= endingOf(record.task)
+  #tellFollowers(mirror: TaskMirror<S>): void {
+    const { record } = mirror
+    const hasEnded = isTerminal(record.task.state, this.lifecycle)
+    if (hasEnded) record.over ??= endingOf(record.task)
     tellFollowers(record, this.lifecycle, this.post)
+    for (const worker of hasEnded ? this.#workers : []) this.post(() => worker.onEnd(mirror))
     this.deliver()
   }
 

@@ -12,10 +12,9 @@ import {
   type UpdateCommand,
 } from '../core/commands.js'
 import { decideCreate, requireGeneration, terminal } from '../core/decide.js'
-import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
+import { A2AError, ended, invalidParams, taskNotFound } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
-import { signalOf } from '../core/followers.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions, CreateTaskParams } from '../core/params.js'
@@ -121,13 +120,10 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   signalOf(taskId: string): AbortSignal {
     const held = this.#require(taskId)
     if (held.controller !== undefined) return held.controller.signal
+    // Not the record's own, which would keep the task in memory after it was given back.
     const controller = new AbortController()
     held.controller = controller
-    const { record, lifecycle } = held.mirror
-    const signal = signalOf(record, lifecycle)
-    const abort = (): void => controller.abort(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
+    abortEnded(held)
     return controller.signal
   }
 
@@ -224,7 +220,8 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     }
   }
 
-  async close(): Promise<void> {
+  /** @param isOver - Whether its manager is destroyed. */
+  async close(isOver = false): Promise<void> {
     this.#isClosed = true
     this.#onClose()
     if (this.#heartbeat !== undefined) this.#shop.timeline.remove(this.#heartbeat)
@@ -237,6 +234,8 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
           await this.#giveBack(held).catch(this.#shop.access.report)
         }
         this.#letGo(held)
+        const { id } = mirror.key
+        if (isOver && !hasEnded(mirror)) held.controller?.abort(ended('MANAGER_DESTROYED', id))
       }),
     )
   }
@@ -252,6 +251,12 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     if (held?.mirror !== mirror) return
     held.news += 1
     tell(() => this.#listener.onNews(mirror.tip.show(), events))
+  }
+
+  /** The task has ended: those who work on it learn why, where it was not they. */
+  onEnd(mirror: TaskMirror<S>): void {
+    const held = this.#held.get(mirror.key.id)
+    if (held?.mirror === mirror) abortEnded(held)
   }
 
   onGone(mirror: TaskMirror<S>, reason: Error): void {
@@ -378,6 +383,11 @@ function tell(job: () => void): void {
   } catch (error) {
     throwLater(error)
   }
+}
+
+function abortEnded<S extends string>({ mirror, controller }: Held<S>): void {
+  const { over } = mirror.record
+  if (hasEnded(mirror) && over !== undefined) controller?.abort(ended(over, mirror.key.id))
 }
 
 function hasEnded<S extends string>({ record, lifecycle }: TaskMirror<S>): boolean {

@@ -158,3 +158,22 @@ describe('take()', () => {
     expect(await b.lease(LISTENER).take(id)).toMatchObject({ type: 'taken' })
   })
 })
+
+describe('a task that was given back', () => {
+  it('does not stay in memory because its signal was asked for', async () => {
+    const clock = new ManualClock()
+    const tasks = managerOf({ store: memoryStore({ now: () => clock.now() }), clock, maxCached: 1 })
+    const leased = tasks.lease(LISTENER)
+    const ids: string[] = []
+    for (let index = 0; index < 20; index += 1) {
+      const { id } = leased.createTask({ skill: 'ask' })
+      expect(leased.signalOf(id).aborted).toBe(false)
+      leased.patchTask(id, { state: 'working' })
+      leased.patchTask(id, { state: 'input-required' })
+      await leased.stored(id)
+      expect(await leased.release(id)).toBe(true)
+      ids.push(id)
+    }
+    expect(ids.filter((id) => tasks.lastSeen(id) !== undefined).length).toBeLessThan(5)
+  })
+})
