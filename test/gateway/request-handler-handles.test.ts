@@ -12,7 +12,7 @@ class Service {
   readonly runs = new Map<string, TaskUpdate>()
   readonly canceled: TaskRef[] = []
   readonly answers: [text: string, ref: TaskRef][] = []
-  readonly asked = gate()
+  asked = gate()
 
   readonly agent: TestAgent = {
     run: ({ id, text, ref }) => {
@@ -142,6 +142,7 @@ describe('a handle', () => {
     const one = await start(service)
     const { id, handle } = await begin(one.client)
     await crash(one)
+    service.asked = gate()
     const { client, gateway } = await start(service)
     const sent = await client.send(withHandle(handle), { returnImmediately: true })
     if (sent.type !== 'task') throw new Error('There is no task')
