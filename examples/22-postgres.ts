@@ -9,6 +9,8 @@ import { Pool } from 'pg'
 
 const { DATABASE_URL } = process.env
 const database = DATABASE_URL === undefined ? new PGlite() : new Pool({ connectionString: DATABASE_URL })
+// A connection that breaks while it is idle, as when the server restarts, ends a process that does not listen to this.
+if (database instanceof Pool) database.on('error', (error) => console.error(error.message))
 
 // The client stays yours: the store sets up tables in a schema of its own, and uses them.
 const store = postgresStore(database)

@@ -11,6 +11,8 @@ if (REDIS_URL === undefined) {
 }
 
 const redis = new Redis(REDIS_URL)
+// It connects again by itself, and says here why it had to; a client of "redis" ends a process that does not listen.
+redis.on('error', (error) => console.error(error.message))
 const store = redisStore(redis, { prefix: 'a2a-tasks-example' })
 await store.migrate()
 const here = new DurableTaskManager({ store })

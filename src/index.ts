@@ -29,12 +29,11 @@ export {
   isInterrupted,
   isTerminal,
   shortestPath,
-  TERMINAL_STATES,
   toMermaid,
-  VALID_STATES,
   VALID_TRANSITIONS,
 } from './core/lifecycle.js'
 export type { Lifecycle, LifecycleOptions, TaskState } from './core/lifecycle.js'
+export { TERMINAL_STATES, VALID_STATES } from './core/states.js'
 
 export { evolve } from './core/evolve.js'
 export type {

@@ -6,6 +6,7 @@
 import { invalidParams } from './errors.js'
 import {
   read,
+  requireArray,
   requireArtifact,
   requireMessage,
   takeBoolean,
@@ -201,8 +202,7 @@ function takeArtifacts(
   limits: Limits,
 ): readonly TakenArtifact[] {
   if (artifacts === undefined) return []
-  if (!Array.isArray(artifacts))
-    throw invalidParams('artifacts', `must be an array, got ${describe(artifacts)}`)
+  requireArray(artifacts, 'artifacts')
   return Array.from(artifacts, (artifact: ArtifactInput, index) =>
     takeArtifact(artifact, `artifacts[${index}]`, limits),
   )

@@ -20,7 +20,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   readonly #guarded = new WeakMap<Listener, Listener>()
   readonly #originals = new WeakMap<Listener, Listener>()
   #event = ''
-  readonly #queue: ((() => void) | undefined)[] = []
+  readonly #queue: (() => void)[] = []
   #delivering = false
 
   /**
@@ -120,21 +120,16 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   protected deliver(): void {
     if (this.#delivering) return
     this.#delivering = true
-    for (let done = 0; done < this.#queue.length; done++) {
-      const job = this.#queue[done]
-      // What listeners cause is posted behind this, without end perhaps: what is done is let go of.
-      this.#queue[done] = undefined
-      if (done === 1000) {
-        this.#queue.splice(0, done + 1)
-        done = -1
-      }
-      try {
-        job?.()
-      } catch (error) {
-        throwLater(error)
+    // What listeners cause is posted behind all this, without end perhaps: what is done is let go of.
+    while (this.#queue.length > 0) {
+      for (const job of this.#queue.splice(0)) {
+        try {
+          job()
+        } catch (error) {
+          throwLater(error)
+        }
       }
     }
-    this.#queue.length = 0
     this.#delivering = false
   }
 

@@ -91,9 +91,7 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
         task.history = added(task.history, { state: event.to, timestamp: event.timestamp })
       }
       if (event.message === null) delete task.message
-      else if (event.message !== undefined) {
-        task.message = typeof event.message === 'string' ? event.message : shared<Message>(event.message)
-      }
+      else if (event.message !== undefined) task.message = shared<Message | string>(event.message)
       break
     case 'output':
       task.output = shared<JsonValue>(event.output)

@@ -4,7 +4,6 @@
  * @module
  */
 import { ended, type RemovalCode } from './errors.js'
-import { isTerminal, type Lifecycle } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
 
 /** Has a job done after all that was told before. */
@@ -14,11 +13,7 @@ type Post = (job: () => void) => void
  * Wakes subscribers, and offers the task to those who wait for it to be where it is now. The signal of one that has
  * ended aborts, where that says that its work is not wanted any more.
  */
-export function tellFollowers<S extends string>(
-  record: TaskRecord<S>,
-  lifecycle: Lifecycle<S>,
-  post: Post,
-): void {
+export function tellFollowers<S extends string>(record: TaskRecord<S>, hasEnded: boolean, post: Post): void {
   record.wake()
   const { followers, task } = record
   const { state, id } = task
@@ -31,7 +26,7 @@ export function tellFollowers<S extends string>(
       for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
     })
   }
-  if (!isTerminal(state, lifecycle)) return
+  if (!hasEnded) return
   const { over } = record
   const { controller } = followers
   followers.controller = undefined
@@ -42,11 +37,11 @@ export function tellFollowers<S extends string>(
 export function abandonTask<S extends string>(
   record: TaskRecord<S>,
   code: RemovalCode,
-  lifecycle: Lifecycle<S>,
+  hasEnded: boolean,
   post: Post,
 ): void {
   const { followers, task } = record
-  if (!isTerminal(task.state, lifecycle)) record.over = code
+  if (!hasEnded) record.over = code
   record.wake()
   if (followers === undefined) return
   post(() => {
@@ -56,10 +51,10 @@ export function abandonTask<S extends string>(
 }
 
 /** A task's signal: aborted already, where the task is over for a reason. */
-export function signalOf<S extends string>(record: TaskRecord<S>, lifecycle: Lifecycle<S>): AbortSignal {
+export function signalOf<S extends string>(record: TaskRecord<S>, hasEnded: boolean): AbortSignal {
   const controller = record.followers?.controller ?? new AbortController()
   const { over, task } = record
-  if (!isTerminal(task.state, lifecycle)) record.follow().controller = controller
+  if (!hasEnded) record.follow().controller = controller
   else if (over !== undefined) controller.abort(ended(over, task.id))
   return controller.signal
 }

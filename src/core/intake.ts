@@ -76,8 +76,12 @@ export function requireObject(value: JsonValue | undefined, path: string): JsonO
   throw invalidParams(path, `must be an object, got ${describe(value)}`)
 }
 
-function requireObjects(value: JsonValue | undefined, path: string): JsonObject[] {
+export function requireArray(value: unknown, path: string): asserts value is unknown[] {
   if (!Array.isArray(value)) throw invalidParams(path, `must be an array, got ${describe(value)}`)
+}
+
+function requireObjects(value: JsonValue | undefined, path: string): JsonObject[] {
+  requireArray(value, path)
   return value.map((element, index) => requireObject(element, `${path}[${index}]`))
 }
 
@@ -93,9 +97,16 @@ export function takeName(value: unknown, path: string): string {
 }
 
 export function takeNames(value: unknown, path: string): string[] {
-  if (!Array.isArray(value)) throw invalidParams(path, `must be an array, got ${describe(value)}`)
+  requireArray(value, path)
   if (value.length > MAX_REFERENCES) throw invalidParams(path, `must have at most ${MAX_REFERENCES} elements`)
   return Array.from(value, (element, index) => takeName(element, `${path}[${index}]`))
+}
+
+/** An ISO 8601 timestamp, in ms since 1970. */
+export function takeTimestamp(value: unknown, path: string): number {
+  const ms = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN
+  if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
+  return ms
 }
 
 export function takeBoolean(value: unknown, path: string): boolean {

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { freezeDeep } from './json.js'
+
 /** A state of a task (A2A 1.0 §4.1.3 TaskState), in the one spelling that the core knows. */
 export type TaskState =
   | 'submitted'
@@ -93,18 +95,18 @@ function makeLifecycle<S extends string>(
   const states = Object.keys(table) as S[]
   // Without a prototype, `transitions['constructor']` is undefined and not a function.
   const transitions = Object.create(null) as Record<S, readonly S[]>
-  for (const state of states) transitions[state] = Object.freeze([...table[state]])
+  for (const state of states) transitions[state] = [...table[state]]
   const known: readonly string[] = INTERRUPTED_STATES
   const waiting = states.filter((state) => known.includes(state) && transitions[state].length > 0)
   const lifecycle: Lifecycle<S> = {
     // A table without states is refused before.
     initial: states[0] as S,
-    states: Object.freeze(states),
-    transitions: Object.freeze(transitions),
-    terminal: Object.freeze(states.filter((state) => transitions[state].length === 0)),
-    interrupted: Object.freeze([...(interrupted ?? waiting)]),
+    states,
+    transitions,
+    terminal: states.filter((state) => transitions[state].length === 0),
+    interrupted: [...(interrupted ?? waiting)],
   }
-  return Object.freeze(Object.defineProperty(lifecycle, MADE, { value: true }))
+  return freezeDeep(Object.defineProperty(lifecycle, MADE, { value: true }))
 }
 
 /** Whether `defineLifecycle` made it: of this copy of the library, or of another. */
@@ -153,14 +155,7 @@ function checkEnds(lifecycle: Lifecycle<string>): void {
 /** The lifecycle that a `TaskManager` uses unless it is given another. */
 export const A2A_LIFECYCLE: Lifecycle = makeLifecycle<TaskState>(VALID_TRANSITIONS)
 
-for (const targets of Object.values(VALID_TRANSITIONS)) Object.freeze(targets)
-Object.freeze(VALID_TRANSITIONS)
-Object.freeze(INTERRUPTED_STATES)
-
-/** The states of {@link A2A_LIFECYCLE}, in the order of its table. */
-export const VALID_STATES: readonly TaskState[] = A2A_LIFECYCLE.states
-/** Those of them that nothing follows. */
-export const TERMINAL_STATES: readonly TaskState[] = A2A_LIFECYCLE.terminal
+freezeDeep([VALID_TRANSITIONS, INTERRUPTED_STATES])
 
 /** Whether one step leads from `from` to `to`. A state does not lead to itself. Unknown states lead nowhere. */
 export function canTransition(from: TaskState, to: TaskState): boolean

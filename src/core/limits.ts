@@ -171,12 +171,7 @@ export function refuseUnknownOptions(options: unknown, known: readonly string[])
 /** `most` keeps what recurses within the stack. `Infinity` is a count for whoever wants no bound. */
 function count(option: string, value: number | null | undefined, fallback: number, most = Infinity): number {
   if (value === undefined || value === null) return fallback
-  if (
-    typeof value !== 'number' ||
-    !(value >= 1) ||
-    value > most ||
-    (value !== Infinity && !Number.isInteger(value))
-  ) {
+  if (!(value >= 1 && value <= most && (value === Infinity || Number.isInteger(value)))) {
     const range = most === Infinity ? 'a positive integer or Infinity' : `an integer from 1 to ${most}`
     throw new RangeError(`"${option}" must be ${range}, got ${quote(value)}`)
   }
@@ -194,8 +189,6 @@ function duration(option: string, value: number | null | undefined): number | un
 function requireFailure(lifecycle: Lifecycle<string>): void {
   for (const state of lifecycle.states) {
     if (lifecycle.terminal.includes(state) || canTransition(state, 'failed', lifecycle)) continue
-    throw new TypeError(
-      `"taskTimeoutMs" needs a step from "${state}" to "failed", which the lifecycle does not have`,
-    )
+    throw new TypeError(`"taskTimeoutMs" needs a step from "${state}" to "failed" in the lifecycle`)
   }
 }

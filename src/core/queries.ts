@@ -4,8 +4,8 @@
  * @module
  */
 import { invalidParams } from './errors.js'
-import { read, takeName } from './intake.js'
-import { describe } from './json.js'
+import { read, takeName, takeTimestamp } from './intake.js'
+import { describe, quote } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 
@@ -107,19 +107,12 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   }
   const state = filter.state
   if (state !== undefined && !states.includes(state)) {
-    throw invalidParams(
-      'state',
-      `must be one of ${states.join(', ')}, got ${JSON.stringify(state.slice(0, 80))}`,
-    )
+    throw invalidParams('state', `must be one of ${states.join(', ')}, got ${quote(state)}`)
   }
   return picked
 }
 
 /** In the form that tasks have, which sorts as text. */
 function toTimestamp(value: string | undefined): string | undefined {
-  if (value === undefined) return undefined
-  const ms = typeof value === 'string' ? Date.parse(value) : NaN
-  if (Number.isNaN(ms) || !/^\d{4}-\d\d/.test(value))
-    throw invalidParams('updatedSince', 'must be an ISO 8601 timestamp')
-  return new Date(ms).toISOString()
+  return value === undefined ? undefined : new Date(takeTimestamp(value, 'updatedSince')).toISOString()
 }

@@ -5,12 +5,14 @@
  */
 import { invalidParams } from './errors.js'
 import {
+  requireArray,
   requireArtifact,
   requireMessage,
   requireObject,
   takeGeneration,
   takeName,
   takeNames,
+  takeTimestamp,
 } from './intake.js'
 import { describe, JsonTaker, quote } from './json.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -176,13 +178,12 @@ function requireState<S extends string>(
 
 function elements(json: JsonObject, key: string, root: string): JsonValue[] {
   const value = json[key] ?? []
-  if (Array.isArray(value)) return value
-  throw invalidParams(`${root}.${key}`, `must be an array, got ${describe(value)}`)
+  requireArray(value, `${root}.${key}`)
+  return value
 }
 
 /** What happened after `now`, by the clock of some other machine, counts as happening now. */
 function timestamp(value: JsonValue | undefined, path: string, now: Instant): string {
-  const ms = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN
-  if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
+  const ms = takeTimestamp(value, path)
   return ms >= now.ms ? now.iso : new Date(ms).toISOString()
 }

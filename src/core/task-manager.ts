@@ -46,12 +46,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
+  readonly #isLast = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
     super()
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.#table = new TaskTable((state) => isTerminal(state, this.lifecycle))
+    this.#table = new TaskTable(this.#isLast)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
@@ -221,8 +222,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
   subscribe(taskId: string, options: SubscribeOptions = {}): TaskSubscription<S> {
-    const isLast = (state: S): boolean => isTerminal(state, this.lifecycle)
-    return subscribeTo(this.#find(taskId), isLast, this.#settings.eventLogSize, options)
+    return subscribeTo(this.#find(taskId), this.#isLast, this.#settings.eventLogSize, options)
   }
 
   /**
@@ -233,7 +233,11 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    *   `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
-    return waitFor(this.#find(taskId), this.#timeline, this.lifecycle, options)
+    const record = this.#find(taskId)
+    const find = (found: (record: TaskRecord<S>) => void): undefined => {
+      found(record)
+    }
+    return waitFor(taskId, find, this.#timeline, this.lifecycle, options)
   }
 
   /**
@@ -241,7 +245,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
    * does the task's work. Its reason is an `A2AError` that says which.
    */
   signalOf(taskId: string): AbortSignal {
-    return signalOf(this.#find(taskId), this.lifecycle)
+    const record = this.#find(taskId)
+    return signalOf(record, this.#isLast(record.task.state))
   }
 
   /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
@@ -320,12 +325,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
     for (const event of events) record.append(event, this.#settings.eventLogSize)
     this.#table.touch(record)
-    if (isTerminal(record.task.state, this.lifecycle)) {
+    const hasEnded = this.#isLast(record.task.state)
+    if (hasEnded) {
       this.#retention.unwatch(record)
       record.trim()
     }
     this.announce(events, () => record.show())
-    tellFollowers(record, this.lifecycle, this.post)
+    tellFollowers(record, hasEnded, this.post)
   }
 
   #timeOut(record: TaskRecord<S>): void {
@@ -348,6 +354,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
   }
 
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    abandonTask(record, code, this.lifecycle, this.post)
+    abandonTask(record, code, this.#isLast(record.task.state), this.post)
   }
 }

@@ -62,9 +62,13 @@ function toPatience(timeoutMs: unknown): number | undefined {
   throw invalidParams('timeoutMs', `must be a positive number of milliseconds, got ${quote(timeoutMs)}`)
 }
 
-/** Resolves with a copy of the task as it was when it first met the condition, or ended. */
+/**
+ * Resolves with a copy of the task as it was when it first met the condition, or ended. `find` gives the task to its
+ * callback, sooner or later; patience is counted from now on.
+ */
 export function waitFor<S extends string>(
-  record: TaskRecord<S>,
+  taskId: string,
+  find: (found: (record: TaskRecord<S>) => void) => Promise<unknown> | undefined,
   timeline: Timeline,
   lifecycle: Lifecycle<S>,
   options: WaitOptions<S>,
@@ -73,33 +77,25 @@ export function waitFor<S extends string>(
   const { onState, onTask } = toCondition(until, lifecycle)
   const patience = toPatience(timeoutMs)
   const signal = takeSignal(given.signal)
-  const taskId = record.task.id
   return new Promise((resolve, reject: (error: Error) => void) => {
     let deadline: Deadline | undefined
+    let record: TaskRecord<S> | undefined
+    let isOver = false
     const settle = (how: () => void): void => {
-      record.followers?.waiters.delete(waiter)
+      isOver = true
+      record?.followers?.waiters.delete(waiter)
       if (deadline !== undefined) timeline.remove(deadline)
       signal?.removeEventListener('abort', abort)
       how()
     }
+    const fail = (error: Error): void => settle(() => reject(error))
     const abort = (): void => {
       const cause: unknown = signal?.reason
-      const error = new A2AError(
-        'WAIT_ABORTED',
-        `Waiting for task ${taskId} was aborted`,
-        { taskId },
-        { cause },
-      )
-      settle(() => reject(error))
+      fail(new A2AError('WAIT_ABORTED', `Waiting for task ${taskId} was aborted`, { taskId }, { cause }))
     }
-    const expire = (): void => {
-      const data = { taskId, timeoutMs: patience ?? Infinity }
-      const error = new A2AError(
-        'WAIT_TIMED_OUT',
-        `Waiting for task ${taskId} took longer than ${patience} ms; the task goes on`,
-        data,
-      )
-      settle(() => reject(error))
+    const expire = (timeoutMs: number): void => {
+      const text = `Waiting for task ${taskId} took longer than ${timeoutMs} ms; the task goes on`
+      fail(new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs }))
     }
     const waiter: Waiter<S> = {
       isCurious: (state) => isTerminal(state, lifecycle) || (onState?.(state) ?? true),
@@ -109,16 +105,23 @@ export function waitFor<S extends string>(
           if (isMet) settle(() => resolve(copyTask(task)))
         } catch (error) {
           // Whatever the predicate threw.
-          settle(() => reject(error as Error))
+          fail(error as Error)
         }
       },
-      abandon: (code) => settle(() => reject(ended(code, taskId))),
+      abandon: (code) => fail(ended(code, taskId)),
     }
 
-    if (patience !== undefined && Number.isFinite(patience)) deadline = timeline.add(patience, expire)
-    record.follow().waiters.add(waiter)
+    if (patience !== undefined && Number.isFinite(patience)) {
+      deadline = timeline.add(patience, () => expire(patience))
+    }
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
-    else if (waiter.isCurious(record.task.state)) waiter.offer(record.show())
+    else
+      find((found) => {
+        if (isOver) return
+        record = found
+        found.follow().waiters.add(waiter)
+        if (waiter.isCurious(found.task.state)) waiter.offer(found.show())
+      })?.catch(fail)
   })
 }

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { StoreAccess } from './store-access.js'
+import type { OpenAccess } from './open-access.js'
 import type { TaskStore } from './task-store.js'
 
 /** Rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`. */
 export type TaskDocuments = Pick<TaskStore, 'putDocument' | 'deleteDocument' | 'documents' | 'allDocuments'>
 
-export function documentsOf(store: TaskStore, { insist }: StoreAccess): TaskDocuments {
+export function documentsOf(store: TaskStore, { insist }: OpenAccess): TaskDocuments {
   return {
     // Put again after it was put, it is refused: whoever writes a document reads it again then.
     putDocument: (document, version) => insist('putDocument', () => store.putDocument(document, version)),

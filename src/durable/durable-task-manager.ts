@@ -6,7 +6,7 @@
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
 import { decideCreate } from '../core/decide.js'
 import { TaskEmitter } from '../core/emitter.js'
-import { ended, invalidParams } from '../core/errors.js'
+import { invalidParams, type RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
 import { abandonTask, signalOf, tellFollowers } from '../core/followers.js'
@@ -23,19 +23,20 @@ import { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/time.js'
 import { waitFor, type WaitOptions } from '../core/wait.js'
+import type { Take } from './change.js'
 import { documentsOf, type TaskDocuments } from './documents.js'
 import { HeldTasks } from './held-tasks.js'
 import { Listing } from './listing.js'
 import type { LeasedTasks, LeasedTasksListener } from './leased-tasks.js'
 import { Mirrors } from './mirrors.js'
+import { OpenAccess } from './open-access.js'
 import { toDurableSettings, type DurableTaskManagerOptions } from './options.js'
 import { StoreAccess } from './store-access.js'
 import { storeAll } from './saved-tasks.js'
 import { endingOf } from './stored-task.js'
 import { StoreReader, type ReaderHost } from './subscription.js'
 import { Sweeper } from './sweeper.js'
-import { copyOf, TaskMirror, type MirrorHost, type Take } from './task-mirror.js'
-import type { TaskKey } from './task-store.js'
+import { copyOf, TaskMirror, type MirrorHost } from './task-mirror.js'
 import { Watch } from './watch.js'
 import { decider, type Workshop } from './workshop.js'
 
@@ -46,8 +47,8 @@ import { decider, type Workshop } from './workshop.js'
  * then stored in one atomic step, then told: when its promise resolves, it is in the store. One that others' changes
  * came before is decided anew against the newer task. What is read is what was in the store when it was asked for, or later.
  * Listeners hear of changes made through this manager; subscribers, waiters and signals of everybody's. Besides what it
- * says of itself each method rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`, and with
- * `UNAVAILABLE` when others change the task again and again.
+ * says of itself each method rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`, with
+ * `UNAVAILABLE` when others change the task again and again, and with `MANAGER_DESTROYED` after `destroy()`.
  *
  * @throws {RangeError | TypeError} from the constructor, naming the option that makes no sense.
  * @example
@@ -64,32 +65,37 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
   readonly #listing: Listing<S>
   readonly #workers = new Set<HeldTasks<S>>()
   readonly #readerHost: ReaderHost<S>
+  readonly #open: OpenAccess
 
   constructor(options: DurableTaskManagerOptions<S>) {
     super()
     const settings = toDurableSettings(options)
     const timeline = new Timeline(settings.clock)
     const access = new StoreAccess(settings)
+    this.#open = new OpenAccess(access)
     const host: MirrorHost<S> = {
-      ...{ settings, insist: access.insist },
+      ...{ settings, access },
       onStored: (...stored) => this.#onStored(...stored),
       onNews: (mirror, events) => this.#onNews(mirror, events),
       onGone: (mirror, reason) => this.#onGone(mirror, reason),
     }
     const mirrors = new Mirrors(host)
-    this.documents = documentsOf(settings.store, access)
+    this.documents = documentsOf(settings.store, this.#open)
     const watch = new Watch(settings, access, mirrors, timeline)
     const decideFor = decider(settings, timeline)
     this.#shop = { settings, timeline, access, mirrors, watch, host, decideFor }
-    this.#listing = new Listing(settings, access)
+    this.#listing = new Listing(settings, this.#open)
     this.#readerHost = {
-      take: (taskId) => mirrors.take(taskId, true),
-      fetch: (mirror, after) => this.#listing.events(mirror.key, after),
+      ...{ mirrors, fetch: (...page) => this.#listing.events(...page) },
       onWaiting: () => watch.begin(),
     }
     this.#sweeper = new Sweeper(this.#shop, {
       workers: () => this.#workers,
-      remove: (keys) => this.#remove(keys),
+      isHeard: () => this.listenerCount('task:expired') > 0,
+      onExpired: (expired) => {
+        for (const task of expired) this.tell('task:expired', () => task)
+        this.deliver()
+      },
     })
   }
 
@@ -106,6 +112,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
    *   `LIMIT_EXCEEDED` when input and metadata exceed `maxInputSize`.
    */
   async createTask(params: CreateTaskParams): Promise<Task<S>> {
+    this.#open.requireOpen()
     const { settings, timeline, mirrors, host } = this.#shop
     const command = toCreate(params, settings)
     // One that is gone is found out.
@@ -271,10 +278,12 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
     const { mirrors, timeline, watch } = this.#shop
-    return await mirrors.use(taskId, true, ({ record }) => {
-      watch.begin()
-      return waitFor(record, timeline, this.lifecycle, options)
-    })
+    const find = (found: (record: TaskRecord<S>) => void): Promise<void> =>
+      mirrors.use(taskId, true, ({ record }) => {
+        watch.begin()
+        found(record)
+      })
+    return await waitFor(taskId, find, timeline, this.lifecycle, options)
   }
 
   /**
@@ -285,12 +294,13 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     const { mirrors, watch } = this.#shop
     return await mirrors.use(taskId, true, ({ record }) => {
       watch.begin()
-      return signalOf(record, this.lifecycle)
+      return signalOf(record, isTerminal(record.task.state, this.lifecycle))
     })
   }
 
   /** Removes tasks as `retention` says, now. Resolves to how many. Emits `task:expired` for each. */
   async prune(): Promise<number> {
+    this.#open.requireOpen()
     return await this.#sweeper.prune()
   }
 
@@ -306,8 +316,9 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
    * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong, or of an id that is taken.
    */
   async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
-    const { settings, timeline, access } = this.#shop
-    await storeAll(toRecords(tasks, settings, timeline.now()), settings, access)
+    this.#open.requireOpen()
+    const { settings, timeline } = this.#shop
+    await storeAll(toRecords(tasks, settings, timeline.now()), settings, this.#open)
   }
 
   /**
@@ -333,7 +344,8 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     await watch.close()
     const records = mirrors.all().map(({ record }) => record)
     mirrors.close()
-    for (const record of records) abandonTask(record, 'MANAGER_DESTROYED', this.lifecycle, this.post)
+    this.#open.end()
+    for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
@@ -354,7 +366,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     }
     this.#tellFollowers(mirror)
     for (const worker of this.#workers) if (worker !== by) worker.onNews(mirror, events)
-    this.#shop.watch.publish(key.id)
+    this.#shop.watch.publish({ taskId: key.id, generation: record.task.generation })
   }
 
   #onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
@@ -366,7 +378,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
     const { record } = mirror
     const hasEnded = isTerminal(record.task.state, this.lifecycle)
     if (hasEnded) record.over ??= endingOf(record.task)
-    tellFollowers(record, this.lifecycle, this.post)
+    tellFollowers(record, hasEnded, this.post)
     for (const worker of hasEnded ? this.#workers : []) this.post(() => worker.onEnd(mirror))
     this.deliver()
   }
@@ -374,25 +386,11 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskEmitte
   #onGone(mirror: TaskMirror<S>, reason: Error): void {
     this.#shop.mirrors.remove(mirror)
     for (const worker of this.#workers) worker.onGone(mirror, reason)
-    const { record } = mirror
-    abandonTask(record, 'TASK_EXPIRED', this.lifecycle, this.post)
+    this.#abandon(mirror.record, 'TASK_EXPIRED')
     this.deliver()
   }
 
-  async #remove(keys: readonly TaskKey[]): Promise<number> {
-    const { settings, mirrors, access } = this.#shop
-    const isHeard = this.listenerCount('task:expired') > 0
-    // One that cannot be read shall not stay for ever.
-    const peek = ({ id }: TaskKey): Promise<TaskSnapshot<S> | null | undefined> =>
-      this.peekTask(id).catch(access.report)
-    const tasks = isHeard ? await Promise.all(keys.map(peek)) : []
-    const count = await access.insist('delete', () => settings.store.delete(keys))
-    for (const task of tasks) if (task) this.tell('task:expired', () => task)
-    for (const { id, createdAt } of keys) {
-      const mirror = mirrors.get(id)
-      if (mirror?.key.createdAt === createdAt) mirror.drop(ended('TASK_EXPIRED', id))
-    }
-    this.deliver()
-    return count
+  #abandon(record: TaskRecord<S>, code: RemovalCode): void {
+    abandonTask(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
   }
 }

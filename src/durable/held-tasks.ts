@@ -3,55 +3,49 @@
  *
  * @module
  */
-import {
-  toAppend,
-  toCreate,
-  toMessage,
-  toUpdate,
-  type TaskCommand,
-  type UpdateCommand,
-} from '../core/commands.js'
-import { decideCreate, requireGeneration, terminal } from '../core/decide.js'
+import { toAppend, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
+import { decideCreate } from '../core/decide.js'
 import { A2AError, ended, invalidParams, taskNotFound } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
 import { freezeDeep } from '../core/json.js'
-import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
+import { canTransition, isInterrupted } from '../core/lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions, CreateTaskParams } from '../core/params.js'
 import type { MessageInput, TaskUpdate } from '../core/params.js'
 import { randomId, throwLater } from '../core/ports.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { JsonValue, Task, TaskSnapshot } from '../core/task.js'
-import type { Deadline } from '../core/time.js'
+import type { Decide } from './change.js'
+import { Heartbeat } from './heartbeat.js'
+import { abortEnded, hasEnded, taken, tell, type Held } from './held.js'
+import { isSameNote, toStoredNote, type LeaseNote } from './lease-note.js'
 import type { LeasedTasks, LeasedTasksListener, Taking } from './leased-tasks.js'
-import type { Lease, TaskKey } from './task-store.js'
-import { leaseLost, TaskMirror, type Decide } from './task-mirror.js'
+import { send } from './sending.js'
+import { Takings } from './taking.js'
+import { leaseLost, TaskMirror } from './task-mirror.js'
+import type { TaskKey } from './task-store.js'
 import type { Workshop } from './workshop.js'
-import { fold } from './stored-task.js'
 
-interface Held<S extends string> {
-  readonly mirror: TaskMirror<S>
-  readonly leaseId: string
-  controller: AbortController | undefined
-  /** How often others have changed the task. */
-  news: number
-  isReleasing: boolean
-  /** Why it is no longer held. */
-  reason: Error | undefined
-}
+/** Of how many tasks that were lost it is remembered why. */
+const MAX_LOST = 1_000
 
 export class HeldTasks<S extends string> implements LeasedTasks<S> {
   readonly #shop: Workshop<S>
   readonly #listener: LeasedTasksListener<S>
   readonly #onClose: () => void
   readonly #held = new Map<string, Held<S>>()
-  #heartbeat: Deadline | undefined
+  /** Why tasks are no longer held, the latest last. */
+  readonly #lost = new Map<string, Error>()
+  readonly #takings: Takings<S>
+  readonly #heartbeat: Heartbeat<S>
   #isClosed = false
 
   constructor(shop: Workshop<S>, listener: LeasedTasksListener<S>, onClose: () => void) {
     this.#shop = shop
     this.#listener = listener
     this.#onClose = onClose
+    this.#heartbeat = new Heartbeat(shop, this.#held, (held) => this.#miss(held))
+    this.#takings = new Takings(shop)
   }
 
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S> {
@@ -61,10 +55,11 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     if (mirrors.isTaken(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
     const created = decideCreate(command, settings.lifecycle, now.iso)
-    const lease = this.#newLease(note)
+    const first = { restarts: 0, note }
+    const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
     const { mirror } = TaskMirror.create(host, new TaskRecord(create(created), now), created, lease, this)
     mirrors.add(mirror)
-    this.#hold(mirror, lease.id)
+    this.#hold(mirror, lease.id, first)
     return copyTask(mirror.record.task)
   }
 
@@ -85,13 +80,14 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   }
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
-    const held = this.#require(taskId)
+    const held = this.#requireChangeable(taskId)
     const decide = this.#shop.decideFor(toUpdate(update, this.#shop.settings))
     const overtaken = new TypeError('Others came first')
     const { news, mirror, leaseId } = held
     while (mirror.awaitsOthers(this)) await mirror.settle()
     if (held.reason !== undefined) throw held.reason
     if (held.news !== news) return false
+    this.#requireChangeable(taskId)
     let isFirst = true
     const decideOnce: Decide<S> = (record) => {
       if (!isFirst) throw overtaken
@@ -129,115 +125,116 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
 
   async take(taskId: string, note?: JsonValue): Promise<Taking<S>> {
     this.#requireOpen()
+    await this.#held.get(taskId)?.releasing?.catch(() => undefined)
     const known = this.#held.get(taskId)
     if (known !== undefined) return taken(known)
-    const { mirrors, settings, access } = this.#shop
-    return await mirrors.use(taskId, true, async (mirror) => {
-      const lease = this.#newLease(note)
-      const acquire = (): Promise<string | undefined> => settings.store.acquire(mirror.key, lease)
-      const leaseId = await access.insist('acquire', acquire)
-      try {
-        // What the holder before did is known then.
-        await mirror.refresh()
-        if (mirror.isGone) throw taskNotFound(taskId)
-        const { state } = mirror.record.task
-        if (leaseId === undefined || isTerminal(state, settings.lifecycle)) {
-          throw terminal({ id: taskId, state }, 'update')
-        }
-        const here = this.#held.get(taskId)
-        if (here?.leaseId === leaseId) return taken(here)
-        if (leaseId !== lease.id) return { type: 'elsewhere', leaseId }
-        this.#requireOpen()
-        return taken(this.#hold(mirror, leaseId))
-      } catch (error) {
-        // Nobody would work on it, nor anybody else be let to.
-        if (leaseId === lease.id) await this.#giveUp(mirror.key, lease.id)
-        throw error
-      }
+    const first = { restarts: 0, note }
+    const taking = await this.#takings.take(taskId, toStoredNote(first), (mirror, leaseId, news) => {
+      this.#requireOpen()
+      const held = this.#hold(mirror, leaseId, first)
+      if (news.length > 0) tell(() => this.#listener.onNews(mirror.tip.show(), news))
+      return taken(held)
     })
+    const here = this.#held.get(taskId)
+    return here?.leaseId === taking.leaseId ? taken(here) : taking
   }
 
   async send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean> {
-    const { settings, mirrors } = this.#shop
-    const { generation } = seen
-    const add = toMessage(message, {}, settings)
-    const resume = toUpdate<S>({ message: null }, settings)
-    const decideAdd = this.#shop.decideFor(add)
-    const decide: Decide<S> = (record) => {
-      const { task } = record
-      requireGeneration(task, generation)
-      const events = decideAdd(record)
-      if (!isInterrupted(task.state, settings.lifecycle)) return events
-      const after = new TaskRecord(fold(task, events), record.created, record.usage)
-      const command: UpdateCommand<S> = {
-        ...resume,
-        // The protocol's own lifecycle has it, and others have no handler.
-        state: 'working' as S,
-        message: task.message === undefined ? undefined : null,
-      }
-      return [...events, ...this.#shop.decideFor(command)(after)]
-    }
-    try {
-      return await mirrors.use(seen.id, false, async (mirror) => {
-        if (mirror.record.task.generation < generation) await mirror.refresh()
-        return await mirror.execute(decide, () => true, { leaseId }).stored
-      })
-    } catch (error) {
-      if (A2AError.is(error, 'TASK_GENERATION_MISMATCH') || A2AError.is(error, 'LEASE_LOST')) return false
-      throw error
-    }
+    return await send(this.#shop, seen, leaseId, message)
   }
 
   async stored(taskId: string): Promise<void> {
     const held = this.#held.get(taskId)
-    if (held === undefined) return
+    await held?.mirror.settle()
+    const reason = held === undefined ? this.#lost.get(taskId) : held.reason
+    if (reason !== undefined) throw reason
+  }
+
+  setNote(taskId: string, note: JsonValue): void {
+    const held = this.#requireChangeable(taskId)
+    if (isSameNote(held.note.note, note)) return
+    held.note = { restarts: 0, note }
+    held.noting ??= this.#tellNote(held)
+  }
+
+  /** The latest is told after what was on its way when it was given, and those before it need not be. */
+  async #tellNote(held: Held<S>): Promise<void> {
+    const { settings, access } = this.#shop
+    const { mirror, leaseId } = held
+    for (let told: LeaseNote | undefined; told !== held.note;) {
+      await mirror.settle()
+      if (this.#held.get(mirror.key.id) !== held || hasEnded(mirror)) break
+      told = held.note
+      const lease = { id: leaseId, ttlMs: settings.leaseMs, note: toStoredNote(told) }
+      try {
+        const grant = await access.insist('acquire', () => settings.store.acquire(mirror.key, lease))
+        if (grant?.leaseId !== leaseId) await this.#miss(held)
+      } catch (error) {
+        access.report(error)
+      }
+    }
+    held.noting = undefined
+  }
+
+  release(taskId: string): Promise<boolean> {
+    const held = this.#held.get(taskId)
+    if (held !== undefined) return (held.releasing ??= this.#release(held))
+    this.#lost.delete(taskId)
+    return Promise.resolve(true)
+  }
+
+  async #release(held: Held<S>): Promise<boolean> {
+    const { mirror, news } = held
+    try {
+      await this.#settle(held)
+      // What was told meanwhile has not been seen to.
+      if (hasEnded(mirror) || (held.news === news && (await this.#giveBack(held)))) {
+        this.#letGo(held)
+        return true
+      }
+    } finally {
+      held.releasing = undefined
+    }
+    await mirror.refresh()
+    return false
+  }
+
+  /** Until all is stored that was done here. */
+  async #settle(held: Held<S>): Promise<void> {
     await held.mirror.settle()
+    await held.noting
     if (held.reason !== undefined) throw held.reason
   }
 
-  async release(taskId: string): Promise<boolean> {
-    const held = this.#held.get(taskId)
-    if (held === undefined) return true
-    await this.stored(taskId)
-    if (!hasEnded(held.mirror) && !(await this.#giveBack(held))) {
-      await held.mirror.refresh()
-      return false
-    }
-    this.#letGo(held)
-    return true
-  }
-
   /** `false` when the task has changed: still held. */
-  async #giveBack(held: Held<S>): Promise<boolean> {
+  async #giveBack({ mirror, leaseId }: Held<S>): Promise<boolean> {
     const { settings, access } = this.#shop
-    const { key, record } = held.mirror
+    const { key, record } = mirror
     const { generation } = record.task
-    held.isReleasing = true
-    try {
-      return await access.insist('release', () => settings.store.release(key, held.leaseId, generation))
-    } finally {
-      held.isReleasing = false
-    }
+    return await access.insist('release', () => settings.store.release(key, leaseId, generation))
   }
 
   /** @param isOver - Whether its manager is destroyed. */
   async close(isOver = false): Promise<void> {
     this.#isClosed = true
     this.#onClose()
-    if (this.#heartbeat !== undefined) this.#shop.timeline.remove(this.#heartbeat)
+    this.#heartbeat.stop()
     await Promise.all(
       [...this.#held.values()].map(async (held) => {
-        const { mirror } = held
-        await mirror.settle()
-        // Of a task that is worked on, or has just been answered, whoever finds the lease run out sees to it.
-        if (isInterrupted(mirror.record.task.state, mirror.lifecycle)) {
-          await this.#giveBack(held).catch(this.#shop.access.report)
-        }
+        held.releasing ??= this.#leave(held)
+        await held.releasing.catch(this.#shop.access.report)
         this.#letGo(held)
-        const { id } = mirror.key
-        if (isOver && !hasEnded(mirror)) held.controller?.abort(ended('MANAGER_DESTROYED', id))
+        const { id } = held.mirror.key
+        if (isOver && !hasEnded(held.mirror)) held.controller?.abort(ended('MANAGER_DESTROYED', id))
       }),
     )
+  }
+
+  /** Of a task that is worked on, or has just been answered, whoever finds the lease run out sees to it. */
+  async #leave(held: Held<S>): Promise<boolean> {
+    const { mirror } = held
+    await this.#settle(held)
+    return isInterrupted(mirror.record.task.state, mirror.lifecycle) && (await this.#giveBack(held))
   }
 
   /** Whether this process works on the task. */
@@ -245,8 +242,19 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     return this.#held.get(id)?.mirror.key.createdAt === createdAt
   }
 
-  /** Others have changed a task: nothing to those who do not hold it. */
+  /** Whether there is somebody to work on one more task whose holder has died. */
+  get hasRoom(): boolean {
+    try {
+      return !this.#isClosed && (this.#listener.hasRoom?.() ?? true)
+    } catch (error) {
+      throwLater(error)
+      return false
+    }
+  }
+
+  /** Others have changed a task: nothing to those who do not hold it, nor are about to. */
   onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
+    this.#takings.onNews(mirror, events)
     const held = this.#held.get(mirror.key.id)
     if (held?.mirror !== mirror) return
     held.news += 1
@@ -265,24 +273,16 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   }
 
   /** Has a task worked on again whose holder has died. */
-  adopt(mirror: TaskMirror<S>, leaseId: string, note: JsonValue | undefined): void {
+  adopt(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): void {
     if (this.#isClosed) return
-    this.#hold(mirror, leaseId)
-    tell(() => this.#listener.onOrphan(mirror.tip.show(), note))
+    this.#hold(mirror, leaseId, note)
+    // What is on its way here is not part of it: that is told as news, once it is stored.
+    tell(() => this.#listener.onOrphan(mirror.record.show(), note.note))
   }
 
   #requireOpen(): void {
     if (!this.#isClosed) return
     throw new A2AError('UNAVAILABLE', 'This process works on no tasks any more', { reason: 'closed' })
-  }
-
-  async #giveUp(key: TaskKey, leaseId: string): Promise<void> {
-    const { settings, access } = this.#shop
-    await access.once('release', () => settings.store.release(key, leaseId)).catch(access.report)
-  }
-
-  #newLease(note: JsonValue | undefined): Lease {
-    return { id: randomId(), ttlMs: this.#shop.settings.leaseMs, note }
   }
 
   #require(taskId: string): Held<S> {
@@ -291,8 +291,15 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     return held
   }
 
-  #change(taskId: string, command: TaskCommand<S>): readonly TaskEvent<S>[] {
+  /** A change that came while the lease is given back might not be stored any more. */
+  #requireChangeable(taskId: string): Held<S> {
     const held = this.#require(taskId)
+    if (held.releasing !== undefined) throw taskNotFound(taskId)
+    return held
+  }
+
+  #change(taskId: string, command: TaskCommand<S>): readonly TaskEvent<S>[] {
+    const held = this.#requireChangeable(taskId)
     const { mirror, leaseId } = held
     const decide = this.#stubborn(command)
     const { events, stored } = mirror.execute(decide, () => undefined, { leaseId, by: this })
@@ -324,13 +331,20 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     }
   }
 
-  #hold(mirror: TaskMirror<S>, leaseId: string): Held<S> {
-    const beside = { controller: undefined, news: 0, isReleasing: false, reason: undefined }
-    const held: Held<S> = { mirror, leaseId, ...beside }
+  #hold(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): Held<S> {
+    const beside = {
+      noting: undefined,
+      controller: undefined,
+      news: 0,
+      releasing: undefined,
+      reason: undefined,
+    }
+    const held: Held<S> = { mirror, leaseId, note, ...beside }
     this.#held.set(mirror.key.id, held)
+    this.#lost.delete(mirror.key.id)
     mirror.uses += 1
     this.#shop.watch.begin()
-    this.#beat()
+    this.#heartbeat.begin()
     return held
   }
 
@@ -342,58 +356,20 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
   }
 
   #lose(held: Held<S>, reason: Error): void {
-    if (held.reason !== undefined || this.#held.get(held.mirror.key.id) !== held) return
+    const { id } = held.mirror.key
+    if (held.reason !== undefined || this.#held.get(id) !== held) return
     held.reason = reason
     this.#letGo(held)
+    this.#lost.set(id, reason)
+    for (const oldest of this.#lost.keys()) if (this.#lost.size > MAX_LOST) this.#lost.delete(oldest)
     held.controller?.abort(reason)
-    tell(() => this.#listener.onLost(held.mirror.key.id, reason))
-  }
-
-  #beat(): void {
-    const { timeline, settings } = this.#shop
-    if (this.#isClosed || this.#held.size === 0) return
-    this.#heartbeat ??= timeline.add(settings.leaseMs / 3, () => void this.#renew())
-  }
-
-  async #renew(): Promise<void> {
-    this.#heartbeat = undefined
-    const { access, settings } = this.#shop
-    const all = [...this.#held.values()].filter(({ mirror }) => mirror.isStored && !hasEnded(mirror))
-    const leases = all.map(({ mirror, leaseId }) => ({ key: mirror.key, id: leaseId }))
-    const renew = (): Promise<readonly string[]> => settings.store.renew(leases, settings.leaseMs)
-    const ask = leases.length === 0 ? Promise.resolve([]) : access.once('renew', renew)
-    const renewed = await ask.catch(access.report)
-    this.#beat()
-    if (renewed === undefined) return
-    const ids = new Set(renewed)
-    for (const held of all) if (!ids.has(held.leaseId)) await this.#miss(held).catch(access.report)
+    tell(() => this.#listener.onLost(id, reason))
   }
 
   /** A lease could not be renewed. Who ended the task, or gives it back, took the lease with it: that is no loss. */
   async #miss(held: Held<S>): Promise<void> {
     await held.mirror.refresh()
-    if (!held.isReleasing && !hasEnded(held.mirror)) this.#lose(held, leaseLost(held.mirror.key.id))
+    if (held.releasing === undefined && !hasEnded(held.mirror))
+      this.#lose(held, leaseLost(held.mirror.key.id))
   }
-}
-
-/** What a listener throws harms nobody. */
-function tell(job: () => void): void {
-  try {
-    job()
-  } catch (error) {
-    throwLater(error)
-  }
-}
-
-function abortEnded<S extends string>({ mirror, controller }: Held<S>): void {
-  const { over } = mirror.record
-  if (hasEnded(mirror) && over !== undefined) controller?.abort(ended(over, mirror.key.id))
-}
-
-function hasEnded<S extends string>({ record, lifecycle }: TaskMirror<S>): boolean {
-  return isTerminal(record.task.state, lifecycle)
-}
-
-function taken<S extends string>({ mirror, leaseId }: Held<S>): Taking<S> {
-  return { type: 'taken', task: mirror.tip.show(), leaseId }
 }

@@ -14,6 +14,8 @@ export type {
   Creation,
   DocumentCursor,
   EndedQuery,
+  Grant,
+  Hint,
   Lease,
   Orphan,
   StoredTask,

@@ -28,8 +28,10 @@ export interface LeasedTasksListener<S extends string = TaskState> {
    * not going to be. Its signal has aborted with the same reason.
    */
   onLost(taskId: string, reason: Error): void
-  /** With `recover: 'restart'`: whoever worked on the task has died, and it is held here now. */
+  /** With `recover: 'restart'`: whoever worked on the task has died, and it is held here now. `note` is his latest. */
   onOrphan(task: TaskSnapshot<S>, note: JsonValue | undefined): void
+  /** Whether `onOrphan` may be told of one more. Asked before it is taken from whoever else could. Default is always. */
+  hasRoom?(): boolean
 }
 
 /**
@@ -56,7 +58,8 @@ export interface LeasedTasks<S extends string = TaskState> {
   signalOf(taskId: string): AbortSignal
 
   /**
-   * Takes the lease of a task that nobody holds. Held here already: `taken`.
+   * Takes the lease of a task that nobody holds. Held here already: `taken`. What others send under the lease from the
+   * moment on at which it was granted is told to `onNews`, which may come before this resolves.
    *
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.
    */
@@ -70,10 +73,20 @@ export interface LeasedTasks<S extends string = TaskState> {
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
    * Resolves when all that was done to the task here so far is stored, or was overtaken: somebody else has ended the
-   * task. Rejects when it is lost meanwhile: with the reason of {@link LeasedTasksListener.onLost}.
+   * task. Rejects with the reason of {@link LeasedTasksListener.onLost} when it is lost meanwhile, or was lost before and
+   * has been neither released nor held again since: of so many tasks that is remembered. Resolves for what was never held.
    */
   stored(taskId: string): Promise<void>
-  /** Gives the lease back, once all is stored. `false` when there is news first, which `onNews` has been told: still held. */
+  /**
+   * What whoever has to do the work again needs to know from now on, in place of what was given before. Stored after what
+   * was done so far, and told to `onError` where that fails: who comes then finds an older one. Restarts are counted from
+   * here, unless the note is the one that there is.
+   */
+  setNote(taskId: string, note: JsonValue): void
+  /**
+   * Gives the lease back, once all is stored. `false` when there is news first, which `onNews` has been told: still held.
+   * Meanwhile no change is taken: `TASK_NOT_FOUND`.
+   */
   release(taskId: string): Promise<boolean>
   /** Ends the heartbeat of all leases, and lets go those of tasks that have ended or wait; others run out. */
   close(): Promise<void>

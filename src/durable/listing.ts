@@ -10,7 +10,7 @@ import { toFilter, toPageQuery, NOBODY, type Filter } from '../core/queries.js'
 import type { TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { DurableSettings } from './options.js'
-import type { StoreAccess } from './store-access.js'
+import type { OpenAccess } from './open-access.js'
 import { unfold } from './stored-task.js'
 import type { StoreFilter, StoreQuery, TaskKey } from './task-store.js'
 
@@ -20,9 +20,9 @@ const MAX_PASSES = 10
 
 export class Listing<S extends string> {
   readonly #settings: DurableSettings<S>
-  readonly #access: StoreAccess
+  readonly #access: OpenAccess
 
-  constructor(settings: DurableSettings<S>, access: StoreAccess) {
+  constructor(settings: DurableSettings<S>, access: OpenAccess) {
     this.#settings = settings
     this.#access = access
   }
@@ -62,9 +62,9 @@ export class Listing<S extends string> {
   }
 
   /** A page of a log. */
-  async events(key: TaskKey, after: number): Promise<readonly TaskEvent<S>[]> {
+  async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<S>[]> {
     const { store } = this.#settings
-    const events = await this.#access.insist('events', () => store.events(key, after, PAGE))
+    const events = await this.#access.insist('events', () => store.events(key, after, limit))
     // What a store gives is what a manager of this lifecycle gave to it.
     return events.map((event) => freezeDeep(event as TaskEvent<S>))
   }

@@ -12,6 +12,8 @@ import type {
   Creation,
   DocumentCursor,
   EndedQuery,
+  Grant,
+  Hint,
   Lease,
   Orphan,
   StoredTask,
@@ -60,7 +62,7 @@ interface DocumentRow {
 
 class MemoryStore implements TaskStore {
   readonly #rows = new Map<string, Row>()
-  readonly #listeners = new Set<(taskId: string) => void>()
+  readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -82,7 +84,7 @@ class MemoryStore implements TaskStore {
         checkpoint: { generation: head.generation, text: toText(task) },
         creationId: commitId,
         commitIds: new Set(),
-        lease: lease && this.#leaseOf(lease),
+        lease: lease && !head.hasEnded ? this.#leaseOf(lease) : undefined,
         documents: [],
       })
       return true
@@ -178,18 +180,18 @@ class MemoryStore implements TaskStore {
     })
   }
 
-  delete(keys: readonly TaskKey[]): Promise<number> {
-    return step(() => keys.filter((key) => this.#row(key) !== undefined && this.#rows.delete(key.id)).length)
+  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+    return step(() => keys.filter((key) => this.#row(key) !== undefined && this.#rows.delete(key.id)))
   }
 
-  acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+  acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
     return step(() => {
       const row = this.#row(key)
       if (row === undefined || row.head.hasEnded) return undefined
       const held = row.lease
-      if (held !== undefined && held.id !== lease.id && held.endsAt > this.#now()) return held.id
-      row.lease = this.#leaseOf(lease)
-      return lease.id
+      const isHeld = held !== undefined && held.id !== lease.id && held.endsAt > this.#now()
+      if (!isHeld) row.lease = this.#leaseOf(lease)
+      return { leaseId: isHeld ? held.id : lease.id, generation: row.head.generation }
     })
   }
 
@@ -276,14 +278,14 @@ class MemoryStore implements TaskStore {
   }
 
   readonly hints: StoreHints = {
-    publish: (taskIds) =>
+    publish: (hints) =>
       step(() => {
-        for (const taskId of taskIds) for (const listener of this.#listeners) listener(taskId)
+        for (const hint of hints) for (const listener of this.#listeners) listener(hint)
       }),
     listen: (onHint) =>
       step(() => {
         // One that listens twice hears it twice.
-        const listener = (taskId: string): void => onHint(taskId)
+        const listener = (hint: Hint): void => onHint(hint)
         this.#listeners.add(listener)
         return () => step(() => void this.#listeners.delete(listener))
       }),

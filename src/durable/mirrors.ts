@@ -8,13 +8,16 @@ import { describe } from '../core/json.js'
 import { TaskRecord } from '../core/task-record.js'
 import { instantOf } from '../core/time.js'
 import { usageOf } from '../core/usage.js'
-import { Checkpoints, endingOf, unfold } from './stored-task.js'
+import { Checkpoints, endingOf, unfold, unreadable } from './stored-task.js'
 import { TaskMirror, type MirrorHost } from './task-mirror.js'
+import type { TaskKey } from './task-store.js'
 
 /** How many are looked at, to find one that nobody needs, for each that is added. */
 const LOOKED_AT = 8
 /** How often a change is refused before it is told. */
 const MAX_TRIES = 100
+/** How often a task is looked for that is gone each time that it is found. */
+const MAX_FINDS = 10
 
 export class Mirrors<S extends string> {
   readonly #host: MirrorHost<S>
@@ -117,7 +120,7 @@ export class Mirrors<S extends string> {
   /** Counted as in use, by the caller: between finding it and using it there may be turns of others. */
   async take(taskId: string, isFresh: boolean): Promise<TaskMirror<S> | undefined> {
     if (typeof taskId !== 'string') throw invalidParams('taskId', `must be a string, got ${describe(taskId)}`)
-    for (;;) {
+    for (let finds = 0; finds < MAX_FINDS; finds += 1) {
       this.#requireOpen(taskId)
       const known = this.#use(this.#byId.get(taskId)) ?? (await this.#load(taskId))
       if (known === undefined) return undefined
@@ -132,6 +135,14 @@ export class Mirrors<S extends string> {
       known.uses -= 1
       this.remove(known)
     }
+    throw unreadable(`The store gives task ${taskId}, and says that it is not there`)
+  }
+
+  /** The task, counted as in use, if it has been followed here all the time: then all is known that others did. */
+  takeFollowed(key: TaskKey): TaskMirror<S> | undefined {
+    const known = this.#byId.get(key.id)
+    const isFollowed = known?.key.createdAt === key.createdAt && known.isStored && known.isInUse
+    return isFollowed ? this.#use(known) : undefined
   }
 
   #requireOpen(taskId: string): void {
@@ -152,8 +163,8 @@ export class Mirrors<S extends string> {
 
   /** Counted as in use already: others that are loaded shall not push it out before it is used. */
   async #load(taskId: string): Promise<TaskMirror<S> | undefined> {
-    const { settings, insist } = this.#host
-    const stored = await insist('get', () => settings.store.get(taskId))
+    const { settings, access } = this.#host
+    const stored = await access.insist('get', () => settings.store.get(taskId))
     if (stored === undefined) return undefined
     const task = unfold(stored, settings.lifecycle)
     const created = instantOf(Date.parse(task.createdAt))

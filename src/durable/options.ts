@@ -11,16 +11,23 @@ import type { TaskStore } from './task-store.js'
 
 /** Which tasks of one final state are kept. */
 export interface RetentionRule {
-  /** How long after their end, in ms. Default is for ever. */
+  /** How long after their end, in ms. Default is `Infinity`: for ever. */
   readonly maxAgeMs?: number | undefined
-  /** How many of the latest. Default is all. */
+  /** How many of the latest. Default is `Infinity`: all. */
   readonly maxCount?: number | undefined
 }
 
-/** By final state; `default` is for the states that have no rule of their own. */
+/**
+ * By final state; `default` is for the states that have no rule of their own, and is itself, where it is not given,
+ * `{ maxAgeMs: 2_592_000_000 }` (30 days).
+ */
 export type RetentionOptions<S extends string = TaskState> = {
-  readonly [state in S | 'default']?: RetentionRule | undefined
+  readonly [state in FinalState<S> | 'default']?: RetentionRule | undefined
 }
+
+/** Of a lifecycle of one's own the type does not say which states are final. */
+type FinalState<S extends string> = TaskState extends S ? Exclude<S, LiveState> : S
+type LiveState = 'submitted' | 'working' | 'input-required' | 'auth-required'
 
 export interface DurableTaskManagerOptions<S extends string = TaskState> extends Pick<
   TaskManagerOptions<S>,
@@ -28,7 +35,10 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
 > {
   /** Where tasks live. It must have been set up: `await store.migrate()`. */
   readonly store: TaskStore
-  /** Which tasks that have ended are removed, in batches. `false`: none. Default is those that ended 30 days ago. */
+  /**
+   * Which tasks that have ended are removed, in batches. `false`: none. Default is those that ended 30 days ago, also of
+   * the states that it has no rule for: `{ failed: { maxAgeMs: 90 * 86_400_000 } }` leaves that to all others.
+   */
   readonly retention?: RetentionOptions<NoInfer<S>> | false | undefined
   /**
    * How long the lease of a task that is worked on outlives the process that holds it, in ms; it is renewed three
@@ -37,14 +47,22 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
   readonly leaseMs?: number | undefined
   /**
    * What becomes of a task whose process died. `'fail'`: it fails, which every replica's streams tell. `'restart'`: it
-   * is worked on again, from its latest message on, by a process that has a handler for it: work may be done twice.
+   * is worked on again, by a process that has a handler and room for it: work may be done twice. One agent per store then.
    * Default is `'fail'`.
    */
   readonly recover?: 'fail' | 'restart' | undefined
+  /**
+   * How often `recover: 'restart'` has a task begun again that comes no further: one that has killed so many processes
+   * fails. A turn that is begun counts anew. `0`: never. Default is `3`.
+   */
+  readonly maxRestarts?: number | undefined
   /** How often to look for what other processes did, in ms. Default is `1_000`, and `5_000` where the store has hints. */
   readonly pollIntervalMs?: number | undefined
-  /** How often to look for tasks to recover, to time out and to remove, in ms. Default is `10_000` (10 seconds). */
-  readonly sweepIntervalMs?: number | undefined
+  /**
+   * How often to look for tasks to recover, to time out and to remove, in ms. `false`: this manager leaves that to
+   * others, as a script should that only looks. Default is `10_000` (10 seconds).
+   */
+  readonly sweepIntervalMs?: number | false | undefined
   /** How long a change is tried again while the store fails, in ms. Default is `10_000` (10 seconds). */
   readonly storeRetryMs?: number | undefined
   /** How many tasks are kept in memory beside those in use. Default is `1_000`. */
@@ -58,17 +76,18 @@ export interface DurableSettings<S extends string = TaskState> extends Settings<
   readonly store: TaskStore
   readonly retention: ReadonlyMap<S, RetentionRule>
   readonly leaseMs: number
-  readonly restarts: boolean
+  /** 0 where a task whose process died fails. */
+  readonly maxRestarts: number
   readonly pollIntervalMs: number
-  readonly sweepIntervalMs: number
+  readonly sweepIntervalMs: number | false
   readonly storeRetryMs: number
   readonly maxCached: number
   readonly onError: (error: A2AError<'STORE_FAILED'>) => void
 }
 
 const OWN_KEYS = [
-  ...['store', 'retention', 'leaseMs', 'recover', 'pollIntervalMs', 'sweepIntervalMs', 'storeRetryMs'],
-  ...['maxCached', 'onError'],
+  ...['store', 'retention', 'leaseMs', 'recover', 'maxRestarts', 'pollIntervalMs', 'sweepIntervalMs'],
+  ...['storeRetryMs', 'maxCached', 'onError'],
 ]
 const CORE_KEYS = [
   ...['maxInputSize', 'taskTimeoutMs', 'eventLogSize', 'limits', 'lifecycle', 'clock', 'generateId'],
@@ -88,12 +107,16 @@ const MAX_DELAY_MS = 2 ** 31 - 1
 export function toDurableSettings<S extends string>(
   options: DurableTaskManagerOptions<S>,
 ): DurableSettings<S> {
+  if (isStore(options)) throw new TypeError('Options must be an object: pass the store as { store }')
   refuseUnknownOptions(options, [...OWN_KEYS, ...CORE_KEYS])
-  const { store, recover = 'fail', onError = () => undefined } = options
+  const { store, recover = 'fail', maxRestarts = 3, onError = () => undefined } = options
   const { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId } = options
   requireStore(store)
   if (!['fail', 'restart'].includes(recover)) {
     throw new TypeError(`"recover" must be 'fail' or 'restart', got ${quote(recover)}`)
+  }
+  if (!Number.isSafeInteger(maxRestarts) || maxRestarts < 0) {
+    throw new RangeError(`"maxRestarts" must be an integer from 0, got ${quote(maxRestarts)}`)
   }
   if (typeof onError !== 'function') throw new TypeError('"onError" must be a function')
   const settings = toSettings<S>({
@@ -104,19 +127,28 @@ export function toDurableSettings<S extends string>(
     store,
     retention: toRetention(options.retention, settings.lifecycle.terminal),
     leaseMs: interval('leaseMs', options.leaseMs, 30_000),
-    restarts: recover === 'restart',
+    maxRestarts: recover === 'restart' ? maxRestarts : 0,
     pollIntervalMs: interval('pollIntervalMs', options.pollIntervalMs, store.hints ? 5_000 : 1_000),
-    sweepIntervalMs: interval('sweepIntervalMs', options.sweepIntervalMs, 10_000),
+    sweepIntervalMs:
+      options.sweepIntervalMs !== false && interval('sweepIntervalMs', options.sweepIntervalMs, 10_000),
     storeRetryMs: interval('storeRetryMs', options.storeRetryMs, 10_000),
     maxCached: interval('maxCached', options.maxCached, 1_000),
     onError,
   }
 }
 
-function requireStore(store: unknown): void {
+/** @throws {TypeError} when a method is missing. */
+function isStore(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return STORE_METHODS.every((method) => typeof Reflect.get(value, method) === 'function')
+}
+
+export function requireStore(store: unknown): void {
   if (typeof store !== 'object' || store === null) {
     throw new TypeError(`"store" must be a store of tasks, got ${describe(store)}`)
   }
+  if (store instanceof Promise)
+    throw new TypeError('"store" must be a store of tasks, got a promise: await it')
   for (const method of STORE_METHODS) {
     if (typeof Reflect.get(store, method) === 'function') continue
     throw new TypeError(`"store" must be a store of tasks: it has no method "${method}"`)
@@ -128,17 +160,23 @@ function toRetention<S extends string>(
   terminal: readonly S[],
 ): ReadonlyMap<S, RetentionRule> {
   if (given === false) return new Map()
-  const options: RetentionOptions<string> = given ?? { default: { maxAgeMs: THIRTY_DAYS_MS } }
+  const options: RetentionOptions<string> = given ?? {}
   requireObject('retention', options)
   refuseUnknownOptions(options, [...terminal, 'default'])
-  const rules = terminal.map((state) => [state, options[state] ?? options['default'] ?? {}] as const)
-  for (const [state, rule] of rules) {
-    requireObject(`retention.${state}`, rule)
-    refuseUnknownOptions(rule, ['maxAgeMs', 'maxCount'])
-    requireRetained(`retention.${state}.maxAgeMs`, rule.maxAgeMs)
-    requireRetained(`retention.${state}.maxCount`, rule.maxCount)
+  const ruleOf = (state: string): RetentionRule | undefined => {
+    const rule = options[state]
+    return rule === undefined ? undefined : toRule(`retention.${state}`, rule)
   }
-  return new Map(rules.filter(([, rule]) => rule.maxAgeMs !== undefined || rule.maxCount !== undefined))
+  const others = ruleOf('default') ?? { maxAgeMs: THIRTY_DAYS_MS }
+  return new Map(terminal.map((state) => [state, ruleOf(state) ?? others]))
+}
+
+/** Only what bounds anything. */
+function toRule(path: string, rule: RetentionRule): RetentionRule {
+  requireObject(path, rule)
+  refuseUnknownOptions(rule, ['maxAgeMs', 'maxCount'])
+  const { maxAgeMs, maxCount } = rule
+  return { maxAgeMs: bound(`${path}.maxAgeMs`, maxAgeMs), maxCount: bound(`${path}.maxCount`, maxCount) }
 }
 
 function requireObject(option: string, value: unknown): void {
@@ -146,9 +184,10 @@ function requireObject(option: string, value: unknown): void {
   throw new TypeError(`"${option}" must be an object, got ${describe(value)}`)
 }
 
-function requireRetained(option: string, value: number | undefined): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return
-  throw new RangeError(`"${option}" must be an integer from 0, got ${quote(value)}`)
+function bound(option: string, value: number | undefined): number | undefined {
+  if (value === undefined || value === Infinity) return undefined
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new RangeError(`"${option}" must be an integer from 0, or Infinity, got ${quote(value)}`)
 }
 
 /** Of what a timer waits for, and the numbers that are like it. */

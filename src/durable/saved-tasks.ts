@@ -7,14 +7,14 @@ import { invalidParams } from '../core/errors.js'
 import { randomId } from '../core/ports.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { DurableSettings } from './options.js'
-import type { StoreAccess } from './store-access.js'
+import type { OpenAccess } from './open-access.js'
 import { headOf } from './stored-task.js'
 
 /** @throws {A2AError} `INVALID_PARAMS` for an id that is taken, as a rejection; those before it are stored by then. */
 export async function storeAll<S extends string>(
   records: readonly TaskRecord<S>[],
   { store, lifecycle }: DurableSettings<S>,
-  { insist }: StoreAccess,
+  { insist }: OpenAccess,
 ): Promise<void> {
   for (const [index, { task }] of records.entries()) {
     const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }

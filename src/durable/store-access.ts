@@ -1,22 +1,36 @@
 /**
- * Asking the store, which may be away for a while.
+ * Asking the store, which may be away for a while, or not answer at all.
  *
  * @module
  */
 import { A2AError } from '../core/errors.js'
 import { throwLater, type Clock } from '../core/ports.js'
 import type { DurableSettings } from './options.js'
+import { keepAlive } from './platform.js'
 
 const FIRST_DELAY_MS = 25
 const MAX_DELAY_MS = 1_000
+/** How long the store has, when all is over, to answer all that it is still asked. */
+const CLOSING_MS = 5_000
+
+/** What was made here of something that a store threw: it may go away by itself. */
+const passing = new WeakSet<A2AError>()
+
+interface Attempt {
+  endsAt: number
+  giveUp: () => void
+  /** Ends the timer. */
+  cancel: () => void
+}
 
 export class StoreAccess {
   readonly #clock: Clock
   readonly #retryMs: number
-  readonly #onError: (error: A2AError<'STORE_FAILED'>) => void
+  readonly #onError: (error: A2AError<'STORE_FAILED'>) => unknown
   /** Wake those who wait to ask again. */
   readonly #wakers = new Set<() => void>()
-  #isClosed = false
+  readonly #attempts = new Set<Attempt>()
+  #closesAt: number | undefined
 
   constructor({ clock, storeRetryMs, onError }: Pick<DurableSettings, 'clock' | 'storeRetryMs' | 'onError'>) {
     this.#clock = clock
@@ -27,26 +41,32 @@ export class StoreAccess {
   /** For what failed where nobody waits for it. Is tried again by itself. */
   readonly report = (error: unknown): undefined => {
     if (!A2AError.is(error, 'STORE_FAILED')) return
-    try {
-      this.#onError(error)
-    } catch (thrown) {
-      throwLater(thrown)
-    }
+    const tell = async (): Promise<unknown> => await this.#onError(error)
+    tell().catch(throwLater)
   }
 
-  /** From now on everything is asked but once; what waits to be asked again is asked now. */
+  /** From now on everything is asked but once, and not for long; what waits to be asked again is asked now. */
   close(): void {
-    this.#isClosed = true
+    this.#closesAt ??= this.now() + CLOSING_MS
     for (const wake of [...this.#wakers]) wake()
+    for (const attempt of this.#attempts) this.#limit(attempt, this.#closesAt)
   }
 
-  /** @throws {A2AError} `STORE_FAILED`, as a rejection. */
-  async once<T>(operation: string, ask: () => Promise<T>): Promise<T> {
+  /** In ms, by the clock that is never set. */
+  now(): number {
+    return this.#clock.monotonic?.() ?? this.#clock.now()
+  }
+
+  /**
+   * What is left unanswered after `limitMs` may still be done; its answer is nobody's.
+   *
+   * @throws {A2AError} `STORE_FAILED`, as a rejection.
+   */
+  async once<T>(operation: string, ask: () => Promise<T>, limitMs = this.#retryMs): Promise<T> {
     try {
-      return await ask()
+      return await this.#attempt(ask, limitMs)
     } catch (cause) {
-      if (A2AError.is(cause)) throw cause
-      throw new A2AError('STORE_FAILED', `The store failed: ${operation}`, { operation }, { cause })
+      throw storeFailed(operation, cause)
     }
   }
 
@@ -56,19 +76,24 @@ export class StoreAccess {
    * @throws {A2AError} `STORE_FAILED`, as a rejection.
    */
   readonly insist = async <T>(operation: string, ask: () => Promise<T>): Promise<T> => {
-    const start = this.#now()
+    const endsAt = this.now() + this.#retryMs
     for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       try {
-        return await this.once(operation, ask)
-      } catch (error) {
-        if (this.#isClosed || this.#now() - start + delayMs > this.#retryMs) throw error
+        // The last one is to have some time, too.
+        return await this.#attempt(ask, Math.max(endsAt - this.now(), delayMs))
+      } catch (cause) {
+        const isLast = this.#closesAt !== undefined || this.now() + delayMs > endsAt
+        if (isLast || isRefusal(cause)) throw storeFailed(operation, cause)
       }
-      await this.#pause(delayMs)
+      await this.pause(delayMs)
     }
   }
 
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
+  /** Keeps the process alive meanwhile: somebody waits for what comes after. No pause once all is over. */
+  readonly pause = async (delayMs: number): Promise<void> => {
+    if (this.#closesAt !== undefined) return
+    const letGo = keepAlive()
+    await new Promise<void>((resolve) => {
       const wake = (): void => {
         cancel()
         this.#wakers.delete(wake)
@@ -77,9 +102,44 @@ export class StoreAccess {
       const cancel = this.#clock.schedule(wake, delayMs)
       this.#wakers.add(wake)
     })
+    letGo()
   }
 
-  #now(): number {
-    return this.#clock.monotonic?.() ?? this.#clock.now()
+  async #attempt<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
+    const now = this.now()
+    const endsAt = Math.min(now + limitMs, this.#closesAt ?? Infinity)
+    if (endsAt <= now) throw new Error('The manager was destroyed')
+    const attempt: Attempt = { endsAt: Infinity, giveUp: () => undefined, cancel: () => undefined }
+    const silence = new Promise<never>((_, reject) => {
+      attempt.giveUp = () => reject(new Error(`No answer within ${Math.round(this.now() - now)} ms`))
+    })
+    this.#attempts.add(attempt)
+    this.#limit(attempt, endsAt)
+    try {
+      // Also takes what comes too late, which nobody has to handle then.
+      return await Promise.race([ask(), silence])
+    } finally {
+      attempt.cancel()
+      this.#attempts.delete(attempt)
+    }
   }
+
+  #limit(attempt: Attempt, endsAt: number): void {
+    if (endsAt >= attempt.endsAt) return
+    attempt.cancel()
+    attempt.endsAt = endsAt
+    attempt.cancel = this.#clock.schedule(() => attempt.giveUp(), endsAt - this.now())
+  }
+}
+
+/** Whether a store refused something for good, by an error of its own: it needs a person. */
+export function isRefusal(error: unknown): error is A2AError<'STORE_FAILED'> {
+  return A2AError.is(error, 'STORE_FAILED') && !passing.has(error)
+}
+
+function storeFailed(operation: string, cause: unknown): A2AError<'STORE_FAILED'> {
+  if (isRefusal(cause)) return cause
+  const error = new A2AError('STORE_FAILED', `The store failed: ${operation}`, { operation }, { cause })
+  passing.add(error)
+  return error
 }

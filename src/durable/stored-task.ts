@@ -46,8 +46,8 @@ export function unfold<S extends string>(
 }
 
 /** What a store holds cannot be used. */
-export function unreadable(message: string): A2AError<'STORE_FAILED'> {
-  return new A2AError('STORE_FAILED', message, { operation: 'get' })
+export function unreadable(message: string, operation = 'get'): A2AError<'STORE_FAILED'> {
+  return new A2AError('STORE_FAILED', message, { operation })
 }
 
 /** Why nobody need work on a task that has ended. Whoever failed it since it is late says so by this very message. */
@@ -97,6 +97,7 @@ export class Checkpoints {
   }
 }
 
-function sizeOf(events: readonly TaskEvent<string>[]): number {
+/** In bytes, about. */
+export function sizeOf(events: readonly TaskEvent<string>[]): number {
   return events.reduce((sum, event) => sum + payloadSize(event) + EVENT_BYTES, 0)
 }

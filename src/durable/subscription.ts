@@ -7,36 +7,48 @@ import { ended, taskNotFound } from '../core/errors.js'
 import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { read, takeGeneration, takeSignal } from '../core/intake.js'
 import { freezeDeep } from '../core/json.js'
-import { isTerminal } from '../core/lifecycle.js'
 import { caughtUp, type SubscribeOptions, type TaskSubscription } from '../core/subscription.js'
+import type { Mirrors } from './mirrors.js'
+import { sizeOf } from './stored-task.js'
 import type { TaskMirror } from './task-mirror.js'
+import type { TaskKey } from './task-store.js'
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
 
+/** How much of the store's log a reader holds, about, and how many events at most. */
+const PAGE_BYTES = 65_536
+const MAX_PAGE = 500
+/** How fast pages grow: the first is of one event, since nobody knows how large they are. */
+const GROWTH = 4
+
 /** What a reader needs of its manager. */
 export interface ReaderHost<S extends string> {
-  /** The task, with all that others had done by now, counted as in use until it is given back. */
-  readonly take: (taskId: string) => Promise<TaskMirror<S> | undefined>
+  readonly mirrors: Pick<Mirrors<S>, 'take' | 'takeFollowed'>
   /** Events from the store's log. */
-  readonly fetch: (mirror: TaskMirror<S>, after: number) => Promise<readonly TaskEvent<S>[]>
+  readonly fetch: (key: TaskKey, after: number, limit: number) => Promise<readonly TaskEvent<S>[]>
+  /** Somebody wants to hear of what others do. */
   readonly onWaiting: () => void
 }
 
 /**
  * Reads from the mirror what it has of the log, and from the store what it has not. A reader that is slow costs nothing: the
- * store's log is the buffer.
+ * store's log is the buffer. Between two reads nothing but the task's key is kept: one that is left is forgotten.
  */
 export class StoreReader<S extends string> implements TaskSubscription<S> {
   readonly #host: ReaderHost<S>
   readonly #taskId: string
   readonly #signal: AbortSignal | undefined
-  #mirror: TaskMirror<S> | undefined
+  /** The task, once it has been found. */
+  #key: TaskKey | undefined
   #cursor: number | undefined
   #fetched: TaskEvent<S>[] = []
+  #pageSize = 1
   #isOver = false
   /** Each `next()` comes after the one before it. */
   #latest: Promise<unknown> = Promise.resolve()
   #wake: () => void = () => {}
+  /** Ends the `next()` that waits, whatever it waits for. */
+  #leave: () => void = () => {}
 
   constructor(host: ReaderHost<S>, taskId: string, options: SubscribeOptions) {
     const given = read(options, ['after', 'signal'], 'subscribe')
@@ -48,7 +60,13 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
   }
 
   next(): Promise<Result<S>> {
-    const next = this.#latest.then(() => this.#next())
+    const next = this.#latest.then(
+      () =>
+        new Promise<Result<S>>((resolve, reject) => {
+          this.#leave = () => resolve({ done: true, value: undefined })
+          this.#next().then(resolve, reject)
+        }),
+    )
     this.#latest = next.catch(() => undefined)
     return next
   }
@@ -56,8 +74,9 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
   /** All that there is now, and ends. */
   async rest(): Promise<TaskStreamEvent<S>[]> {
     const entries: TaskStreamEvent<S>[] = []
+    const mirror = await this.#find()
+    this.#pageSize = MAX_PAGE
     try {
-      const mirror = await this.#find()
       while (this.#cursor !== mirror.record.task.generation) {
         const entry = await this.#entryAfter(mirror)
         this.#cursor = entry.generation
@@ -65,7 +84,7 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
       }
       return entries
     } finally {
-      this.#stop()
+      mirror.uses -= 1
     }
   }
 
@@ -79,24 +98,37 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
   }
 
   async #next(): Promise<Result<S>> {
+    if (this.#isStopped()) return await this.return()
     try {
-      while (!this.#isStopped()) {
-        const mirror = this.#mirror ?? (await this.#find())
-        const { record } = mirror
-        if (this.#cursor !== record.task.generation) {
-          const entry = await this.#entryAfter(mirror)
-          // It may have been left while the store was asked.
-          if (this.#isStopped()) break
-          this.#cursor = entry.generation
-          return { done: false, value: entry }
-        }
-        if (isTerminal(record.task.state, mirror.lifecycle)) break
-        if (record.over !== undefined) throw ended(record.over, this.#taskId)
-        await this.#wait(mirror)
+      const mirror = await this.#find()
+      try {
+        const result = await this.#read(mirror)
+        if (!this.#isOver) this.#linger(mirror)
+        return result
+      } finally {
+        mirror.uses -= 1
       }
     } catch (error) {
-      this.#stop()
+      this.#end()
       throw error
+    }
+  }
+
+  async #read(mirror: TaskMirror<S>): Promise<Result<S>> {
+    const { record } = mirror
+    while (!this.#isStopped()) {
+      if (this.#cursor !== record.task.generation) {
+        const entry = await this.#entryAfter(mirror)
+        // It may have been left while the store was asked.
+        if (this.#isStopped()) break
+        this.#cursor = entry.generation
+        // Nothing comes after it.
+        if (mirror.hasEnded && this.#cursor === record.task.generation) this.#end()
+        return { done: false, value: entry }
+      }
+      if (mirror.hasEnded) break
+      if (record.over !== undefined) throw ended(record.over, this.#taskId)
+      await this.#wait(mirror)
     }
     return await this.return()
   }
@@ -106,12 +138,26 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     return this.#isOver || this.#signal?.aborted === true
   }
 
+  /** The task, counted as in use until it is given back. */
   async #find(): Promise<TaskMirror<S>> {
-    const mirror = await this.#host.take(this.#taskId)
+    const { mirrors } = this.#host
+    const key = this.#key
+    const followed = key === undefined ? undefined : mirrors.takeFollowed(key)
+    const mirror = followed ?? (await mirrors.take(this.#taskId, true))
+    if (key !== undefined && mirror?.key.createdAt !== key.createdAt) {
+      // Another task has its id.
+      if (mirror !== undefined) mirror.uses -= 1
+      throw ended('TASK_EXPIRED', this.#taskId)
+    }
     if (mirror === undefined) throw taskNotFound(this.#taskId)
-    this.#mirror = mirror
-    if (this.#isOver) this.#giveBack()
+    this.#key = mirror.key
     return mirror
+  }
+
+  /** Most readers come back at once: it is looked after until then, for a while. */
+  #linger(mirror: TaskMirror<S>): void {
+    mirror.linger()
+    this.#host.onWaiting()
   }
 
   /** What comes next, where the cursor is not where the task is. */
@@ -123,7 +169,10 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     if (event !== undefined) return freezeDeep(event)
     if (cursor > record.task.generation) return caughtUp('resync', record)
     // What the mirror does not know of yet is read when it does.
-    this.#fetched = [...(await this.#host.fetch(mirror, cursor))]
+    const events = await this.#host.fetch(mirror.key, cursor, this.#pageSize)
+    const fitting = Math.floor((events.length * PAGE_BYTES) / Math.max(1, sizeOf(events)))
+    this.#pageSize = Math.max(1, Math.min(GROWTH * this.#pageSize, fitting, MAX_PAGE))
+    this.#fetched = [...events]
     return this.#shift(cursor) ?? caughtUp('resync', record)
   }
 
@@ -132,28 +181,25 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     return this.#fetched[0]?.generation === cursor + 1 ? this.#fetched.shift() : undefined
   }
 
-  #wait({ record }: TaskMirror<S>): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
-    record.follow().wakers.add(this.#wake)
+  async #wait({ record }: TaskMirror<S>): Promise<void> {
+    const { wakers } = record.follow()
     this.#host.onWaiting()
-    return woken
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      wakers.add(resolve)
+    })
+    wakers.delete(this.#wake)
   }
 
   readonly #stop = (): void => {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#signal?.removeEventListener('abort', this.#stop)
-    this.#giveBack()
+    this.#end()
+    this.#leave()
     this.#wake()
   }
 
-  #giveBack(): void {
-    const mirror = this.#mirror
-    if (mirror === undefined) return
-    mirror.uses -= 1
-    mirror.record.followers?.wakers.delete(this.#wake)
-    this.#mirror = undefined
+  #end(): void {
+    this.#isOver = true
+    this.#fetched = []
+    this.#signal?.removeEventListener('abort', this.#stop)
   }
 }

@@ -4,10 +4,14 @@
  * @module
  */
 import { toUpdate } from '../core/commands.js'
+import { A2AError, ended } from '../core/errors.js'
 import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../core/ports.js'
+import type { TaskRecord } from '../core/task-record.js'
+import type { TaskSnapshot } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/time.js'
 import type { HeldTasks } from './held-tasks.js'
+import { fromStoredNote, toStoredNote } from './lease-note.js'
 import type { RetentionRule } from './options.js'
 import type { TaskMirror } from './task-mirror.js'
 import type { EndedQuery, Orphan, TaskKey } from './task-store.js'
@@ -15,6 +19,10 @@ import type { Workshop } from './workshop.js'
 
 /** How many tasks the store is asked for at a time. */
 const BATCH = 100
+/** How many that cannot be timed out are looked past. */
+const MAX_STUCK = 500
+/** How many batches of each kind a sweep removes: tasks whose process died are not to wait for all of them. */
+const BATCHES_PER_SWEEP = 5
 
 /** What a task says whose process has died. */
 const ABANDONED = 'The agent stopped before this task was finished'
@@ -22,8 +30,10 @@ const ABANDONED = 'The agent stopped before this task was finished'
 export interface SweeperHost<S extends string> {
   /** Those who can work on a task again. */
   readonly workers: () => Iterable<HeldTasks<S>>
-  /** Removes tasks, and tells of it. How many there were. */
-  readonly remove: (keys: readonly TaskKey[]) => Promise<number>
+  /** Whether anybody wants to know what is removed. */
+  readonly isHeard: () => boolean
+  /** Tells of what has been removed. */
+  readonly onExpired: (tasks: readonly TaskSnapshot<S>[]) => void
 }
 
 export class Sweeper<S extends string> {
@@ -45,17 +55,18 @@ export class Sweeper<S extends string> {
     await this.#sweeping
   }
 
-  /** Removes what has been kept long enough. How many tasks there were. */
-  async prune(): Promise<number> {
+  /** Removes what has been kept long enough, so many batches of each kind. How many tasks there were. */
+  async prune(batches = Infinity): Promise<number> {
     let count = 0
     for (const [state, rule] of this.#shop.settings.retention) {
-      for (const query of this.#queriesOf(state, rule)) count += await this.#remove(query)
+      for (const query of this.#queriesOf(state, rule)) count += await this.#remove(query, batches)
     }
     return count
   }
 
   #arm(): void {
     const { timeline, settings } = this.#shop
+    if (settings.sweepIntervalMs === false) return
     this.#deadline = timeline.add(settings.sweepIntervalMs, () => {
       this.#sweeping = this.#sweep()
     })
@@ -65,7 +76,7 @@ export class Sweeper<S extends string> {
     const { report } = this.#shop.access
     await this.#recover().catch(report)
     await this.#timeOut().catch(report)
-    await this.prune().catch(report)
+    await this.prune(BATCHES_PER_SWEEP).catch(report)
     if (!this.#isClosed) this.#arm()
   }
 
@@ -74,48 +85,64 @@ export class Sweeper<S extends string> {
     const orphans = (): Promise<readonly Orphan[]> =>
       access.once('orphans', () => settings.store.orphans(BATCH))
     await this.#eachBatch(orphans, async (orphan) => {
-      await this.#recoverOne(orphan).catch(access.report)
+      await this.#recoverOne(orphan).catch((error: unknown) => this.#putOff(orphan, error))
+      return true
     })
   }
 
-  /** As long as there are more, and other ones than before. */
+  /**
+   * As long as there are more, and other ones than before. `ask` is told how many are not done with, and come again, and
+   * `job` whether one is.
+   */
   async #eachBatch<T extends TaskKey | Orphan>(
-    ask: () => Promise<readonly T[]>,
-    job: (each: T) => Promise<void>,
+    ask: (stuck: number) => Promise<readonly T[]>,
+    job: (each: T) => Promise<boolean>,
   ): Promise<void> {
     const seen = new Set<string>()
-    for (;;) {
-      const batch = await ask()
-      const others = batch.filter((each) => !seen.has('key' in each ? each.key.id : each.id))
+    for (let stuck = 0; stuck <= MAX_STUCK;) {
+      const batch = await ask(stuck)
+      const others = batch.filter((each) => !seen.has(idOf(each)))
       for (const each of others) {
         if (this.#isClosed) return
-        seen.add('key' in each ? each.key.id : each.id)
-        await job(each)
+        seen.add(idOf(each))
+        if (!(await job(each))) stuck += 1
       }
       if (batch.length < BATCH || others.length === 0) return
     }
   }
 
-  async #recoverOne({ key, leaseId, note }: Orphan): Promise<void> {
+  async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<void> {
     const { settings, mirrors, access } = this.#shop
-    const { store, leaseMs, restarts } = settings
+    const { store, leaseMs, maxRestarts } = settings
+    const { restarts, note } = fromStoredNote(stored)
     const workers = [...this.#host.workers()]
     // Its lease ran out while this process stood still: it is renewed next.
     if (workers.some((worker) => worker.holds(key))) return
     await mirrors.use(key.id, true, async (mirror) => {
       if (mirror.key.createdAt !== key.createdAt || (await this.#isNobodys(mirror, leaseId))) return
-      const [worker] = workers
-      if (restarts && worker === undefined) return
-      const lease = { id: randomId(), ttlMs: leaseMs, note }
+      const isRestarted = restarts < maxRestarts
+      const worker = isRestarted ? workers.find(({ hasRoom }) => hasRoom) : undefined
+      // Another process may have somebody.
+      if (isRestarted && worker === undefined) return
+      const noted = { restarts: isRestarted ? restarts + 1 : restarts, note }
+      const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(noted) }
       const taken = await access.once('acquire', () => store.acquire(key, lease))
       // Its holder lives after all, or another process was faster.
-      if (taken !== lease.id) return
+      if (taken?.leaseId !== lease.id) return
       // What the holder before did is known then.
       await mirror.refresh()
       if (mirror.isGone || (await this.#isNobodys(mirror, lease.id))) return
-      if (restarts) worker?.adopt(mirror, lease.id, note)
-      else await this.#fail(mirror, lease.id)
+      if (worker === undefined) await this.#fail(mirror, lease.id)
+      else worker.adopt(mirror, lease.id, noted)
     })
+  }
+
+  /** One that cannot be recovered comes again, behind the others: those that ran out longest ago are the first. */
+  async #putOff({ key, note }: Orphan, error: unknown): Promise<void> {
+    const { settings, access } = this.#shop
+    access.report(error)
+    const lease = { id: randomId(), ttlMs: settings.leaseMs, note }
+    await access.once('acquire', () => settings.store.acquire(key, lease)).catch(access.report)
   }
 
   /** Whether the task needs nobody: it has ended, or waits for the user, who may be answered by another process. */
@@ -147,15 +174,22 @@ export class Sweeper<S extends string> {
     const { taskTimeoutMs, store } = settings
     if (taskTimeoutMs === undefined || !Number.isFinite(taskTimeoutMs)) return
     const before = this.#ago(taskTimeoutMs)
-    const late = (): Promise<readonly TaskKey[]> => access.once('unended', () => store.unended(before, BATCH))
+    const late = (stuck: number): Promise<readonly TaskKey[]> =>
+      access.once('unended', () => store.unended(before, BATCH + stuck))
     await this.#eachBatch(late, async ({ id, createdAt }) => {
       const end = mirrors.use(id, true, async (mirror) => {
         // Another task may have its id by now.
         if (mirror.key.createdAt !== createdAt) return
         await mirror.execute(decideFor({ type: 'timeout' }), () => undefined).stored
       })
-      // Somebody else may have ended it meanwhile: nobody is told of that.
-      await end.catch(access.report)
+      return await end.then(
+        () => true,
+        (error: unknown) => {
+          access.report(error)
+          // Somebody else may have ended it meanwhile: nobody is told of that.
+          return !A2AError.is(error, 'STORE_FAILED')
+        },
+      )
     })
   }
 
@@ -174,14 +208,41 @@ export class Sweeper<S extends string> {
     return queries
   }
 
-  async #remove(query: EndedQuery): Promise<number> {
+  async #remove(query: EndedQuery, batches: number): Promise<number> {
     const { access, settings } = this.#shop
     let count = 0
-    while (!this.#isClosed) {
+    for (let batch = 0; batch < batches && !this.#isClosed; batch += 1) {
       const keys = await access.insist('ended', () => settings.store.ended(query))
-      if (keys.length > 0) count += await this.#host.remove(keys)
+      if (keys.length > 0) count += await this.#delete(keys)
       if (keys.length < BATCH) break
     }
     return count
   }
+
+  async #delete(keys: readonly TaskKey[]): Promise<number> {
+    const { settings, mirrors, access } = this.#shop
+    const isHeard = this.#host.isHeard()
+    const tasks = isHeard ? await Promise.all(keys.map((key) => this.#peek(key))) : []
+    const removed = await access.insist('delete', () => settings.store.delete(keys))
+    // What somebody else has removed he tells of.
+    const gone = new Set(removed.map(({ id }) => id))
+    for (const { id, createdAt } of keys) {
+      const mirror = mirrors.get(id)
+      if (mirror?.key.createdAt === createdAt) mirror.drop(ended('TASK_EXPIRED', id))
+    }
+    this.#host.onExpired(tasks.filter((task) => task !== undefined).filter(({ id }) => gone.has(id)))
+    return removed.length
+  }
+
+  /** One that cannot be read shall not stay for ever. */
+  async #peek({ id, createdAt }: TaskKey): Promise<TaskSnapshot<S> | undefined> {
+    const { mirrors, access } = this.#shop
+    const show = (record: TaskRecord<S>): TaskSnapshot<S> | null =>
+      record.task.createdAt === createdAt ? record.show() : null
+    return (await mirrors.read(id, show).catch(access.report)) ?? undefined
+  }
+}
+
+function idOf(each: TaskKey | Orphan): string {
+  return 'key' in each ? each.key.id : each.id
 }

@@ -7,19 +7,22 @@
 import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
 import type { TaskEvent } from '../core/events.js'
 import { copyTask, thawTask } from '../core/evolve.js'
+import { quote } from '../core/json.js'
 import { isTerminal, type Lifecycle } from '../core/lifecycle.js'
 import { randomId } from '../core/ports.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { Task } from '../core/task.js'
+import type { Change, Decide, Executed, Origin, Take } from './change.js'
+import { changedTooOften, Conflicts } from './conflicts.js'
 import type { DurableSettings } from './options.js'
+import { isRefusal, type StoreAccess } from './store-access.js'
 import { Checkpoints, fold, headOf, unreadable } from './stored-task.js'
 import type { CommitResult, Lease, TaskKey } from './task-store.js'
 
 /** What a mirror needs of its manager. */
 export interface MirrorHost<S extends string> {
   readonly settings: DurableSettings<S>
-  /** Asks the store, again and again while it fails. @throws {A2AError} `STORE_FAILED`. */
-  readonly insist: <T>(operation: string, ask: () => Promise<T>) => Promise<T>
+  readonly access: Pick<StoreAccess, 'insist' | 'pause' | 'now'>
   /** What one change of ours made has been stored. `by` knows of it. */
   readonly onStored: (
     mirror: TaskMirror<S>,
@@ -33,37 +36,8 @@ export interface MirrorHost<S extends string> {
   readonly onGone: (mirror: TaskMirror<S>, reason: Error) => void
 }
 
-/** The events that a change makes of the task. Throws when it may not be made. */
-export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
-
-/** Where a change comes from. */
-export interface Origin {
-  /** The lease that it needs, where it needs one. */
-  readonly leaseId?: string | undefined
-  /** Who makes it, and need not be told of it. */
-  readonly by?: object | undefined
-}
-
-interface Change<S extends string> extends Origin {
-  readonly decide: Decide<S>
-  events: TaskEvent<S>[]
-  readonly arrive: () => void
-  readonly fail: (error: Error) => void
-}
-
-export interface Executed<S extends string, T> {
-  /** As decided now: should others come first, it may become others, or none. */
-  readonly events: readonly TaskEvent<S>[]
-  /** Rejects when it could not be stored, or may not be made any more after what others did. */
-  readonly stored: Promise<T>
-}
-
-/** What is wanted of a change when it has just been stored: the task is as it is after it, and no other. */
-export type Take<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
-
-/** How many changes go into one commit, and how often one commit is tried against others that come first. */
+/** How many changes go into one commit. */
 const MAX_BATCH = 200
-const MAX_CONFLICTS = 100
 const PAGE = 500
 
 /**
@@ -88,7 +62,10 @@ export class TaskMirror<S extends string> {
   #isFlushing = false
   #turn: Promise<unknown> = Promise.resolve()
   #refresh: Promise<void> | undefined
-  #conflicts = 0
+  readonly #conflicts = new Conflicts()
+  /** How many of the changes to come are tried each by itself: one of them was refused. */
+  #oneByOne = 0
+  #lingersUntil = 0
 
   constructor(host: MirrorHost<S>, record: TaskRecord<S>, checkpoints: Checkpoints) {
     const { id, createdAt } = record.task
@@ -134,7 +111,17 @@ export class TaskMirror<S extends string> {
   get isInUse(): boolean {
     const { controller, waiters, wakers } = this.record.followers ?? {}
     if (this.uses > 0 || this.isBusy || controller !== undefined) return true
-    return (waiters?.size ?? 0) + (wakers?.size ?? 0) > 0
+    if ((waiters?.size ?? 0) + (wakers?.size ?? 0) > 0) return true
+    return this.#lingersUntil > 0 && !this.hasEnded && this.#host.access.now() < this.#lingersUntil
+  }
+
+  get hasEnded(): boolean {
+    return isTerminal(this.record.task.state, this.lifecycle)
+  }
+
+  /** Whoever has just read of it is likely to come again: it stays in use until the next poll. */
+  linger(): void {
+    this.#lingersUntil = this.#host.access.now() + this.#host.settings.pollIntervalMs
   }
 
   /** Whether anything is on its way. */
@@ -239,35 +226,53 @@ export class TaskMirror<S extends string> {
     const batch = this.#nextBatch()
     const [first] = batch
     if (first === undefined) return
-    const result = await this.#send(batch, first.leaseId)
+    const { leaseId } = first
+    let result: CommitResult
+    try {
+      result = await this.#send(batch, leaseId)
+    } catch (error) {
+      this.#refuse(batch, error)
+      return
+    }
     switch (result) {
       case 'committed':
-        this.#conflicts = 0
+        this.#conflicts.end()
         // One that could not be created has failed already.
         if (!this.#isGone) for (const change of batch) this.#arrive(change)
         break
       case 'conflict':
-        await this.#yield()
+        await this.#yield(leaseId)
         break
-      case 'lease-lost': {
-        const { id: taskId } = this.key
-        this.#fail(leaseLost(taskId), (change) => change.leaseId === first.leaseId)
+      case 'lease-lost':
+        this.#fail(leaseLost(this.key.id), (change) => change.leaseId === leaseId)
         await this.#catchUp()
         break
-      }
       case 'missing':
         this.drop(taskNotFound(this.key.id))
+        break
+      default:
+        throw unreadable(`The store answers a commit with ${quote(result)}`, 'commit')
     }
   }
 
   #nextBatch(): Change<S>[] {
     const [first] = this.#pending
     const others = this.#pending.findIndex(({ leaseId }) => leaseId !== first?.leaseId)
-    return this.#pending.slice(0, Math.min(others === -1 ? MAX_BATCH : others, MAX_BATCH))
+    const max = this.#oneByOne > 0 ? 1 : MAX_BATCH
+    this.#oneByOne = Math.max(0, this.#oneByOne - 1)
+    return this.#pending.slice(0, Math.min(others === -1 ? max : others, max))
+  }
+
+  /** What the store refuses for good comes to nothing, and only that; when it is away, nothing would arrive. */
+  #refuse(batch: readonly Change<S>[], error: unknown): void {
+    if (!isRefusal(error)) this.#fail(error)
+    else if (batch.length > 1) this.#oneByOne = batch.length
+    else this.#fail(error, (change) => change === batch[0] || this.#creation !== undefined)
   }
 
   async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<CommitResult> {
-    const { settings, insist } = this.#host
+    const { settings, access } = this.#host
+    const { insist } = access
     const { store, lifecycle } = settings
     const { task } = this.record
     const events = batch.flatMap((change) => change.events)
@@ -295,31 +300,34 @@ export class TaskMirror<S extends string> {
     this.#pending.shift()
     const isNew = this.#creation !== undefined
     this.#creation = undefined
-    const { eventLogSize, lifecycle } = this.#host.settings
+    const { eventLogSize } = this.#host.settings
     // What a task begins with is in the record already.
     if (!isNew) for (const event of change.events) this.record.append(event, eventLogSize)
-    if (isTerminal(this.record.task.state, lifecycle)) this.record.trim()
+    // It is there in one copy. A run goes on, and to copy the structure for each of its chunks would be quadratic.
+    if (!this.isBusy && change.leaseId === undefined) this.#ahead = undefined
+    if (this.hasEnded) this.record.trim()
     this.#host.onStored(this, change.events, isNew, change.by)
     change.arrive()
   }
 
-  /** Somebody was faster. */
-  async #yield(): Promise<void> {
-    this.#conflicts += 1
-    if (this.#conflicts > MAX_CONFLICTS) {
-      this.#conflicts = 0
-      const reason = `Task ${this.key.id} is changed by others too often: try again later`
-      this.#fail(new A2AError('UNAVAILABLE', reason, { reason: 'changes too often' }))
-      return
-    }
+  /** Somebody was faster. Whoever works on the task does not give it up for that. */
+  async #yield(leaseId: string | undefined): Promise<void> {
+    const { generation } = this.record.task
+    const isLeased = leaseId !== undefined
+    await this.#conflicts.add(isLeased, this.#host.access)
     await this.#catchUp()
+    // A store that tells of conflicts, but not of what they are with, would be asked for ever.
+    const isOver = !isLeased || this.record.task.generation === generation
+    if (!this.#conflicts.areTooMany || !isOver) return
+    this.#conflicts.end()
+    this.#fail(changedTooOften(this.key.id), (change) => change.leaseId === leaseId)
   }
 
   async #look(): Promise<void> {
     if (this.#isGone || this.#creation !== undefined) return
-    const { settings, insist } = this.#host
+    const { settings, access } = this.#host
     const { id, createdAt } = this.key
-    const [head] = await insist('heads', () => settings.store.heads([id]))
+    const [head] = await access.insist('heads', () => settings.store.heads([id]))
     // A store that has forgotten what it had acknowledged holds another task.
     const isOther = head?.createdAt !== createdAt || head.generation < this.record.task.generation
     if (isOther) this.drop(taskNotFound(id))
@@ -327,12 +335,12 @@ export class TaskMirror<S extends string> {
   }
 
   async #catchUp(): Promise<void> {
-    const { settings, insist } = this.#host
-    const { store, eventLogSize, lifecycle } = settings
+    const { settings, access } = this.#host
+    const { store, eventLogSize } = settings
     const news: TaskEvent<S>[] = []
     for (;;) {
       const { generation } = this.record.task
-      const page = await insist('events', () => store.events(this.key, generation, PAGE))
+      const page = await access.insist('events', () => store.events(this.key, generation, PAGE))
       for (const event of page) {
         if (event.generation !== this.record.task.generation + 1) {
           throw unreadable(`The log of task ${this.key.id} has a gap before generation ${event.generation}`)
@@ -346,7 +354,7 @@ export class TaskMirror<S extends string> {
       if (page.length < PAGE) break
     }
     if (news.length === 0) return
-    if (isTerminal(this.record.task.state, lifecycle)) this.record.trim()
+    if (this.hasEnded) this.record.trim()
     this.#decideAnew()
     this.#host.onNews(this, news)
   }

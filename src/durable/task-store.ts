@@ -39,6 +39,12 @@ export interface Lease {
   readonly note?: JsonValue | undefined
 }
 
+/** Which lease a task has, and where the task was when that was said. */
+export interface Grant {
+  readonly leaseId: string
+  readonly generation: number
+}
+
 /** A lease that ran out: whoever held it has died, or cannot reach the store. */
 export interface Orphan {
   readonly key: TaskKey
@@ -53,6 +59,7 @@ export interface Creation {
   readonly head: TaskHead
   /** Unique. A creation that is given again after it was carried out answers as it did. */
   readonly commitId: string
+  /** Dropped where the task has ended, as by a commit that ends it. */
   readonly lease?: Lease | undefined
 }
 
@@ -117,19 +124,27 @@ export interface TaskDocument {
 /** Which documents of one kind come next: those after this one. */
 export type DocumentCursor = { readonly taskId: string; readonly createdAt: string; readonly id: string }
 
+/** That a task has come to a generation. */
+export interface Hint {
+  readonly taskId: string
+  readonly generation: number
+}
+
 /** How managers tell each other where to look. A hint may be lost, late or doubled: nothing depends on it. */
 export interface StoreHints {
-  publish(taskIds: readonly string[]): Promise<void>
+  publish(hints: readonly Hint[]): Promise<void>
   /** Also hears what is published here. `onGap`: some may have been lost. Resolves when it listens, with what ends that. */
-  listen(onHint: (taskId: string) => void, onGap: () => void): Promise<() => Promise<void>>
+  listen(onHint: (hint: Hint) => void, onGap: () => void): Promise<() => Promise<void>>
 }
 
 /**
  * A place that tasks live in, which many processes may share.
  *
  * Each method is one atomic step, and what has been acknowledged stays. Methods reject with what the driver throws;
- * whether the step was taken is then unknown, and it may be given again. They do not look into tasks and events:
- * these are JSON, and come back as they went in. `testTaskStore` of `a2a-tasks/testing` tests all that is said here.
+ * whether the step was taken is then unknown, and it may be given again, also while it is still under way. What they
+ * reject with `STORE_FAILED` of their own is not given again: it needs a person, as tables that are not set up do.
+ * They do not look into tasks and events: these are JSON, and come back as they went in. `testTaskStore` of
+ * `a2a-tasks/testing` tests all that is said here.
  */
 export interface TaskStore {
   /** `false` when a task has this id, and nothing has changed. */
@@ -148,14 +163,15 @@ export interface TaskStore {
   unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]>
   /** Tasks that have ended: least recently changed first, or, with `beyond`, in any order. */
   ended(query: EndedQuery): Promise<readonly TaskKey[]>
-  /** Removes tasks with all that is theirs. How many there were. */
-  delete(keys: readonly TaskKey[]): Promise<number>
+  /** Removes tasks with all that is theirs. Resolves to the keys of those that there were, in any order. */
+  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]>
 
   /**
-   * Takes the lease of a task, if none holds it that has not run out. With the id of the lease that it has: renews it.
-   * Resolves to the id of the lease that the task has now; `undefined` when there is no such task, or it has ended.
+   * Takes the lease of a task, if none holds it that has not run out. With the id of the lease that it has: renews it,
+   * with this note in place of the one that it had. Resolves to the lease that the task has now; `undefined` when there
+   * is no such task, or it has ended.
    */
-  acquire(key: TaskKey, lease: Lease): Promise<string | undefined>
+  acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
   /** From now on they run out `ttlMs` from now, also those that have run out. Resolves to the ids of those that still are. */
   renew(
     leases: readonly { readonly key: TaskKey; readonly id: string }[],

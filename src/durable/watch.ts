@@ -7,6 +7,8 @@ import type { Deadline, Timeline } from '../core/time.js'
 import type { Mirrors } from './mirrors.js'
 import type { DurableSettings } from './options.js'
 import type { StoreAccess } from './store-access.js'
+import type { TaskMirror } from './task-mirror.js'
+import type { Hint } from './task-store.js'
 
 /** Of how many tasks the store is asked at a time. */
 const PAGE = 500
@@ -19,9 +21,14 @@ export class Watch<S extends string> {
   readonly #timeline: Timeline
   #deadline: Deadline | undefined
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
-  readonly #unpublished = new Set<string>()
+  readonly #unpublished = new Map<string, number>()
   #publishing: Promise<void> | undefined
+  #isPolling = false
+  #isDue = false
+  #looking: Promise<void> | undefined
   #isClosed = false
+  /** Nobody waits for the end of listening any more. */
+  #isOver = false
 
   constructor(settings: DurableSettings<S>, access: StoreAccess, mirrors: Mirrors<S>, timeline: Timeline) {
     this.#settings = settings
@@ -33,19 +40,24 @@ export class Watch<S extends string> {
   /** Somebody follows a task: from now on there is something to look for. */
   begin(): void {
     if (this.#isClosed) return
-    this.#deadline ??= this.#timeline.add(this.#settings.pollIntervalMs, () => void this.#poll())
+    // The next poll comes after this one, however long that takes.
+    if (!this.#isPolling) {
+      this.#deadline ??= this.#timeline.add(this.#settings.pollIntervalMs, () => void this.#poll())
+    }
     const { hints } = this.#settings.store
     if (hints === undefined || this.#listening !== undefined) return
     const listen = async (): Promise<() => Promise<void>> => {
       const stop = await hints.listen(
-        (taskId) => this.#look(taskId),
+        (hint) => this.#look(hint),
         () => void this.#lookAtAll(),
       )
+      if (this.#isOver) await stop()
       // What was done before was not heard of.
-      void this.#lookAtAll()
+      else void this.#lookAtAll()
       return stop
     }
-    this.#listening = this.#access.once('listen', listen).catch((error: unknown) => {
+    // Some drivers wait until they can: polling does meanwhile.
+    this.#listening = this.#access.once('listen', listen, Infinity).catch((error: unknown) => {
       // At the next look it may be possible.
       this.#listening = undefined
       this.#access.report(error)
@@ -54,9 +66,9 @@ export class Watch<S extends string> {
   }
 
   /** Lets others know that there is something to look at. */
-  publish(taskId: string): void {
+  publish({ taskId, generation }: Hint): void {
     if (this.#settings.store.hints === undefined || this.#isClosed) return
-    this.#unpublished.add(taskId)
+    this.#unpublished.set(taskId, generation)
     this.#publishing ??= this.#publish()
   }
 
@@ -67,48 +79,69 @@ export class Watch<S extends string> {
     this.#listening = undefined
     await this.#publishing
     const stop = await listening
-    await stop?.().catch(this.#access.report)
+    this.#isOver = true
+    if (stop !== undefined) await this.#access.once('listen', stop).catch(this.#access.report)
   }
 
   /** One call at a time: what gathers meanwhile goes together. */
   async #publish(): Promise<void> {
     while (this.#unpublished.size > 0) {
-      const taskIds = [...this.#unpublished]
+      const hints = [...this.#unpublished].map(([taskId, generation]) => ({ taskId, generation }))
       this.#unpublished.clear()
-      const publish = (): Promise<void> => this.#settings.store.hints?.publish(taskIds) ?? Promise.resolve()
+      const publish = (): Promise<void> => this.#settings.store.hints?.publish(hints) ?? Promise.resolve()
       await this.#access.once('publish', publish).catch(this.#access.report)
     }
     this.#publishing = undefined
   }
 
-  #look(taskId: string): void {
+  #look({ taskId, generation }: Hint): void {
     const mirror = this.#mirrors.get(taskId)
     if (mirror === undefined || !mirror.isInUse || this.#isClosed) return
+    // One's own are heard, too.
+    if (mirror.record.task.generation >= generation) return
     mirror.refresh().catch(this.#access.report)
   }
 
   async #poll(): Promise<void> {
     this.#deadline = undefined
+    this.#isPolling = true
     await this.#lookAtAll()
+    this.#isPolling = false
     if (this.#mirrors.inUse().length > 0) this.begin()
   }
 
-  async #lookAtAll(): Promise<void> {
+  /** One look at a time; when another is asked for meanwhile, it comes after it. */
+  #lookAtAll(): Promise<void> {
+    this.#isDue = true
+    this.#looking ??= this.#lookWhileDue()
+    return this.#looking
+  }
+
+  async #lookWhileDue(): Promise<void> {
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false
+      await this.#lookOnce()
+    }
+    this.#looking = undefined
+  }
+
+  async #lookOnce(): Promise<void> {
     const mirrors = this.#mirrors.inUse()
     for (let start = 0; start < mirrors.length && !this.#isClosed; start += PAGE) {
-      const page = mirrors.slice(start, start + PAGE)
-      try {
-        const ids = page.map(({ key }) => key.id)
-        const heads = await this.#access.once('heads', () => this.#settings.store.heads(ids))
-        const byId = new Map(heads.map((head) => [head.id, head]))
-        const moved = page.filter(({ key, record }) => {
-          const head = byId.get(key.id)
-          return head?.createdAt !== key.createdAt || head.generation !== record.task.generation
-        })
-        await Promise.all(moved.map((mirror) => mirror.refresh()))
-      } catch (error) {
-        this.#access.report(error)
-      }
+      await this.#lookAt(mirrors.slice(start, start + PAGE)).catch(this.#access.report)
     }
+  }
+
+  async #lookAt(mirrors: readonly TaskMirror<S>[]): Promise<void> {
+    const ids = mirrors.map(({ key }) => key.id)
+    const heads = await this.#access.once('heads', () => this.#settings.store.heads(ids))
+    const byId = new Map(heads.map((head) => [head.id, head]))
+    const moved = mirrors.filter(({ key, record, isBusy }) => {
+      // What is on its way finds out by itself, and may take long.
+      if (isBusy) return false
+      const head = byId.get(key.id)
+      return head?.createdAt !== key.createdAt || head.generation !== record.task.generation
+    })
+    await Promise.all(moved.map((mirror) => mirror.refresh()))
   }
 }

@@ -6,10 +6,11 @@
 import type { TaskCommand } from '../core/commands.js'
 import { decide } from '../core/decide.js'
 import type { Timeline } from '../core/time.js'
+import type { Decide } from './change.js'
 import type { Mirrors } from './mirrors.js'
 import type { DurableSettings } from './options.js'
 import type { StoreAccess } from './store-access.js'
-import type { Decide, MirrorHost } from './task-mirror.js'
+import type { MirrorHost } from './task-mirror.js'
 import type { Watch } from './watch.js'
 
 export interface Workshop<S extends string> {

@@ -4,7 +4,8 @@
  * @module
  */
 import { describe, isPlain } from '../core/json.js'
-import { isTerminal, shortestPath, VALID_STATES, type TaskState } from '../core/lifecycle.js'
+import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
+import { VALID_STATES } from '../core/states.js'
 import type { ArtifactInput, MessageInput } from '../core/params.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSnapshot } from '../core/task.js'

@@ -12,6 +12,8 @@ import type { Caller, Principal } from './visibility.js'
 export interface Queued<P extends Principal> {
   readonly request: SendRequest
   readonly caller: Caller<P>
+  /** Whether another process took it in. What came with it may be noted beside the task. */
+  readonly isHeard?: boolean
 }
 
 /** A promise that knows whether anybody wants what it promises: an answer that nobody reads begins another turn. */

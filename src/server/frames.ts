@@ -23,14 +23,14 @@ export interface Wrapping {
   encodeError(thrown: unknown): JsonValue
 }
 
-/** Errors that are none of ours: the client learns that something went wrong, `onError` what. */
+/** Errors that are none of ours, and those of the store: the client learns that something went wrong, `onError` what. */
 export function toA2AError(
   error: unknown,
   during: string,
   onError: (error: unknown, context: ErrorContext) => void,
 ): A2AError {
+  if (!A2AError.is(error) || error.code === 'STORE_FAILED') onError(error, { during })
   if (A2AError.is(error)) return error
-  onError(error, { during })
   return new A2AError('INTERNAL', 'Internal error', {}, { cause: error })
 }
 

@@ -22,6 +22,10 @@ export interface LiveRun<P extends Principal> {
   /** The task, as soon as there is one. */
   task: TaskKey | undefined
   opening: TaskSnapshot | undefined
+  /** Whether the executor has, and is done with what it returned. */
+  hasReturned: boolean
+  /** What has just been said to it: it cannot have looked at that yet. */
+  readonly unseen: Set<Queued<P>>
   /** Where tasks are shared: resolves when the task of a new run is stored. */
   stored: Promise<void> | undefined
   stopTimer: () => void
@@ -29,6 +33,26 @@ export interface LiveRun<P extends Principal> {
   readonly broken: Promise<never>
   /** Makes {@link broken} reject. */
   readonly break: (error: Error) => void
+}
+
+/** Whether the run can still look at what is said to it. */
+export function isListening<P extends Principal>({ run, hasReturned }: LiveRun<P>): boolean {
+  return !hasReturned && run.abortReason === undefined
+}
+
+/**
+ * Leaves a message to the run, which finds it in the conversation.
+ *
+ * @returns Whether it does: one that has returned at this very moment has not looked, and the message waits for another.
+ */
+export async function steer<P extends Principal>(
+  { unseen }: LiveRun<P>,
+  message: Queued<P>,
+): Promise<boolean> {
+  unseen.add(message)
+  // Until then whoever awaits what the executor returned by now has heard of it.
+  await Promise.resolve()
+  return unseen.delete(message)
 }
 
 export function toLive<P extends Principal>(
@@ -50,6 +74,8 @@ export function toLive<P extends Principal>(
     ended: Promise.resolve(),
     task: undefined,
     opening: undefined,
+    hasReturned: false,
+    unseen: new Set(),
     stopTimer: () => {},
     broken,
     break: reject,

@@ -285,13 +285,15 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<Accepted> {
     const push = this.#requirePush()
+    // Whether a task that the caller may not see has webhooks is not theirs to know either.
     if (message.taskId !== undefined) {
-      // Whether a task that the caller may not see has webhooks is not theirs to know either.
       const found = this.#find({ id: message.taskId, tenant }, caller)
       if (isPending(found)) await found
     }
-    const taskId = message.taskId ?? chosenId
     const { tasks } = this.#settings
+    const known = chosenId !== undefined && tasks.peekTask(chosenId, ownedBy(caller.principal, tenant))
+    const chosen = isPending(known) ? await known : known
+    const taskId = message.taskId ?? (chosen ? chosenId : undefined)
     return await acceptWith(accept, () => push.prepare(pushConfig, caller, taskId, true), tasks)
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { AgentCardInput } from '../agent-card/index.js'
+import { A2AError } from '../core/errors.js'
 import { read } from '../core/intake.js'
 import { describe } from '../core/json.js'
 import { randomId, systemClock, type Clock, type GenerateId } from '../core/ports.js'
@@ -219,7 +220,7 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
     onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
     checkInputModes: given.checkInputModes ?? false,
-    onError: given.onError === undefined ? reportError : guarded(given.onError),
+    onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
     limits: toLimits(given.limits),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000),
@@ -245,13 +246,31 @@ export function guarded(onError: NonNullable<RequestHandlerOptions['onError']>):
   }
 }
 
+/** What the store failed of may end a run, and then be answered to who has sent its message: it is told once. */
+function once(onError: Settings['onError']): Settings['onError'] {
+  const told = new WeakSet<Error>()
+  return (error, context) => {
+    if (A2AError.is(error, 'STORE_FAILED')) {
+      if (told.has(error)) return
+      told.add(error)
+    }
+    onError(error, context)
+  }
+}
+
 function withExtendedCard(card: AgentCard): AgentCard {
   return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
 }
 
 export function requireTasks(tasks: object): void {
   if ('createTask' in tasks) return
-  throw new TypeError('"tasks" must be a TaskManager: new TaskManager({ … })')
+  throw new TypeError(`"tasks" must be a TaskManager${tasksHint(tasks)}`)
+}
+
+function tasksHint(tasks: object): string {
+  if (tasks instanceof Promise) return ', got a promise: await it'
+  if ('acquire' in tasks && 'commit' in tasks) return ', got a store: new DurableTaskManager({ store })'
+  return ': new TaskManager({ … })'
 }
 
 export function toLimits(limits: HandlerLimits = {}): CompleteLimits {

@@ -26,12 +26,11 @@ export interface Origins {
   close(): void
 }
 
-export function toOrigins({
-  tasks,
-  dialects,
-  onError,
-}: Pick<Settings, 'tasks' | 'dialects' | 'onError'>): Origins {
-  return isShared(tasks) ? new SharedOrigins(tasks, dialects, onError) : new LocalOrigins(tasks, dialects[0])
+type Needed = 'tasks' | 'dialects' | 'onError' | 'clock'
+
+export function toOrigins(settings: Pick<Settings, Needed>): Origins {
+  const { tasks, dialects } = settings
+  return isShared(tasks) ? new SharedOrigins(tasks, settings) : new LocalOrigins(tasks, dialects[0])
 }
 
 interface Origin {
@@ -86,7 +85,7 @@ class LocalOrigins implements Origins {
   }
 }
 
-/** What was read of a task, also if that is nothing. */
+/** What was read of a task; of an old one also if that is nothing. */
 interface Known {
   readonly createdAt: string
   readonly origin: StoredOrigin | undefined
@@ -102,25 +101,25 @@ const KIND = 'origin'
 /** How many tasks' origins are remembered here. */
 const MAX_KNOWN = 10_000
 const MAX_ID = 1_024
+/** How old a task is, in milliseconds, when what was not noted of it until then is not on its way any more. */
+const NOTED_MS = 60_000
 
 /** What there is to remember stands beside the task in the store. */
 class SharedOrigins implements Origins {
   readonly #tasks: DurableTaskManager
-  readonly #dialects: readonly Dialect[]
-  readonly #onError: Settings['onError']
+  readonly #settings: Pick<Settings, Needed>
   /** The tasks that are noted, and not stored yet. */
   readonly #noted = new WeakMap<Caller, string>()
   /** The one that was read first is the first. */
   readonly #known = new Map<string, Known>()
 
-  constructor(tasks: DurableTaskManager, dialects: readonly Dialect[], onError: Settings['onError']) {
+  constructor(tasks: DurableTaskManager, settings: Pick<Settings, Needed>) {
     this.#tasks = tasks
-    this.#dialects = dialects
-    this.#onError = onError
+    this.#settings = settings
   }
 
   note(taskId: string, caller: Caller): void {
-    if (!caller.namesVersion && caller.dialect !== this.#dialects[0]) this.#noted.set(caller, taskId)
+    if (!caller.namesVersion && caller.dialect !== this.#settings.dialects[0]) this.#noted.set(caller, taskId)
   }
 
   async keep(accepted: Promise<Accepted>, caller: Caller): Promise<Accepted> {
@@ -131,7 +130,7 @@ class SharedOrigins implements Origins {
       await this.#store(taskId, caller)
     } catch (error) {
       // The task is there, and who names his version is answered in it all the same.
-      this.#onError(error, { during: 'SendMessage', taskId })
+      this.#settings.onError(error, { during: 'SendMessage', taskId })
     }
     return result
   }
@@ -141,7 +140,7 @@ class SharedOrigins implements Origins {
     if (taskId === '' || taskId.length > MAX_ID || hasLoneSurrogate(taskId)) return undefined
     const origin = await this.#originOf(taskId)
     if (origin === undefined || (origin.principalId ?? undefined) !== principal?.id) return undefined
-    return this.#dialects.find(({ version }) => version === origin.dialect)
+    return this.#settings.dialects.find(({ version }) => version === origin.dialect)
   }
 
   close(): void {
@@ -171,7 +170,9 @@ class SharedOrigins implements Origins {
     const { createdAt } = task
     const [found] = await this.#tasks.documents.documents({ id: taskId, createdAt }, KIND)
     const origin = found && toOrigin(found)
-    this.#remember(taskId, { createdAt, origin })
+    // It is stored after its task, and who asks in between may be anybody.
+    const isOld = this.#settings.clock.now() - Date.parse(createdAt) > NOTED_MS
+    if (origin !== undefined || isOld) this.#remember(taskId, { createdAt, origin })
     return origin
   }
 

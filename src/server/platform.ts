@@ -34,10 +34,23 @@ export function reportError(
 ): void {
   const { process } = globalThis as Runtime
   const where = taskId === undefined ? during : `${during}, task ${taskId}`
-  process?.emitWarning?.(`${where}: ${textOf(error)}. ${advice}`, {
+  const errors = withCauses(error)
+  const texts = errors.map(textOf).join(', caused by: ')
+  process?.emitWarning?.(`${where}: ${texts}. ${advice}`, {
     type: 'A2ATasksWarning',
-    detail: error instanceof Error ? String(error.stack) : '',
+    detail: errors.map((one) => (one instanceof Error ? one.stack : textOf(one))).join('\ncaused by: '),
   })
+}
+
+/** An error, what caused it, what caused that, and so on. */
+function withCauses(error: unknown): unknown[] {
+  const errors = [error]
+  for (;;) {
+    const last = errors.at(-1)
+    const cause = last instanceof Error ? last.cause : undefined
+    if (cause === undefined || errors.includes(cause)) return errors
+    errors.push(cause)
+  }
 }
 
 /** Some values have no text. */

@@ -8,7 +8,7 @@ import { randomId } from '../core/ports.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { DurableTaskManager, TaskKey } from '../durable/index.js'
 import { settled } from './closing.js'
-import type { Settings } from './options.js'
+import type { ErrorContext, Settings } from './options.js'
 import { CLAIM_MS, Delivery } from './push-delivery.js'
 import type { Progress, PushDocuments, Registration, StoredProgress } from './push-documents.js'
 import type { PushSettings } from './push-options.js'
@@ -84,7 +84,7 @@ export class Claims {
       {
         ...{ documents: this.#documents, clock: this.#context.clock, by: this.#by, key, registration },
         onDisabled: (failure) => report('is disabled', failure),
-        onError: (error) => onError(error, about),
+        onError: (error) => this.#report(error, about),
         onLost: (isBusy) => {
           const tell = (): void => report('is dropped', { reason: 'its task has expired' })
           if (isBusy) void this.#isGone(key).then((isGone) => isGone && tell())
@@ -161,7 +161,7 @@ export class Claims {
   }
 
   async #sweep(): Promise<void> {
-    const { onError, clock } = this.#context
+    const { clock } = this.#context
     try {
       for await (const stored of this.#documents.allOutboxes()) {
         if (this.#isClosed) break
@@ -171,9 +171,13 @@ export class Claims {
         await this.take(stored)
       }
     } catch (error) {
-      // A manager that was destroyed has nothing to tell.
-      if (!A2AError.is(error, 'MANAGER_DESTROYED')) onError(error, { during: 'push' })
+      this.#report(error, { during: 'push' })
     }
+  }
+
+  /** A manager that was destroyed has nothing to tell, and its claims run out. */
+  #report(error: unknown, about: ErrorContext): void {
+    if (!A2AError.is(error, 'MANAGER_DESTROYED')) this.#context.onError(error, about)
   }
 
   /** Tells what has happened, within `graceMs`, and leaves the rest to other processes. */

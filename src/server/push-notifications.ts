@@ -170,6 +170,8 @@ export class PushNotifications implements PushService, PushDeliveries {
       return { taskId, config: same.config }
     }
     const replaced = known.get(config.id)
+    // Those that came with messages of one chosen id at once had no place: there was no task.
+    if (replaced === undefined) requireAtMost(this.#settings.maxPerTask, known.size + 1)
     replaced?.outbox.stop()
     const texts = this.#textsOf(known, dialect, task)
     const number = replaced?.number ?? Math.max(0, ...[...known.values()].map((one) => one.number)) + 1

@@ -44,4 +44,6 @@ export interface Start {
   /** The task, where there is one. */
   readonly task?: TaskKey
   readonly references?: readonly TaskSnapshot[] | undefined
+  /** Whether the task's lease names the message already, and what came with it: perhaps more than is known here. */
+  readonly isNoted?: boolean
 }

@@ -7,8 +7,9 @@ import type { JsonObject, JsonValue } from '../core/task.js'
 import type { Queued } from './answer.js'
 import type { Principal } from './visibility.js'
 
-/** What came with the message. */
-interface RunNote {
+/** A message, and what came with it. */
+export interface RunNote {
+  readonly messageId?: string
   readonly metadata?: JsonObject
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
@@ -18,9 +19,10 @@ interface RunNote {
 }
 
 export function toNote<P extends Principal>({ request, caller }: Queued<P>): JsonValue {
-  const { metadata, acceptedOutputModes, tenant } = request
+  const { message, metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
   return {
+    messageId: message.messageId,
     ...(metadata && { metadata }),
     acceptedOutputModes: [...acceptedOutputModes],
     extensions: [...extensions],

@@ -3,29 +3,34 @@
  *
  * @module
  */
-import { ended, invalidParams } from '../core/errors.js'
+import { A2AError, ended, invalidParams } from '../core/errors.js'
 import { requireMessage } from '../core/intake.js'
-import { isInterrupted, isTerminal } from '../core/lifecycle.js'
+import { isInterrupted } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../core/task.js'
 import { textOf, type Requests, type SendRequest } from '../wire/index.js'
 import { acceptedBy, type Accepted, type AcceptedTask } from './accepted.js'
 import type { Queued } from './answer.js'
-import type { Offer, Outcome, Settings } from './options.js'
-import { streamTexts } from './outcome.js'
+import type { Offer, Settings } from './options.js'
 import { settled, unavailable } from './closing.js'
-import { Deadlines } from './deadlines.js'
+import { Deadlines, failLate } from './deadlines.js'
+import { finish, takeBack } from './finish.js'
 import { policyFor, requireTaking } from './follow-up.js'
-import { toLive, type LiveRun, type TaskKey } from './live-run.js'
+import { isListening, steer, toLive, type LiveRun, type TaskKey } from './live-run.js'
 import { Openings } from './openings.js'
 import { Queues } from './queues.js'
-import { Replica, type RunsHere } from './replica.js'
+import { referencesOf } from './references.js'
+import { Replica } from './replica.js'
 import type { Incoming, RunContext, Start } from './run-context.js'
-import { FAILED, RunFailures, SHUT_DOWN, TIMED_OUT } from './run-failures.js'
+import { FAILED, RunFailures, SHUT_DOWN } from './run-failures.js'
 import { toNote } from './run-note.js'
 import { TaskRun } from './task-run.js'
 import { isPending, isShared, type Soon, type WorkedTasks } from './tasks.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from './visibility.js'
+import type { RunsHere } from './work-turns.js'
+
+/** Why a task that is still there is not worked on here any more. */
+const LOST = ['LEASE_LOST', 'STORE_FAILED', 'UNAVAILABLE'] as const
 
 /** A message as it comes, with what was asked beside. */
 export type IncomingRequest = Requests['SendMessage']
@@ -91,7 +96,8 @@ export class Runs<P extends Principal> implements RunsHere<P> {
       const found = requireVisible(this.#settings.tasks, taskId, owner)
       return this.takeIn(isPending(found) ? await found : found, { request, caller, owner })
     }
-    const references = this.#replica && (await this.#replica.referencesOf(request, owner))
+    const { tasks } = this.#settings
+    const references = isShared(tasks) ? await referencesOf(tasks, request, owner) : undefined
     this.#requireRoom()
     const asked = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
     if (asked !== undefined) {
@@ -144,21 +150,25 @@ export class Runs<P extends Principal> implements RunsHere<P> {
   readonly #onGone = ({ id, createdAt }: TaskSnapshot): void => {
     const { task = { createdAt } } = this.#byTask.get(id) ?? {}
     if (task.createdAt === createdAt) this.#drop(id)
+    this.#deadlines.clear({ id, createdAt })
   }
 
   /** `reason` is why the run is over; default is that its task is gone. */
   #drop(taskId: string, reason?: Error): void {
-    this.#deadlines.clear(taskId)
     this.queues.delete(taskId)
     this.#byTask.get(taskId)?.run.detach(reason ?? ended('TASK_EXPIRED', taskId))
     this.#byTask.delete(taskId)
   }
 
-  /** The task is not this process's to work on any more. */
-  lose(taskId: string, reason: Error): void {
+  /** The task is not this process's to work on any more. `task`: where no run is working on it. */
+  lose(taskId: string, reason: Error, task?: TaskKey): void {
     const live = this.#byTask.get(taskId)
     this.#drop(taskId, reason)
     live?.break(reason)
+    const key = live?.task ?? task
+    // One that is others' now is late when it is late; one that is gone, or never came to be, never is.
+    const isElsewhere = LOST.some((code) => A2AError.is(reason, code))
+    if (key !== undefined && !isElsewhere) this.#deadlines.clear(key)
   }
 
   runOf(taskId: string): LiveRun<P> | undefined {
@@ -173,7 +183,8 @@ export class Runs<P extends Principal> implements RunsHere<P> {
   }
 
   /** Takes a message in to a task that nobody else works on: as an answer, or as more. */
-  takeIn(task: TaskSnapshot, { request, caller, owner, references }: Incoming<P>): AcceptedTask {
+  takeIn(task: TaskSnapshot, incoming: Incoming<P>): AcceptedTask {
+    const { request, caller, owner, references } = incoming
     requireTaking(task, request)
     const { id, contextId, state } = task
     const message = { ...request.message, contextId }
@@ -195,8 +206,10 @@ export class Runs<P extends Principal> implements RunsHere<P> {
       const started = this.start(next, owner, { isStream: true, task, references })
       return acceptedBy(started, id, started.opening)
     }
-    const isTaken = isWorking ? policy === 'steer' : live.run.resume(next)
+    const isTaken = isWorking ? policy === 'steer' && isListening(live) : live.run.resume(next)
     if (!isTaken) this.queues.push(id, next)
+    else if (isWorking) void steer(live, next)
+    else this.#replica?.workOn(id, next)
     return acceptedBy(live, id, this.#tasks.peekTask(id) ?? undefined)
   }
 
@@ -207,19 +220,25 @@ export class Runs<P extends Principal> implements RunsHere<P> {
   /** Runs that wait for the user take no place; those whose task has ended do, for as long as they go on. */
   #requireRoom(): void {
     this.requireOpen()
+    if (!this.hasRoom(0)) throw unavailable('has too much to do')
+  }
+
+  /** Whether one more run may begin, beside `others` that are about to. */
+  hasRoom(others: number): boolean {
     const { maxRuns } = this.#settings.limits
-    if (this.#live.size < maxRuns) return
-    let working = 0
+    if (this.#live.size + others < maxRuns) return true
+    let working = others
     for (const { run } of this.#live) if (!run.isWaiting) working += 1
-    if (working >= maxRuns) throw unavailable('has too much to do')
+    return working < maxRuns
   }
 
   /** Begins to work on a message: of a new task, or, with `task`, of one that there is. */
-  start(given: Queued<P>, owner: OwnerFilter, { isStream = false, task, references }: Start): LiveRun<P> {
+  start(given: Queued<P>, owner: OwnerFilter, how: Start): LiveRun<P> {
     const { request, caller } = given
+    const { isStream = false, task, references, isNoted = false } = how
     const begin = ({ id, createdAt }: TaskKey): void => {
       if (task === undefined) {
-        this.#onNew(id, request, caller)
+        this.#onNew({ id, createdAt }, request, caller)
         live.stored = this.#replica?.stored(id)
       }
       live.task = { id, createdAt }
@@ -235,7 +254,11 @@ export class Runs<P extends Principal> implements RunsHere<P> {
       note: this.#replica && toNote(given),
       referenceTasks: () => references ?? this.#referencesOf(request, owner),
       onTask: begin,
-      nextMessage: (id) => this.queues.shift(id),
+      nextMessage: (id) => {
+        const next = this.queues.shift(id)
+        if (next !== undefined) this.#replica?.workOn(id, next)
+        return next
+      },
       onWaiting: (isWaiting) => {
         live.stopTimer()
         if (!isWaiting && this.#live.has(live)) this.#startTimer(live)
@@ -248,6 +271,7 @@ export class Runs<P extends Principal> implements RunsHere<P> {
       // Before anybody can look, so that whoever waits for the turn's end does not take the last one for it.
       run.start()
       begin(task)
+      if (!isNoted) this.#replica?.workOn(task.id, given)
     }
     this.#live.add(live)
     this.#startTimer(live)
@@ -267,11 +291,12 @@ export class Runs<P extends Principal> implements RunsHere<P> {
     return found.filter((task) => task !== null)
   }
 
-  #onNew(taskId: string, { timeoutMs }: SendRequest, caller: Caller<P>): void {
+  #onNew(task: TaskKey, { timeoutMs }: SendRequest, caller: Caller<P>): void {
     // What a listener does is told later: that a task of this id has gone may not have been told yet.
-    this.#drop(taskId)
-    this.#onCreated(taskId, caller)
-    if (timeoutMs !== undefined) this.#deadlines.set(taskId, timeoutMs, () => this.#endLate(taskId))
+    this.#drop(task.id)
+    this.#deadlines.clear(task)
+    this.#onCreated(task.id, caller)
+    if (timeoutMs !== undefined) this.#deadlines.set(task, timeoutMs, () => this.#endLate(task))
   }
 
   async #execute(live: LiveRun<P>, needsTask: boolean): Promise<void> {
@@ -279,7 +304,8 @@ export class Runs<P extends Principal> implements RunsHere<P> {
     this.#openings.add(run)
     try {
       if (needsTask) run.start()
-      await this.#finish(run, await this.#settings.execute(run))
+      const { execute, generateId } = this.#settings
+      await finish(live, await execute(run), this.queues, generateId)
     } catch (error) {
       // There is no room for the task that has to be there: nobody has begun to work on it.
       if (needsTask && run.taskId === undefined) run.decision.giveUp(error as Error)
@@ -289,6 +315,8 @@ export class Runs<P extends Principal> implements RunsHere<P> {
       this.#live.delete(live)
       live.stopTimer()
       run.leave()
+      // One may have come since it returned.
+      takeBack(live, this.queues)
       this.#letGo(live)
     }
   }
@@ -300,7 +328,7 @@ export class Runs<P extends Principal> implements RunsHere<P> {
     if (task === undefined && run.taskId !== undefined) this.#replica?.goOn(run.taskId, live)
     if (task === undefined || this.#byTask.get(task.id) !== live) return
     this.#byTask.delete(task.id)
-    if (run.hasEnded) this.#deadlines.clear(task.id)
+    if (run.hasEnded) this.#deadlines.clear(task)
     if (this.#replica === undefined) this.#nextTurn(live, task)
     else this.#replica.goOn(task.id, live)
   }
@@ -326,39 +354,6 @@ export class Runs<P extends Principal> implements RunsHere<P> {
     }
   }
 
-  /** A run that returns ends the task, unless somebody waits for an answer: the user of us, or we of the user. */
-  async #finish(run: TaskRun<P>, outcome: Outcome): Promise<void> {
-    if (typeof outcome === 'string') {
-      if (run.replied !== undefined)
-        throw new TypeError('execute() returned a text, and replied: do one of the two')
-      this.#takeBack(run)
-      if (!(await this.#complete(run, outcome))) run.artifact(outcome)
-      return
-    }
-    if (outcome !== undefined) await streamTexts(run, outcome, this.#settings.generateId())
-    await run.replied
-    if (run.hasReplied) return
-    this.#takeBack(run)
-    const { state } = run.task
-    const isOver = isTerminal(state) || (outcome === undefined && isInterrupted(state))
-    if (!isOver) await this.#complete(run)
-  }
-
-  /** `false` when a message waits for another turn. */
-  async #complete(run: TaskRun<P>, text?: string): Promise<boolean> {
-    for (;;) {
-      if (run.taskId !== undefined && this.queues.has(run.taskId)) return false
-      const finished = run.finish(text)
-      if (isPending(finished) ? await finished : finished) return true
-    }
-  }
-
-  /** Answers that the run has not looked at come before what waits already. */
-  #takeBack(run: TaskRun<P>): void {
-    const unread = run.takeUnread()
-    if (run.taskId !== undefined) this.queues.unshift(run.taskId, unread)
-  }
-
   #startTimer(live: LiveRun<P>): void {
     const { limits, clock } = this.#settings
     if (!Number.isFinite(limits.runTimeoutMs)) return
@@ -366,19 +361,13 @@ export class Runs<P extends Principal> implements RunsHere<P> {
   }
 
   /** The client waits no longer: also of a task that waits for the user, or that nobody works on. */
-  #endLate(taskId: string): void {
+  #endLate(task: TaskKey): void {
+    const { id: taskId, createdAt } = task
     const live = this.#byTask.get(taskId)
-    if (live !== undefined) {
-      this.#failures.timeOut(live)
-      return
-    }
-    if (this.#replica !== undefined) {
-      this.#replica.fail(taskId, TIMED_OUT)
-      return
-    }
-    const task = this.#tasks.peekTask(taskId)
-    if (task !== null && !isTerminal(task.state))
-      this.#tasks.patchTask(taskId, { state: 'failed', message: TIMED_OUT })
+    if (live?.task?.createdAt === createdAt) this.#failures.timeOut(live)
+    // What a run says is not stored when its lease was lost meanwhile.
+    const { tasks, onError } = this.#settings
+    failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
   }
 }
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { A2AError, ended } from '../core/errors.js'
+import { A2AError } from '../core/errors.js'
 import { read } from '../core/intake.js'
-import { isTerminal, shortestPath, type TaskState } from '../core/lifecycle.js'
+import { shortestPath, type TaskState } from '../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../core/params.js'
 import type { JsonObject, Message, TaskSnapshot } from '../core/task.js'
 import { Question, type Queued } from './answer.js'
@@ -14,6 +14,7 @@ import { toArtifact, toMessage, toProgress, toReply } from './say.js'
 import { textOf } from '../wire/index.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
+import { RunTask } from './run-task.js'
 import type { Soon, WorkedTasks } from './tasks.js'
 import type { Principal } from './visibility.js'
 
@@ -21,14 +22,13 @@ export class TaskRun<P extends Principal> implements Run<P> {
   readonly message: Message
   readonly decision = new Deciding()
   readonly #context: RunContext<P>
-  #taskId: string | undefined
+  #task: RunTask | undefined
   #contextId: string | undefined
   #controller: AbortController | undefined
   #abortReason: Error | undefined
   #question: Question<P> | undefined
   readonly #answered: Question<P>[] = []
   #isOver = false
-  #gone: Error | undefined
   #replied: Promise<void> | undefined
   #isWorking = false
   /** Whether the task may have a status message. */
@@ -36,7 +36,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
-    this.#taskId = taskId
+    this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks)
     this.#hasSpoken = taskId !== undefined
     this.message = context.request.message
     // A message to a task has the task's context by now.
@@ -48,14 +48,11 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get task(): TaskSnapshot {
-    const id = this.#open()
-    const task = this.#tasks.peekTask(id)
-    if (task === null) throw this.#abortReason ?? ended('TASK_EXPIRED', id)
-    return task
+    return (this.#task ?? this.#open()).show(this.#abortReason)
   }
 
   get messages(): readonly ReadonlyMessage[] {
-    return this.#taskId === undefined ? [this.message] : this.task.messages
+    return this.#task === undefined ? [this.message] : this.task.messages
   }
 
   get referenceTasks(): readonly TaskSnapshot[] {
@@ -86,7 +83,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-      else if (this.#taskId !== undefined) this.#follow(this.#taskId)
+      else this.#follow()
     }
     return this.#controller.signal
   }
@@ -99,7 +96,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   readonly update = (report: string | Progress): void => {
     const progress = toProgress(report)
-    const id = this.#begin()
+    const { id } = this.#begin()
     const message = this.#say(progress)
     this.#do(() => this.#tasks.patchTask(id, { message }))
     this.#hasSpoken = true
@@ -108,7 +105,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && read(options, ['append', 'lastChunk'], 'run.artifact')
-    const id = this.#begin()
+    const { id } = this.#begin()
     const event = this.#do(() => this.#tasks.appendArtifact(id, given, checked))
     // The manager gives an id to those that have none.
     return event.artifact.artifactId ?? ''
@@ -140,7 +137,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   async #reply(message: Say | Promise<Say>): Promise<void> {
     const said = await message
     if (this.decision.made?.type === 'message') throw new TypeError('run.reply() has answered already')
-    if (this.#taskId !== undefined) {
+    if (this.#task !== undefined) {
       this.complete(said)
       return
     }
@@ -150,14 +147,12 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get taskId(): string | undefined {
-    return this.#taskId
+    return this.#task?.id
   }
 
   /** Whether the task has ended, or is gone. */
   get hasEnded(): boolean {
-    if (this.#taskId === undefined) return false
-    const task = this.#gone === undefined ? this.#tasks.peekTask(this.#taskId) : null
-    return task === null || isTerminal(task.state)
+    return this.#task?.hasEnded ?? false
   }
 
   get hasReplied(): boolean {
@@ -166,10 +161,8 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   /** Why the run is over, where it was ended from outside. */
   get abortReason(): Error | undefined {
-    if (this.#abortReason !== undefined || this.#taskId === undefined) return this.#abortReason
-    const task = this.#tasks.peekTask(this.#taskId)
-    if (task !== null && !isTerminal(task.state)) return undefined
-    const signal = task === null ? undefined : this.#tasks.signalOf(this.#taskId)
+    if (this.#abortReason !== undefined || !this.#task?.hasEnded) return this.#abortReason
+    const { signal } = this.#task
     if (!signal?.aborted) return undefined
     // Each signal has a reason of its own: the first that is seen is the run's.
     this.#abortReason = signal.reason as Error
@@ -178,7 +171,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   /** The run waits for something: a client that does not want to wait gets a task. */
   openUnlessReplying(): void {
-    if (this.#replied === undefined && this.#taskId === undefined) this.start()
+    if (this.#replied === undefined && this.#task === undefined) this.start()
   }
 
   /**
@@ -211,6 +204,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   /** The executor has returned: nobody waits for an answer any more. */
   leave(): void {
     this.#isOver = true
+    this.#task?.leave()
     this.#question?.drop()
     this.#question = undefined
     if (this.decision.made === undefined) this.decision.giveUp(new Error('The run came to nothing'))
@@ -224,9 +218,9 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#question = undefined
   }
 
-  /** The task is gone: clients choose ids, and there may be another one of this id at once. */
+  /** The task is gone, or not this process's any more. */
   detach(reason: Error): void {
-    this.#gone = reason
+    this.#task?.detach(reason)
     this.#answered.length = 0
     this.abort(reason)
   }
@@ -237,7 +231,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
    * @returns `false`, and nothing has changed, when another process has changed the task meanwhile.
    */
   finish(text?: string): Soon<boolean> {
-    const id = this.#open()
+    const { id } = this.#open()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const update: TaskUpdate = {
@@ -260,10 +254,10 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#context.tasks
   }
 
-  /** The task's id; makes the task where there is none yet. */
-  #open(): string {
-    if (this.#gone !== undefined) throw this.#gone
-    if (this.#taskId !== undefined) return this.#taskId
+  /** The task, to be changed; makes it where there is none yet. */
+  #open(): RunTask {
+    this.#task?.requireOpen(this.#abortReason)
+    if (this.#task !== undefined) return this.#task
     if (this.decision.made !== undefined) throw new TypeError('run.reply() has answered: there is no task')
     if (this.#abortReason !== undefined) throw this.#abortReason
     const { settings, owner, request, note } = this.#context
@@ -277,7 +271,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
     }
     const task = this.#tasks.createTask(params, note)
-    this.#taskId = task.id
+    this.#task = new RunTask(task.id, this.#tasks)
     this.#contextId = task.contextId
     try {
       this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
@@ -286,21 +280,22 @@ export class TaskRun<P extends Principal> implements Run<P> {
       this.decision.giveUp(error as Error)
       throw error
     }
-    if (this.#controller !== undefined) this.#follow(task.id)
+    if (this.#controller !== undefined) this.#follow()
     this.#context.onTask(task)
     this.decision.make({ type: 'task', taskId: task.id })
-    return task.id
+    return this.#task
   }
 
   /** Reporting work says that there is work, unless the run waits for the user meanwhile. */
-  #begin(): string {
-    const id = this.#open()
+  #begin(): RunTask {
+    const task = this.#open()
     if (!this.isWaiting) this.start()
-    return id
+    return task
   }
 
-  #follow(taskId: string): void {
-    const signal = this.#tasks.signalOf(taskId)
+  #follow(): void {
+    const signal = this.#task?.signal
+    if (signal === undefined) return
     const abort = (): void => this.abort(signal.reason as Error)
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
@@ -309,7 +304,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   #ask(state: 'input-required' | 'auth-required', prompt: Say): Promise<ReadonlyMessage> {
     if (this.isWaiting) throw new TypeError('The run waits for an answer already')
     if (this.#isOver) throw new TypeError('The run is over: nobody would get the answer')
-    const id = this.#open()
+    const { id } = this.#open()
     const question = new Question<P>(id)
     const next = this.#context.nextMessage(id)
     if (next !== undefined) {
@@ -347,7 +342,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   /** Moves the task, with a message that joins the conversation. */
   #tell(state: TaskState, say: Say): void {
-    const id = this.#open()
+    const { id } = this.#open()
     const message = this.#say(say)
     this.#do(() => this.#tasks.addMessage(id, message))
     this.#move(state, message)
@@ -355,7 +350,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   /** Moves the task by the shortest way: agents jump, the lifecycle has steps. */
   #move(to: TaskState, message?: MessageInput): void {
-    const id = this.#open()
+    const { id } = this.#open()
     const tasks = this.#tasks
     const path = tasks.can(id, to) ? [to] : (shortestPath(this.task.state, to) ?? [to])
     // Before anybody is told: what a listener does about it comes after. Wrong is only to believe it of no working task.
@@ -377,7 +372,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   #say(say: Say): MessageInput {
     const { settings } = this.#context
-    const taskId = this.#open()
+    const { id: taskId } = this.#open()
     const contextId = this.#contextId
     return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId }
   }

@@ -6,7 +6,7 @@
 import type { JsonValue } from '../core/task.js'
 import type { TaskKey } from '../durable/index.js'
 import { equal, identical } from './task-store-checks.js'
-import { at, change, HOSTILE_NAMES, keyOf, move, put, storedOf } from './task-store-samples.js'
+import { at, change, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './task-store-samples.js'
 import type { StoreTests } from './task-store-suite.js'
 
 function nested(depth: number, around: (inner: JsonValue) => JsonValue): JsonValue {
@@ -129,7 +129,7 @@ const nameTests: StoreTests = {
       const changed = await move(store, created.task, { commitId: id })
       equal(`commit() to ${what}, again`, await store.commit(changed), 'committed')
       identical(`events() of ${what}`, await store.events(changed.key, 1, 10), changed.events)
-      equal(`acquire() of ${what}`, await store.acquire(changed.key, { id, ttlMs: n + 1 }), id)
+      equal(`acquire() of ${what}`, await holder(store.acquire(changed.key, { id, ttlMs: n + 1 })), id)
       equal(`renew() of ${what}`, await store.renew([{ key: changed.key, id }], n + 1), [id])
     }
     const heads = await store.heads(HOSTILE_NAMES)
@@ -146,7 +146,8 @@ const nameTests: StoreTests = {
       HOSTILE_NAMES.map((id) => [id, id]),
     )
     for (const [n, id] of HOSTILE_NAMES.entries()) {
-      equal('delete()', await store.delete([{ id, createdAt: at(0) }]), 1)
+      const key = { id, createdAt: at(0) }
+      equal('delete()', await store.delete([key]), [key])
       equal('count()', await store.count({}), HOSTILE_NAMES.length - n - 1)
     }
   },
@@ -207,7 +208,7 @@ const sizeTests: StoreTests = {
   'a task with many events is deleted whole': async ({ store }) => {
     const { task } = await put(store, 'a')
     const { key } = await move(store, task, { outputs: Array.from({ length: 2_000 }, (_, n) => n) })
-    equal('delete()', await store.delete([key]), 1)
+    equal('delete()', await store.delete([key]), [key])
     const again = await put(store, 'a')
     identical('get()', await store.get('a'), storedOf(again))
     identical('events()', await store.events(key, 0, 10_000), again.events)

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Creation, StoreHints, TaskStore } from '../durable/index.js'
+import type { Creation, Hint, StoreHints, TaskStore } from '../durable/index.js'
 import { equal, identical } from './task-store-checks.js'
-import { at, creation, HOSTILE_NAMES, keyOf, move, put, storedOf } from './task-store-samples.js'
+import { at, creation, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './task-store-samples.js'
 import type { StoreTests } from './task-store-suite.js'
 
 export const reopenTests: StoreTests = {
@@ -33,7 +33,7 @@ export const reopenTests: StoreTests = {
     const ended = { state: 'completed', updatedBefore: at(6), limit: 10 }
     equal('ended()', await later.ended(ended), [keyOf(b.task)])
     equal('documents()', await later.documents(second.key, 'kind'), [{ ...document, version: 1 }])
-    equal('acquire()', await later.acquire(second.key, { id: 'm', ttlMs: 1_000 }), 'l')
+    equal('acquire()', await holder(later.acquire(second.key, { id: 'm', ttlMs: 1_000 })), 'l')
     equal('create() again', await later.create(a), true)
     equal('commit() again', await later.commit(third), 'committed')
     clock.ms += 1_000
@@ -87,7 +87,8 @@ export function schemaTest(name: string): { tasks: readonly Creation[]; tests: S
       equal('count() of those that ended', await store.count({ state: 'completed' }), 2)
       clock.ms += 1_000
       equal('orphans()', await store.orphans(10), [{ key: keyOf(a.task), leaseId: 'l', note: [1] }])
-      equal('delete()', await store.delete(tasks.map(({ task }) => keyOf(task))), 3)
+      const removed = await store.delete(tasks.map(({ task }) => keyOf(task)))
+      equal('how many delete() removed', removed.length, 3)
     },
   }
   return { tasks, tests }
@@ -100,17 +101,18 @@ function hintsOf(store: TaskStore): StoreHints {
 
 /** Listens, and keeps what it hears. */
 async function listener(store: TaskStore): Promise<{
-  readonly heard: ReadonlySet<string>
+  /** By the ids of tasks, the latest generations. */
+  readonly heard: ReadonlyMap<string, number>
   /** Resolves when it has heard of all of these, or was told that some may have been lost. */
-  readonly hears: (ids: readonly string[]) => Promise<void>
+  readonly hears: (hints: readonly Hint[]) => Promise<void>
   readonly stop: () => Promise<void>
 }> {
-  const heard = new Set<string>()
+  const heard = new Map<string, number>()
   let hasGap = false
   let check = (): void => {}
   const stop = await hintsOf(store).listen(
-    (id) => {
-      heard.add(id)
+    ({ taskId, generation }) => {
+      heard.set(taskId, Math.max(generation, heard.get(taskId) ?? 0))
       check()
     },
     () => {
@@ -118,34 +120,59 @@ async function listener(store: TaskStore): Promise<{
       check()
     },
   )
-  const hears = (ids: readonly string[]): Promise<void> =>
+  const hears = (hints: readonly Hint[]): Promise<void> =>
     new Promise((resolve) => {
       check = () => {
-        if (hasGap || ids.every((id) => heard.has(id))) resolve()
+        const isHeard = ({ taskId, generation }: Hint): boolean => (heard.get(taskId) ?? 0) >= generation
+        if (hasGap || hints.every(isHeard)) resolve()
       }
       check()
     })
   return { heard, hears, stop }
 }
 
+function hint(taskId: string, generation = 1): Hint {
+  return { taskId, generation }
+}
+
 export const hintTests: StoreTests = {
   'a hint reaches whoever listens, by the same client and by another': async ({ store, another }) => {
     const other = await another()
     const [here, there] = [await listener(store), await listener(other)]
-    await hintsOf(store).publish(['a', 'b'])
-    await Promise.all([here.hears(['a', 'b']), there.hears(['a', 'b'])])
-    await hintsOf(other).publish(['c'])
-    await Promise.all([here.hears(['c']), there.hears(['c'])])
+    const both = [hint('a'), hint('b')]
+    await hintsOf(store).publish(both)
+    await Promise.all([here.hears(both), there.hears(both)])
+    await hintsOf(other).publish([hint('c')])
+    await Promise.all([here.hears([hint('c')]), there.hears([hint('c')])])
     await Promise.all([here.stop(), there.stop()])
+  },
+
+  'a hint tells the generation that the task has come to': async ({ store, another }) => {
+    const there = await listener(await another())
+    const hints = [1, 2, 1_000, 2 ** 31, 2 ** 53 - 1].map((generation) =>
+      hint(`at ${generation}`, generation),
+    )
+    await hintsOf(store).publish(hints)
+    await there.hears(hints)
+    for (const { taskId, generation } of hints) {
+      equal('what was heard', there.heard.get(taskId) ?? generation, generation)
+    }
+    await hintsOf(store).publish([hint('again', 3)])
+    await there.hears([hint('again', 3)])
+    await hintsOf(store).publish([hint('again', 4), hint('again', 5)])
+    await there.hears([hint('again', 5)])
+    await there.stop()
   },
 
   'hints have any name': async ({ store, another }) => {
     const there = await listener(await another())
-    await hintsOf(store).publish(HOSTILE_NAMES)
-    await there.hears(HOSTILE_NAMES)
+    const hints = HOSTILE_NAMES.map((id, n) => hint(id, n + 1))
+    await hintsOf(store).publish(hints)
+    await there.hears(hints)
+    const heard = [...there.heard].map(([id, generation]) => hint(id, generation))
     equal(
       'what was heard but not said',
-      [...there.heard].filter((id) => !HOSTILE_NAMES.includes(id)),
+      heard.filter(({ taskId, generation }) => HOSTILE_NAMES[generation - 1] !== taskId),
       [],
     )
     await there.stop()
@@ -153,38 +180,39 @@ export const hintTests: StoreTests = {
 
   'five thousand hints can be given at once': async ({ store, another }) => {
     const there = await listener(await another())
-    const ids = Array.from({ length: 5_000 }, (_, n) => `a task with the number ${n}`)
-    await hintsOf(store).publish(ids)
-    await there.hears(ids)
+    const hints = Array.from({ length: 5_000 }, (_, n) => hint(`a task with the number ${n}`, n + 1))
+    await hintsOf(store).publish(hints)
+    await there.hears(hints)
     await there.stop()
   },
 
   'who no longer listens hears nothing more, and others do': async ({ store }) => {
     const [first, second] = [await listener(store), await listener(store)]
-    await hintsOf(store).publish(['a'])
-    await Promise.all([first.hears(['a']), second.hears(['a'])])
+    await hintsOf(store).publish([hint('a')])
+    await Promise.all([first.hears([hint('a')]), second.hears([hint('a')])])
     await first.stop()
-    await hintsOf(store).publish(['b'])
-    await second.hears(['b'])
+    await hintsOf(store).publish([hint('b')])
+    await second.hears([hint('b')])
     equal('whether the first heard it, too', first.heard.has('b'), false)
     await second.stop()
     const third = await listener(store)
-    await hintsOf(store).publish(['c'])
-    await third.hears(['c'])
+    await hintsOf(store).publish([hint('c')])
+    await third.hears([hint('c')])
     await third.stop()
   },
 
   'hints change nothing, and nothing needs them': async ({ store, another }) => {
     const other = await another()
     await hintsOf(store).publish([])
-    await hintsOf(store).publish(['a'])
+    await hintsOf(store).publish([hint('a', 7)])
     const there = await listener(other)
     const created = await put(store, 'a')
     const changed = await move(store, created.task)
     identical('get() by another that heard nothing', await other.get('a'), storedOf(created, changed))
-    await hintsOf(store).publish(['none', 'a', 'a'])
-    await there.hears(['none', 'a'])
+    await hintsOf(store).publish([hint('none'), hint('a', 9), hint('a', 2)])
+    await there.hears([hint('none'), hint('a', 2)])
     identical('get()', await other.get('a'), storedOf(created, changed))
+    equal('heads()', await other.heads(['a']), [{ ...changed.key, generation: 2 }])
     equal('get() of one that is not there', await other.get('none'), undefined)
     await there.stop()
   },

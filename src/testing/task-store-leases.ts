@@ -1,109 +1,15 @@
 /**
- * What a store promises of leases.
+ * What a store promises of leases that are taken: how they are renewed, given back, lost and found.
  *
  * @module
  */
 import { equal, rejects } from './task-store-checks.js'
-import { at, change, keyOf, move, put, UNWRITABLE } from './task-store-samples.js'
+import { at, change, holder, keyOf, move, put, UNWRITABLE } from './task-store-samples.js'
 import type { StoreTests } from './task-store-suite.js'
+import { takingTests } from './task-store-taking.js'
 
 /** In ms. */
 const TTL = 1_000
-
-const takingTests: StoreTests = {
-  'a lease that nobody holds can be taken, and is held then': async ({ store, another }) => {
-    const { task } = await put(store, 'a')
-    const key = keyOf(task)
-    equal('acquire()', await store.acquire(key, { id: 'l', ttlMs: TTL }), 'l')
-    const other = await another()
-    equal('acquire() by another', await other.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
-    equal('acquire() by a third', await store.acquire(key, { id: 'n', ttlMs: TTL }), 'l')
-    equal('orphans()', await store.orphans(10), [])
-  },
-
-  'a task can be created with its lease': async ({ store, clock }) => {
-    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: { run: 1 } } })
-    const key = keyOf(task)
-    equal('acquire() by another', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
-    clock.ms += TTL
-    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l', note: { run: 1 } }])
-  },
-
-  'a refused creation takes no lease': async ({ store }) => {
-    const { task } = await put(store, 'a')
-    const lease = { id: 'l', ttlMs: TTL }
-    await rejects('put() of an id that is taken', put(store, 'a', { lease }))
-    equal('acquire()', await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL }), 'm')
-  },
-
-  'of fifty that take a lease at once one gets it, and all are told whose it is': async (kit) => {
-    const { store, another } = kit
-    const stores = [store, await another()]
-    const { task } = await put(store, 'a')
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        (stores[n % 2] ?? store).acquire(keyOf(task), { id: `lease-${n}`, ttlMs: TTL }),
-      ),
-    )
-    equal('how many different answers', new Set(answers).size, 1)
-    const [winner = ''] = answers
-    equal('renew() of the one', await store.renew([{ key: keyOf(task), id: winner }], TTL), [winner])
-  },
-
-  'a lease runs out when its time has passed by the clock of the store': async ({ store, clock }) => {
-    const key = keyOf((await put(store, 'a')).task)
-    await store.acquire(key, { id: 'l', ttlMs: TTL })
-    clock.ms += TTL - 1
-    equal('acquire() before', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
-    equal('orphans() before', await store.orphans(10), [])
-    clock.ms += 1
-    equal('orphans() then', await store.orphans(10), [{ key, leaseId: 'l' }])
-    equal('acquire() then', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'm')
-    equal('orphans() when it was taken', await store.orphans(10), [])
-    equal('acquire() by the first', await store.acquire(key, { id: 'l', ttlMs: TTL }), 'm')
-  },
-
-  'of fifty that take a lease that has run out one gets it': async ({ store, another, clock }) => {
-    const stores = [store, await another()]
-    const key = keyOf((await put(store, 'a', { lease: { id: 'old', ttlMs: TTL } })).task)
-    clock.ms += TTL
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        (stores[n % 2] ?? store).acquire(key, { id: `lease-${n}`, ttlMs: TTL }),
-      ),
-    )
-    equal('how many different answers', new Set(answers).size, 1)
-    equal('whether it is the old one', answers.includes('old'), false)
-  },
-
-  'to take the lease that one has is to renew it': async ({ store, clock }) => {
-    const key = keyOf((await put(store, 'a')).task)
-    const lease = { id: 'l', ttlMs: TTL, note: 'note' }
-    await store.acquire(key, lease)
-    clock.ms += TTL / 2
-    equal('acquire() again', await store.acquire(key, lease), 'l')
-    clock.ms += TTL - 1
-    equal('orphans() before its new end', await store.orphans(10), [])
-    clock.ms += 1
-    equal('orphans() at its new end', await store.orphans(10), [{ key, leaseId: 'l', note: 'note' }])
-    equal('acquire() when it has run out', await store.acquire(key, lease), 'l')
-    equal('orphans() after that', await store.orphans(10), [])
-  },
-
-  'there is no lease for a task that is not there, or has ended': async ({ store }) => {
-    const { task } = await put(store, 'a', { state: 'completed' })
-    const lease = { id: 'l', ttlMs: TTL }
-    equal('acquire() of one that has ended', await store.acquire(keyOf(task), lease), undefined)
-    equal('acquire() of none', await store.acquire({ id: 'b', createdAt: at(0) }, lease), undefined)
-    equal('orphans()', await store.orphans(10), [])
-  },
-
-  'a lease whose note cannot be written is not taken': async ({ store }) => {
-    const key = keyOf((await put(store, 'a')).task)
-    await rejects('acquire()', store.acquire(key, { id: 'l', ttlMs: TTL, note: UNWRITABLE }))
-    equal('acquire() by another', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'm')
-  },
-}
 
 const renewalTests: StoreTests = {
   'leases are renewed together, and those that are lost are left out': async ({ store, clock }) => {
@@ -139,7 +45,7 @@ const renewalTests: StoreTests = {
     clock.ms += TTL * 5
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
     equal('orphans()', await store.orphans(10), [])
-    equal('acquire() by another', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire() by another', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
     clock.ms += TTL
     equal('orphans() at its end', await store.orphans(10), [{ key, leaseId: 'l', note: [1] }])
   },
@@ -150,11 +56,11 @@ const renewalTests: StoreTests = {
   }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     clock.ms -= 60_000
-    equal('acquire() by another', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire() by another', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
     clock.ms += TTL
     equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l' }])
-    equal('acquire() when it has run out', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'm')
+    equal('acquire() when it has run out', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
   },
 
   'of a renewal and another that takes the lease, when it has run out, one is too late': async (kit) => {
@@ -164,14 +70,14 @@ const renewalTests: StoreTests = {
       const lease = { id: `old ${round}`, ttlMs: TTL }
       const key = keyOf((await put(store, `task ${round}`, { lease })).task)
       clock.ms += TTL
-      const [renewed, holder] = await Promise.all([
+      const [renewed, left] = await Promise.all([
         store.renew([{ key, id: lease.id }], TTL),
-        other.acquire(key, { id: `new ${round}`, ttlMs: TTL }),
+        holder(other.acquire(key, { id: `new ${round}`, ttlMs: TTL })),
       ])
       equal(
-        `renew() ${round}, of a lease that is ${holder ?? 'none'} now`,
+        `renew() ${round}, of a lease that is ${left ?? 'none'} now`,
         renewed,
-        holder === lease.id ? [holder] : [],
+        left === lease.id ? [left] : [],
       )
     }
   },
@@ -196,7 +102,7 @@ const releaseTests: StoreTests = {
     clock.ms += TTL
     equal('orphans()', await store.orphans(10), [])
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), [])
-    equal('acquire()', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'm')
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
   },
 
   'only who has a lease releases it': async ({ store }) => {
@@ -204,7 +110,7 @@ const releaseTests: StoreTests = {
     equal('release() of another', await store.release(key, 'm'), true)
     equal('release() of another, at a generation', await store.release(key, 'm', 7), true)
     equal('release() of a task that is not there', await store.release({ ...key, id: 'b' }, 'l'), true)
-    equal('acquire()', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
   },
 
   'a lease is kept when the task is at another generation than its release expects': async ({ store }) => {
@@ -216,7 +122,7 @@ const releaseTests: StoreTests = {
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
     equal('release() at generation 2', await store.release(key, 'l', 2), true)
     equal('release() again', await store.release(key, 'l', 2), true)
-    equal('acquire()', await store.acquire(key, { id: 'm', ttlMs: TTL }), 'm')
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
   },
 
   'a release at a generation and a commit never miss each other': async ({ store, another }) => {
@@ -243,7 +149,7 @@ const fenceTests: StoreTests = {
   'who has the lease commits under it, and keeps it': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     await move(store, task, { leaseId: 'l' })
-    equal('acquire() by another', await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
   'a commit under a lease that is another, or none, is refused, and changes nothing': async (kit) => {
@@ -259,7 +165,7 @@ const fenceTests: StoreTests = {
     equal('get()', await store.get('a'), { checkpoint: task, events: [] })
     equal('events()', await store.events(key, 0, 10), events)
     equal('count()', await store.count({ state: 'completed' }), 0)
-    equal('acquire()', await store.acquire(key, { id: 'n', ttlMs: TTL }), 'm')
+    equal('acquire()', await holder(store.acquire(key, { id: 'n', ttlMs: TTL })), 'm')
     equal('commit() under the other', await store.commit(change(task, { leaseId: 'm' })), 'committed')
   },
 
@@ -269,7 +175,7 @@ const fenceTests: StoreTests = {
     const result = await store.commit(change(task, { leaseId: 'm', state: 'completed' }))
     equal('whether commit() is refused', result === 'conflict' || result === 'lease-lost', true)
     equal('heads()', await store.heads(['a']), [{ ...keyOf(task), generation: 2 }])
-    equal('acquire()', await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire()', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
   'a lease that has run out and that nobody took lets commits through': async ({ store, clock }) => {
@@ -283,7 +189,7 @@ const fenceTests: StoreTests = {
   'a commit without a lease goes past whoever holds it': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     await move(store, task)
-    equal('acquire() by another', await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL }), 'l')
+    equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
   'the end of a task drops its lease': async ({ store, clock }) => {
@@ -291,7 +197,7 @@ const fenceTests: StoreTests = {
     const key = keyOf(task)
     const second = await move(store, task, { state: 'canceled' })
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), [])
-    equal('acquire()', await store.acquire(key, { id: 'l', ttlMs: TTL }), undefined)
+    equal('acquire()', await holder(store.acquire(key, { id: 'l', ttlMs: TTL })), undefined)
     equal('release()', await store.release(key, 'l', 1), true)
     equal('commit() under it', await store.commit(change(second.task, { leaseId: 'l' })), 'lease-lost')
     clock.ms += TTL
@@ -342,6 +248,31 @@ const orphanTests: StoreTests = {
     }
   },
 
+  'who has a lease replaces its note by taking it again, and nobody else does': async (kit) => {
+    const { store, another, clock } = kit
+    const other = await another()
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
+    for (const note of [{ turn: 2 }, undefined, null, 'last']) {
+      const what = JSON.stringify(note)
+      equal(`acquire() with ${what}`, await holder(other.acquire(key, { id: 'l', ttlMs: TTL, note })), 'l')
+      equal(
+        'acquire() by another',
+        await holder(store.acquire(key, { id: 'm', ttlMs: TTL, note: 'other' })),
+        'l',
+      )
+      equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+      clock.ms += TTL
+      equal(`orphans() after ${what}`, await store.orphans(10), [{ key, leaseId: 'l', note }])
+    }
+  },
+
+  'a note that cannot be written replaces nothing': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
+    await rejects('acquire()', store.acquire(key, { id: 'l', ttlMs: TTL * 2, note: UNWRITABLE }))
+    clock.ms += TTL
+    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l', note: 'first' }])
+  },
+
   'of two that recover the same orphan one gets it': async ({ store, another, clock }) => {
     const other = await another()
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
@@ -349,8 +280,8 @@ const orphanTests: StoreTests = {
     const [seen, seenToo] = [await store.orphans(10), await other.orphans(10)]
     equal('what both see', seen, seenToo)
     const answers = [
-      await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL }),
-      await other.acquire(keyOf(task), { id: 'n', ttlMs: TTL }),
+      await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })),
+      await holder(other.acquire(keyOf(task), { id: 'n', ttlMs: TTL })),
     ]
     equal('what both are told', answers, ['m', 'm'])
   },

@@ -9,6 +9,7 @@ import {
   change,
   commitId,
   creation,
+  holder,
   keyOf,
   move,
   put,
@@ -75,7 +76,7 @@ const creationTests: StoreTests = {
     identical('get()', await store.get('a'), storedOf(created, changed))
     equal('release()', await store.release(keyOf(created.task), 'l'), true)
     equal('create() again, after the lease was released', await store.create(created), true)
-    equal('acquire()', await store.acquire(keyOf(created.task), { id: 'm', ttlMs: 1_000 }), 'm')
+    equal('acquire()', await holder(store.acquire(keyOf(created.task), { id: 'm', ttlMs: 1_000 })), 'm')
   },
 
   'a creation that cannot be written leaves nothing behind': async ({ store }) => {

@@ -79,8 +79,8 @@ const orderTests: StoreTests = {
     equal('ended() beyond none', await store.ended({ state: 'completed', beyond: 0, limit: 10 }), [])
     equal('orphans()', await store.orphans(10), [])
     equal('allDocuments()', await store.allDocuments('kind', undefined, 10), [])
-    equal('delete()', await store.delete([{ id: 'a', createdAt: at(0) }]), 0)
-    equal('delete() of none', await store.delete([]), 0)
+    equal('delete()', await store.delete([{ id: 'a', createdAt: at(0) }]), [])
+    equal('delete() of none', await store.delete([]), [])
   },
 }
 
@@ -286,7 +286,7 @@ const ageTests: StoreTests = {
     )
     // As a manager does, batch by batch.
     for (const left of [2, 2, 1, 0]) {
-      equal('how many were deleted', await store.delete(await beyond(15, 2)), left)
+      equal('how many were deleted', (await store.delete(await beyond(15, 2))).length, left)
     }
     await finds(store, { state: 'completed' }, ids.slice(0, 15))
   },
@@ -295,7 +295,7 @@ const ageTests: StoreTests = {
     for (let n = 0; n < 10; n += 1) await put(store, `task ${n}`, { state: 'completed' })
     const beyond = await store.ended({ state: 'completed', beyond: 4, limit: ALL })
     equal('how many are beyond', new Set(beyond.map(({ id }) => id)).size, 6)
-    equal('how many were deleted', await store.delete(beyond), 6)
+    equal('how many were deleted', (await store.delete(beyond)).length, 6)
     equal('what is beyond then', await store.ended({ state: 'completed', beyond: 4, limit: ALL }), [])
   },
 }

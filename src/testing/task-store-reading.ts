@@ -7,7 +7,17 @@ import { evolve } from '../core/evolve.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { StoredTask, TaskKey, TaskStore } from '../durable/index.js'
 import { equal, identical } from './task-store-checks.js'
-import { at, change, creation, keyOf, move, put, storedOf, type Change } from './task-store-samples.js'
+import {
+  at,
+  change,
+  creation,
+  holder,
+  keyOf,
+  move,
+  put,
+  storedOf,
+  type Change,
+} from './task-store-samples.js'
 import type { StoreTests } from './task-store-suite.js'
 
 /** Commits one after the other, `write(n)` of them. */
@@ -161,9 +171,9 @@ async function reachesNothing(store: TaskStore, key: TaskKey): Promise<void> {
   equal('commit()', await store.commit(change(task)), 'missing')
   equal('commit() under a lease', await store.commit(change(task, { leaseId: 'l' })), 'missing')
   equal('events()', await store.events(key, 0, 10), [])
-  equal('delete()', await store.delete([key]), 0)
-  equal('acquire()', await store.acquire(key, { id: 'm', ttlMs: 1 }), undefined)
-  equal('acquire() with the same id', await store.acquire(key, { id: 'l', ttlMs: 1 }), undefined)
+  equal('delete()', await store.delete([key]), [])
+  equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: 1 })), undefined)
+  equal('acquire() with the same id', await holder(store.acquire(key, { id: 'l', ttlMs: 1 })), undefined)
   equal('renew()', await store.renew([{ key, id: 'l' }], 1), [])
   equal('release()', await store.release(key, 'l'), true)
   equal('release() at a generation', await store.release(key, 'l', 7), true)
@@ -172,6 +182,10 @@ async function reachesNothing(store: TaskStore, key: TaskKey): Promise<void> {
   equal('putDocument() of a new one', await store.putDocument({ ...document, id: 'e' }, 0), false)
   equal('deleteDocument()', await store.deleteDocument(document), false)
   equal('documents()', await store.documents(key, 'kind'), [])
+}
+
+function byId(a: TaskKey, b: TaskKey): number {
+  return a.id < b.id ? -1 : 1
 }
 
 const removalTests: StoreTests = {
@@ -186,7 +200,7 @@ const removalTests: StoreTests = {
       { key, kind: 'kind', id: 'd', value: 1, version: 1 },
     ])
     clock.ms += 99
-    equal('acquire()', await store.acquire(key, { id: 'm', ttlMs: 100 }), 'l')
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: 100 })), 'l')
   },
 
   'a task that is deleted is gone, with all that is its own': async ({ store, clock }) => {
@@ -197,7 +211,7 @@ const removalTests: StoreTests = {
     await store.putDocument({ ...document, key }, 0)
     await store.putDocument({ ...document, key: keyOf(kept.task) }, 0)
     await move(store, created.task, { checkpoint: true })
-    equal('delete()', await store.delete([key]), 1)
+    equal('delete()', await store.delete([key]), [key])
     equal('get()', await store.get('a'), undefined)
     equal('heads()', await store.heads(['a']), [])
     identical('list()', await store.list({ limit: 10 }), [storedOf(kept)])
@@ -208,7 +222,7 @@ const removalTests: StoreTests = {
     await reachesNothing(store, key)
     clock.ms += 200
     equal('orphans()', await store.orphans(10), [])
-    equal('delete() again', await store.delete([key]), 0)
+    equal('delete() again', await store.delete([key]), [])
   },
 
   'the id of a task that was deleted is free': async ({ store, clock }) => {
@@ -226,13 +240,13 @@ const removalTests: StoreTests = {
     await reachesNothing(store, oldKey)
     clock.ms += 100
     equal('orphans()', await store.orphans(10), [])
-    equal('acquire()', await store.acquire(key, { id: 'l', ttlMs: 1 }), 'l')
+    equal('acquire()', await holder(store.acquire(key, { id: 'l', ttlMs: 1 })), 'l')
     equal('count() of the new owner', await store.count({ owner: 'bob' }), 1)
     equal('count() of nobody', await store.count({ owner: null }), 0)
   },
 
-  'tasks are deleted together, and those are counted that were there': async ({ store }) => {
-    const ids = Array.from({ length: 300 }, (_, n) => `task ${n}`)
+  'tasks are deleted together, and those that were there are told, once each': async ({ store }) => {
+    const ids = Array.from({ length: 300 }, (_, n) => `task ${1_000 + n}`)
     for (const id of ids) await put(store, id)
     const keys = ids.map((id) => ({ id, createdAt: at(0) }))
     const [first, second, third] = keys
@@ -241,10 +255,21 @@ const removalTests: StoreTests = {
       { ...third, createdAt: at(1) },
       { id: 'none', createdAt: at(0) },
     ]
-    equal('delete()', await store.delete([first, ...others, second, first]), 2)
+    const removed = await store.delete([first, ...others, second, first])
+    equal('delete()', removed.map(keyOf).sort(byId), [first, second])
     equal('count()', await store.count({}), 298)
-    equal('delete() of the others', await store.delete(keys), 298)
+    const rest = await store.delete(keys)
+    equal('delete() of all', [...rest].sort(byId), keys.slice(2))
     equal('count() then', await store.count({}), 0)
+  },
+
+  'of several that delete the same task one is told that it was there': async ({ store, another }) => {
+    const stores = [store, await another()]
+    const key = keyOf((await put(store, 'a')).task)
+    const removed = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => (stores[n % 2] ?? store).delete([key])),
+    )
+    equal('delete()', removed.flat(), [key])
   },
 
   'a task that is deleted while it is written to does not come back': async ({ store, another }) => {
@@ -252,13 +277,13 @@ const removalTests: StoreTests = {
     for (let round = 0; round < 20; round += 1) {
       const { task } = await put(store, 'a', { createdAt: at(round) })
       const key = keyOf(task)
-      const [result, count, isPut] = await Promise.all([
+      const [result, removed, isPut] = await Promise.all([
         store.commit(change(task)),
         other.delete([key]),
         store.putDocument({ key, kind: 'kind', id: 'd', value: round }, 0),
         store.acquire(key, { id: 'l', ttlMs: 1 }),
       ])
-      equal('delete()', count, 1)
+      equal('delete()', removed, [key])
       equal('whether the rest was answered', [typeof result, typeof isPut], ['string', 'boolean'])
       equal('get()', await store.get('a'), undefined)
       equal('events()', await store.events(key, 0, 10), [])

@@ -5,9 +5,19 @@
  */
 import { evolve } from '../core/evolve.js'
 import type { TaskCreated, TaskEvent } from '../core/events.js'
-import { TERMINAL_STATES, type TaskState } from '../core/lifecycle.js'
+import type { TaskState } from '../core/lifecycle.js'
+import { TERMINAL_STATES } from '../core/states.js'
 import type { JsonValue, TaskSnapshot } from '../core/task.js'
-import type { Commit, Creation, Lease, StoredTask, TaskHead, TaskKey, TaskStore } from '../durable/index.js'
+import type {
+  Commit,
+  Creation,
+  Grant,
+  Lease,
+  StoredTask,
+  TaskHead,
+  TaskKey,
+  TaskStore,
+} from '../durable/index.js'
 
 const ENDED: readonly string[] = [...TERMINAL_STATES]
 
@@ -115,6 +125,11 @@ export async function move(store: TaskStore, before: Snapshot, traits?: ChangeTr
   if (result === 'committed') return made
   const place = `${JSON.stringify(before.id)}, which is at generation ${before.generation}`
   throw new Error(`commit() to ${place}: expected "committed", but got "${result}"`)
+}
+
+/** The lease that the task has after this. */
+export async function holder(acquiring: Promise<Grant | undefined>): Promise<string | undefined> {
+  return (await acquiring)?.leaseId
 }
 
 export function keyOf({ id, createdAt }: TaskKey): TaskKey {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Creation, TaskStore } from '../durable/index.js'
+import { requireStore } from '../durable/options.js'
 import { contentTests } from './task-store-content.js'
 import { documentTests } from './task-store-documents.js'
 import { hintTests, reopenTests, schemaTest } from './task-store-keeping.js'
@@ -17,8 +18,8 @@ import { START } from './task-store-samples.js'
 export interface StoreUnderTest {
   readonly store: TaskStore
   /**
-   * Another client of the same data: what a second process has, or the same after a restart. Called only when
-   * `supports.reopen`.
+   * Another client of the same data, beside the first: what a second process has, or the same after a restart, with a
+   * connection of its own. Called only when `supports.reopen`.
    */
   readonly reopen: () => Promise<TaskStore>
   /** Ends this store, and all that `reopen` gave. */
@@ -29,7 +30,10 @@ export interface StoreUnderTest {
 export interface StoreSupport {
   /** It has `hints`. */
   readonly hints: boolean
-  /** What is stored outlives the client, and can be reached by several. */
+  /**
+   * What is stored outlives the client, and several reach it at a time. `true` for all that has a database: without it
+   * nothing is tested between two processes, nor after a restart.
+   */
   readonly reopen: boolean
   /** The versions of its schema that came before the present one. Default is none. */
   readonly olderSchemas?: readonly OlderSchema[] | undefined
@@ -96,6 +100,7 @@ export function testTaskStore({ test, create, supports }: TestTaskStoreOptions):
         const opened = await open({ now: () => clock.ms })
         const { store } = opened
         try {
+          requireStore(store)
           await run({ store, another: async () => (reopen ? await opened.reopen() : store), clock })
         } finally {
           await opened.close()

@@ -104,12 +104,17 @@ export interface ErrorDescription extends WireError {
 /** Ids and paths come from the client: what goes back is bounded. */
 const MAX_TEXT = 200
 
+/** Where what our own requests failed of, to others or to the store, is nobody's business. */
+function fixedText({ code }: A2AError): string | undefined {
+  if (code === 'STORE_FAILED') return 'The agent cannot reach its tasks now; try again later'
+  return WIRE_ERRORS[code].reason === 'INTERNAL_ERROR' ? 'Internal error' : undefined
+}
+
 /** What of `error` a client may read: its text and its data, bounded, and nothing of what caused it. */
 export function describeError(error: A2AError): ErrorDescription {
   const row = WIRE_ERRORS[error.code]
-  // What our own requests to others failed of is nobody's business.
-  if (row.reason === 'INTERNAL_ERROR')
-    return { ...row, message: 'Internal error', metadata: {}, violations: [] }
+  const message = fixedText(error)
+  if (message !== undefined) return { ...row, message, metadata: {}, violations: [] }
   const metadata: Record<string, string> = {}
   for (const [key, value] of Object.entries(error.data)) metadata[key] = clip(String(value))
   const { path, reason } = metadata

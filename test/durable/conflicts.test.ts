@@ -4,7 +4,8 @@ import type { A2AError } from 'a2a-tasks'
 import { memoryStore, type Commit, type TaskStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore } from '../support/faulty-store.js'
-import { foldAll, inTurn, logOf, rejection, replicas, says, textsOf } from './durable-support.js'
+import { foldAll, inTurn, logOf, rejection, replicas, says, textsOf, turn } from './durable-support.js'
+import { worker } from './leased-support.js'
 
 test('of 50 writers in five processes, each is in the log once', async () => {
   const { managers, a, store } = replicas(5)
@@ -149,4 +150,66 @@ test('a task whose log cannot be followed is not guessed at', async () => {
   for (const refused of [b.getTask(id), b.addMessage(id, says('?'))]) {
     expect(await rejection(refused)).toMatchObject({ code: 'STORE_FAILED', message: /gap/ })
   }
+})
+
+/** A store at which others come first for so many commits of the output, before each of which they change the task. */
+function busy(inner: TaskStore, times: number, others: () => Promise<unknown>): TaskStore {
+  let left = times
+  return faultyStore(inner, {
+    before: async (step, [given]) => {
+      const isMeant = step === 'commit' && (given as Commit).events.some(({ type }) => type === 'output')
+      if (isMeant && left-- > 0) await others()
+    },
+  })
+}
+
+test('a run does not lose its task to others who are busy: it waits a little, and goes on', async () => {
+  const clock = new ManualClock()
+  const inner = memoryStore({ now: () => clock.now() })
+  const { a: other } = replicas(1, { store: inner }, clock)
+  let changes = 0
+  const store = busy(inner, 150, () => {
+    changes += 1
+    return other.updateTask('x', {})
+  })
+  const { a } = replicas(1, { store }, clock)
+  const { leased, told } = worker(a)
+  leased.createTask({ skill: 'test', id: 'x' })
+  leased.patchTask('x', { state: 'working' })
+  await leased.stored('x')
+  leased.patchTask('x', { output: 'the answer' })
+  const stored = leased.stored('x')
+  for (let turns = 0; turns < 5; turns += 1) await turn()
+  expect(changes).toBe(11)
+  for (let pauses = 0; pauses < 160; pauses += 1) {
+    clock.advance(128)
+    await turn()
+  }
+  await stored
+  expect(told.filter((each) => 'lost' in each)).toEqual([])
+  expect(await other.getTask('x')).toMatchObject({ output: 'the answer', generation: 153 })
+})
+
+test('a store that tells of conflicts with nothing is not tried for ever', async () => {
+  const clock = new ManualClock()
+  const inner = memoryStore({ now: () => clock.now() })
+  let commits = 0
+  const store = new Proxy(inner, {
+    get: (target, property) => {
+      if (property === 'commit') return () => Promise.resolve((commits += 1) && 'conflict')
+      const value: unknown = Reflect.get(target, property)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const { a } = replicas(1, { store }, clock)
+  const { leased, told } = worker(a)
+  leased.createTask({ skill: 'test', id: 'x' })
+  await leased.stored('x')
+  leased.patchTask('x', { state: 'working' })
+  for (let pauses = 0; pauses < 160; pauses += 1) {
+    clock.advance(128)
+    await turn()
+  }
+  expect(told).toMatchObject([{ lost: 'x', reason: { code: 'UNAVAILABLE' } }])
+  expect(commits).toBe(101)
 })

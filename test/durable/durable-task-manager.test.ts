@@ -9,6 +9,7 @@ import { logOf, reading, rejection, replicas, says, turn } from './durable-suppo
 import { pass, worker } from './leased-support.js'
 
 const store = memoryStore()
+const LISTENER = { onNews: () => undefined, onLost: () => undefined, onOrphan: () => undefined }
 
 describe('options that make no sense are named', () => {
   test.each([
@@ -30,7 +31,14 @@ describe('options that make no sense are named', () => {
     ['"retention.failed" must be an object, got a number', { store, retention: { failed: 5 } }],
     ['Unknown option "maxAge"', { store, retention: { failed: { maxAge: 1 } } }],
     ['"retention.failed.maxAgeMs"', { store, retention: { failed: { maxAgeMs: -1 } } }],
-    ['maxCount" must be an integer from 0, got 0.5', { store, retention: { default: { maxCount: 0.5 } } }],
+    [
+      '"retention.default.maxCount" must be an integer from 0, or Infinity, got 0.5',
+      { store, retention: { default: { maxCount: 0.5 } } },
+    ],
+    ['"maxRestarts" must be an integer from 0, got -1', { store, maxRestarts: -1 }],
+    ['"sweepIntervalMs"', { store, sweepIntervalMs: true }],
+    ['pass the store as { store }', store],
+    ['"store" must be a store of tasks, got a promise: await it', { store: Promise.resolve(store) }],
     ['"eventLogSize"', { store, eventLogSize: 0 }],
     ['"taskTimeoutMs"', { store, taskTimeoutMs: -1 }],
     ['"clock"', { store, clock: {} }],
@@ -228,21 +236,25 @@ describe('destroying', () => {
     await a.destroy()
   })
 
-  test('is for good: methods that need a task say so, and no timer begins', async () => {
+  test('is for good: all methods say so, and no timer begins', async () => {
     const { a, b, clock } = replicas(2)
     const { leased } = worker(a)
-    await a.createTask({ skill: 'test', id: 'x' })
+    const key = await a.createTask({ skill: 'test', id: 'x' })
+    const document = { key, kind: 'kind', id: 'x', value: 1 }
     await a.destroy()
     await b.destroy()
     const calls = [
       ...[a.createTask({ skill: 'test' }), a.getTask('x'), a.peekTask('x'), a.stateOf('x')],
       ...[a.can('x', 'working'), a.updateTask('x', {}), a.patchTask('x', {}), a.cancelTask('x')],
       ...[a.appendArtifact('x', {}), a.addMessage('x', says('?')), a.events('x'), a.waitFor('x')],
-      ...[a.signalOf('x'), a.subscribe('x').next()],
+      ...[a.signalOf('x'), a.subscribe('x').next(), a.listTasks(), a.pageTasks(), a.countTasks(), a.size()],
+      ...[a.snapshot(), a.restore([]), a.prune(), a.documents.documents(key, 'kind')],
+      ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).take('x')],
+      ...[a.documents.putDocument(document, 0), a.documents.deleteDocument(document)],
     ]
     for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'MANAGER_DESTROYED' })
     expect(await rejection(leased.take('x'))).toMatchObject({ code: 'UNAVAILABLE' })
-    expect(await a.prune()).toBe(0)
+    expect(() => a.lease(LISTENER).createTask({ skill: 'test' })).toThrow('destroyed')
     expect(a.lastSeen('x')).toBeUndefined()
     expect(clock.pending).toBe(0)
   })
@@ -251,7 +263,7 @@ describe('destroying', () => {
     const clock = new ManualClock()
     const { opened, open } = gate()
     const late = faultyStore(memoryStore(), { before: (step) => (step === slow ? opened : undefined) })
-    const { a } = replicas(1, { store: late }, clock)
+    const { a } = replicas(1, { store: late, storeRetryMs: 60_000 }, clock)
     await a.createTask({ skill: 'test' })
     clock.advance(10_000)
     let isOver = false

@@ -1,7 +1,7 @@
 /** A store that fails: before or after it has done what it was asked, for a moment or for good. */
 import { describe, expect, test } from 'vitest'
 import { A2AError } from 'a2a-tasks'
-import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { DurableTaskManager, memoryStore, type Hint } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, type Faults, type StepName } from '../support/faulty-store.js'
 import { uncaughtBy } from '../support/uncaught.js'
@@ -229,7 +229,8 @@ test('hints that are lost, doubled or cannot be sent change nothing', async () =
   await a.createTask({ skill: 'test', id: 'x' })
   const read = reading(b.subscribe('x', { after: 0 }))
   await turn()
-  const perHint = [() => [], (ids: readonly string[]) => [...ids, ...ids, 'nobody'], undefined]
+  const nobody = { taskId: 'nobody', generation: 1 }
+  const perHint = [() => [], (hints: readonly Hint[]) => [...hints, ...hints, nobody], undefined]
   for (const [index, hint] of perHint.entries()) {
     faults.hint = hint
     faults.before = index === 2 ? failing('publish', Infinity) : undefined

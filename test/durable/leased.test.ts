@@ -109,8 +109,10 @@ describe('an id', () => {
     expect(here.told).toEqual([{ lost: 'x', reason }])
     expect(signal.reason).toBe(reason)
     expect(here.leased.peekTask('x')).toBeNull()
-    await here.leased.stored('x')
+    // Who asks later hears it, too, until the id is held here again.
+    expect(await rejection(here.leased.stored('x'))).toBe(reason)
     expect(await here.leased.take('x')).toMatchObject({ type: 'taken', task: { skill: 'first' } })
+    await here.leased.stored('x')
     expect(there.told).toEqual([])
   })
 

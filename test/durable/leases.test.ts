@@ -289,7 +289,7 @@ describe('giving a lease back', () => {
   })
 
   test('is no loss, though it cannot be renewed meanwhile', async () => {
-    const all = await held()
+    const all = await held({ storeRetryMs: 20_000 })
     const { here, id, clock, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'release' ? opened : undefined)

@@ -23,6 +23,7 @@ const PLATFORM = [
   PORTS,
   'agent-card/platform.ts',
   'client/platform.ts',
+  'durable/platform.ts',
   'gateway/platform.ts',
   'server/platform.ts',
   'server/node/index.ts',

@@ -25,7 +25,7 @@ const ARROWS: Record<string, Arrows> = {
     types: ['durable'],
   },
   durable: { values: ['core'] },
-  'stores/*': { values: ['durable'], types: ['core'] },
+  'stores/*': { values: ['durable', 'core/errors.ts'], types: ['core'] },
   gateway: {
     values: [
       'client',
@@ -64,7 +64,7 @@ const BUILDING_BLOCKS = [
   ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/fields.ts', 'wire/read.ts'],
   ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
   ...['client/json.ts', 'client/platform.ts', 'client/sse.ts', 'client/url.ts'],
-  ...['wire/check.ts', 'wire/errors.ts', 'wire/view.ts'],
+  ...['wire/check.ts', 'wire/errors.ts', 'wire/view.ts', 'durable/options.ts'],
 ]
 
 /** They may use what only Node has, in a folder called `node` below them too. */

@@ -1,9 +1,10 @@
 /** Tasks of clients that name no version, at another process than the one that made them. */
-import type { DurableTaskManagerOptions } from 'a2a-tasks/durable'
+import type { DurableTaskManagerOptions, TaskStore } from 'a2a-tasks/durable'
 import type { JsonObject } from 'a2a-tasks/schemas'
-import type { Principal } from 'a2a-tasks/server'
+import type { Execute, Principal } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { replicas, type Replica } from './durable-support.js'
+import { faultyStore, gate } from '../support/faulty-store.js'
+import { cluster, replicas, settle, type Replica } from './durable-support.js'
 import { get as getRequest } from './spec/support.js'
 
 const TYPED = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
@@ -100,6 +101,35 @@ describe('which dialect it was', () => {
     }
     expect(documentCalls(b)).toEqual(['documents', 'documents'])
     expect(documentCalls(a)).toEqual(['putDocument', 'putDocument'])
+  })
+
+  test('is not taken for nothing while it is on its way', async () => {
+    const written = gate()
+    const slow = (store: TaskStore): TaskStore =>
+      faultyStore(store, { before: (step) => (step === 'putDocument' ? written.opened : undefined) })
+    const complete: Execute = (run) => run.complete()
+    const { all } = cluster([complete, complete], { authenticate: () => ({ id: 'nobody' }) }, slow)
+    const [a, b] = all as [Replica, Replica]
+    const mine = { principal: { id: 'me' } }
+    const making = made(a, '0.1', mine)
+    await settle()
+    await ask(b, 'tasks/get', { id: 'chosen' }, { principal: { id: 'other' } }).catch(() => undefined)
+    expect(versionOf(await ask(b, 'tasks/get', { id: 'chosen' }, mine))).toBe('0.3')
+    written.open()
+    await making
+    expect(versionOf(await ask(b, 'tasks/get', { id: 'chosen' }, mine))).toBe('0.1')
+  })
+
+  test('is not asked again of a task that has none, once it is a minute old', async () => {
+    const { a, b, clock } = done()
+    const id = await made(a, '0.1', { version: '0.1' })
+    const asked = async (): Promise<number> => {
+      await ask(b, 'tasks/get', { id })
+      return documentCalls(b).length
+    }
+    expect([await asked(), await asked()]).toEqual([1, 2])
+    clock.advance(60_001)
+    expect([await asked(), await asked(), await asked()]).toEqual([3, 3, 3])
   })
 
   test('is that of the task that has the id now', async () => {

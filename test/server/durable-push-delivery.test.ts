@@ -2,14 +2,18 @@
 import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
 import { faultyStore } from '../support/faulty-store.js'
-import { calm, generationsOf, healthAt, shop, stateIs, type PushReplica } from './durable-push-support.js'
+import {
+  calm,
+  generationsOf,
+  healthAt,
+  registered,
+  shop,
+  stateIs,
+  task,
+  type PushReplica,
+} from './durable-push-support.js'
 import { pass } from './durable-support.js'
 import { endOf, receiver, storyOf, until } from './push-support.js'
-
-async function task({ tasks }: PushReplica): Promise<string> {
-  const { id } = await tasks.createTask({ skill: 'test' })
-  return id
-}
 
 async function work({ tasks }: PushReplica, id: string): Promise<void> {
   await tasks.updateTask(id, { state: 'working' })
@@ -21,12 +25,7 @@ const WHOLE_STORY = ['task submitted', 'working', 'artifact one', 'completed']
 
 describe('when the process that told a webhook has died', () => {
   test('another one goes on where it was', async () => {
-    const hook = await receiver(204, 503)
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(a, id, 'idle')
+    const { hook, a, b, id } = await registered({ replies: [204, 503] })
     await work(b, id)
     await stateIs(a, id, 'retrying')
     // From now on the clock of the first stands still.
@@ -39,12 +38,7 @@ describe('when the process that told a webhook has died', () => {
   })
 
   test('what it could not note as told is told once more, with the same id', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(b, id, 'idle')
+    const { hook, a, b, id } = await registered()
     a.store.fail('putDocument')
     await b.tasks.updateTask(id, { state: 'working' })
     await b.tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'one' }] })
@@ -104,12 +98,7 @@ describe('when the process that told a webhook has died', () => {
   })
 
   test('in a version that tells whole tasks, one that was told is not told again', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url }, '0.3')
-    await stateIs(b, id, 'idle')
+    const { hook, a, b, id } = await registered({ version: '0.3' })
     a.store.fail()
     for (let seconds = 0; seconds < 60; seconds += 1) {
       b.clock.advance(1_000)
@@ -145,12 +134,7 @@ describe('when the process that told a webhook has died', () => {
 
 describe('the process that tells a webhook', () => {
   test('goes on telling it, however long that takes', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(a, id, 'idle')
+    const { hook, world, a, b, id } = await registered()
     const claims = new Set<unknown>()
     for (let seconds = 0; seconds < 120; seconds += 1) {
       a.clock.advance(1_000)
@@ -166,12 +150,7 @@ describe('the process that tells a webhook', () => {
   })
 
   test('tells nothing more when it was stopped for so long that another one does', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(b, id, 'idle')
+    const { hook, world, a, b, id } = await registered()
     const claimOf = async (): Promise<unknown> => {
       const [outbox] = await world.documents('push-outbox')
       return (outbox?.value as { claim: { by: string } }).claim.by

@@ -1,23 +1,13 @@
 /** Webhooks of tasks that processes share, when something goes: the process, the store, the task. */
 import { describe, expect, test } from 'vitest'
-import { calm, generationsOf, healthAt, shop, stateIs, type PushReplica } from './durable-push-support.js'
+import { calm, generationsOf, healthAt, registered, shop, stateIs, task } from './durable-push-support.js'
 import { pass } from './durable-support.js'
 import { faultyStore, gate } from '../support/faulty-store.js'
 import { endOf, receiver, storyOf, until } from './push-support.js'
 
-async function task({ tasks }: PushReplica): Promise<string> {
-  const { id } = await tasks.createTask({ skill: 'test' })
-  return id
-}
-
 describe('a process that closes', () => {
   test('gives back what it tells, at once', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(a, id, 'idle')
+    const { hook, world, a, b, id } = await registered()
     const start = a.clock.now()
     await a.handler.close()
     expect(a.clock.now()).toBe(start)
@@ -53,12 +43,7 @@ describe('a process that closes', () => {
   })
 
   test('leaves a webhook that is away to the others, without waiting for it', async () => {
-    const hook = await receiver(503)
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(a, id, 'retrying')
+    const { hook, a, b } = await registered({ replies: [503], state: 'retrying' })
     await a.handler.close({ graceMs: 60_000 })
     await pass(b.clock, () => hook.accepted.length === 1)
     expect(b.clock.now() - a.clock.now()).toBeLessThan(10_000)
@@ -138,12 +123,7 @@ test('what is registered when a process has closed is left to others', async () 
 
 describe('a store that fails', () => {
   test('for a while holds deliveries up, and nothing is lost', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(b, id, 'idle')
+    const { hook, a, b, id } = await registered()
     a.clock.advance(2_000)
     a.store.fail()
     await b.tasks.updateTask(id, { state: 'working' })
@@ -159,12 +139,7 @@ describe('a store that fails', () => {
   })
 
   test('for longer is told to onError, and then it goes on by itself', async () => {
-    const hook = await receiver()
-    const world = shop()
-    const [a, b] = [world.open(), world.open()]
-    const id = await task(a)
-    await a.create(id, { url: hook.url })
-    await stateIs(b, id, 'idle')
+    const { hook, a, b, id } = await registered()
     a.store.fail()
     await b.tasks.updateTask(id, { state: 'working' })
     for (let seconds = 0; seconds < 60; seconds += 1) {
@@ -343,12 +318,7 @@ describe('a task that is removed', () => {
 })
 
 test('a manager that is destroyed before its handler is closed leaves its webhooks to others', async () => {
-  const hook = await receiver()
-  const world = shop()
-  const [a, b] = [world.open(), world.open()]
-  const id = await task(a)
-  await a.create(id, { url: hook.url })
-  await stateIs(b, id, 'idle')
+  const { hook, a, b, id } = await registered()
   await endOf(a.tasks.destroy(), a.clock)
   await b.tasks.cancelTask(id)
   await pass(b.clock, () => hook.received.length === 2)

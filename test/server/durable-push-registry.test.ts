@@ -2,15 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
-import { calm, shop, stateIs, type Made, type PushReplica, type Shop } from './durable-push-support.js'
+import { calm, shop, stateIs, task, type Made, type PushReplica, type Shop } from './durable-push-support.js'
 import { receiver, storyOf } from './push-support.js'
 
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
-
-async function task({ tasks }: PushReplica): Promise<string> {
-  const { id } = await tasks.createTask({ skill: 'test' })
-  return id
-}
 
 function outcomeOf(asked: Promise<unknown>): Promise<string> {
   return asked.then(

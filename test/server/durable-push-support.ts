@@ -15,7 +15,7 @@ import {
 import { ManualClock } from 'a2a-tasks/testing'
 import { onTestFinished } from 'vitest'
 import { FaultyStore } from './durable-support.js'
-import { endOf } from './push-support.js'
+import { endOf, receiver } from './push-support.js'
 
 export interface PushReplica {
   readonly handler: RequestHandler<Principal, DurableTaskManager>
@@ -101,6 +101,32 @@ function open(
     },
     remove: (taskId, id) => call('DeleteTaskPushNotificationConfig', { taskId, id }),
   }
+}
+
+/** A new task. */
+export async function task({ tasks }: PushReplica): Promise<string> {
+  const { id } = await tasks.createTask({ skill: 'test' })
+  return id
+}
+
+export interface Registering extends PushReplicaOptions {
+  /** How the webhook answers. */
+  readonly replies?: Parameters<typeof receiver>
+  /** The version in which it is registered. */
+  readonly version?: string
+  /** What is waited for, as `a` and as the store has it. */
+  readonly state?: string
+}
+
+/** Two processes, and a task whose webhook `a` has registered and tells. */
+export async function registered({ replies = [], version, state = 'idle', ...options }: Registering = {}) {
+  const hook = await receiver(...replies)
+  const world = shop()
+  const [a, b] = [world.open(options), world.open(options)]
+  const id = await task(a)
+  const config = await a.create(id, { url: hook.url }, version)
+  for (const at of [a, b]) await stateIs(at, id, state)
+  return { hook, world, a, b, id, config }
 }
 
 /** Of the only configuration that the task has, as this process tells it. */

@@ -18,7 +18,17 @@ import type { Task } from 'a2a-tasks/schemas'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { call, jsonRpc, open, ORIGIN, taskOf, user, type EventStream } from './spec/support.js'
+import {
+  call,
+  gate,
+  jsonRpc,
+  open,
+  ORIGIN,
+  taskOf,
+  user,
+  type EventStream,
+  type Gate,
+} from './spec/support.js'
 
 export interface Replica {
   readonly handler: RequestHandler<Principal, DurableTaskManager>
@@ -38,18 +48,36 @@ export interface ReplicasOptions extends Partial<Omit<RequestHandlerOptions, 'ta
   readonly manager?: Partial<DurableTaskManagerOptions>
 }
 
+export interface Cluster {
+  readonly all: readonly Replica[]
+  readonly clock: ManualClock
+  /** What they share. */
+  readonly store: TaskStore
+}
+
 /** Two processes. `b` does what `a` does, unless told otherwise. */
 export function replicas(
   execute: Execute | readonly [a: Execute, b: Execute],
-  { manager, ...options }: ReplicasOptions = {},
+  options: ReplicasOptions = {},
 ): Replicas {
+  const { all, clock } = cluster(typeof execute === 'function' ? [execute, execute] : execute, options)
+  const [a, b] = all
+  if (a === undefined || b === undefined) throw new Error('There are two')
+  return { a, b, clock }
+}
+
+/** A process for each executor. `wayOf` is how each reaches the store. */
+export function cluster(
+  executes: readonly Execute[],
+  { manager, ...options }: ReplicasOptions = {},
+  wayOf: (store: TaskStore, at: number) => TaskStore = (store) => store,
+): Cluster {
   const clock = new ManualClock()
   const shared = memoryStore({ now: () => clock.now() })
-  const [first, second] = typeof execute === 'function' ? [execute, execute] : execute
   const ids = sequentialIds()
   const messageIds = sequentialIds('id')
-  const make = (work: Execute): Replica => {
-    const store = new FaultyStore(shared)
+  const all = executes.map((execute, at): Replica => {
+    const store = new FaultyStore(wayOf(shared, at))
     const tasks = new DurableTaskManager({ store: store.asStore, clock, generateId: ids, ...manager })
     const errors: { error: unknown; context: ErrorContext }[] = []
     const handler = createRequestHandler<Principal, DurableTaskManager>({
@@ -59,12 +87,12 @@ export function replicas(
       onError: (error, context) => errors.push({ error, context }),
       ...options,
       tasks,
-      execute: work,
+      execute,
     })
     onTestFinished(() => tasks.destroy())
     return { handler, tasks, errors, store }
-  }
-  return { a: make(first), b: make(second), clock }
+  })
+  return { all, clock, store: shared }
 }
 
 /** A way to the store that can break. */
@@ -113,6 +141,47 @@ export class FaultyStore {
 
   mend(): void {
     this.#broken = new Set()
+  }
+}
+
+/** A way to the store on which one call of `method` is held up, before it is carried out or after. */
+export function holdUp(
+  method: keyof TaskStore,
+  when: 'before' | 'after' = 'before',
+): {
+  readonly way: (store: TaskStore) => TaskStore
+  /** Of the call that comes next. */
+  readonly next: () => { readonly called: Promise<void>; readonly go: () => void }
+} {
+  let stop: { readonly called: Gate<void>; readonly go: Gate<void> } | undefined
+  const wait = async (name: string | symbol, at: typeof when): Promise<void> => {
+    if (name !== method || at !== when || stop === undefined) return
+    const { called, go } = stop
+    stop = undefined
+    called.open()
+    await go.opened
+  }
+  const way = (store: TaskStore): TaskStore =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        return async (...given: unknown[]) => {
+          await wait(name, 'before')
+          // What a method of a store gives is a promise.
+          const result = await (Reflect.apply(value, target, given) as Promise<unknown>)
+          await wait(name, 'after')
+          return result
+        }
+      },
+    })
+  return {
+    way,
+    next: () => {
+      const present = { called: gate(), go: gate() }
+      stop = present
+      return { called: present.called.opened, go: () => present.go.open() }
+    },
   }
 }
 

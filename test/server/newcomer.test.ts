@@ -1,5 +1,6 @@
 /** What people get wrong when they begin, and what they are told. */
 import { A2AError } from 'a2a-tasks'
+import { memoryStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
   SSEStream,
@@ -20,6 +21,16 @@ const OPTIONS: RequestHandlerOptions = {
 describe('createRequestHandler says what is wrong with', () => {
   test.each<[string, object, string]>([
     ['a manager that is only options', { tasks: { maxTasks: 3 } }, '"tasks" must be a TaskManager'],
+    [
+      'a manager that is on its way',
+      { tasks: Promise.resolve({}) },
+      '"tasks" must be a TaskManager, got a promise: await it',
+    ],
+    [
+      'a store in place of its manager',
+      { tasks: memoryStore() },
+      '"tasks" must be a TaskManager, got a store: new DurableTaskManager({ store })',
+    ],
     ['a dialect by its name', { dialects: ['1.0'] }, '"dialects" must hold dialects'],
     ['an option that there is not', { onerror: () => 0 }, 'createRequestHandler(): "onerror" is unknown'],
     [

@@ -1,4 +1,4 @@
-import type { StoreHints, TaskStore } from 'a2a-tasks/durable'
+import type { Hint, StoreHints, TaskStore } from 'a2a-tasks/durable'
 
 export type StepName = Exclude<keyof TaskStore, 'hints'> | 'publish' | 'listen'
 
@@ -9,7 +9,7 @@ export interface Faults {
   /** After it was taken. What it throws, the step throws, though it was done. */
   after?: ((step: StepName, args: readonly unknown[], result: unknown) => unknown) | undefined
   /** The hints that come of those that were published. */
-  hint?: ((taskIds: readonly string[]) => readonly string[]) | undefined
+  hint?: ((hints: readonly Hint[]) => readonly Hint[]) | undefined
 }
 
 /** A store that does what `faults` says, which may be changed at any time. */
@@ -23,8 +23,8 @@ export function faultyStore(store: TaskStore, faults: Faults): TaskStore {
     }
   }
   const { hints } = store
-  const publish = (taskIds: readonly string[]): Promise<void> =>
-    hints?.publish(faults.hint?.(taskIds) ?? taskIds) ?? Promise.resolve()
+  const publish = (published: readonly Hint[]): Promise<void> =>
+    hints?.publish(faults.hint?.(published) ?? published) ?? Promise.resolve()
   const listen: StoreHints['listen'] = (...listeners) =>
     hints?.listen(...listeners) ?? Promise.reject(new Error('No hints'))
   return new Proxy(store, {

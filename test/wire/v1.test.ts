@@ -80,7 +80,8 @@ describe('a task', () => {
 test.each(Object.entries(WIRE_ERRORS))('the error %s is whole in both bindings', (code, wire) => {
   const error = new A2AError(code as ErrorCode, 'As it happened', {})
   // What went wrong inside stays inside.
-  const message = wire.reason === 'INTERNAL_ERROR' ? 'Internal error' : 'As it happened'
+  const outside = wire.reason === 'INTERNAL_ERROR' ? 'Internal error' : 'As it happened'
+  const message = code === 'STORE_FAILED' ? 'The agent cannot reach its tasks now; try again later' : outside
   expect(dialect.encodeRpcError(error)).toMatchObject({
     code: wire.code,
     message,

@@ -9,7 +9,10 @@ export type Parameter = string | number | boolean | null
 
 /** What this store asks of a `Pool` of `pg`. */
 export interface PgPool {
-  query(query: PgQuery): Promise<{ readonly rows: unknown[][] }>
+  /** What a `Client` has not: it serves, but for hints, which take a connection of their own. */
+  readonly totalCount: number
+  readonly options?: { readonly max?: number | undefined } | undefined
+  query(query: PgQuery): Promise<{ readonly rows: unknown[][]; readonly rowCount: number | null }>
   connect(): Promise<PgClient>
 }
 
@@ -39,7 +42,7 @@ export interface PostgresJsSql {
     text: string,
     parameters: Parameter[],
     options: { prepare: boolean },
-  ): { values(): PromiseLike<readonly unknown[]> }
+  ): { values(): PromiseLike<readonly unknown[] & { readonly count: number | null }> }
   listen(
     channel: string,
     onNotify: (payload: string) => void,
@@ -50,7 +53,11 @@ export interface PostgresJsSql {
 /** What this store asks of a `PGlite` of `@electric-sql/pglite`. */
 export interface PgliteDatabase {
   readonly waitReady: Promise<void>
-  query(text: string, parameters: Parameter[], options: { rowMode: 'array' }): Promise<{ rows: unknown[] }>
+  query(
+    text: string,
+    parameters: Parameter[],
+    options: { rowMode: 'array' },
+  ): Promise<{ rows: unknown[]; affectedRows?: number }>
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
 }
 

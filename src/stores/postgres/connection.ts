@@ -3,8 +3,16 @@
  *
  * @module
  */
-import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
-import { pause, uniqueId } from './platform.js'
+import type {
+  Parameter,
+  PgClient,
+  PgliteDatabase,
+  PgPool,
+  PgQuery,
+  PostgresClient,
+  PostgresJsSql,
+} from './clients.js'
+import { pause } from './platform.js'
 
 /** The columns of a row, in their order. Everything is selected as text. */
 export type Row = readonly (string | null)[]
@@ -12,6 +20,8 @@ export type Row = readonly (string | null)[]
 export interface Connection {
   /** One statement, one round trip. It is prepared, so its text must be one of few. */
   rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
+  /** As `rows`, of one that gives none: how many it made or changed. */
+  count(text: string, parameters: readonly Parameter[]): Promise<number>
   /**
    * Resolves when it listens to `channel`, with what ends that. `onGap`: it listens again, after some may have been lost.
    */
@@ -22,25 +32,31 @@ export interface Connection {
   ): Promise<() => Promise<void>>
 }
 
-/** @throws {TypeError} when no driver has such clients. */
-export function connectionOf(client: PostgresClient, prepare: boolean): Connection {
+/** @throws {TypeError} naming the option when no driver has such clients. */
+export function connectionOf(option: string, client: PostgresClient, prepare: boolean): Connection {
   // Whatever a caller without types gives.
   const given: unknown = client
   if ((typeof given === 'object' && given !== null) || typeof given === 'function') {
     if ('unsafe' in client) return postgresJs(client, prepare)
     if ('waitReady' in client) return pglite(client)
-    if ('connect' in client) return new PgConnection(client, prepare)
+    if ('totalCount' in client) return new PgConnection(client, prepare)
   }
   throw new TypeError(
-    'postgresStore() takes a Pool of "pg", what postgres() of "postgres" gives, or a PGlite',
+    `"${option}" must be a Pool of "pg" (not a Client), what postgres() of "postgres" gives, or a PGlite`,
   )
 }
 
 function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
+  // By position: the client may rename columns.
+  const query = (text: string, parameters: readonly Parameter[]) =>
+    sql.unsafe(text, [...parameters], { prepare }).values()
   return {
     async rows(text, parameters) {
-      // By position: the client may rename columns. Each is text, or null.
-      return (await sql.unsafe(text, [...parameters], { prepare }).values()) as readonly Row[]
+      // Each column is text, or null.
+      return (await query(text, parameters)) as readonly unknown[] as readonly Row[]
+    },
+    async count(text, parameters) {
+      return (await query(text, parameters)).count ?? 0
     },
     async listen(channel, onPayload, onGap) {
       let isFirst = true
@@ -55,11 +71,15 @@ function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
 }
 
 function pglite(database: PgliteDatabase): Connection {
+  const query = (text: string, parameters: readonly Parameter[]) =>
+    database.query(text, [...parameters], { rowMode: 'array' })
   return {
     async rows(text, parameters) {
-      const { rows } = await database.query(text, [...parameters], { rowMode: 'array' })
       // Each column is text, or null.
-      return rows as readonly Row[]
+      return (await query(text, parameters)).rows as readonly Row[]
+    },
+    async count(text, parameters) {
+      return (await query(text, parameters)).affectedRows ?? 0
     },
     async listen(channel, onPayload) {
       const unlisten = await database.listen(channel, onPayload)
@@ -74,7 +94,6 @@ const MAX_RETRY_MS = 5_000
 class PgConnection implements Connection {
   readonly #pool: PgPool
   readonly #prepare: boolean
-  readonly #prefix = `a2a-tasks-${uniqueId()}-`
   readonly #names = new Map<string, string>()
 
   constructor(pool: PgPool, prepare: boolean) {
@@ -83,16 +102,24 @@ class PgConnection implements Connection {
   }
 
   async rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    const query = { text, values: [...parameters], rowMode: 'array' as const }
-    const { rows } = await this.#pool.query(this.#prepare ? { ...query, name: this.#nameOf(text) } : query)
     // Each column is text, or null.
-    return rows as readonly Row[]
+    return (await this.#query(text, parameters)).rows as readonly Row[]
+  }
+
+  async count(text: string, parameters: readonly Parameter[]): Promise<number> {
+    return (await this.#query(text, parameters)).rowCount ?? 0
+  }
+
+  #query(text: string, parameters: readonly Parameter[]): ReturnType<PgPool['query']> {
+    const query: PgQuery = { text, values: [...parameters], rowMode: 'array' }
+    if (this.#prepare) query.name = this.#nameOf(text)
+    return this.#pool.query(query)
   }
 
   #nameOf(text: string): string {
     let name = this.#names.get(text)
     if (name === undefined) {
-      name = `${this.#prefix}${this.#names.size}`
+      name = `a2a-tasks-${hashOf(text)}`
       this.#names.set(text, name)
     }
     return name
@@ -103,23 +130,27 @@ class PgConnection implements Connection {
     onPayload: (payload: string) => void,
     onGap: () => void,
   ): Promise<() => Promise<void>> {
-    let isOver = false
-    let current = await this.#listener(channel, onPayload)
+    const over = new AbortController()
+    const { signal } = over
+    const hear = (payload: string): void => {
+      if (!signal.aborted) onPayload(payload)
+    }
+    let current = await this.#listener(channel, hear)
     const keepListening = async (): Promise<void> => {
       for (;;) {
         await current.broken
-        if (isOver) return
-        const next = await this.#listenerAgain(channel, onPayload, () => isOver)
+        const next = signal.aborted ? undefined : await this.#listenerAgain(channel, hear, signal)
         if (next === undefined) return
         current = next
         onGap()
       }
     }
-    const done = keepListening()
-    return async () => {
-      isOver = true
+    void keepListening()
+    return () => {
+      over.abort()
       current.end()
-      await done
+      // Who tries to listen again ends what comes of it: that may take as long as the server is away.
+      return Promise.resolve()
     }
   }
 
@@ -127,18 +158,18 @@ class PgConnection implements Connection {
   async #listenerAgain(
     channel: string,
     onPayload: (payload: string) => void,
-    isOver: () => boolean,
+    signal: AbortSignal,
   ): Promise<Listener | undefined> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
       try {
         const listener = await this.#listener(channel, onPayload)
-        if (!isOver()) return listener
+        if (!signal.aborted) return listener
         listener.end()
       } catch {
         // The server is away; everybody else who asks it hears so too.
-        await pause(waitMs)
+        await pause(waitMs, signal)
       }
-      if (isOver()) return undefined
+      if (signal.aborted) return undefined
     }
   }
 
@@ -157,6 +188,19 @@ class PgConnection implements Connection {
       throw error
     }
   }
+}
+
+/**
+ * The same for the same text, so that a connection has one of each, however many stores use it: two FNV-1a of 32 bits. The
+ * texts are our own, and few.
+ */
+function hashOf(text: string): string {
+  let [one, other] = [0x811c9dc5, 0x9747b28c]
+  for (let index = 0; index < text.length; index += 1) {
+    one = Math.imul(one ^ text.charCodeAt(index), 0x01000193)
+    other = Math.imul(other ^ text.charCodeAt(index), 0x5bd1e995)
+  }
+  return [one, other].map((hash) => (hash >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 interface Listener {

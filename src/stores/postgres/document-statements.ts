@@ -6,6 +6,12 @@
 
 export type DocumentStatements = ReturnType<typeof documentStatements>
 
+/** The kind of a document as it is in its column. One that is long is not kept: beside it an index takes the longest name. */
+function kindOf(parameter: string): string {
+  const given = `${parameter}::text`
+  return `CASE WHEN octet_length(${given}) <= 64 THEN ${given} ELSE '~s' || encode(sha256(convert_to(${given}, 'UTF8')), 'hex') END`
+}
+
 /** `s` is the schema, quoted. */
 export function documentStatements(s: string) {
   const task = `(SELECT task FROM ${s}.tasks WHERE id = $1 AND created_at = $2)`
@@ -16,14 +22,14 @@ export function documentStatements(s: string) {
         SELECT task FROM ${s}.tasks WHERE id = $1 AND created_at = $2 FOR KEY SHARE
       )
       INSERT INTO ${s}.documents (task, task_id, created_at, kind, id, version, json)
-      SELECT task, $1, $2, $3, $4, 1, $5 FROM head ON CONFLICT DO NOTHING RETURNING id`,
+      SELECT task, $1, $2, ${kindOf('$3')}, $4, 1, $5 FROM head ON CONFLICT DO NOTHING RETURNING id`,
     updateDocument: `UPDATE ${s}.documents SET version = version + 1, json = $5
-      WHERE task = ${task} AND kind = $3 AND id = $4 AND version = $6 RETURNING id`,
-    deleteDocument: `DELETE FROM ${s}.documents WHERE task = ${task} AND kind = $3 AND id = $4 RETURNING id`,
-    documents: `SELECT ${columns} FROM ${s}.documents WHERE task = ${task} AND kind = $3 ORDER BY id`,
-    allDocuments: `SELECT ${columns} FROM ${s}.documents WHERE kind = $1
+      WHERE task = ${task} AND kind = ${kindOf('$3')} AND id = $4 AND version = $6 RETURNING id`,
+    deleteDocument: `DELETE FROM ${s}.documents WHERE task = ${task} AND kind = ${kindOf('$3')} AND id = $4 RETURNING id`,
+    documents: `SELECT ${columns} FROM ${s}.documents WHERE task = ${task} AND kind = ${kindOf('$3')} ORDER BY id`,
+    allDocuments: `SELECT ${columns} FROM ${s}.documents WHERE kind = ${kindOf('$1')}
       ORDER BY task_id, created_at, id LIMIT $2::int`,
-    allDocumentsAfter: `SELECT ${columns} FROM ${s}.documents WHERE kind = $1 AND task_id >= $3
+    allDocumentsAfter: `SELECT ${columns} FROM ${s}.documents WHERE kind = ${kindOf('$1')} AND task_id >= $3
       AND (task_id > $3 OR created_at > $4 OR (created_at = $4 AND id > $5))
       ORDER BY task_id, created_at, id LIMIT $2::int`,
   }

@@ -3,38 +3,41 @@
  *
  * @module
  */
-import type { StoreHints } from '../../durable/index.js'
+import type { Hint, StoreHints } from '../../durable/index.js'
 import type { Connection } from './connection.js'
 import { toArray } from './text.js'
 
 /** PostgreSQL takes payloads of less than 8,000 bytes. */
 const MAX_PAYLOAD_BYTES = 7_900
 
-export function hintsOf(channel: string, publisher: Connection, listener: Connection): StoreHints {
+export function hintsOf(
+  channel: string,
+  notify: (text: string, payloads: string) => Promise<unknown>,
+  listener: Connection,
+): StoreHints {
+  const text = `SELECT pg_notify('${channel}', payload)::text FROM unnest($1::text::text[]) AS payload`
   return {
-    async publish(taskIds) {
-      const payloads = payloadsOf(taskIds)
-      if (payloads.length === 0) return
-      const text = `SELECT pg_notify('${channel}', payload)::text FROM unnest($1::text::text[]) AS payload`
-      await publisher.rows(text, [toArray(payloads)])
+    async publish(hints) {
+      const payloads = payloadsOf(hints)
+      if (payloads.length > 0) await notify(text, toArray(payloads))
     },
     listen: (onHint, onGap) =>
       listener.listen(
         channel,
         (payload) => {
-          for (const taskId of idsOf(payload)) onHint(taskId)
+          for (const hint of toHints(payload)) onHint(hint)
         },
         onGap,
       ),
   }
 }
 
-/** Lists of ids as JSON, in ASCII. The longest id takes less than one payload. */
-function payloadsOf(taskIds: readonly string[]): string[] {
+/** Lists of `[task id, generation]` as JSON, in ASCII. The one with the longest id takes less than one payload. */
+function payloadsOf(hints: readonly Hint[]): string[] {
   const payloads: string[] = []
   let list = ''
-  for (const taskId of taskIds) {
-    const text = JSON.stringify(taskId).replace(/[^ -~]/g, escape)
+  for (const { taskId, generation } of hints) {
+    const text = JSON.stringify([taskId, generation]).replace(/[^ -~]/g, escape)
     if (list !== '' && list.length + text.length + 3 > MAX_PAYLOAD_BYTES) {
       payloads.push(`[${list}]`)
       list = ''
@@ -49,12 +52,18 @@ function escape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Anybody may notify: what is no list of ids is none of ours. */
-function idsOf(payload: string): string[] {
+/** Anybody may notify: what is no list of hints is none of ours. */
+function toHints(payload: string): Hint[] {
   try {
-    const ids: unknown = JSON.parse(payload)
-    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []
+    const list: unknown = JSON.parse(payload)
+    return Array.isArray(list) ? list.flatMap(toHint) : []
   } catch {
     return []
   }
+}
+
+function toHint(pair: unknown): Hint[] {
+  // Whatever they are.
+  const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
+  return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

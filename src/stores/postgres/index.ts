@@ -13,4 +13,5 @@ export type {
   PostgresClient,
   PostgresJsSql,
 } from './clients.js'
-export { postgresStore, type PostgresStore, type PostgresStoreOptions } from './postgres-store.js'
+export type { PostgresStoreOptions } from './options.js'
+export { postgresStore, type PostgresStore } from './postgres-store.js'

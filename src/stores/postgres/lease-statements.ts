@@ -14,13 +14,12 @@ export function leaseStatements(s: string) {
   return {
     acquire: `WITH taken AS (
         UPDATE ${s}.tasks SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
-        WHERE ${key} AND NOT ended AND ${isFree('$5')} RETURNING task
+        WHERE ${key} AND NOT ended AND ${isFree('$5')} RETURNING task, generation
       ), noted AS (
-        UPDATE ${s}.contents c SET lease_note = $6::text
-        FROM taken WHERE c.task = taken.task AND c.lease_note IS DISTINCT FROM $6::text
+        UPDATE ${s}.contents c SET lease_note = $6 FROM taken WHERE c.task = taken.task
       )
-      SELECT $3::text FROM taken`,
-    whyNotAcquired: `SELECT CASE WHEN NOT ${isFree('$4')} THEN lease_id END
+      SELECT $3::text, generation::text FROM taken`,
+    whyNotAcquired: `SELECT CASE WHEN NOT ${isFree('$4')} THEN lease_id END, generation::text
       FROM ${s}.tasks WHERE ${key} AND NOT ended`,
     renew: `WITH locked AS (
         SELECT t.task FROM ${s}.tasks t

@@ -11,6 +11,7 @@ import type {
   Creation,
   DocumentCursor,
   EndedQuery,
+  Grant,
   Lease,
   Orphan,
   StoredTask,
@@ -24,56 +25,54 @@ import type {
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
+import { explained, isStale } from './explained.js'
 import { hintsOf } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
 import { countStatement, listStatement } from './query-statements.js'
+import { checked, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration } from './schema.js'
 import { taskStatements, type TaskStatements } from './task-statements.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toOwner } from './text.js'
-
-export interface PostgresStoreOptions {
-  /** The schema that the tables are in, a name of lower-case letters, digits and `_`. Default is `a2a_tasks`. */
-  readonly schema?: string | undefined
-  /** What leases run out by, in ms since 1970. Default: the clock of the database. */
-  readonly now?: (() => number) | undefined
-  /**
-   * Whether statements are prepared, which takes planning them off every call. `false` where a pooler stands in between
-   * that hands each statement to another connection, and does not know what is prepared. Default is `true`.
-   */
-  readonly prepare?: boolean | undefined
-  /**
-   * The client that listens for hints, where it is not the same: LISTEN needs a connection of its own, for as long as it
-   * listens. `false`: there are no hints, and managers look by themselves. Default: the client of the store.
-   */
-  readonly listen?: PostgresClient | false | undefined
-}
 
 export interface PostgresStore extends TaskStore {
   /**
    * Creates the schema and its tables where they are missing, and brings those of an older version up to date, all or
    * nothing. Many may call it at once. Before it was called once, everything else fails.
    *
-   * @throws {Error} As a rejection: when the tables are of a later version than this release knows.
+   * @throws {A2AError} As a rejection: `STORE_FAILED` when the tables are of a later version than this release knows, when
+   *   the database is not encoded as UTF8, and when the user lacks the right to create them.
    */
   migrate(): Promise<void>
 }
 
 /**
- * A store in a database of PostgreSQL, 11 or later, by the client that the application has: a `Pool` of `pg`, the `sql`
- * of `postgres`, or a `PGlite`. It expects the isolation level READ COMMITTED, which is the server's default. Each
- * method is one statement; one that found something else than it expected asks by another what it is. The client stays the caller's, who closes it.
+ * A store in a database of PostgreSQL, 11 or later and encoded as UTF8, by the client that the application has: a `Pool` of
+ * `pg`, the `sql` of `postgres`, or a `PGlite`. It expects the isolation level READ COMMITTED, which is the server's
+ * default; under a stricter one changes that meet fail more often. Each method is one statement; one that found something
+ * else than it expected asks by another what it is. The client stays the caller's, who closes it.
  *
+ * While somebody follows a task, hints take a connection of a `Pool` for themselves. A `Pool` of `pg` has an `error` event,
+ * which tells of connections that break while they are idle, as when the server restarts; it ends the process where nobody
+ * listens to it.
+ *
+ * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the tables are not set up, a right is
+ * missing, prepared statements do not get through. All else rejects with what the driver threw.
+ *
+ * @example
+ * const pool = new Pool({ connectionString })
+ * pool.on('error', (error) => console.error(error.message))
+ * const store = postgresStore(pool)
+ * await store.migrate()
  * @throws {TypeError | RangeError} naming what makes no sense.
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): PostgresStore {
   return new Store(client, options)
 }
 
-/** So that what is named after it, too, has no more than the 63 bytes that PostgreSQL allows. */
-const SCHEMA = /^[a-z_][a-z0-9_]{0,49}$/
-/** What PostgreSQL says of tables, schemas and columns that are not there. */
-const UNDEFINED = new Set<unknown>(['42P01', '3F000', '42703'])
+const MAX_TRIES = 100
+const COMMITTED: Row = ['committed']
 
+type Operation = keyof TaskStore | 'migrate' | 'publish'
 type Statements = TaskStatements & LeaseStatements & DocumentStatements
 
 class Store implements PostgresStore {
@@ -84,16 +83,9 @@ class Store implements PostgresStore {
   readonly #sql: Statements
   readonly #now: (() => number) | undefined
 
-  constructor(
-    client: PostgresClient,
-    { schema = 'a2a_tasks', now, prepare = true, listen = client }: PostgresStoreOptions,
-  ) {
-    if (!SCHEMA.test(schema)) {
-      throw new RangeError(
-        `"schema" must be of lower-case letters, digits and "_", no more than 50, got ${JSON.stringify(schema)}`,
-      )
-    }
-    this.#connection = connectionOf(client, prepare)
+  constructor(client: PostgresClient, options: PostgresStoreOptions) {
+    const { schema, now, prepare, listen = client } = checked(options)
+    this.#connection = connectionOf('client', client, prepare)
     this.#schema = `"${schema}"`
     this.#sql = {
       ...taskStatements(this.#schema),
@@ -102,25 +94,38 @@ class Store implements PostgresStore {
     }
     this.#now = now
     if (listen !== false) {
-      this.hints = hintsOf(`${schema}_hints`, this.#connection, connectionOf(listen, prepare))
+      if (listen === client) requireRoom(client)
+      const notify = (text: string, payloads: string) => this.#rows('publish', text, [payloads])
+      this.hints = hintsOf(`${schema}_hints`, notify, connectionOf('listen', listen, prepare))
     }
   }
 
   async migrate(): Promise<void> {
-    await this.#connection.rows(migration(this.#schema), [])
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#rows('migrate', migration(this.#schema), [])
+        return
+      } catch (error) {
+        // Somebody else has migrated it meanwhile.
+        if (!isStale(error) || tries === MAX_TRIES) throw error
+      }
+    }
   }
 
   async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
     const { skill, contextId, owner } = task
+    const taken = head.hasEnded ? undefined : lease
     const creationId = toColumn(commitId)
     const change = [
       ...[...keyOf(head), head.generation, toColumn(head.state), head.hasEnded, head.updatedAt],
       ...[toColumn(skill), toColumn(contextId), toOwner(owner)],
-      ...[lease ? toColumn(lease.id) : null, lease ? Math.ceil(lease.ttlMs) : null, this.#time()],
-      ...[toJson(task), noteOf(lease), creationId, toArray(events.map(toJson))],
+      ...[taken ? toColumn(taken.id) : null, taken ? Math.ceil(taken.ttlMs) : null, this.#time()],
+      ...[toJson(task), noteOf(taken), creationId, toArray(events.map(toJson))],
     ]
     const whyNot = [toColumn(head.id), creationId]
-    return (await this.#change(this.#sql.create, change, this.#sql.whyNotCreated, whyNot)) === 'true'
+    const { create, whyNotCreated } = this.#sql
+    const make = (): Promise<Row | undefined> => this.#row('create', create, change)
+    return (await this.#change('create', make, whyNotCreated, whyNot))?.[0] === 'true'
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -146,61 +151,66 @@ class Store implements PostgresStore {
     ]
     const sql = checkpoint ? this.#sql.commitWhole : this.#sql.commit
     const whyNot = [...expected, commitId, leaseId]
-    const result = await this.#change(sql[isOne ? 'one' : 'many'], change, this.#sql.whyNotCommitted, whyNot)
+    const text = sql[isOne ? 'one' : 'many']
+    const make = async (): Promise<Row | undefined> =>
+      (await this.#asked('commit', this.#connection.count(text, change))) > 0 ? COMMITTED : undefined
+    const [result] = (await this.#change('commit', make, this.#sql.whyNotCommitted, whyNot)) ?? []
     // The statements give no others.
     return (result ?? 'missing') as CommitResult
   }
 
   async get(taskId: string): Promise<StoredTask | undefined> {
-    const [row] = await this.#rows(this.#sql.get, [toColumn(taskId)])
+    const [row] = await this.#rows('get', this.#sql.get, [toColumn(taskId)])
     return row && toStored(row)
   }
 
   async heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
     if (taskIds.length === 0) return []
-    const rows = await this.#rows(this.#sql.heads, [toArray(taskIds.map(toColumn))])
+    const rows = await this.#rows('heads', this.#sql.heads, [toArray(taskIds.map(toColumn))])
     return rows.map((row) => ({ ...toKey(row), generation: Number(row[2]) }))
   }
 
   async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
-    const [row] = await this.#rows(this.#sql.events, [...keyOf(key), after, limit])
+    const [row] = await this.#rows('events', this.#sql.events, [...keyOf(key), after, limit])
     return toEvents(row?.[0])
   }
 
   async list(query: StoreQuery): Promise<readonly StoredTask[]> {
     const { text, parameters } = listStatement(this.#schema, query)
-    return (await this.#rows(text, parameters)).map(toStored)
+    return (await this.#rows('list', text, parameters)).map(toStored)
   }
 
   async count(filter: StoreFilter): Promise<number> {
     const { text, parameters } = countStatement(this.#schema, filter)
-    return toCount(await this.#rows(text, parameters))
+    return toCount(await this.#rows('count', text, parameters))
   }
 
   async unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
-    return (await this.#rows(this.#sql.unended, [createdBefore, limit])).map(toKey)
+    return (await this.#rows('unended', this.#sql.unended, [createdBefore, limit])).map(toKey)
   }
 
   async ended(query: EndedQuery): Promise<readonly TaskKey[]> {
     const state = toColumn(query.state)
     const rows =
       'beyond' in query
-        ? await this.#rows(this.#sql.endedBeyond, [state, query.beyond, query.limit])
-        : await this.#rows(this.#sql.endedBefore, [state, query.updatedBefore, query.limit])
+        ? await this.#rows('ended', this.#sql.endedBeyond, [state, query.beyond, query.limit])
+        : await this.#rows('ended', this.#sql.endedBefore, [state, query.updatedBefore, query.limit])
     return rows.map(toKey)
   }
 
-  async delete(keys: readonly TaskKey[]): Promise<number> {
-    if (keys.length === 0) return 0
-    return toCount(await this.#rows(this.#sql.delete, keyArrays(keys)))
+  async delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+    if (keys.length === 0) return []
+    return (await this.#rows('delete', this.#sql.delete, keyArrays(keys))).map(toKey)
   }
 
-  async acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+  async acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
     const wanted = [...keyOf(key), toColumn(lease.id)]
     const time = this.#time()
     const change = [...wanted, Math.ceil(lease.ttlMs), time, noteOf(lease)]
-    const leaseId = await this.#change(this.#sql.acquire, change, this.#sql.whyNotAcquired, [...wanted, time])
-    return leaseId === undefined ? undefined : fromColumn(leaseId)
+    const { acquire, whyNotAcquired } = this.#sql
+    const make = (): Promise<Row | undefined> => this.#row('acquire', acquire, change)
+    const row = await this.#change('acquire', make, whyNotAcquired, [...wanted, time])
+    return row && { leaseId: fromColumn(row[0] ?? ''), generation: Number(row[1]) }
   }
 
   async renew(
@@ -208,7 +218,7 @@ class Store implements PostgresStore {
     ttlMs: number,
   ): Promise<readonly string[]> {
     if (leases.length === 0) return []
-    const rows = await this.#rows(this.#sql.renew, [
+    const rows = await this.#rows('renew', this.#sql.renew, [
       ...keyArrays(leases.map(({ key }) => key)),
       ...[toArray(leases.map(({ id }) => toColumn(id))), Math.ceil(ttlMs), this.#time()],
     ])
@@ -218,11 +228,12 @@ class Store implements PostgresStore {
   async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
     const parameters = [...keyOf(key), toColumn(leaseId), expectedGeneration ?? null]
     const { release, whyNotReleased } = this.#sql
-    return (await this.#change(release, parameters, whyNotReleased, parameters)) !== 'false'
+    const make = (): Promise<Row | undefined> => this.#row('release', release, parameters)
+    return (await this.#change('release', make, whyNotReleased, parameters))?.[0] !== 'false'
   }
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
-    const rows = await this.#rows(this.#sql.orphans, [this.#time(), limit])
+    const rows = await this.#rows('orphans', this.#sql.orphans, [this.#time(), limit])
     return rows.map((row) => ({
       key: toKey(row),
       leaseId: fromColumn(row[2] ?? ''),
@@ -237,18 +248,18 @@ class Store implements PostgresStore {
     const parameters = [...keyOf(key), toColumn(kind), toColumn(id), toJson(value)]
     const rows =
       expectedVersion === 0
-        ? await this.#rows(this.#sql.insertDocument, parameters)
-        : await this.#rows(this.#sql.updateDocument, [...parameters, expectedVersion])
+        ? await this.#rows('putDocument', this.#sql.insertDocument, parameters)
+        : await this.#rows('putDocument', this.#sql.updateDocument, [...parameters, expectedVersion])
     return rows.length > 0
   }
 
   async deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
     const parameters = [...keyOf(key), toColumn(kind), toColumn(id)]
-    return (await this.#rows(this.#sql.deleteDocument, parameters)).length > 0
+    return (await this.#rows('deleteDocument', this.#sql.deleteDocument, parameters)).length > 0
   }
 
   async documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
-    const rows = await this.#rows(this.#sql.documents, [...keyOf(key), toColumn(kind)])
+    const rows = await this.#rows('documents', this.#sql.documents, [...keyOf(key), toColumn(kind)])
     return rows.map((row) => toDocument(kind, row))
   }
 
@@ -259,10 +270,10 @@ class Store implements PostgresStore {
   ): Promise<readonly TaskDocument[]> {
     const parameters = [toColumn(kind), limit]
     const rows = after
-      ? await this.#rows(this.#sql.allDocumentsAfter, [
+      ? await this.#rows('allDocuments', this.#sql.allDocumentsAfter, [
           ...[...parameters, toColumn(after.taskId), after.createdAt, toColumn(after.id)],
         ])
-      : await this.#rows(this.#sql.allDocuments, parameters)
+      : await this.#rows('allDocuments', this.#sql.allDocuments, parameters)
     return rows.map((row) => toDocument(kind, row))
   }
 
@@ -272,30 +283,35 @@ class Store implements PostgresStore {
   }
 
   /**
-   * What `text` selects where it made its change, and `why` where it made none: `undefined` where there was nothing to
-   * change. Each time that it has to be tried again, somebody else got something done.
+   * What `change` answers where it made one, and `why` where it made none: `undefined` where there was nothing to change.
+   * Each time that it has to be tried again, somebody else got something done: so the tries come to an end.
    */
   async #change(
-    text: string,
-    parameters: readonly Parameter[],
+    operation: Operation,
+    change: () => Promise<Row | undefined>,
     why: string,
     whyParameters: readonly Parameter[],
-  ): Promise<string | undefined> {
-    for (;;) {
-      const [made] = await this.#rows(text, parameters)
-      const [answer] = made ?? (await this.#rows(why, whyParameters))[0] ?? [undefined]
-      if (answer !== null) return answer
+  ): Promise<Row | undefined> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const answer = (await change()) ?? (await this.#row(operation, why, whyParameters))
+      if (answer?.[0] !== null) return answer
     }
+    throw new Error(`The database makes no change, and says of nothing why not: ${operation}`)
   }
 
-  async #rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
+  async #row(operation: Operation, text: string, parameters: readonly Parameter[]): Promise<Row | undefined> {
+    return (await this.#rows(operation, text, parameters))[0]
+  }
+
+  #rows(operation: Operation, text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
+    return this.#asked(operation, this.#connection.rows(text, parameters))
+  }
+
+  async #asked<T>(operation: Operation, answer: Promise<T>): Promise<T> {
     try {
-      return await this.#connection.rows(text, parameters)
+      return await answer
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && UNDEFINED.has(error.code))) throw error
-      const where = `schema ${this.#schema.replaceAll('"', '')}`
-      const message = `The tables of "a2a-tasks" (${where}) are not set up: ${error.message}. Call migrate() first`
-      throw new Error(message, { cause: error })
+      throw explained(error, operation, this.#schema.replaceAll('"', ''))
     }
   }
 }

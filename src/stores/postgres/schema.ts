@@ -3,8 +3,12 @@
  *
  * @module
  */
+import { REFUSED, STALE } from './explained.js'
 
-/** Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. */
+/**
+ * Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. Processes of
+ * the release before may still run when a step is taken: what it makes must serve their statements, or fail them.
+ */
 export type Steps = readonly ((schema: string) => string)[]
 
 /**
@@ -16,7 +20,8 @@ export const ANY_SECOND = `(updated_second || '')`
 export const STEPS: Steps = [
   // Each change rewrites a row of `tasks`: it is narrow, has room to be rewritten beside itself, and no index is on what
   // most changes change. So such a change touches one page and no index (a "HOT" update); that is why lists go by the
-  // second of `updated_at`, and only within it by the time itself. Names and times compare by their bytes.
+  // second of `updated_at`, and only within it by the time itself. With more room than a tenth PostgreSQL would look for
+  // dead rows at each change. Names and times compare by their bytes.
   (schema) => `
     CREATE TABLE ${schema}.tasks (
       task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -32,7 +37,7 @@ export const STEPS: Steps = [
       owner text COLLATE "C" NOT NULL,
       lease_id text COLLATE "C",
       lease_until bigint
-    ) WITH (fillfactor = 70);
+    ) WITH (fillfactor = 90);
     CREATE INDEX tasks_by_time ON ${schema}.tasks (${ANY_SECOND});
     CREATE INDEX tasks_by_state ON ${schema}.tasks (state, updated_second);
     CREATE INDEX tasks_by_skill ON ${schema}.tasks (skill, updated_second);
@@ -87,28 +92,37 @@ function forgetting(schema: string): string {
 
 /**
  * One statement that applies the steps that are missing, all or none. Others that do so at the same time wait, and find it
- * done. `schema` is quoted. It fails when the tables are of a version that is not among the steps.
+ * done. `schema` is quoted. It is {@link REFUSED} where the tables are of a version that is not among the steps, and has to
+ * begin anew where the database would not let it see what was done while it waited.
  */
 export function migration(schema: string, steps: Steps = STEPS): string {
   const name = schema.replaceAll('"', '')
+  const refuse = (text: string, values: string): string =>
+    `RAISE EXCEPTION '${text}', ${values} USING ERRCODE = '${REFUSED}';`
   return `DO $migration$
   DECLARE present integer;
   BEGIN
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+      ${refuse('"a2a-tasks" needs a database that is encoded as UTF8, and this one is %', `current_setting('server_encoding')`)}
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtext('a2a-tasks'), hashtext('${name}'));
     IF to_regnamespace('${schema}') IS NULL THEN
       CREATE SCHEMA ${schema};
     END IF;
-    IF to_regclass('${schema}.version') IS NULL THEN
-      CREATE TABLE ${schema}.version (version integer NOT NULL);
-      INSERT INTO ${schema}.version VALUES (0);
+    IF to_regclass('${schema}.a2a_tasks_version') IS NULL THEN
+      CREATE TABLE ${schema}.a2a_tasks_version (version integer NOT NULL);
+      INSERT INTO ${schema}.a2a_tasks_version VALUES (0);
     END IF;
-    SELECT version INTO STRICT present FROM ${schema}.version;
+    SELECT version INTO present FROM ${schema}.a2a_tasks_version;
+    IF present IS NULL THEN
+      RAISE EXCEPTION 'The tables of "a2a-tasks" (schema ${name}) have no version' USING ERRCODE = '${STALE}';
+    END IF;
     IF present > ${steps.length} THEN
-      RAISE EXCEPTION 'The tables of "a2a-tasks" (schema ${name}) have version %, and this release knows them up to ${steps.length}: they were migrated by a later one', present;
+      ${refuse(`The tables of "a2a-tasks" (schema ${name}) have version %, and this release knows them up to ${steps.length}: they were migrated by a later one`, 'present')}
     END IF;
     ${steps.map((step, version) => `IF present <= ${version} THEN ${step(schema)} END IF;`).join('\n')}
     IF present < ${steps.length} THEN
-      UPDATE ${schema}.version SET version = ${steps.length};
+      UPDATE ${schema}.a2a_tasks_version SET version = ${steps.length};
     END IF;
   END $migration$`
 }

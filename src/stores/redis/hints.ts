@@ -3,19 +3,21 @@
  *
  * @module
  */
-import type { StoreHints } from '../../durable/index.js'
+import type { Hint, StoreHints } from '../../durable/index.js'
 import type { Connection } from './client.js'
 
 export function redisHints(connection: Connection, channel: string): StoreHints {
   return {
-    async publish(taskIds) {
-      if (taskIds.length > 0) await connection.command('publish', [channel, JSON.stringify(taskIds)])
+    async publish(hints) {
+      if (hints.length === 0) return
+      const pairs = hints.map(({ taskId, generation }) => [taskId, generation])
+      await connection.command('publish', [channel, JSON.stringify(pairs)])
     },
     async listen(onHint, onGap) {
       // What is on its way when a connection is closed still comes.
       let isListening = true
       const hear = (message: string): void => {
-        for (const taskId of idsOf(message)) if (isListening) onHint(taskId)
+        for (const hint of toHints(message)) if (isListening) onHint(hint)
       }
       const stop = await connection.listen(channel, hear, () => {
         if (isListening) onGap()
@@ -30,11 +32,17 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
 }
 
 /** Anybody may publish anything there. */
-function idsOf(message: string): string[] {
+function toHints(message: string): Hint[] {
   try {
-    const ids: unknown = JSON.parse(message)
-    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []
+    const list: unknown = JSON.parse(message)
+    return Array.isArray(list) ? list.flatMap(toHint) : []
   } catch {
     return []
   }
+}
+
+function toHint(pair: unknown): Hint[] {
+  // Whatever they are.
+  const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
+  return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from '../../core/errors.js'
 import type { Connection } from './client.js'
 import { beginsWith, LAYOUT, OTHER_LAYOUT, type Scripts } from './scripts.js'
 
@@ -34,7 +35,7 @@ export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = S
   for (;;) {
     const layout = String(await scripts.run(READ, []))
     const [from = 0, to = from] = layout.split('>').map(Number)
-    if (to > steps.length) throw new Error(laterLayout(layout, steps.length))
+    if (to > steps.length) throw refusal('migrate', laterLayout(layout, steps.length))
     const step = steps[from]
     if (step === undefined) return
     let cursor = ''
@@ -43,15 +44,31 @@ export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = S
   }
 }
 
-/** What the driver threw, or what it means where it comes of a layout that is another. */
-export function explained(error: unknown): unknown {
-  if (!beginsWith(error, OTHER_LAYOUT)) return error
-  const layout = error.message.slice(OTHER_LAYOUT.length + 1)
+/** What the driver threw or, where it would throw it again and again, what a person has to do. */
+export function explained(thrown: unknown, operation: string): unknown {
+  if (lacksRight(thrown)) {
+    return refusal(operation, `The user of this connection to Redis lacks a right: ${thrown.message}`, thrown)
+  }
+  if (!beginsWith(thrown, OTHER_LAYOUT)) return thrown
+  const layout = thrown.message.slice(OTHER_LAYOUT.length + 1)
   const [from = 0, to = from] = layout.split('>').map(Number)
-  if (to > LAYOUT) return new Error(laterLayout(layout, LAYOUT))
   const found =
     layout === 'none' ? 'there is nothing under its prefix' : `it has layout ${layout} of ${LAYOUT}`
-  return new Error(`The store of "a2a-tasks" in Redis is not set up: ${found}. Call migrate() first`)
+  const text =
+    to > LAYOUT
+      ? laterLayout(layout, LAYOUT)
+      : `The store of "a2a-tasks" in Redis is not set up: ${found}. Call migrate() first`
+  // Somebody is about to bring it from one to the other.
+  return layout.includes('>') ? new Error(text, { cause: thrown }) : refusal(operation, text, thrown)
+}
+
+/** Of a command, and of one in a script. */
+function lacksRight(thrown: unknown): thrown is Error {
+  return beginsWith(thrown, 'NOPERM') || beginsWith(thrown, 'ERR The user executing the script')
+}
+
+function refusal(operation: string, text: string, cause?: unknown): A2AError<'STORE_FAILED'> {
+  return new A2AError('STORE_FAILED', text, { operation }, { cause })
 }
 
 function laterLayout(layout: string, known: number): string {
@@ -62,7 +79,7 @@ function laterLayout(layout: string, known: number): string {
 }
 
 /**
- * @throws {Error} when Redis removes keys to make room for others: tasks would vanish piece by piece. Where it does not
+ * @throws {A2AError} `STORE_FAILED` when Redis removes keys to make room for others: tasks would vanish piece by piece. Where it does not
  *   say, nothing.
  */
 export async function refuseEviction({ command }: Connection): Promise<void> {
@@ -71,7 +88,8 @@ export async function refuseEviction({ command }: Connection): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
   // What is volatile has a time to live, which no key here has.
   if (limit === '0' || !policy.startsWith('allkeys')) return
-  throw new Error(
+  throw refusal(
+    'migrate',
     `Redis is set to remove keys when its memory is full (maxmemory-policy ${policy}), and tasks with them: ` +
       'set it to noeviction',
   )

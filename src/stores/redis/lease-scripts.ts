@@ -5,16 +5,16 @@
  */
 import { script } from './scripts.js'
 
-/** now, id, createdAt, lease, its note and ttl → the lease that the task has, or none */
+/** now, id, createdAt, lease, its note and ttl → the lease that the task has and its generation, or nothing */
 export const ACQUIRE = script(`
 local id, lease, time = ARGV[2], ARGV[4], now(ARGV[1])
 local task = read(id, ARGV[3])
 if not task or task.ended == '1' then return {} end
 if task.lease and task.lease ~= lease and tonumber(redis.call('ZSCORE', root .. ':leases', id)) > time then
-  return { task.lease }
+  return { task.lease, task.generation }
 end
 hold(id, lease, ARGV[5], time + ARGV[6])
-return { lease }
+return { lease, task.generation }
 `)
 
 /** now, ttl, … id, createdAt, lease → … leases that still are */

@@ -10,6 +10,7 @@ import type {
   Creation,
   DocumentCursor,
   EndedQuery,
+  Grant,
   Lease,
   Orphan,
   StoredTask,
@@ -54,8 +55,9 @@ export interface RedisStoreOptions {
 export interface RedisStore extends TaskStore {
   /**
    * Sets the store up, or brings one of an older layout up to date, keeping all tasks; does nothing where it is. Many
-   * processes may call it at once. It rejects, and changes nothing, when a later release has set the store up, and
-   * when Redis is set to evict any key that it likes. While an older layout is brought up to date, all else rejects.
+   * processes may call it at once. It rejects with `STORE_FAILED`, and changes nothing, when a later release has set the
+   * store up, and when Redis is set to evict any key that it likes. While an older layout is brought up to date, all
+   * else rejects with a plain error, which passes.
    */
   migrate(): Promise<void>
   readonly hints: StoreHints
@@ -63,7 +65,8 @@ export interface RedisStore extends TaskStore {
 
 /**
  * A store of tasks in Redis (tested with 7.0), by a client of `ioredis` or `redis` that the caller has
- * connected, and closes. Hints need one connection more, a duplicate of it.
+ * connected, and closes. Hints need one connection more, a duplicate of it. Listen to the client's `error` event: where
+ * nobody does, a connection that breaks ends the process by a client of `redis`, though it would connect again.
  *
  * Each method is one script, and so one atomic step: reading or appending costs what is read or appended. A listing or
  * a count first sorts in the tasks that changed and have not ended since the last one, and then costs what is found.
@@ -80,6 +83,15 @@ export interface RedisStore extends TaskStore {
  * All keys share one hash tag. So Redis Cluster serves, too, through a client that speaks to it as to a single node,
  * but one shard has the whole store.
  *
+ * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the store is not set up, or by a later
+ * release, or the user of the connection lacks a right. All else rejects with what the driver threw.
+ *
+ * @example
+ * const client = createClient({ url })
+ * client.on('error', (error) => console.error(error.message))
+ * await client.connect()
+ * const store = redisStore(client)
+ * await store.migrate()
  * @throws {TypeError} for a client that is neither, and an option that is unknown, or has the wrong type.
  */
 export function redisStore(
@@ -125,14 +137,14 @@ class Store implements RedisStore {
       ...['skill', task.skill, 'context', task.contextId],
       ...(task.owner === undefined ? [] : ['owner', task.owner]),
     ]
-    const taken = lease === undefined ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
+    const taken = lease === undefined || head.hasEnded ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
     const known = [head.id, commitId, toText(task), this.#now(), ...taken]
-    return isYes(await this.#run(CREATE, [...known, texts.length, ...texts, ...entries(events)]))
+    return isYes(await this.#run('create', CREATE, [...known, texts.length, ...texts, ...entries(events)]))
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
     const { key, expectedGeneration, events, head, checkpoint, commitId, leaseId = '' } = commit
-    const result = await this.#run(COMMIT, [
+    const result = await this.#run('commit', COMMIT, [
       ...[key.id, key.createdAt, expectedGeneration, commitId, leaseId],
       ...[head.state, head.hasEnded ? 1 : 0, head.updatedAt, head.generation],
       ...[checkpoint === undefined ? '' : toText(checkpoint), ...entries(events)],
@@ -142,18 +154,18 @@ class Store implements RedisStore {
   }
 
   async get(taskId: string): Promise<StoredTask | undefined> {
-    const reply = await this.#run(GET, [taskId])
+    const reply = await this.#run('get', GET, [taskId])
     return reply === null ? undefined : toStored(reply)
   }
 
   async heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
     const batches = inBatches([...new Set(taskIds)])
-    return (await Promise.all(batches.map((ids) => this.#run(HEADS, ids)))).flatMap(toHeads)
+    return (await Promise.all(batches.map((ids) => this.#run('heads', HEADS, ids)))).flatMap(toHeads)
   }
 
   async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
     if (limit <= 0) return []
-    return toEvents(texts(await this.#run(EVENTS, [key.id, key.createdAt, after + 1, limit])))
+    return toEvents(texts(await this.#run('events', EVENTS, [key.id, key.createdAt, after + 1, limit])))
   }
 
   async list({ after, limit, ...filter }: StoreQuery): Promise<readonly StoredTask[]> {
@@ -161,7 +173,7 @@ class Store implements RedisStore {
     let cursor: string | undefined = after === undefined ? '' : `${after.updatedAt}${after.id}`
     while (cursor !== undefined && tasks.length < limit) {
       const args = [cursor, filter.updatedSince ?? '', limit - tasks.length, ...indexes(filter)]
-      const [found, next] = toPage(await this.#run(LIST, args))
+      const [found, next] = toPage(await this.#run('list', LIST, args))
       tasks.push(...items(found).map(toStored))
       cursor = next
     }
@@ -173,7 +185,7 @@ class Store implements RedisStore {
     let cursor: string | undefined = ''
     while (cursor !== undefined) {
       const args = [cursor, filter.updatedSince ?? '', ...indexes(filter)]
-      const [found, next] = toPage(await this.#run(COUNT, args))
+      const [found, next] = toPage(await this.#run('count', COUNT, args))
       count += Number(found)
       cursor = next
     }
@@ -181,7 +193,7 @@ class Store implements RedisStore {
   }
 
   async unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
-    return limit <= 0 ? [] : toKeys(await this.#run(UNENDED, [createdBefore, limit]))
+    return limit <= 0 ? [] : toKeys(await this.#run('unended', UNENDED, [createdBefore, limit]))
   }
 
   async ended(query: EndedQuery): Promise<readonly TaskKey[]> {
@@ -189,23 +201,24 @@ class Store implements RedisStore {
     if (limit <= 0) return []
     const reply =
       'beyond' in query
-        ? await this.#run(ENDED_BEYOND, [state, query.beyond, query.beyond + limit - 1])
-        : await this.#run(ENDED_BEFORE, [state, query.updatedBefore, limit])
+        ? await this.#run('ended', ENDED_BEYOND, [state, query.beyond, query.beyond + limit - 1])
+        : await this.#run('ended', ENDED_BEFORE, [state, query.updatedBefore, limit])
     return toKeys(reply)
   }
 
-  async delete(keys: readonly TaskKey[]): Promise<number> {
-    let deleted = 0
+  async delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+    const deleted: TaskKey[] = []
     for (const batch of inBatches(keys)) {
       const args = batch.flatMap(({ id, createdAt }) => [id, createdAt])
-      deleted += Number(await this.#run(DELETE, args))
+      deleted.push(...toKeys(await this.#run('delete', DELETE, args)))
     }
     return deleted
   }
 
-  async acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
+  async acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
     const args = [this.#now(), key.id, key.createdAt, lease.id, noteOf(lease), lease.ttlMs]
-    return texts(await this.#run(ACQUIRE, args))[0]
+    const [leaseId, generation] = texts(await this.#run('acquire', ACQUIRE, args))
+    return leaseId === undefined ? undefined : { leaseId, generation: Number(generation) }
   }
 
   async renew(
@@ -213,7 +226,7 @@ class Store implements RedisStore {
     ttlMs: number,
   ): Promise<readonly string[]> {
     const batches = inBatches(leases).map((batch) =>
-      this.#run(RENEW, [
+      this.#run('renew', RENEW, [
         ...[this.#now(), ttlMs],
         ...batch.flatMap(({ key, id }) => [key.id, key.createdAt, id]),
       ]),
@@ -222,11 +235,13 @@ class Store implements RedisStore {
   }
 
   async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
-    return isYes(await this.#run(RELEASE, [key.id, key.createdAt, leaseId, expectedGeneration ?? '']))
+    return isYes(
+      await this.#run('release', RELEASE, [key.id, key.createdAt, leaseId, expectedGeneration ?? '']),
+    )
   }
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
-    return limit <= 0 ? [] : toOrphans(await this.#run(ORPHANS, [this.#now(), limit]))
+    return limit <= 0 ? [] : toOrphans(await this.#run('orphans', ORPHANS, [this.#now(), limit]))
   }
 
   async putDocument(
@@ -235,15 +250,15 @@ class Store implements RedisStore {
   ): Promise<boolean> {
     const place = [key.id, key.createdAt, kind, id]
     const args = [...place, expectedVersion, expectedVersion + 1, nonce(), toText(value)]
-    return isYes(await this.#run(PUT_DOCUMENT, args))
+    return isYes(await this.#run('putDocument', PUT_DOCUMENT, args))
   }
 
   async deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
-    return isYes(await this.#run(DELETE_DOCUMENT, [key.id, key.createdAt, kind, id]))
+    return isYes(await this.#run('deleteDocument', DELETE_DOCUMENT, [key.id, key.createdAt, kind, id]))
   }
 
   async documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
-    return toDocuments(await this.#run(DOCUMENTS, [key.id, key.createdAt, kind]), key, kind)
+    return toDocuments(await this.#run('documents', DOCUMENTS, [key.id, key.createdAt, kind]), key, kind)
   }
 
   async allDocuments(
@@ -253,14 +268,18 @@ class Store implements RedisStore {
   ): Promise<readonly TaskDocument[]> {
     if (limit <= 0) return []
     const place = after === undefined ? [] : [after.taskId, after.createdAt, after.id]
-    return toAllDocuments(await this.#run(ALL_DOCUMENTS, [kind, limit, ...place]), kind)
+    return toAllDocuments(await this.#run('allDocuments', ALL_DOCUMENTS, [kind, limit, ...place]), kind)
   }
 
-  async #run(script: string, args: readonly (string | number)[]): Promise<unknown> {
+  async #run(
+    operation: keyof TaskStore,
+    script: string,
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     try {
       return await this.#scripts.run(script, args)
     } catch (error) {
-      throw explained(error)
+      throw explained(error, operation)
     }
   }
 }

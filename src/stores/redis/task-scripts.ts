@@ -69,6 +69,7 @@ end
 if ended == '1' or before.ended == '1' then
   file(id, before, task)
   put(id, task)
+  if lagged then redis.call('SREM', root .. ':lagging', id) end
 elseif not lagged and lags(task) then
   redis.call('SADD', root .. ':lagging', id)
 end
@@ -113,16 +114,17 @@ local function place(id, created, document) return #id .. ':' .. id .. created .
 local function field(kind, document) return #kind .. ':' .. kind .. document end
 `
 
-/** … id, createdAt → how many there were */
+/** … id, createdAt → … id, createdAt of those that there were */
 export const DELETE = script(`
 ${INDEXING}${PLACES}
-local deleted = 0
+local deleted = {}
 for i = 1, #ARGV, 2 do
   local id = ARGV[i]
   local task = read(id, ARGV[i + 1])
   if task then
     file(id, task, nil)
     take_out(id, task)
+    if lags(task) then redis.call('SREM', root .. ':lagging', id) end
     drop_lease(id)
     for _, name in ipairs(redis.call('HKEYS', key('docs', id))) do
       local length, from = string.match(name, '^(%d+):()')
@@ -130,7 +132,8 @@ for i = 1, #ARGV, 2 do
       redis.call('ZREM', key('kind', kind), place(id, task.created, document))
     end
     redis.call('UNLINK', key('task', id), key('log', id), key('whole', id), key('docs', id))
-    deleted = deleted + 1
+    deleted[#deleted + 1] = id
+    deleted[#deleted + 1] = task.created
   end
 end
 return deleted

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from './platform.js'
 
 /** What this store asks of a statement. */
 export interface SqliteStatement {
@@ -27,13 +28,21 @@ export type Row = Readonly<Record<string, string | number | bigint | null>>
 /** How long to wait for what another process has locked, where the driver would not wait at all. */
 const BUSY_TIMEOUT_MS = 5_000
 
+/** How long nothing waits for it after something has, in vain. */
+const RESPITE_MS = 25
+
 /** Statements that are prepared once, and transactions. Each step is synchronous: nothing comes in between. */
 export class Connection {
   readonly #database: SqliteDatabase
   readonly #statements = new Map<string, SqliteStatement>()
+  /** What was just thrown because another process has the file locked. */
+  #locked: Error | undefined
 
+  /** @throws {TypeError} when it is no database, or one that answers with promises or callbacks. */
   constructor(database: SqliteDatabase) {
+    requireDatabase(database)
     this.#database = database
+    requireSynchronous(this.#statement('PRAGMA busy_timeout'))
     const [row] = this.rows('PRAGMA busy_timeout')
     if (Number(row?.['timeout']) === 0) database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
@@ -53,9 +62,21 @@ export class Connection {
     return Number(this.#statement(sql).run(...parameters).changes)
   }
 
-  /** All or nothing, and nobody else writes meanwhile. */
+  /**
+   * All or nothing, and nobody else writes meanwhile. Of many that are asked for while the file is locked one waits,
+   * which holds up the process, and the others fail with it.
+   */
   write<T>(work: () => T): T {
-    return this.#transaction('BEGIN IMMEDIATE', work)
+    if (this.#locked !== undefined) throw this.#locked
+    try {
+      return this.#transaction('BEGIN IMMEDIATE', work)
+    } catch (error) {
+      if (isLocked(error)) {
+        this.#locked = error
+        void pause(RESPITE_MS).then(() => (this.#locked = undefined))
+      }
+      throw error
+    }
   }
 
   /** All that is read in it is of one moment. */
@@ -64,11 +85,12 @@ export class Connection {
   }
 
   #transaction<T>(begin: string, work: () => T): T {
-    // Outside of what rolls back: where the caller's own transaction is open, it fails, and that one stays.
-    this.run(begin)
+    // Outside of what rolls back: where the caller's own transaction is open, it fails, and that one stays. Not as a
+    // statement: where it fails, one of libsql is not over, and no transaction could be committed.
+    this.exec(begin)
     try {
       const result = work()
-      this.run('COMMIT')
+      this.exec('COMMIT')
       return result
     } catch (error) {
       this.#rollback()
@@ -78,7 +100,7 @@ export class Connection {
 
   #rollback(): void {
     try {
-      this.run('ROLLBACK')
+      this.exec('ROLLBACK')
     } catch {
       // After some errors (a full disk) SQLite has rolled back by itself.
     }
@@ -92,4 +114,32 @@ export class Connection {
     }
     return statement
   }
+}
+
+/** Whether another process has locked what was asked for, by the message, which is the same by every driver. */
+export function isLocked(error: unknown): error is Error {
+  return error instanceof Error && error.message.includes('locked')
+}
+
+const WANTED = '"database" must be an open database of node:sqlite, libsql or better-sqlite3'
+
+/** What comes from JavaScript may be anything. */
+function requireDatabase(database: unknown): void {
+  if (hasMethods(database, 'exec', 'prepare')) return
+  const isPromise = hasMethods(database, 'then')
+  const got = isPromise ? 'a promise: await it' : database === null ? 'null' : typeof database
+  throw new TypeError(`${WANTED}, or for openTasks() the path of a file; got ${got}`)
+}
+
+function requireSynchronous(statement: unknown): void {
+  if (hasMethods(statement, 'all', 'run') && Array.isArray(statement.all())) return
+  throw new TypeError(`${WANTED}, which answer at once: this one is asynchronous, as "libsql/promise" is`)
+}
+
+function hasMethods<M extends string>(
+  value: unknown,
+  ...names: readonly M[]
+): value is Record<M, () => unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }

@@ -5,7 +5,7 @@
  */
 import type { TaskState } from '../../core/lifecycle.js'
 import { DurableTaskManager, type DurableTaskManagerOptions } from '../../durable/index.js'
-import { Connection, type SqliteDatabase } from './database.js'
+import { Connection, isLocked, type SqliteDatabase } from './database.js'
 import { builtin, now, pause } from './platform.js'
 import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
 
@@ -25,8 +25,9 @@ export interface OpenTasksOptions<S extends string = TaskState>
  *
  * @param database The path of the file: opened with `node:sqlite`, and closed when the manager is destroyed. Where the
  *   runtime has no `node:sqlite`, an open database of `libsql` or `better-sqlite3`: it stays open, and the caller's.
- * @throws {TypeError} for an option that is unknown, or has the wrong type.
- * @throws {Error} for a path where there is no `node:sqlite`, and for a file whose tables a later release has made.
+ * @throws {TypeError} for an option that is unknown, or has the wrong type, and for what is no database.
+ * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has made.
+ * @throws {Error} for a path where there is no `node:sqlite`, and for a file that cannot be in WAL mode.
  * @example
  * const tasks = await openTasks('tasks.db')
  */
@@ -58,8 +59,14 @@ class FileTaskManager<S extends string> extends DurableTaskManager<S> {
   }
 
   override destroy(): Promise<void> {
-    this.#closed ??= super.destroy().finally(() => this.#database.close())
+    this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    // What is left to write is asked of the store once more, and no other time.
+    this.#database.exec(`PRAGMA busy_timeout = ${LAST_BUSY_TIMEOUT_MS}`)
+    await super.destroy().finally(() => this.#database.close())
   }
 }
 
@@ -70,39 +77,58 @@ async function managerOptions<S extends string>(
   if (!['full', 'normal'].includes(synchronous)) {
     throw new TypeError(`"synchronous" must be 'full' or 'normal'`)
   }
+  if ('store' in options) {
+    throw new TypeError('openTasks() makes its own "store"; new DurableTaskManager({ store }) takes one')
+  }
   const store = sqliteStore(database, { prefix })
-  await enterWal(new Connection(database))
+  await whenUnlocked(() => enterWal(new Connection(database)))
   database.exec(`PRAGMA synchronous = ${synchronous}`)
-  await store.migrate()
+  await whenUnlocked(() => store.migrate())
   return { ...options, store }
 }
 
-const WAL_TIMEOUT_MS = 5_000
+function enterWal(connection: Connection): void {
+  const mode = connection.rows('PRAGMA journal_mode = WAL')[0]?.['journal_mode']
+  if (mode === 'wal' || mode === 'memory') return
+  throw new Error(
+    `The database cannot be in WAL mode, and stays in "${String(mode)}": is it in a file on a local disk?`,
+  )
+}
 
-/** While another process does the same, this may fail at once, whatever the busy timeout. */
-async function enterWal(connection: Connection): Promise<void> {
-  for (const deadline = now() + WAL_TIMEOUT_MS; ;) {
+const LOCKED_MS = 5_000
+
+/** While another process has the file locked. Some of what is asked fails at once then, whatever the busy timeout. */
+async function whenUnlocked(work: () => void | Promise<void>): Promise<void> {
+  for (const deadline = now() + LOCKED_MS; ;) {
     try {
-      connection.rows('PRAGMA journal_mode = WAL')
+      await work()
       return
     } catch (error) {
-      const isLocked = error instanceof Error && error.message.includes('locked')
-      if (!isLocked || now() >= deadline) throw error
+      if (!isLocked(error) || now() >= deadline) throw error
       await pause(20)
     }
   }
 }
+
+/** Nothing else happens in this process meanwhile. The manager asks again, and others have their turn in between. */
+const BUSY_TIMEOUT_MS = 100
+
+const LAST_BUSY_TIMEOUT_MS = 5_000
 
 function open(path: string): ClosableDatabase {
   // Node 22.13 and later, and Deno have it.
   const sqlite = builtin('node:sqlite') as
     { DatabaseSync: new (path: string) => ClosableDatabase } | undefined
   if (sqlite === undefined) throw new Error(NO_SQLITE)
-  return new sqlite.DatabaseSync(path)
+  const database = new sqlite.DatabaseSync(path)
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  return database
 }
 
 const NO_SQLITE = `This runtime has no "node:sqlite" (Node has it from 22.13 on), which opens a path. \
-Install "libsql", or on Node 22 and later "better-sqlite3", and pass a database of it:
+Take "libsql", or on Node 22 and later "better-sqlite3", and pass a database of it:
+
+  npm install libsql
 
   import Database from 'libsql'
   const tasks = await openTasks(new Database('tasks.db'))`

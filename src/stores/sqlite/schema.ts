@@ -4,8 +4,12 @@
  * @module
  */
 import type { Connection } from './database.js'
+import { failure } from './failures.js'
 
-/** Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. */
+/**
+ * Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to, and only
+ * what the statements of each release before can live with: processes of these go on with the tables of a later one.
+ */
 export type Steps = readonly ((prefix: string) => string)[]
 
 export const STEPS: Steps = [
@@ -66,9 +70,10 @@ export const STEPS: Steps = [
 
 /** Applies the steps that are missing, all or none. Others that do so at the same time wait, and find it done. */
 export function migrate(connection: Connection, prefix: string, steps: Steps = STEPS): void {
-  if (versionOf(connection, prefix, steps) === steps.length) return
+  const versionNow = (): number => versionOf(connection, prefix, steps, 'migrate')
+  if (versionNow() === steps.length) return
   connection.write(() => {
-    const version = versionOf(connection, prefix, steps)
+    const version = versionNow()
     if (version === 0) connection.exec(`CREATE TABLE ${prefix}schema (version INTEGER NOT NULL)`)
     for (const step of steps.slice(version)) connection.exec(step(prefix))
     connection.exec(
@@ -77,24 +82,29 @@ export function migrate(connection: Connection, prefix: string, steps: Steps = S
   })
 }
 
-/** @throws {Error} when the tables are not those of this version. */
-export function requireMigrated(connection: Connection, prefix: string): void {
-  const version = versionOf(connection, prefix, STEPS)
+/** @throws {A2AError} `STORE_FAILED` of this operation when the tables are not those of this version. */
+export function requireMigrated(connection: Connection, prefix: string, operation: string): void {
+  const version = versionOf(connection, prefix, STEPS, operation)
   if (version === STEPS.length) return
   const found = version === 0 ? 'there are none' : `they have version ${version} of ${STEPS.length}`
-  throw new Error(`The tables of "a2a-tasks" (${prefix}…) are not set up: ${found}. Call migrate() first`)
+  throw failure(
+    operation,
+    `The tables of "a2a-tasks" (${prefix}…) are not set up: ${found}. Call migrate() first`,
+  )
 }
 
 /** 0 where there are no tables. */
-function versionOf(connection: Connection, prefix: string, steps: Steps): number {
+function versionOf(connection: Connection, prefix: string, steps: Steps, operation: string): number {
+  // As SQLite compares names.
   const tables = connection.rows(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ?`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`,
     `${prefix}schema`,
   )
   if (tables.length === 0) return 0
   const version = Number(connection.rows(`SELECT version FROM ${prefix}schema`)[0]?.['version'])
   if (version <= steps.length) return version
-  throw new Error(
+  throw failure(
+    operation,
     `The tables of "a2a-tasks" (${prefix}…) have version ${version}, ` +
       `and this release knows them up to ${steps.length}: they were migrated by a later one`,
   )

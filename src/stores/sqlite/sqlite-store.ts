@@ -11,6 +11,7 @@ import type {
   Creation,
   DocumentCursor,
   EndedQuery,
+  Grant,
   Lease,
   Orphan,
   StoredTask,
@@ -22,8 +23,10 @@ import type {
   TaskStore,
 } from '../../durable/index.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
+import { explained } from './failures.js'
 import { now as systemNow } from './platform.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
+import { documentOf, keyOf, numberOf, placeOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
@@ -37,7 +40,8 @@ export interface SqliteStoreOptions {
 export interface SqliteStore extends TaskStore {
   /**
    * Makes the tables, or brings those of an older version up to date, keeping all tasks; does nothing where they are.
-   * Many processes may call it at once. It rejects, and changes nothing, when a later release has made the tables.
+   * Many processes may call it at once. It rejects with `STORE_FAILED`, and changes nothing, when a later release has
+   * made the tables.
    */
   migrate(): Promise<void>
 }
@@ -47,11 +51,16 @@ export interface SqliteStore extends TaskStore {
  *
  * Each method is one transaction, carried out before the method returns, and reading or appending costs what is read or
  * appended. While another process writes, a write waits, and with it this process: as long as the connection's
- * `busy_timeout` says, and where that is 0 it is set to 5 s. A file that several processes write to should be in WAL
- * mode (`PRAGMA journal_mode = WAL`). What has been acknowledged outlives the process; whether it outlives a power
- * failure is for `PRAGMA synchronous`: with `FULL`, the default of SQLite, it does.
+ * `busy_timeout` says, and where that is 0 it is set to 5 s. With `PRAGMA busy_timeout = 100` a server goes on in
+ * between, as the manager asks again. A file that several processes write to should be in WAL mode
+ * (`PRAGMA journal_mode = WAL`). What has been acknowledged outlives the process; whether it outlives a power failure is
+ * for `PRAGMA synchronous`: with `FULL`, the default of SQLite, it does.
  *
- * @throws {TypeError} for an option that is unknown, or has the wrong type.
+ * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the tables are not set up, nothing may be
+ * written, the connection is closed. All else rejects with what the driver threw.
+ *
+ * @throws {TypeError} for what is no database, or one that answers with promises, and for an option that is unknown, or
+ *   has the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const { now = systemNow, prefix = 'a2a_', ...unknown } = options
@@ -84,11 +93,11 @@ class Store implements SqliteStore {
   }
 
   migrate(): Promise<void> {
-    return step(() => migrate(this.#connection, this.#prefix))
+    return step('migrate', () => migrate(this.#connection, this.#prefix))
   }
 
   create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
-    return this.#write((connection, queries) => {
+    return this.#write('create', (connection, queries) => {
       const present = connection.rows(queries.taskById, toColumn(head.id))[0]
       if (present !== undefined) {
         return connection.rows(queries.isCreation, numberOf(present, 'key'), commitId).length > 0
@@ -109,7 +118,7 @@ class Store implements SqliteStore {
 
   commit(commit: Commit): Promise<CommitResult> {
     const { expectedGeneration, events, head, checkpoint, commitId, leaseId } = commit
-    return this.#write((connection, queries) => {
+    return this.#write('commit', (connection, queries) => {
       const task = this.#task(commit.key)
       if (task === undefined) return 'missing'
       const key = numberOf(task, 'key')
@@ -130,14 +139,14 @@ class Store implements SqliteStore {
   }
 
   get(taskId: string): Promise<StoredTask | undefined> {
-    return this.#read((connection, queries) => {
+    return this.#read('get', (connection, queries) => {
       const task = connection.rows(queries.taskById, toColumn(taskId))[0]
       return task && this.#stored(numberOf(task, 'key'))
     })
   }
 
   heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]> {
-    return this.#read((connection, queries) =>
+    return this.#read('heads', (connection, queries) =>
       connection
         .rows(queries.heads, toJson(taskIds.map(toColumn)))
         .map((row) => ({ ...keyOf(row), generation: numberOf(row, 'generation') })),
@@ -145,7 +154,7 @@ class Store implements SqliteStore {
   }
 
   events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
-    return this.#read(() => {
+    return this.#read('events', () => {
       const task = this.#task(key)
       return task === undefined ? [] : this.#events(numberOf(task, 'key'), after, limit)
     })
@@ -153,18 +162,18 @@ class Store implements SqliteStore {
 
   list(query: StoreQuery): Promise<readonly StoredTask[]> {
     const { sql, parameters } = listQuery(this.#prefix, query)
-    return this.#read((connection) =>
+    return this.#read('list', (connection) =>
       connection.rows(sql, ...parameters).map((row) => this.#stored(numberOf(row, 'key'))),
     )
   }
 
   count(filter: StoreFilter): Promise<number> {
     const { sql, parameters } = countQuery(this.#prefix, filter)
-    return this.#read((connection) => numberOf(connection.rows(sql, ...parameters)[0], 'count'))
+    return this.#read('count', (connection) => numberOf(connection.rows(sql, ...parameters)[0], 'count'))
   }
 
   unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]> {
-    return this.#read((connection, queries) =>
+    return this.#read('unended', (connection, queries) =>
       connection.rows(queries.unended, createdBefore, limit).map(keyOf),
     )
   }
@@ -172,7 +181,7 @@ class Store implements SqliteStore {
   ended(query: EndedQuery): Promise<readonly TaskKey[]> {
     const { limit } = query
     const state = toColumn(query.state)
-    return this.#read((connection, queries) => {
+    return this.#read('ended', (connection, queries) => {
       const rows =
         'beyond' in query
           ? connection.rows(queries.endedBeyond, state, limit, query.beyond)
@@ -181,31 +190,30 @@ class Store implements SqliteStore {
     })
   }
 
-  delete(keys: readonly TaskKey[]): Promise<number> {
-    return this.#write((connection, queries) => {
-      let count = 0
-      for (const given of keys) {
+  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+    return this.#write('delete', (connection, queries) =>
+      keys.filter((given) => {
         const task = this.#task(given)
-        if (task === undefined) continue
+        if (task === undefined) return false
         const key = numberOf(task, 'key')
         connection.run(queries.deleteDocuments, toColumn(given.id), given.createdAt)
         connection.run(queries.deleteLease, key)
         connection.run(queries.deleteCheckpoint, key)
         connection.run(queries.deleteEvents, key)
-        count += connection.run(queries.deleteTask, key)
-      }
-      return count
-    })
+        connection.run(queries.deleteTask, key)
+        return true
+      }),
+    )
   }
 
-  acquire(key: TaskKey, lease: Lease): Promise<string | undefined> {
-    return this.#write(() => {
+  acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
+    return this.#write('acquire', () => {
       const task = this.#task(key)
       if (task === undefined || numberOf(task, 'ended') === 1) return undefined
       const held = this.#lease(numberOf(task, 'key'))
-      if (held !== undefined && held.id !== lease.id && held.endsAt > this.#now()) return held.id
-      this.#putLease(numberOf(task, 'key'), lease)
-      return lease.id
+      const isHeld = held !== undefined && held.id !== lease.id && held.endsAt > this.#now()
+      if (!isHeld) this.#putLease(numberOf(task, 'key'), lease)
+      return { leaseId: isHeld ? held.id : lease.id, generation: numberOf(task, 'generation') }
     })
   }
 
@@ -213,7 +221,7 @@ class Store implements SqliteStore {
     leases: readonly { readonly key: TaskKey; readonly id: string }[],
     ttlMs: number,
   ): Promise<readonly string[]> {
-    return this.#write((connection, queries) => {
+    return this.#write('renew', (connection, queries) => {
       const endsAt = this.#now() + ttlMs
       const isRenewed = ({ key, id }: (typeof leases)[number]): boolean =>
         connection.run(queries.renewLease, endsAt, toColumn(key.id), key.createdAt, toColumn(id)) > 0
@@ -222,7 +230,7 @@ class Store implements SqliteStore {
   }
 
   release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
-    return this.#write((connection, queries) => {
+    return this.#write('release', (connection, queries) => {
       const task = this.#task(key)
       if (task === undefined || this.#lease(numberOf(task, 'key'))?.id !== leaseId) return true
       if (expectedGeneration !== undefined && numberOf(task, 'generation') !== expectedGeneration)
@@ -233,7 +241,7 @@ class Store implements SqliteStore {
   }
 
   orphans(limit: number): Promise<readonly Orphan[]> {
-    return this.#read((connection, queries) =>
+    return this.#read('orphans', (connection, queries) =>
       connection.rows(queries.orphans, this.#now(), limit).map((row) => ({
         key: keyOf(row),
         leaseId: fromColumn(row['lease_id']),
@@ -247,7 +255,7 @@ class Store implements SqliteStore {
     expectedVersion: number,
   ): Promise<boolean> {
     const place = [...placeOf(kind, key), toColumn(id)]
-    return this.#write((connection, queries) => {
+    return this.#write('putDocument', (connection, queries) => {
       if (this.#task(key) === undefined) return false
       const changed =
         expectedVersion === 0
@@ -259,13 +267,14 @@ class Store implements SqliteStore {
 
   deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
     return this.#write(
+      'deleteDocument',
       (connection, queries) =>
         connection.run(queries.deleteDocument, ...placeOf(kind, key), toColumn(id)) > 0,
     )
   }
 
   documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
-    return this.#read((connection, queries) =>
+    return this.#read('documents', (connection, queries) =>
       connection.rows(queries.documents, ...placeOf(kind, key)).map((row) => documentOf(kind, row)),
     )
   }
@@ -275,7 +284,7 @@ class Store implements SqliteStore {
     after: DocumentCursor | undefined,
     limit: number,
   ): Promise<readonly TaskDocument[]> {
-    return this.#read((connection, queries) => {
+    return this.#read('allDocuments', (connection, queries) => {
       const rows =
         after === undefined
           ? connection.rows(queries.firstDocuments, toColumn(kind), limit)
@@ -288,23 +297,23 @@ class Store implements SqliteStore {
     })
   }
 
-  #write<T>(work: (connection: Connection, queries: Queries) => T): Promise<T> {
-    return step(() => {
-      this.#requireMigrated()
+  #write<T>(operation: string, work: (connection: Connection, queries: Queries) => T): Promise<T> {
+    return step(operation, () => {
+      this.#requireMigrated(operation)
       return this.#connection.write(() => work(this.#connection, this.#queries))
     })
   }
 
-  #read<T>(work: (connection: Connection, queries: Queries) => T): Promise<T> {
-    return step(() => {
-      this.#requireMigrated()
+  #read<T>(operation: string, work: (connection: Connection, queries: Queries) => T): Promise<T> {
+    return step(operation, () => {
+      this.#requireMigrated(operation)
       return this.#connection.read(() => work(this.#connection, this.#queries))
     })
   }
 
-  #requireMigrated(): void {
+  #requireMigrated(operation: string): void {
     if (this.#isMigrated) return
-    requireMigrated(this.#connection, this.#prefix)
+    requireMigrated(this.#connection, this.#prefix, operation)
     this.#isMigrated = true
   }
 
@@ -359,29 +368,12 @@ class Store implements SqliteStore {
 }
 
 /** What `run` throws is a rejection. */
-function step<T>(run: () => T): Promise<T> {
-  return new Promise((resolve) => resolve(run()))
-}
-
-/** Where the user has asked the driver for them, integers are BigInt. */
-function numberOf(row: Row | undefined, column: string): number {
-  return Number(row?.[column])
-}
-
-function keyOf(row: Row): TaskKey {
-  return { id: fromColumn(row['id']), createdAt: String(row['created_at']) }
-}
-
-function placeOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {
-  return [toColumn(kind), toColumn(id), createdAt]
-}
-
-function documentOf(kind: string, row: Row): TaskDocument {
-  return {
-    key: { id: fromColumn(row['task_id']), createdAt: String(row['created_at']) },
-    kind,
-    id: fromColumn(row['id']),
-    value: fromJson(row['json']),
-    version: numberOf(row, 'version'),
-  }
+function step<T>(operation: string, run: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    try {
+      resolve(run())
+    } catch (error) {
+      throw explained(error, operation)
+    }
+  })
 }

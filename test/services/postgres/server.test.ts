@@ -9,6 +9,7 @@ import {
   type PostgresClient,
   type PostgresStore,
 } from 'a2a-tasks/stores/postgres'
+import type { Hint, TaskKey } from 'a2a-tasks/durable'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
 import { change, keyOf, put } from '../../../src/testing/task-store-samples.js'
 
@@ -57,13 +58,13 @@ whenPostgres('postgresStore over a real server', () => {
   it('deletes what was committed while it waited', async () => {
     const store = await open('deleting')
     const { task } = await put(store, 'a')
-    let deleting: Promise<number> | undefined
+    let deleting: Promise<readonly TaskKey[]> | undefined
     await inTransaction(pool, async (client) => {
       expect(await storeOf(client, 'deleting').commit(change(task))).toBe('committed')
       deleting = store.delete([keyOf(task)])
       await waiting(pool)
     })
-    expect(await deleting).toBe(1)
+    expect(await deleting).toEqual([keyOf(task)])
     const { rows } = await pool.query('SELECT FROM deleting.events UNION ALL SELECT FROM deleting.contents')
     expect(rows).toEqual([])
   })
@@ -73,7 +74,7 @@ whenPostgres('postgresStore over a real server', () => {
     const { task } = await put(store, 'a')
     let putting: Promise<boolean> | undefined
     await inTransaction(pool, async (client) => {
-      expect(await storeOf(client, 'documenting').delete([keyOf(task)])).toBe(1)
+      expect(await storeOf(client, 'documenting').delete([keyOf(task)])).toEqual([keyOf(task)])
       putting = store.putDocument({ key: keyOf(task), kind: 'push', id: 'a', value: 1 }, 0)
       await waiting(pool)
     })
@@ -89,7 +90,8 @@ whenPostgres('postgresStore over a real server', () => {
     let answers: Promise<unknown[]> | undefined
     await inTransaction(pool, async (client) => {
       const inside = storeOf(client, 'answering')
-      expect(await inside.acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })).toBe('m')
+      const grant = await inside.acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })
+      expect(grant).toEqual({ leaseId: 'm', generation: 1 })
       expect(await inside.commit(first)).toBe('committed')
       answers = Promise.all([
         store.commit(change(task)),
@@ -101,7 +103,10 @@ whenPostgres('postgresStore over a real server', () => {
       ])
       await waiting(pool, 6)
     })
-    expect(await answers).toEqual(['conflict', 'committed', 'conflict', 'm', true, []])
+    expect(await answers).toEqual([
+      ...['conflict', 'committed', 'conflict', { leaseId: 'm', generation: 2 }],
+      ...[true, []],
+    ])
   })
 
   it('does not commit under a lease that was lost while it waited', async () => {
@@ -109,7 +114,7 @@ whenPostgres('postgresStore over a real server', () => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
     let result: Promise<string> | undefined
     await inTransaction(pool, async (client) => {
-      expect(await storeOf(client, 'losing').acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })).toBe('m')
+      await storeOf(client, 'losing').acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })
       result = store.commit(change(task, { leaseId: 'l' }))
       await waiting(pool)
     })
@@ -140,7 +145,12 @@ whenPostgres('postgresStore over a real server', () => {
     const renewed = await Promise.all(range(100).map((n) => store.renew(turned(n % 40), 60_000)))
     expect(new Set(renewed.map(({ length }) => length))).toEqual(new Set([40]))
     const deleted = await Promise.all([keys, [...keys].reverse()].map((each) => store.delete(each)))
-    expect(deleted.reduce((sum, count) => sum + count)).toBe(40)
+    expect(
+      deleted
+        .flat()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(keys.map(({ id }) => id).sort())
   })
 
   it('takes the time of the database for leases', async () => {
@@ -148,7 +158,7 @@ whenPostgres('postgresStore over a real server', () => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
     const held = await put(store, 'b', { lease: { id: 'm', ttlMs: 3_600_000 } })
     expect(await store.orphans(10)).toEqual([{ key: keyOf(task), leaseId: 'l', note: undefined }])
-    expect(await store.acquire(keyOf(held.task), { id: 'n', ttlMs: 1 })).toBe('m')
+    expect(await store.acquire(keyOf(held.task), { id: 'n', ttlMs: 1 })).toMatchObject({ leaseId: 'm' })
   })
 
   it('works without prepared statements', async () => {
@@ -166,18 +176,18 @@ whenPostgres('postgresStore over a real server', () => {
       const { client, end } = openClient(server.url)
       const store = postgresStore(client, { schema: `listening_${name}` })
       await store.migrate()
-      const heard = new Queue<string>()
+      const heard = new Queue<Hint>()
       const gaps = new Queue<string>()
       const stop = await store.hints?.listen(
-        (taskId) => heard.push(taskId),
+        (hint) => heard.push(hint),
         () => gaps.push('gap'),
       )
-      await store.hints?.publish(['before'])
-      expect(await heard.next()).toBe('before')
+      await store.hints?.publish([{ taskId: 'before', generation: 3 }])
+      expect(await heard.next()).toEqual({ taskId: 'before', generation: 3 })
       await server.restart()
       expect(await gaps.next()).toBe('gap')
-      await store.hints?.publish(['after'])
-      expect(await heard.next()).toBe('after')
+      await store.hints?.publish([{ taskId: 'after', generation: 4 }])
+      expect(await heard.next()).toEqual({ taskId: 'after', generation: 4 })
       await stop?.()
       await end()
     }, 60_000)
@@ -221,9 +231,10 @@ function poolOf({ url }: Pick<PostgresServer, 'url'>): pg.Pool {
 /** A store whose statements are part of a transaction. */
 function storeOf(client: pg.PoolClient, schema: string): PostgresStore {
   const one: PgPool = {
+    totalCount: 1,
     query: async (query) => {
-      const { rows } = await client.query<unknown[], Parameter[]>(query)
-      return { rows }
+      const { rows, rowCount } = await client.query<unknown[], Parameter[]>(query)
+      return { rows, rowCount }
     },
     connect: () => Promise.reject(new Error('It has no other clients')),
   }

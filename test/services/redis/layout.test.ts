@@ -1,6 +1,7 @@
 /** How a store is set up, and how one of an older layout becomes one of this, on a real Redis. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { A2AError } from 'a2a-tasks'
 import { redisStore, type RedisStore } from 'a2a-tasks/stores/redis'
 import { toConnection } from '../../../src/stores/redis/client.js'
 import { bringUpToDate, type Step } from '../../../src/stores/redis/layout.js'
@@ -50,10 +51,16 @@ whenRedis('migrate()', () => {
 
   it('has to come first', async () => {
     openStore()
-    const text = 'is not set up: there is nothing under its prefix. Call migrate() first'
-    await expect(store.create(creation('a'))).rejects.toThrow(text)
-    await expect(store.get('a')).rejects.toThrow(text)
-    await expect(store.count({})).rejects.toThrow(text)
+    const failed = (operation: string) => ({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining(
+        'is not set up: there is nothing under its prefix. Call migrate() first',
+      ) as unknown,
+      data: { operation },
+    })
+    await expect(store.create(creation('a'))).rejects.toMatchObject(failed('create'))
+    await expect(store.get('a')).rejects.toMatchObject(failed('get'))
+    await expect(store.count({})).rejects.toMatchObject(failed('count'))
     expect(await client.keys(`${root}*`)).toEqual([])
   })
 
@@ -72,9 +79,20 @@ whenRedis('migrate()', () => {
       await client.set(`${root}:layout`, layout)
       const text = `has layout ${layout}, and this release knows them up to 1`
       await expect(store.migrate()).rejects.toThrow(text)
+      await expect(store.migrate()).rejects.toMatchObject({ code: 'STORE_FAILED' })
       await expect(store.get('a')).rejects.toThrow(text)
       expect(await client.get(`${root}:layout`)).toBe(layout)
     }
+  })
+
+  it('is awaited by who asks while it lasts, and by nobody when it is over', async () => {
+    await openStore().migrate()
+    const refused = async (layout: string): Promise<boolean> => {
+      await client.set(`${root}:layout`, layout)
+      return A2AError.is(await store.get('a').catch((thrown: unknown) => thrown))
+    }
+    expect([await refused('0>1'), await refused('1>2')]).toEqual([false, false])
+    expect([await refused('0'), await refused('2')]).toEqual([true, true])
   })
 
   it('brings what is there up to date part by part, though many do it at once', async () => {

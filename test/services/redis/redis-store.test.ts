@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { Redis } from 'ioredis'
 import { createClient, RESP_TYPES } from 'redis'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { memoryStore, type Creation } from 'a2a-tasks/durable'
+import { memoryStore, type Creation, type Hint } from 'a2a-tasks/durable'
 import { redisStore } from 'a2a-tasks/stores/redis'
 import { change, creation, keyOf, put } from '../../../src/testing/task-store-samples.js'
 import { skipWithoutRedis, startRedis, type RedisServer } from '../../support/redis-server.js'
@@ -16,6 +16,8 @@ import {
   whenRedis,
   type Opened,
 } from './clients.js'
+
+const LATER = '2027-01-01T00:00:00.000Z'
 
 it('redis-server is installed', (context) => skipWithoutRedis(context))
 
@@ -45,7 +47,7 @@ whenRedis('a store in Redis', () => {
   it('runs leases by the clock of Redis where it is given none', async () => {
     const { store } = await openStore()
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 60_000 } })
-    expect(await store.acquire(keyOf(task), { id: 'm', ttlMs: 1 })).toBe('l')
+    expect(await store.acquire(keyOf(task), { id: 'm', ttlMs: 1 })).toMatchObject({ leaseId: 'l' })
     expect(await store.orphans(10)).toEqual([])
     await store.renew([{ key: keyOf(task), id: 'l' }], 0)
     expect(await store.orphans(10)).toEqual([{ key: keyOf(task), leaseId: 'l', note: undefined }])
@@ -58,9 +60,38 @@ whenRedis('a store in Redis', () => {
     for (const kind of ['push', '3:x']) {
       await store.putDocument({ key: keyOf(task), kind, id: '1:2', value: { a: 1 } }, 0)
     }
-    expect(await store.delete([keyOf(task)])).toBe(1)
+    expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
     expect(await store.count({})).toBe(0)
     expect(await command('keys', `{${prefix}}*`)).toEqual([`{${prefix}}:layout`])
+  })
+
+  it('keeps nothing of tasks that changed, ended, and were deleted, where nobody lists', async () => {
+    const { store, command, prefix } = await openStore()
+    const lagging = () => command('smembers', `{${prefix}}:lagging`)
+    const [a, b] = [change((await put(store, 'a')).task), change((await put(store, 'b')).task)]
+    for (const changed of [a, b])
+      await store.commit({ ...changed, head: { ...changed.head, updatedAt: LATER } })
+    expect(await lagging()).toHaveLength(2)
+    expect(await store.delete([b.key])).toEqual([b.key])
+    expect(await lagging()).toEqual(['a'])
+    expect(await store.commit(change(a.task, { state: 'completed' }))).toBe('committed')
+    expect(await lagging()).toEqual([])
+    expect(await store.count({ state: 'completed' })).toBe(1)
+  })
+
+  it.each([
+    ['of a command in a script', ['~*', '+@all', '-xadd']],
+    ['of its keys', ['~other*', '+@all']],
+  ])('says that a right is missing: that %s', async (_, rights) => {
+    const { command, prefix } = await openStore()
+    await command('acl', 'setuser', 'reader', 'reset', 'on', 'nopass', ...rights)
+    const url = server.url.replace('//', '//reader:any@')
+    const { store } = await closedAfter(openNodeRedis({ url }, { prefix }))
+    await expect(store.create(creation('a'))).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('lacks a right') as unknown,
+      data: { operation: 'create' },
+    })
   })
 
   it('goes on when Redis has forgotten its scripts', async () => {
@@ -143,7 +174,7 @@ whenRedis('a store in Redis', () => {
     await store.putDocument({ key: keyOf(task), kind: 'push', id: '1', value: null }, 0)
     expect(await store.commit(change(task, { state: 'completed', leaseId: 'l' }))).toBe('committed')
     expect(await store.list({ owner: 'o', state: 'completed', limit: 1 })).toHaveLength(1)
-    expect(await store.delete([keyOf(task)])).toBe(1)
+    expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
   }, 30_000)
 
   it('serves clients that are set to prefix keys, or to answer with bytes', async () => {
@@ -171,22 +202,28 @@ whenRedis('a store in Redis', () => {
     async ({ open }) => {
       const own = await ownRedis()
       const { store, command } = await closedAfter(open(own))
-      const heard: string[] = []
+      const heard: Hint[] = []
       let gaps = 0
       const stop = await store.hints.listen(
-        (taskId) => heard.push(taskId),
+        (hint) => heard.push(hint),
         () => (gaps += 1),
       )
       await command('publish', '{a2a-tasks}:hints', 'no JSON')
       await command('publish', '{a2a-tasks}:hints', '{}')
-      await store.hints.publish(['a', 'b\u0000'])
+      await command('publish', '{a2a-tasks}:hints', '["a", 1, null, ["a"], [1, "a"]]')
+      const hints = [
+        { taskId: 'a', generation: 1 },
+        { taskId: 'b\u0000', generation: 2 },
+        { taskId: 'c', generation: 3 },
+      ]
+      await store.hints.publish(hints.slice(0, 2))
       await vi.waitUntil(() => heard.length === 2)
       expect(gaps).toBe(0)
       await own.restart()
       await vi.waitUntil(() => gaps > 0, 9_000)
-      await store.hints.publish(['c'])
+      await store.hints.publish(hints.slice(2))
       await vi.waitUntil(() => heard.length === 3)
-      expect(heard).toEqual(['a', 'b\u0000', 'c'])
+      expect(heard).toEqual(hints)
       await stop()
     },
     30_000,
@@ -204,7 +241,7 @@ whenRedis('a store in Redis', () => {
       await own.restart('SIGKILL')
       expect(await store.commit(second)).toBe('committed')
       expect(await store.get('a')).toEqual({ checkpoint: task, events: second.events })
-      expect(await store.acquire(keyOf(task), { id: 'm', ttlMs: 1 })).toBe('l')
+      expect(await store.acquire(keyOf(task), { id: 'm', ttlMs: 1 })).toMatchObject({ leaseId: 'l' })
     },
     30_000,
   )
@@ -221,7 +258,7 @@ whenRedis('a store in Redis', () => {
     await expect(store.create(creation('b'))).rejects.toThrow('OOM')
     expect(await store.list({ limit: 10 })).toEqual([{ checkpoint: task, events: second.events }])
     expect(await store.events(keyOf(task), 0, 10)).toHaveLength(2)
-    expect(await store.delete([keyOf(task)])).toBe(1)
+    expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
   }, 30_000)
 
   it('refuses a Redis that evicts what it likes, and no other', async () => {

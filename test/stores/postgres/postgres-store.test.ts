@@ -1,11 +1,15 @@
 /** What the store does besides what every store does, over PostgreSQL in this process. */
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresStore, type PgliteDatabase, type PostgresClient } from 'a2a-tasks/stores/postgres'
+import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
+import { keyOf, put } from '../../../src/testing/task-store-samples.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
 
 const KEY = { id: 'task 7', createdAt: '2026-01-01T00:00:07.000Z' }
 const LATER = '2027-01-01T00:00:00.000Z'
+
+/** Of three bytes each, too varied to be compressed. */
+const LONG = String.fromCharCode(...Array.from({ length: 1_023 }, (_, n) => 0x4e00 + ((n * 7_919) % 20_000)))
 
 let database: PGlite
 beforeAll(async () => {
@@ -14,23 +18,21 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 describe('postgresStore', () => {
-  it('says what it takes', () => {
-    expect(() => postgresStore({} as PostgresClient)).toThrow(TypeError)
-    expect(() => postgresStore(null as unknown as PostgresClient)).toThrow(TypeError)
-  })
-
-  it.each(['', 'Tasks', 'a b', 'a"b', '1a', 'a'.repeat(51)])('takes no schema %j', (schema) => {
-    expect(() => postgresStore(database, { schema })).toThrow(RangeError)
-  })
-
   it('has no hints where it must not listen', () => {
     expect(postgresStore(database, { listen: false }).hints).toBeUndefined()
   })
 
   it('says that migrate() was not called', async () => {
-    await expect(postgresStore(database, { schema: 'nothing' }).get('a')).rejects.toThrow(
-      'The tables of "a2a-tasks" (schema nothing) are not set up: relation "nothing.tasks" does not exist. Call migrate() first',
-    )
+    const store = postgresStore(database, { schema: 'nothing' })
+    const failed = {
+      code: 'STORE_FAILED',
+      message:
+        'The tables of "a2a-tasks" (schema nothing) are not set up: relation "nothing.tasks" does not exist. Call migrate() first',
+    }
+    await expect(store.get('a')).rejects.toMatchObject({ ...failed, data: { operation: 'get' } })
+    await expect(store.renew([{ key: KEY, id: 'l' }], 1)).rejects.toMatchObject({
+      ...{ ...failed, data: { operation: 'renew' } },
+    })
   })
 
   it('says no more than the database does of what else fails', async () => {
@@ -48,6 +50,43 @@ describe('postgresStore', () => {
     await two.migrate()
     await fill('one', 3)
     expect([await one.count({}), await two.count({})]).toEqual([3, 0])
+  })
+})
+
+describe('a store in a schema of the application', () => {
+  it('leaves its tables alone', async () => {
+    await database.exec('CREATE TABLE version (version integer); INSERT INTO version VALUES (7), (0)')
+    const store = postgresStore(database, { schema: 'public' })
+    await store.migrate()
+    expect(await store.count({})).toBe(0)
+    expect((await database.query('SELECT version FROM version')).rows).toEqual([
+      { version: 7 },
+      { version: 0 },
+    ])
+  })
+})
+
+describe('documents', () => {
+  it('may have kinds and ids of any length, which stay different', async () => {
+    const store = postgresStore(database, { schema: 'kinds' })
+    await store.migrate()
+    const { task } = await put(store, LONG)
+    const key = keyOf(task)
+    const kinds = ['k', 'k'.repeat(64), 'k'.repeat(65), `${LONG}1`, `${LONG}2`]
+    for (const kind of kinds) {
+      for (const id of [LONG, 'a'])
+        expect(await store.putDocument({ key, kind, id, value: kind }, 0)).toBe(true)
+    }
+    for (const kind of kinds) {
+      const found = { key, kind, value: kind, version: 1 }
+      const expected = ['a', LONG].map((id) => ({ ...found, id }))
+      expect(await store.documents(key, kind)).toEqual(expected)
+      expect(await store.allDocuments(kind, undefined, 10)).toEqual(expected)
+      const after = { taskId: key.id, createdAt: key.createdAt, id: 'a' }
+      expect(await store.allDocuments(kind, after, 10)).toEqual(expected.slice(1))
+      expect(await store.putDocument({ key, kind, id: LONG, value: 'new' }, 1)).toBe(true)
+      expect(await store.deleteDocument({ key, kind, id: LONG })).toBe(true)
+    }
   })
 })
 
@@ -70,7 +109,9 @@ describe('migrate()', () => {
     ]
     await database.query(migration('"older"', next))
     await database.query(migration('"older"', next))
-    const { rows } = await database.query('SELECT DISTINCT added, version FROM older.tasks, older.version')
+    const { rows } = await database.query(
+      'SELECT DISTINCT added, version FROM older.tasks, older.a2a_tasks_version',
+    )
     expect(rows).toEqual([{ added: 'new', version: next.length }])
     expect(await store.count({})).toBe(3)
   })
@@ -85,10 +126,13 @@ describe('migrate()', () => {
   it('refuses the tables of a later release', async () => {
     const store = postgresStore(database, { schema: 'newer' })
     await store.migrate()
-    await database.query('UPDATE newer.version SET version = 99')
-    await expect(store.migrate()).rejects.toThrow(
-      'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 1: they were migrated by a later one',
-    )
+    await database.query('UPDATE newer.a2a_tasks_version SET version = 99')
+    await expect(store.migrate()).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message:
+        'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 1: they were migrated by a later one',
+      data: { operation: 'migrate' },
+    })
   })
 })
 
@@ -147,7 +191,7 @@ describe('among thousands of tasks', () => {
 
   it('deletes all that belongs to a task', async () => {
     const filled = postgresStore(database, { schema: 'many' })
-    expect(await filled.delete([KEY, { ...KEY, id: 'task 8' }, KEY])).toBe(1)
+    expect(await filled.delete([KEY, { ...KEY, id: 'task 8' }, KEY])).toEqual([KEY])
     const tables = ['tasks', 'contents', 'events', 'documents']
     const counts = tables.map(
       (table) => `(SELECT count(*)::int FROM many.${table} WHERE task = 7) AS ${table}`,

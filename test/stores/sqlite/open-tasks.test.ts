@@ -1,5 +1,8 @@
 /** Tasks in a file, in one line. */
-import { openTasks } from 'a2a-tasks/stores/sqlite'
+import { memoryStore } from 'a2a-tasks/durable'
+import { openTasks, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
+import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databaseFile, type DatabaseFile } from './sqlite-support.js'
 
@@ -9,7 +12,8 @@ afterEach(() => file.remove())
 
 // The types are those of Node 20.
 const { getBuiltinModule } = process as { getBuiltinModule: (id: string) => unknown }
-const hasSqlite = getBuiltinModule('node:sqlite') !== undefined
+const sqlite = getBuiltinModule('node:sqlite') as
+  { DatabaseSync: new (path: string) => SqliteDatabase & { close(): void } } | undefined
 
 describe('openTasks() with an open database', () => {
   test('makes a manager whose tasks another one finds again', async () => {
@@ -53,11 +57,43 @@ describe('openTasks() with an open database', () => {
     await tasks.destroy()
   })
 
+  test('waits for a file that another process has locked', async () => {
+    const database = file.connect()
+    database.pragma('busy_timeout = 1')
+    const other = file.connect()
+    other.exec('BEGIN IMMEDIATE')
+    const opening = openTasks(database)
+    other.exec('COMMIT')
+    await (await opening).destroy()
+  })
+
+  test('takes one in memory', async () => {
+    const tasks = await openTasks(new Database(':memory:'))
+    await tasks.createTask({ skill: 'echo' })
+    expect(await tasks.size()).toBe(1)
+    await tasks.destroy()
+  })
+
+  test('refuses one that cannot be in WAL mode', async () => {
+    const database = file.connect()
+    // As a file system that lacks what it takes: SQLite says which mode it is in all the same.
+    const stubborn: SqliteDatabase = {
+      exec: (sql) => database.exec(sql),
+      prepare: (sql) =>
+        database.prepare(sql.replace('PRAGMA journal_mode = WAL', 'PRAGMA journal_mode = DELETE')),
+    }
+    await expect(openTasks(stubborn)).rejects.toThrow('cannot be in WAL mode, and stays in "delete"')
+  })
+
   test.each([
     [{ synchronous: 'off' }, `"synchronous" must be 'full' or 'normal'`],
     [{ prefix: 'a-b' }, '"prefix" must be'],
     [{ leaseMs: 0 }, '"leaseMs" must be'],
     [{ color: 'red' }, 'Unknown option "color"'],
+    [
+      { store: memoryStore() },
+      'openTasks() makes its own "store"; new DurableTaskManager({ store }) takes one',
+    ],
   ])('refuses %o', async (options, message) => {
     // Not what the types allow.
     await expect(openTasks(file.connect(), options as object)).rejects.toThrow(message)
@@ -74,19 +110,37 @@ const WITH_SQLITE = {
     expect(await again.getTask(id)).toMatchObject({ skill: 'echo' })
     await again.destroy()
   },
+  'goes on with the rest while another process has the file locked': async () => {
+    const tasks = await openTasks(file.path)
+    // Within a process, the locks of libsql are none to node:sqlite.
+    const other = new (sqlite ?? expect.unreachable()).DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    const creating = tasks.createTask({ skill: 'echo' })
+    // Nobody could end it, were the process held up until then.
+    setImmediate(() => other.exec('COMMIT'))
+    expect(await creating).toMatchObject({ skill: 'echo' })
+    other.close()
+    await tasks.destroy()
+  },
+  'refuses a file that is no database': async () => {
+    writeFileSync(`${file.path}-other`, 'text'.repeat(1_000))
+    await expect(openTasks(`${file.path}-other`)).rejects.toThrow('file is not a database')
+  },
 }
 
 const WITHOUT_SQLITE = {
   'says which packages will do, and how, where there is no node:sqlite': async () => {
     const refusal = openTasks(file.path)
     await expect(refusal).rejects.toThrow('has no "node:sqlite" (Node has it from 22.13 on)')
-    await expect(refusal).rejects.toThrow('Install "libsql", or on Node 22 and later "better-sqlite3"')
+    await expect(refusal).rejects.toThrow('Take "libsql", or on Node 22 and later "better-sqlite3"')
     await expect(refusal).rejects.toThrow(`
+  npm install libsql
+
   import Database from 'libsql'
   const tasks = await openTasks(new Database('tasks.db'))`)
   },
 }
 
 describe('openTasks() with a path', () => {
-  for (const [name, run] of Object.entries(hasSqlite ? WITH_SQLITE : WITHOUT_SQLITE)) test(name, run)
+  for (const [name, run] of Object.entries(sqlite ? WITH_SQLITE : WITHOUT_SQLITE)) test(name, run)
 })

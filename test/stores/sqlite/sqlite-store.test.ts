@@ -3,7 +3,7 @@ import { sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
 import { testTaskStore } from 'a2a-tasks/testing'
 import Database from 'libsql'
 import { statSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { StoreFilter, TaskStore } from 'a2a-tasks/durable'
 import { commitOf, creationOf, snapshot } from './sqlite-log.js'
 import { databaseFile, type DatabaseFile } from './sqlite-support.js'
@@ -131,7 +131,31 @@ test('a database that another process writes to is waited for, and given up afte
   await expect(impatient.create(creationOf('task'))).rejects.toThrow('database is locked')
   expect(await store.get('task')).toBeUndefined()
   other.exec('COMMIT')
-  expect(await impatient.create(creationOf('task'))).toBe(true)
+  expect(await vi.waitFor(() => impatient.create(creationOf('task')))).toBe(true)
+})
+
+test('of many writes that find the database locked one waits, and all fail', async () => {
+  await file.open()
+  const database = file.connect()
+  database.exec('PRAGMA busy_timeout = 1')
+  let waits = 0
+  const counting: SqliteDatabase = {
+    prepare: (sql) => database.prepare(sql),
+    exec(sql) {
+      if (sql === 'BEGIN IMMEDIATE') waits += 1
+      database.exec(sql)
+    },
+  }
+  const store = sqliteStore(counting)
+  const other = file.connect()
+  other.exec('BEGIN IMMEDIATE')
+  const creating = ['a', 'b', 'c', 'd'].map((id) => store.create(creationOf(id)))
+  for (const each of creating) await expect(each).rejects.toThrow('database is locked')
+  expect(waits).toBe(1)
+  // Reading goes on meanwhile.
+  expect(await store.count({})).toBe(0)
+  other.exec('COMMIT')
+  for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)))).toBe(true)
 })
 
 test('a task that comes without its log goes on from its generation', async () => {

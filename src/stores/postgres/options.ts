@@ -1,0 +1,56 @@
+/**
+ * What a store is opened with.
+ *
+ * @module
+ */
+import type { PostgresClient } from './clients.js'
+
+export interface PostgresStoreOptions {
+  /**
+   * The schema that the tables are in, a name of lower-case letters, digits and `_`, none of the database's own. Default
+   * is `a2a_tasks`.
+   */
+  readonly schema?: string | undefined
+  /** What leases run out by, in ms since 1970. Default: the clock of the database. */
+  readonly now?: (() => number) | undefined
+  /**
+   * Whether statements are prepared, which takes planning them off every call. `false` where a pooler stands in between
+   * that hands each statement to another connection, and does not know what is prepared. Default is `true`.
+   */
+  readonly prepare?: boolean | undefined
+  /**
+   * The client that listens for hints, where it is not the same: LISTEN needs a connection of its own, for as long as
+   * somebody follows a task. `false`: there are no hints, and managers look by themselves. Default: the client of the
+   * store, which must not be a `Pool` of one connection then.
+   */
+  readonly listen?: PostgresClient | false | undefined
+}
+
+/** So that what is named after it, too, has no more than the 63 bytes that PostgreSQL allows. */
+const SCHEMA = /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,49}$/
+
+/** @throws {TypeError | RangeError} naming what makes no sense. */
+export function checked(options: PostgresStoreOptions) {
+  const { schema = 'a2a_tasks', now, prepare = true, listen, ...unknown } = options
+  for (const option of Object.keys(unknown)) {
+    throw new TypeError(`Unknown option "${option}"; known are schema, now, prepare, listen`)
+  }
+  if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
+    throw new RangeError(
+      '"schema" must be of lower-case letters, digits and "_", no more than 50, ' +
+        `and no name of the database's own, got ${JSON.stringify(schema)}`,
+    )
+  }
+  if (now !== undefined && typeof now !== 'function') throw new TypeError('"now" must be a function')
+  if (typeof prepare !== 'boolean') throw new TypeError('"prepare" must be true or false')
+  return { schema, now, prepare, listen }
+}
+
+/** @throws {RangeError} when who listens would take the only connection. */
+export function requireRoom(client: PostgresClient): void {
+  if (!('totalCount' in client) || client.options?.max !== 1) return
+  throw new RangeError(
+    'Hints take a connection of the Pool for themselves, and this one has no other (max: 1): ' +
+      'raise "max", or set listen: false, or to a Pool of its own',
+  )
+}

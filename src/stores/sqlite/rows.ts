@@ -1,0 +1,31 @@
+/**
+ * Rows, as what they say.
+ *
+ * @module
+ */
+import type { TaskDocument, TaskKey } from '../../durable/index.js'
+import type { Row } from './database.js'
+import { fromColumn, fromJson, toColumn } from './text.js'
+
+/** Where the user has asked the driver for them, integers are BigInt. */
+export function numberOf(row: Row | undefined, column: string): number {
+  return Number(row?.[column])
+}
+
+export function keyOf(row: Row): TaskKey {
+  return { id: fromColumn(row['id']), createdAt: String(row['created_at']) }
+}
+
+export function placeOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {
+  return [toColumn(kind), toColumn(id), createdAt]
+}
+
+export function documentOf(kind: string, row: Row): TaskDocument {
+  return {
+    key: { id: fromColumn(row['task_id']), createdAt: String(row['created_at']) },
+    kind,
+    id: fromColumn(row['id']),
+    value: fromJson(row['json']),
+    version: numberOf(row, 'version'),
+  }
+}

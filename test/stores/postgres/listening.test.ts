@@ -1,0 +1,54 @@
+/** How a store stops listening while there is nothing to listen to. */
+import { EventEmitter, once } from 'node:events'
+import { expect, it } from 'vitest'
+import { postgresStore, type PgClient, type PgPool } from 'a2a-tasks/stores/postgres'
+import { pause } from '../../../src/stores/postgres/platform.js'
+
+/** A client that is released when the server is gone. */
+class Client extends EventEmitter implements PgClient {
+  isReleased = false
+
+  query(): Promise<unknown> {
+    return Promise.resolve()
+  }
+
+  release(): void {
+    this.isReleased = true
+  }
+}
+
+it('stops at once while it waits for a connection, and gives back the one that comes later', async () => {
+  const first = new Client()
+  const late = new Client()
+  const server = new EventEmitter()
+  const asked = once(server, 'asked')
+  const clients = [Promise.resolve(first), once(server, 'back').then(() => late)]
+  const pool: PgPool = {
+    totalCount: 1,
+    query: () => Promise.resolve({ rows: [], rowCount: 0 }),
+    connect: () => {
+      if (clients.length === 1) server.emit('asked')
+      return clients.shift() ?? Promise.reject(new Error('There are no more'))
+    },
+  }
+  const heard: unknown[] = []
+  const stop = await postgresStore(pool).hints?.listen(
+    (hint) => heard.push(hint),
+    () => heard.push('gap'),
+  )
+  first.emit('end')
+  await asked
+  await stop?.()
+  server.emit('back')
+  await expect.poll(() => late.isReleased).toBe(true)
+  late.emit('notification', { payload: '[["a",1]]' })
+  expect(heard).toEqual([])
+})
+
+it('ends a pause as soon as there is no use in it', async () => {
+  const over = new AbortController()
+  const ended = pause(2 ** 31 - 1, over.signal)
+  over.abort()
+  await ended
+  await pause(2 ** 31 - 1, over.signal)
+})
