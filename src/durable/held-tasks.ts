@@ -129,11 +129,17 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     const known = this.#held.get(taskId)
     if (known !== undefined) return taken(known)
     const first = { restarts: 0, note }
-    const taking = await this.#takings.take(taskId, toStoredNote(first), (mirror, leaseId, news) => {
-      this.#requireOpen()
-      const held = this.#hold(mirror, leaseId, first)
-      if (news.length > 0) tell(() => this.#listener.onNews(mirror.tip.show(), news))
-      return taken(held)
+    const taking = await this.#takings.take(taskId, toStoredNote(first), {
+      hold: (mirror, leaseId, news) => {
+        this.#requireOpen()
+        const held = this.#hold(mirror, leaseId, first)
+        if (news.length > 0) tell(() => this.#listener.onNews(mirror.tip.show(), news))
+        return taken(held)
+      },
+      adopt: (mirror, leaseId, noted) => {
+        this.#requireOpen()
+        return taken(this.#adopt(mirror, leaseId, noted))
+      },
     })
     const here = this.#held.get(taskId)
     return here?.leaseId === taking.leaseId ? taken(here) : taking
@@ -166,9 +172,14 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
       if (this.#held.get(mirror.key.id) !== held || hasEnded(mirror)) break
       told = held.note
       const lease = { id: leaseId, ttlMs: settings.leaseMs, note: toStoredNote(told) }
+      const { key } = mirror
       try {
-        const grant = await access.insist('acquire', () => settings.store.acquire(mirror.key, lease))
-        if (grant?.leaseId !== leaseId) await this.#miss(held)
+        // A lease that was lost, and is free by now, must not be taken again: from here on it lasts.
+        const renew = (): Promise<readonly string[]> =>
+          settings.store.renew([{ key, id: leaseId }], lease.ttlMs)
+        const [renewed] = await access.insist('renew', renew)
+        const grant = renewed && (await access.insist('acquire', () => settings.store.acquire(key, lease)))
+        if (!grant || grant.leaseId !== leaseId) await this.#miss(held)
       } catch (error) {
         access.report(error)
       }
@@ -274,10 +285,14 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
 
   /** Has a task worked on again whose holder has died. */
   adopt(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): void {
-    if (this.#isClosed) return
-    this.#hold(mirror, leaseId, note)
+    if (!this.#isClosed) this.#adopt(mirror, leaseId, note)
+  }
+
+  #adopt(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): Held<S> {
+    const held = this.#hold(mirror, leaseId, note)
     // What is on its way here is not part of it: that is told as news, once it is stored.
     tell(() => this.#listener.onOrphan(mirror.record.show(), note.note))
+    return held
   }
 
   #requireOpen(): void {

@@ -58,7 +58,8 @@ export interface LeasedTasks<S extends string = TaskState> {
   signalOf(taskId: string): AbortSignal
 
   /**
-   * Takes the lease of a task that nobody holds. Held here already: `taken`. What others send under the lease from the
+   * Takes the lease of a task that nobody holds. One whose holder has died is recovered first: `onOrphan` is told of it
+   * before this resolves, or it has failed. Held here already: `taken`. What others send under the lease from the
    * moment on at which it was granted is told to `onNews`, which may come before this resolves.
    *
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.

@@ -189,9 +189,12 @@ class MemoryStore implements TaskStore {
       const row = this.#row(key)
       if (row === undefined || row.head.hasEnded) return undefined
       const held = row.lease
-      const isHeld = held !== undefined && held.id !== lease.id && held.endsAt > this.#now()
-      if (!isHeld) row.lease = this.#leaseOf(lease)
-      return { leaseId: isHeld ? held.id : lease.id, generation: row.head.generation }
+      const { generation } = row.head
+      const isOthers = held !== undefined && held.id !== lease.id
+      if (isOthers && held.endsAt > this.#now()) return { leaseId: held.id, generation }
+      row.lease = this.#leaseOf(lease)
+      const replaced = isOthers ? { replaced: { note: noteOf(held) } } : {}
+      return { leaseId: lease.id, generation, ...replaced }
     })
   }
 
@@ -226,11 +229,7 @@ class MemoryStore implements TaskStore {
         .flatMap(({ head, lease }) => (lease && lease.endsAt <= now ? [{ head, lease }] : []))
         .sort((a, b) => a.lease.endsAt - b.lease.endsAt)
         .slice(0, limit)
-        .map(({ head, lease: { id, note } }) => ({
-          key: keyOf(head),
-          leaseId: id,
-          note: note === undefined ? undefined : toJson(note),
-        }))
+        .map(({ head, lease }) => ({ key: keyOf(head), leaseId: lease.id, note: noteOf(lease) }))
     })
   }
 
@@ -312,6 +311,10 @@ function step<T>(run: () => T): Promise<T> {
 
 function toText(value: unknown): string {
   return JSON.stringify(value)
+}
+
+function noteOf({ note }: NonNullable<Row['lease']>): JsonValue | undefined {
+  return note === undefined ? undefined : toJson(note)
 }
 
 function toJson(text: string): JsonValue {

@@ -16,6 +16,8 @@ const CLOSING_MS = 5_000
 /** What was made here of something that a store threw: it may go away by itself. */
 const passing = new WeakSet<A2AError>()
 
+class NoAnswer extends Error {}
+
 interface Attempt {
   endsAt: number
   giveUp: () => void
@@ -77,12 +79,15 @@ export class StoreAccess {
    */
   readonly insist = async <T>(operation: string, ask: () => Promise<T>): Promise<T> => {
     const endsAt = this.now() + this.#retryMs
-    for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
+    for (let delayMs = FIRST_DELAY_MS, isFirst = true; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       try {
-        // The last one is to have some time, too.
-        return await this.#attempt(ask, Math.max(endsAt - this.now(), delayMs))
+        // Half of what is left: one connection may be silent, and others serve. The last one is to have some time, too.
+        return await this.#attempt(ask, Math.max((endsAt - this.now()) / 2, delayMs))
       } catch (cause) {
-        const isLast = this.#closesAt !== undefined || this.now() + delayMs > endsAt
+        // A process that was stopped for long has not heard of an answer that is there: it asks again in any case.
+        const isUnheard = isFirst && cause instanceof NoAnswer
+        isFirst = false
+        const isLast = this.#closesAt !== undefined || (!isUnheard && this.now() + delayMs > endsAt)
         if (isLast || isRefusal(cause)) throw storeFailed(operation, cause)
       }
       await this.pause(delayMs)
@@ -111,7 +116,7 @@ export class StoreAccess {
     if (endsAt <= now) throw new Error('The manager was destroyed')
     const attempt: Attempt = { endsAt: Infinity, giveUp: () => undefined, cancel: () => undefined }
     const silence = new Promise<never>((_, reject) => {
-      attempt.giveUp = () => reject(new Error(`No answer within ${Math.round(this.now() - now)} ms`))
+      attempt.giveUp = () => reject(new NoAnswer(`No answer within ${Math.round(this.now() - now)} ms`))
     })
     this.#attempts.add(attempt)
     this.#limit(attempt, endsAt)

@@ -3,29 +3,26 @@
  *
  * @module
  */
-import { toUpdate } from '../core/commands.js'
 import { A2AError, ended } from '../core/errors.js'
-import { canTransition, isInterrupted, isTerminal } from '../core/lifecycle.js'
+import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../core/ports.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/time.js'
+import { failAbandoned } from './abandoned.js'
 import type { HeldTasks } from './held-tasks.js'
 import { fromStoredNote, toStoredNote } from './lease-note.js'
 import type { RetentionRule } from './options.js'
 import type { TaskMirror } from './task-mirror.js'
-import type { EndedQuery, Orphan, TaskKey } from './task-store.js'
+import type { EndedQuery, Grant, Orphan, TaskKey } from './task-store.js'
 import type { Workshop } from './workshop.js'
 
 /** How many tasks the store is asked for at a time. */
 const BATCH = 100
-/** How many that cannot be timed out are looked past. */
+/** How many that cannot be timed out, or recovered here, are looked past. */
 const MAX_STUCK = 500
 /** How many batches of each kind a sweep removes: tasks whose process died are not to wait for all of them. */
 const BATCHES_PER_SWEEP = 5
-
-/** What a task says whose process has died. */
-const ABANDONED = 'The agent stopped before this task was finished'
 
 export interface SweeperHost<S extends string> {
   /** Those who can work on a task again. */
@@ -82,11 +79,10 @@ export class Sweeper<S extends string> {
 
   async #recover(): Promise<void> {
     const { access, settings } = this.#shop
-    const orphans = (): Promise<readonly Orphan[]> =>
-      access.once('orphans', () => settings.store.orphans(BATCH))
+    const orphans = (stuck: number): Promise<readonly Orphan[]> =>
+      access.once('orphans', () => settings.store.orphans(BATCH + stuck))
     await this.#eachBatch(orphans, async (orphan) => {
-      await this.#recoverOne(orphan).catch((error: unknown) => this.#putOff(orphan, error))
-      return true
+      return await this.#recoverOne(orphan).catch((error: unknown) => this.#putOff(orphan, error))
     })
   }
 
@@ -111,38 +107,44 @@ export class Sweeper<S extends string> {
     }
   }
 
-  async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<void> {
+  /** `false`: it is left to another process, and comes again. */
+  async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<boolean> {
     const { settings, mirrors, access } = this.#shop
     const { store, leaseMs, maxRestarts } = settings
     const { restarts, note } = fromStoredNote(stored)
     const workers = [...this.#host.workers()]
     // Its lease ran out while this process stood still: it is renewed next.
-    if (workers.some((worker) => worker.holds(key))) return
-    await mirrors.use(key.id, true, async (mirror) => {
-      if (mirror.key.createdAt !== key.createdAt || (await this.#isNobodys(mirror, leaseId))) return
+    if (workers.some((worker) => worker.holds(key))) return false
+    return await mirrors.use(key.id, true, async (mirror) => {
+      if (mirror.key.createdAt !== key.createdAt || (await this.#isNobodys(mirror, leaseId))) return true
       const isRestarted = restarts < maxRestarts
       const worker = isRestarted ? workers.find(({ hasRoom }) => hasRoom) : undefined
       // Another process may have somebody.
-      if (isRestarted && worker === undefined) return
+      if (isRestarted && worker === undefined) return false
       const noted = { restarts: isRestarted ? restarts + 1 : restarts, note }
       const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(noted) }
       const taken = await access.once('acquire', () => store.acquire(key, lease))
       // Its holder lives after all, or another process was faster.
-      if (taken?.leaseId !== lease.id) return
+      if (taken?.leaseId !== lease.id) return true
       // What the holder before did is known then.
       await mirror.refresh()
-      if (mirror.isGone || (await this.#isNobodys(mirror, lease.id))) return
-      if (worker === undefined) await this.#fail(mirror, lease.id)
-      else worker.adopt(mirror, lease.id, noted)
+      if (mirror.isGone || (await this.#isNobodys(mirror, lease.id))) return true
+      if (worker !== undefined) worker.adopt(mirror, lease.id, noted)
+      else if (!(await failAbandoned(this.#shop, mirror, lease.id))) {
+        await access.once('release', () => store.release(key, lease.id))
+      }
+      return true
     })
   }
 
   /** One that cannot be recovered comes again, behind the others: those that ran out longest ago are the first. */
-  async #putOff({ key, note }: Orphan, error: unknown): Promise<void> {
+  async #putOff({ key, note }: Orphan, error: unknown): Promise<boolean> {
     const { settings, access } = this.#shop
     access.report(error)
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note }
-    await access.once('acquire', () => settings.store.acquire(key, lease)).catch(access.report)
+    const acquire = (): Promise<Grant | undefined> => settings.store.acquire(key, lease)
+    const grant = await access.once('acquire', acquire).catch(access.report)
+    return grant !== undefined
   }
 
   /** Whether the task needs nobody: it has ended, or waits for the user, who may be answered by another process. */
@@ -154,19 +156,6 @@ export class Sweeper<S extends string> {
     // The user may have answered by now: then it is for the next time.
     await access.once('release', () => store.release(key, leaseId, generation))
     return true
-  }
-
-  async #fail(mirror: TaskMirror<S>, leaseId: string): Promise<void> {
-    const { settings, decideFor, access } = this.#shop
-    const { lifecycle, store } = settings
-    // The protocol's own lifecycle has it, and another that has none leaves the task as it is.
-    const state = 'failed' as S
-    if (lifecycle.states.includes(state) && canTransition(mirror.record.task.state, state, lifecycle)) {
-      const command = toUpdate<S>({ state, message: ABANDONED }, settings)
-      await mirror.execute(decideFor(command), () => undefined, { leaseId }).stored
-    } else {
-      await access.once('release', () => store.release(mirror.key, leaseId))
-    }
   }
 
   async #timeOut(): Promise<void> {

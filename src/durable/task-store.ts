@@ -43,6 +43,8 @@ export interface Lease {
 export interface Grant {
   readonly leaseId: string
   readonly generation: number
+  /** The note of a lease that had run out, where this one has just taken its place. */
+  readonly replaced?: { readonly note: JsonValue | undefined } | undefined
 }
 
 /** A lease that ran out: whoever held it has died, or cannot reach the store. */
@@ -133,8 +135,11 @@ export interface Hint {
 /** How managers tell each other where to look. A hint may be lost, late or doubled: nothing depends on it. */
 export interface StoreHints {
   publish(hints: readonly Hint[]): Promise<void>
-  /** Also hears what is published here. `onGap`: some may have been lost. Resolves when it listens, with what ends that. */
-  listen(onHint: (hint: Hint) => void, onGap: () => void): Promise<() => Promise<void>>
+  /**
+   * Also hears what is published here. `onGap`: some may have been lost. Resolves when it listens, with what ends that.
+   * `signal` ends it before: nobody waits for it any more.
+   */
+  listen(onHint: (hint: Hint) => void, onGap: () => void, signal?: AbortSignal): Promise<() => Promise<void>>
 }
 
 /**

@@ -27,6 +27,7 @@ export class Watch<S extends string> {
   #isDue = false
   #looking: Promise<void> | undefined
   #isClosed = false
+  readonly #over = new AbortController()
   /** Nobody waits for the end of listening any more. */
   #isOver = false
 
@@ -50,6 +51,7 @@ export class Watch<S extends string> {
       const stop = await hints.listen(
         (hint) => this.#look(hint),
         () => void this.#lookAtAll(),
+        this.#over.signal,
       )
       if (this.#isOver) await stop()
       // What was done before was not heard of.
@@ -77,7 +79,8 @@ export class Watch<S extends string> {
     if (this.#deadline !== undefined) this.#timeline.remove(this.#deadline)
     const listening = this.#listening
     this.#listening = undefined
-    await this.#publishing
+    this.#over.abort()
+    await Promise.all([this.#publishing, this.#looking])
     const stop = await listening
     this.#isOver = true
     if (stop !== undefined) await this.#access.once('listen', stop).catch(this.#access.report)
@@ -135,6 +138,7 @@ export class Watch<S extends string> {
   async #lookAt(mirrors: readonly TaskMirror<S>[]): Promise<void> {
     const ids = mirrors.map(({ key }) => key.id)
     const heads = await this.#access.once('heads', () => this.#settings.store.heads(ids))
+    if (this.#isClosed) return
     const byId = new Map(heads.map((head) => [head.id, head]))
     const moved = mirrors.filter(({ key, record, isBusy }) => {
       // What is on its way finds out by itself, and may take long.

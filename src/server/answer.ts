@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import type { JsonValue } from '../core/task.js'
 import type { SendRequest } from '../wire/index.js'
 import type { ReadonlyMessage } from './run.js'
 import type { Caller, Principal } from './visibility.js'
@@ -14,6 +15,8 @@ export interface Queued<P extends Principal> {
   readonly caller: Caller<P>
   /** Whether another process took it in. What came with it may be noted beside the task. */
   readonly isHeard?: boolean
+  /** What the lease of whoever worked on it told of it: it is to be done again. */
+  readonly note?: JsonValue | undefined
 }
 
 /** A promise that knows whether anybody wants what it promises: an answer that nobody reads begins another turn. */

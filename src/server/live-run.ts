@@ -26,6 +26,8 @@ export interface LiveRun<P extends Principal> {
   hasReturned: boolean
   /** What has just been said to it: it cannot have looked at that yet. */
   readonly unseen: Set<Queued<P>>
+  /** What it was given to work on, and came through another process. */
+  readonly heard: Queued<P>[]
   /** Where tasks are shared: resolves when the task of a new run is stored. */
   stored: Promise<void> | undefined
   stopTimer: () => void
@@ -76,6 +78,7 @@ export function toLive<P extends Principal>(
     opening: undefined,
     hasReturned: false,
     unseen: new Set(),
+    heard: [],
     stopTimer: () => {},
     broken,
     break: reject,

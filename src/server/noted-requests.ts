@@ -77,7 +77,8 @@ export class NotedRequests<P extends Principal> {
   /** The request that a lease tells of. */
   async restore(message: Message, note: JsonValue | undefined): Promise<Queued<P>> {
     const told = fromNote(note)
-    return this.#toQueued(told, message, await this.#principalOf(told, undefined))
+    const queued = this.#toQueued(told, message, await this.#principalOf(told, undefined))
+    return { ...queued, isHeard: true }
   }
 
   async #principalOf({ principal: id }: RunNote, known: P | undefined): Promise<P | undefined> {
@@ -101,11 +102,14 @@ export function toDo(
   { messages }: TaskSnapshot,
   note: JsonValue | undefined,
 ): readonly [Message | undefined, ...Message[]] {
-  const { messageId } = fromNote(note)
-  const said = messages.filter(({ role }) => role === 'user')
-  const named = said.findLastIndex((message) => message.messageId === messageId)
+  const { messageId, after = messages.length } = fromNote(note)
+  const isSaid = ({ role }: TaskSnapshot['messages'][number]): boolean => role === 'user'
+  const named = messages.findIndex((message) => isSaid(message) && message.messageId === messageId)
+  // One that never came to be stored was not the only one, perhaps, that was sent to its holder.
+  const left = messages.slice(named === -1 ? after : named).filter(isSaid)
+  const latest = messages.filter(isSaid).slice(-1)
   // Conversations are frozen, and runs show their messages as what cannot be written to.
-  const [first, ...later] = said.slice(named === -1 ? -1 : named) as unknown as readonly Message[]
+  const [first, ...later] = (left.length > 0 ? left : latest) as unknown as readonly Message[]
   return [first, ...later]
 }
 

@@ -14,6 +14,10 @@ export class Queues<P extends Principal> {
     return this.#byTask.has(taskId)
   }
 
+  includes(taskId: string, message: Queued<P>): boolean {
+    return this.#byTask.get(taskId)?.includes(message) === true
+  }
+
   push(taskId: string, message: Queued<P>): void {
     this.#of(taskId).push(message)
   }

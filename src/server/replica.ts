@@ -143,7 +143,7 @@ export class Replica<P extends Principal> implements LeasedTasksListener {
     await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#tasks, taskId, owner)
     requireTaking(task, request)
-    const taking = await this.leased.take(taskId, toNote(incoming))
+    const taking = await this.leased.take(taskId, toNote(incoming, task.messages.length))
     const isHere = taking.type === 'taken'
     if (isHere && request.ifGeneration === undefined) return undefined
     const { contextId, state } = task
@@ -248,7 +248,7 @@ export class Replica<P extends Principal> implements LeasedTasksListener {
   /** Waits until all is stored, and leaves what is held here to the others. */
   async close(): Promise<void> {
     const { clock } = this.#settings
-    await settled(clock, STORING_MS, [this.#turns.ended()])
+    await settled(clock, STORING_MS, [this.#turns.close()])
     await settled(clock, STORING_MS, [this.leased.close()])
   }
 }

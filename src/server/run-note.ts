@@ -10,6 +10,8 @@ import type { Principal } from './visibility.js'
 /** A message, and what came with it. */
 export interface RunNote {
   readonly messageId?: string
+  /** How many messages there were before it, where it may not have joined them. */
+  readonly after?: number
   readonly metadata?: JsonObject
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
@@ -18,11 +20,12 @@ export interface RunNote {
   readonly principal?: string
 }
 
-export function toNote<P extends Principal>({ request, caller }: Queued<P>): JsonValue {
+export function toNote<P extends Principal>({ request, caller }: Queued<P>, after?: number): JsonValue {
   const { message, metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
   return {
     messageId: message.messageId,
+    ...(after !== undefined && { after }),
     ...(metadata && { metadata }),
     acceptedOutputModes: [...acceptedOutputModes],
     extensions: [...extensions],

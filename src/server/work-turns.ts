@@ -21,6 +21,9 @@ import type { Soon } from './tasks.js'
 import { Turns } from './turns.js'
 import type { Principal } from './visibility.js'
 
+/** When what a store was away for is tried again. */
+const LATER_MS = 10_000
+
 /** The runs of this process. */
 export interface RunsHere<P extends Principal> {
   readonly queues: Queues<P>
@@ -55,6 +58,9 @@ export class WorkTurns<P extends Principal> {
   readonly #over = new Map<string, LiveRun<P>>()
   /** How many runs of processes that have died are about to begin here. */
   #restarting = 0
+  /** End the timers of what is tried again. */
+  readonly #later = new Set<() => void>()
+  #isClosed = false
 
   constructor(place: Workplace<P>) {
     this.#place = place
@@ -72,8 +78,10 @@ export class WorkTurns<P extends Principal> {
   }
 
   /** Resolves when there is nothing left to do. */
-  ended(): Promise<void> {
-    return this.#turns.ended()
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const cancel of this.#later) cancel()
+    await this.#turns.ended()
   }
 
   /** The request that the latest run was begun for, of a task that is held here. */
@@ -83,10 +91,9 @@ export class WorkTurns<P extends Principal> {
 
   /** From now on the work is about this message: whoever has to do it again begins with it. */
   workOn(taskId: string, given: Queued<P>): void {
-    const { leased, requests } = this.#place
+    const { leased, runs } = this.#place
     leased.setNote(taskId, toNote(given))
-    const task = leased.peekTask(taskId)
-    if (given.isHeard && task !== null) void requests.remove(task, given.request.message)
+    if (given.isHeard) runs.runOf(taskId)?.heard.push(given)
   }
 
   /**
@@ -95,8 +102,20 @@ export class WorkTurns<P extends Principal> {
    * @param over - The run that was the last.
    */
   goOn(taskId: string, over?: LiveRun<P>): void {
-    if (over !== undefined) this.#over.set(taskId, over)
+    if (over !== undefined) {
+      this.#over.set(taskId, over)
+      this.#forget(taskId, over)
+    }
     void this.take(taskId, () => this.goOnNow(taskId))
+  }
+
+  /** What came with the messages that a run has dealt with. An answer that it has not looked at waits for another. */
+  #forget(taskId: string, { task, heard }: LiveRun<P>): void {
+    const { requests, runs } = this.#place
+    if (task === undefined) return
+    for (const given of heard) {
+      if (!runs.queues.includes(taskId, given)) void requests.remove(task, given.request.message)
+    }
   }
 
   /** The task was taken for nothing: it may be given back as it is now, where nothing happens to it meanwhile. */
@@ -116,8 +135,14 @@ export class WorkTurns<P extends Principal> {
         const task = leased.peekTask(taskId)
         const next = this.#nextOf(taskId, task)
         if (task !== null && next !== undefined) {
-          if (await this.#begin(task, () => this.#recall(task, next))) return
-        } else if (task !== null && isLeft(task, found)) {
+          if (next.isHeard && runs.isClosing) {
+            // Whoever has sent it did not send it here: another process sees to it, when the lease has run out.
+            if (next.note === undefined) leased.setNote(taskId, toNote(next))
+            runs.queues.delete(taskId)
+            break
+          }
+          if (await this.#begin(task, () => this.#recall(task, next), next.note !== undefined)) return
+        } else if (task !== null && isLeft(task, runs.isClosing ? undefined : found)) {
           // Its lease runs out, and another process sees to it.
           if (runs.isClosing) break
           this.report(new Error('The work on this task is over, and the task is not'), taskId)
@@ -126,21 +151,42 @@ export class WorkTurns<P extends Principal> {
       }
     } catch (error) {
       // Of what is lost, `onLost` is told.
-      if (leased.peekTask(taskId) !== null) this.report(error, taskId)
+      if (leased.peekTask(taskId) !== null) {
+        this.report(error, taskId)
+        this.#goOnLater(taskId)
+      }
     }
     this.#over.delete(taskId)
   }
 
+  /** The store was away for too long for a task to be given back. */
+  #goOnLater(taskId: string): void {
+    if (this.#isClosed) return
+    const { clock } = this.#place.settings
+    const cancel = clock.schedule(() => {
+      this.#later.delete(cancel)
+      this.goOn(taskId)
+    }, LATER_MS)
+    this.#later.add(cancel)
+  }
+
   /**
-   * Has done again what was being done by a process that has died, and then what waited there for its turn.
+   * Has done again what was being done by a process that has died, and then what waited there for its turn: before
+   * anything that comes from now on.
    *
    * @param isSteered - Whether a run deals with this message that is begun for one before it.
    */
   restart(task: TaskSnapshot, note: JsonValue | undefined, isSteered: (message: Message) => boolean): void {
+    const { requests, runs } = this.#place
+    const { id } = task
+    const [first, ...later] = toDo(task, note)
+    const waiting = later.filter((message) => !isSteered(message))
+    if (first !== undefined) {
+      const interrupted = { ...requests.heard(first, undefined), note: note ?? null }
+      runs.queues.unshift(id, [interrupted, ...waiting.map((message) => requests.heard(message, undefined))])
+    }
     this.#restarting += 1
-    void this.take(task.id, () => this.#restart(task, note, isSteered))
-      .catch((error: unknown) => this.report(error, task.id))
-      .finally(() => (this.#restarting -= 1))
+    void this.take(id, () => this.goOnNow(id)).finally(() => (this.#restarting -= 1))
   }
 
   /** The task is not held here any more. */
@@ -165,11 +211,13 @@ export class WorkTurns<P extends Principal> {
   /** With what came with it. */
   #recall(task: TaskSnapshot, next: Queued<P>): Soon<Queued<P>> {
     const { requests } = this.#place
+    const { message } = next.request
+    if (next.note !== undefined) return requests.restore(message, next.note)
     return next.isHeard ? requests.recall(task, next, this.latest(task.id)) : next
   }
 
   /** Begins a run. Where that cannot be, the task fails, and this is `false`. */
-  async #begin(task: TaskSnapshot, give: () => Soon<Queued<P>>, isNoted = false): Promise<boolean> {
+  async #begin(task: TaskSnapshot, give: () => Soon<Queued<P>>, isNoted: boolean): Promise<boolean> {
     const { tasks, leased, runs } = this.#place
     const { id, owner = null } = task
     try {
@@ -189,28 +237,6 @@ export class WorkTurns<P extends Principal> {
       this.#fail(id, runs.isClosing ? SHUT_DOWN : FAILED)
       return false
     }
-  }
-
-  async #restart(
-    task: TaskSnapshot,
-    note: JsonValue | undefined,
-    isSteered: (message: Message) => boolean,
-  ): Promise<void> {
-    const { requests, runs } = this.#place
-    const { id } = task
-    // Its lease runs out again, and another process sees to it.
-    if (runs.isClosing) return
-    const [first, ...later] = toDo(task, note)
-    const waiting = later.filter((message) => !isSteered(message))
-    const heard = waiting.map((message) => requests.heard(message, undefined))
-    runs.queues.unshift(id, heard)
-    const restore = (): Promise<Queued<P>> => {
-      if (first === undefined) throw new TypeError('The task has no message to begin with again')
-      return requests.restore(first, note)
-    }
-    // A message that came to this very process may have been faster.
-    if (runs.runOf(id) !== undefined) runs.queues.unshift(id, [await restore()])
-    else if (!(await this.#begin(task, restore, true))) await this.goOnNow(id)
   }
 
   #fail(taskId: string, text: string): void {

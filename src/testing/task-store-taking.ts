@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { JsonValue } from '../core/task.js'
 import type { Grant } from '../durable/index.js'
 import { equal, rejects } from './task-store-checks.js'
 import { at, change, holder, keyOf, move, put, UNWRITABLE } from './task-store-samples.js'
@@ -11,7 +12,81 @@ import type { StoreTests } from './task-store-suite.js'
 /** In ms. */
 const TTL = 1_000
 
+const replacingTests: StoreTests = {
+  'who takes the place of a lease that has run out is told its note': async ({ store, another, clock }) => {
+    const other = await another()
+    let note: JsonValue | undefined = { run: 1 }
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note } })).task)
+    for (const next of [null, 0, '', undefined, { deep: [{ 'a\u0000b': '\ud800' }] }, 'last']) {
+      clock.ms += TTL
+      const id = `lease with ${JSON.stringify(next)}`
+      const grant = await other.acquire(key, { id, ttlMs: TTL, note: next })
+      equal(`acquire() of the ${id}`, grant, { leaseId: id, generation: 1, replaced: { note } })
+      note = next
+    }
+  },
+
+  'who takes a lease that nobody has replaces none, also where one was released': async (kit) => {
+    const { store, clock } = kit
+    const key = keyOf((await put(store, 'a')).task)
+    const first = await store.acquire(key, { id: 'l', ttlMs: TTL, note: 'first' })
+    equal('acquire()', first, { leaseId: 'l', generation: 1 })
+    await store.release(key, 'l')
+    const second = await store.acquire(key, { id: 'm', ttlMs: TTL, note: 'second' })
+    equal('acquire() after release()', second, { leaseId: 'm', generation: 1 })
+    clock.ms += TTL
+    await store.release(key, 'm', 1)
+    const third = await store.acquire(key, { id: 'n', ttlMs: TTL })
+    equal('acquire() after release() of one that had run out', third, { leaseId: 'n', generation: 1 })
+  },
+
+  'who takes its own lease again replaces none, though it had run out': async ({ store, clock }) => {
+    const lease = { id: 'l', ttlMs: TTL, note: 'note' }
+    const key = keyOf((await put(store, 'a', { lease })).task)
+    equal('acquire()', await store.acquire(key, lease), { leaseId: 'l', generation: 1 })
+    clock.ms += TTL
+    const again = await store.acquire(key, lease)
+    equal('acquire() when it has run out', again, { leaseId: 'l', generation: 1 })
+  },
+
+  'who does not get a lease replaces none': async ({ store }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'note' } })).task)
+    const grant = await store.acquire(key, { id: 'm', ttlMs: TTL, note: 'other' })
+    equal('acquire() by another', grant, { leaseId: 'l', generation: 1 })
+  },
+
+  'of two that take a lease that has run out at once one replaces it': async ({ store, another, clock }) => {
+    const other = await another()
+    for (let round = 0; round < 20; round += 1) {
+      const { task } = await put(store, `task ${round}`, { lease: { id: 'old', ttlMs: TTL, note: 'old' } })
+      clock.ms += TTL
+      const grants = await Promise.all([
+        store.acquire(keyOf(task), { id: 'm', ttlMs: TTL, note: 'other' }),
+        other.acquire(keyOf(task), { id: 'n', ttlMs: TTL, note: 'other' }),
+      ])
+      const held = { leaseId: grants[0]?.leaseId, generation: 1 }
+      const taken = { ...held, replaced: { note: 'old' } }
+      const expected = held.leaseId === 'm' ? [taken, held] : [held, taken]
+      equal(`acquire() and acquire() ${round}`, grants, expected)
+    }
+  },
+
+  'of fifty leases in each other’s place, each replaced one is told once': async ({ store, another }) => {
+    const stores = [store, await another()]
+    const key = keyOf((await put(store, 'a', { lease: { id: 'first', ttlMs: 0, note: 'first' } })).task)
+    const ids = Array.from({ length: 50 }, (_, n) => `lease-${n}`)
+    const grants = await Promise.all(
+      ids.map((id, n) => (stores[n % 2] ?? store).acquire(key, { id, ttlMs: 0, note: id })),
+    )
+    const told = grants.map((grant) => grant?.replaced?.note)
+    const left = (await store.orphans(10)).map(({ note }) => note)
+    equal('the notes told, and the one left', [...told, ...left].sort(), ['first', ...ids].sort())
+  },
+}
+
 export const takingTests: StoreTests = {
+  ...replacingTests,
+
   'a lease that nobody holds can be taken, and is held then': async ({ store, another }) => {
     const { task } = await put(store, 'a')
     const key = keyOf(task)
@@ -107,7 +182,9 @@ export const takingTests: StoreTests = {
     equal('acquire() again', await acquire('l'), { leaseId: 'l', generation: 5 })
     clock.ms += TTL
     await move(store, fourth.task)
-    equal('acquire() when it has run out', await acquire('m'), { leaseId: 'm', generation: 6 })
+    equal('acquire() when it has run out', await acquire('m'), {
+      ...{ leaseId: 'm', generation: 6, replaced: { note: undefined } },
+    })
   },
 
   'the generation is that of the step that takes the lease': async ({ store, another, clock }) => {
@@ -123,7 +200,7 @@ export const takingTests: StoreTests = {
       // Under the old lease a commit comes before the new one is taken, under the new one after that; or it is refused.
       const generation = leaseId === 'old' && result === 'committed' ? 2 : 1
       const what = `acquire() ${round}, where commit() under the ${leaseId} lease is ${result}`
-      equal(what, grant, { leaseId: 'new', generation })
+      equal(what, grant, { leaseId: 'new', generation, replaced: { note: undefined } })
     }
   },
 

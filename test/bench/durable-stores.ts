@@ -21,7 +21,7 @@ export interface Bench {
   /** Another client of the same data, as another process has. */
   readonly open: () => Promise<Durable.TaskStore>
   /** What the driver takes for one event of one task: a row of a log, and the head of its task. */
-  readonly raw: (task: number, generation: number, event: string) => Promise<void> | void
+  readonly raw: (taskId: string, generation: number, event: string) => Promise<void> | void
   /** The connection string, where there is a server. */
   readonly url: string
   readonly close: () => Promise<void>
@@ -39,7 +39,7 @@ export async function benchMemory(build: Build): Promise<Bench> {
   return {
     ...{ name: 'memory', url: '' },
     open: () => Promise.resolve(store),
-    raw: (task, generation, event) => void log.set(`${task}/${generation}`, event),
+    raw: (taskId, generation, event) => void log.set(`${taskId}/${generation}`, event),
     close: () => Promise.resolve(),
   }
 }
@@ -56,8 +56,8 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   }
   const raw = connect('raw.db')
   raw.exec(
-    'CREATE TABLE heads (id INTEGER PRIMARY KEY, generation INTEGER, state TEXT, updated_at TEXT);' +
-      'CREATE TABLE events (id INTEGER, generation INTEGER, event TEXT, PRIMARY KEY (id, generation)) WITHOUT ROWID',
+    'CREATE TABLE heads (id TEXT PRIMARY KEY, generation INTEGER, state TEXT, updated_at TEXT);' +
+      'CREATE TABLE events (id TEXT, generation INTEGER, event TEXT, PRIMARY KEY (id, generation)) WITHOUT ROWID',
   )
   const insert = raw.prepare('INSERT INTO events VALUES (?, ?, ?)')
   const update = raw.prepare(
@@ -70,10 +70,10 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
       await store.migrate()
       return store
     },
-    raw: (task, generation, event) => {
+    raw: (taskId, generation, event) => {
       raw.exec('BEGIN IMMEDIATE')
-      insert.run(task, generation, event)
-      update.run(task, generation, 'working', new Date().toISOString())
+      insert.run(taskId, generation, event)
+      update.run(taskId, generation, 'working', new Date().toISOString())
       raw.exec('COMMIT')
     },
     close: () => {
@@ -95,8 +95,8 @@ export async function benchPostgres({ url }: Build): Promise<Bench> {
   }
   const raw = connect()
   await raw.query(`
-    CREATE TABLE raw_heads (id integer PRIMARY KEY, generation integer, state text, updated_at text);
-    CREATE TABLE raw_events (id integer, generation integer, event text, PRIMARY KEY (id, generation))`)
+    CREATE TABLE raw_heads (id text PRIMARY KEY, generation integer, state text, updated_at text);
+    CREATE TABLE raw_events (id text, generation integer, event text, PRIMARY KEY (id, generation))`)
   const text = `WITH head AS (
       INSERT INTO raw_heads VALUES ($1, $2, $4, $5)
       ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at RETURNING id)
@@ -108,8 +108,8 @@ export async function benchPostgres({ url }: Build): Promise<Bench> {
       await store.migrate()
       return store
     },
-    raw: async (task, generation, event) => {
-      const values = [task, generation, event, 'working', new Date().toISOString()]
+    raw: async (taskId, generation, event) => {
+      const values = [taskId, generation, event, 'working', new Date().toISOString()]
       await raw.query({ name: 'raw', text, values })
     },
     close: async () => {
@@ -137,10 +137,10 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
       await store.migrate()
       return store
     },
-    raw: async (task, generation, event) => {
+    raw: async (taskId, generation, event) => {
       const multi = raw.multi()
-      multi.xadd(`${prefix}:${task}:log`, `${generation}-0`, 'event', event)
-      multi.hset(`${prefix}:${task}`, 'generation', generation, 'state', 'working', 'updatedAt', Date.now())
+      multi.xadd(`${prefix}:${taskId}:log`, `${generation}-0`, 'event', event)
+      multi.hset(`${prefix}:${taskId}`, 'generation', generation, 'state', 'working', 'updatedAt', Date.now())
       await multi.exec()
     },
     close: async () => {

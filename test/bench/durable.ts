@@ -88,22 +88,25 @@ const commits: Case = {
   run: (build) =>
     eachOf(REAL_STORES, build, async (bench) => {
       const tasks = await openManager(build, bench)
-      const ids = await Promise.all(Array.from({ length: TASKS }, () => append(tasks, 0)))
-      const generations = Array.from({ length: TASKS }, () => 0)
-      const event = JSON.stringify({ type: 'artifact', artifact: chunk(0), append: true, lastChunk: false })
-      const inTasks = (work: (task: number, index: number) => unknown): Variant => ({
+      const ids = await Promise.all(Array.from({ length: TASKS }, () => append(tasks, 1)))
+      const written = new Map(ids.map((id) => [id, 0]))
+      const inTasks = (work: (taskId: string, index: number) => unknown): Variant => ({
         ops: TASKS * COMMITS,
         run: () =>
           Promise.all(
-            ids.map(async (_, task) => {
-              for (let index = 0; index < COMMITS; index++) await work(task, index)
+            ids.map(async (id) => {
+              for (let index = 0; index < COMMITS; index++) await work(id, index)
             }),
           ),
       })
-      const ours = inTasks((task, index) => tasks.appendArtifact(ids[task] ?? '', chunk(index)))
-      const raw = inTasks((task) =>
-        bench.raw(task, (generations[task] = (generations[task] ?? 0) + 1), event),
-      )
+      const ours = inTasks((id, index) => tasks.appendArtifact(id, chunk(index)))
+      // The same rows: of a task of this id, and of such an event.
+      const [event] = (await tasks.events(ids[0] ?? '')).slice(-1)
+      const raw = inTasks((taskId) => {
+        const generation = (written.get(taskId) ?? 0) + 1
+        written.set(taskId, generation)
+        return bench.raw(taskId, generation, JSON.stringify({ ...event, taskId, generation }))
+      })
       const times = await compare(ours, raw, { rounds: 7, warmUpOps: TASKS * COMMITS })
       await tasks.destroy()
       return [

@@ -300,7 +300,7 @@ describe('finish', () => {
   })
 
   test('of a task whose lease is lost rejects with the reason, which onLost was told', async () => {
-    const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000 })
+    const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000, recover: 'restart' })
     const { id } = here.leased.createTask({ skill: 'test' })
     await here.leased.stored(id)
     faults.before = (step) => {

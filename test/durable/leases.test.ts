@@ -123,7 +123,7 @@ describe('a lease', () => {
   })
 
   test('that another took after it ran out is lost: the signal aborts, onLost is told once', async () => {
-    const all = await held(LONG)
+    const all = await held({ ...LONG, recover: 'restart' })
     const { here, there, id } = all
     const signal = here.leased.signalOf(id)
     const goOn = pause(all)
@@ -145,7 +145,7 @@ describe('a lease', () => {
   })
 
   test('that is lost fences off what a process does that had stood still', async () => {
-    const all = await held(LONG)
+    const all = await held({ ...LONG, recover: 'restart' })
     const { here, there, id } = all
     pause(all)
     await pass(all.clock, 31_000)
@@ -289,7 +289,7 @@ describe('giving a lease back', () => {
   })
 
   test('is no loss, though it cannot be renewed meanwhile', async () => {
-    const all = await held({ storeRetryMs: 20_000 })
+    const all = await held({ storeRetryMs: 30_000 })
     const { here, id, clock, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'release' ? opened : undefined)

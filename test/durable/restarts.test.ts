@@ -129,16 +129,34 @@ describe('setNote', () => {
   })
 
   test('of a lease that somebody else has by now tells that it is lost', async () => {
-    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false })
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
     faults.before = (step) => {
       if (step === 'renew') throw new Error('Paused')
     }
     clock.advance(31_000)
     expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    faults.before = undefined
     here.leased.setNote(id, 'late')
     await turn()
     expect(here.told).toMatchObject([{ lost: id, reason: { code: 'LEASE_LOST' } }])
     expect(() => here.leased.setNote(id, 'later')).toThrow('Task not found')
+  })
+
+  test('does not take a lease back that was lost and is free by now', async () => {
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
+    faults.before = (step) => {
+      if (step === 'renew') throw new Error('Paused')
+    }
+    clock.advance(31_000)
+    await there.leased.take(id)
+    there.leased.patchTask(id, { state: 'working' })
+    there.leased.patchTask(id, { state: 'input-required' })
+    expect(await there.leased.release(id)).toBe(true)
+    faults.before = undefined
+    here.leased.setNote(id, 'late')
+    await turn()
+    expect(here.told.at(-1)).toMatchObject({ lost: id, reason: { code: 'LEASE_LOST' } })
+    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
   })
 
   test('of a task that has ended is nothing to anybody', async () => {

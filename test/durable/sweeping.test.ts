@@ -52,6 +52,27 @@ describe('what cannot be read', () => {
   })
 })
 
+test('tasks that there is no room for here do not keep others from being seen to', async () => {
+  const clock = new ManualClock()
+  const store = memoryStore({ now: () => clock.now() })
+  const dead = new DurableTaskManager({ store, recover: 'restart', clock: new ManualClock() })
+  const leased = dead.lease({ onNews: fail, onLost: fail, onOrphan: fail })
+  for (let index = 0; index < 150; index += 1) leased.createTask({ skill: 'test', id: `other ${index}` })
+  await turn()
+  clock.advance(1_000)
+  const { id } = leased.createTask({ skill: 'test' })
+  leased.patchTask(id, { state: 'working' })
+  leased.patchTask(id, { state: 'input-required' })
+  await leased.stored(id)
+  clock.advance(31_000)
+  const { a: full } = replicas(1, { store, recover: 'restart' }, clock)
+  full.lease({ onNews: fail, onLost: fail, onOrphan: fail, hasRoom: () => false })
+  clock.advance(10_000)
+  await turns(20)
+  expect(await store.orphans(1_000)).toHaveLength(150)
+  await dead.destroy()
+})
+
 describe('removing', () => {
   async function backlog(
     count: number,

@@ -34,7 +34,7 @@ const forEver: Execute = async (run) => {
 describe('a message to a run that cannot read it any more', () => {
   test('fails the task of a process that is closing, and does not leave it working', async () => {
     const cleaned = gate()
-    const { a, b } = replicas(
+    const { a, b, clock } = replicas(
       async (run) => {
         try {
           await run.requireInput('Which?')
@@ -52,8 +52,33 @@ describe('a message to a run that cannot read it any more', () => {
     expect(await state(b, id)).toBe('working')
     cleaned.open()
     await closed
+    await pass(clock, async () => (await state(b, id)) === 'failed')
     expect(stateName((await sent).status.state)).toBe('failed')
     expect(a.errors).toEqual([])
+  })
+
+  test('is left to another process by one that is closing', async () => {
+    const cleaned = gate()
+    const texts: string[] = []
+    const execute: Execute = async (run) => {
+      texts.push(run.text)
+      if (run.text !== 'go') return
+      try {
+        await run.requireInput('Which?')
+      } finally {
+        await cleaned.opened
+      }
+    }
+    const { a, b, clock } = replicas(execute, { manager: { recover: 'restart' } })
+    const { id } = await send(a, 'go')
+    const closed = a.handler.close({ graceMs: 60_000 })
+    await settle()
+    await begin(b, 'this', id)
+    await settle()
+    cleaned.open()
+    await closed
+    await pass(clock, async () => (await state(b, id)) === 'completed')
+    expect(texts).toEqual(['go', 'this'])
   })
 
   test('begins another, where it has returned', async () => {
@@ -239,4 +264,22 @@ test('whoever may not see a task holds up nobody who may', async () => {
   expect(stateName(answer.result?.task?.status.state ?? '')).toBe('completed')
   go()
   expect((await refused).error?.reason).toBe('TASK_NOT_FOUND')
+})
+
+test('a task that a store was away for too long to be given back is given back later', async () => {
+  const { a, b, clock } = replicas(asking, { manager: { recover: 'restart' } })
+  a.store.fail('release')
+  const { id } = await begin(a, 'go')
+  await pass(clock, () => a.errors.length > 0)
+  a.store.mend()
+  const passFor = (ms: number): Promise<void> => {
+    const end = clock.now() + ms
+    return pass(clock, () => clock.now() >= end)
+  }
+  await passFor(30_000)
+  a.store.calls.length = 0
+  await passFor(60_000)
+  expect(a.store.calls).not.toContain('renew')
+  await begin(b, 'this', id)
+  expect(await state(b, id)).toBe('completed')
 })

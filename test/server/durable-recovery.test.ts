@@ -16,7 +16,9 @@ import {
 } from './spec/support.js'
 import {
   begin,
+  cluster,
   get,
+  holdUp,
   pass,
   replicas,
   saidIn,
@@ -299,4 +301,69 @@ describe('a store that fails', () => {
     expect(() => run.artifact('2')).toThrow('The store failed: commit')
     expect(a.errors).toMatchObject([{ error: { code: 'STORE_FAILED' } }])
   })
+})
+
+describe('a message that comes before anybody has seen that a process died', () => {
+  const work: Execute = async (run) => {
+    run.start()
+    if (run.text === 'long') await new Promise(() => undefined)
+    return `did ${run.text}`
+  }
+  const orphaned = async (
+    recover: 'fail' | 'restart',
+  ): Promise<{ b: Replica; id: string; texts: string[] }> => {
+    const texts: string[] = []
+    const later: Execute = (run) => {
+      texts.push(run.text)
+      return `did ${run.text}`
+    }
+    const { a, b, clock } = replicas([work, later], { manager: { recover, sweepIntervalMs: 1_000_000 } })
+    const { id } = await begin(a, 'long')
+    await settle()
+    await begin(a, 'queued', id)
+    a.store.fail()
+    await pass(clock, () => b.tasks.lastSeen(id) === undefined)
+    const end = clock.now() + 31_000
+    await pass(clock, () => clock.now() >= end)
+    return { b, id, texts }
+  }
+
+  test('comes after what was being done, and what waited there', async () => {
+    const { b, id, texts } = await orphaned('restart')
+    expect(stateName((await send(b, 'more', id)).status.state)).toBe('completed')
+    expect(texts).toEqual(['long', 'queued', 'more'])
+  })
+
+  test('finds a task that has failed, where nothing is done again', async () => {
+    const { b, id, texts } = await orphaned('fail')
+    await expect(send(b, 'more', id)).rejects.toThrow('terminal state: failed')
+    expect(await state(b, id)).toBe('failed')
+    expect(texts).toEqual([])
+  })
+})
+
+test('what was sent to a process that died while it took the task for another message is done by the next one', async () => {
+  const { way, next } = holdUp('acquire', 'after')
+  const texts: string[] = []
+  const execute: Execute = (run) => {
+    texts.push(run.text)
+    if (run.text === 'go') run.requireInput('Which?').catch(() => undefined)
+    return run.text === 'go' ? undefined : `to ${run.text}`
+  }
+  const { all, clock } = cluster(
+    [execute, execute, execute],
+    { manager: { recover: 'restart' } },
+    (store, at) => (at === 0 ? way(store) : store),
+  )
+  const [a, b, c] = all as [Replica, Replica, Replica]
+  const { id } = await begin(b, 'go')
+  await settle()
+  const taking = next()
+  begin(a, 'never stored', id).catch(() => undefined)
+  await taking.called
+  await begin(b, 'this', id)
+  await begin(c, 'and that', id)
+  a.store.fail()
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(texts).toEqual(['go', 'this', 'and that'])
 })

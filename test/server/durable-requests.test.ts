@@ -94,10 +94,30 @@ describe('a message that went through another process', () => {
     expect(b.store.calls).not.toContain('putDocument')
   })
 
+  test('keeps it as an answer that the run does not read', async () => {
+    const asked = gate()
+    const seen: Seen[] = []
+    const execute: Execute = async (run) => {
+      seen.push(seenIn(run))
+      if (run.text !== 'first') return
+      run.requireInput('Which?').catch(() => undefined)
+      await asked.opened
+    }
+    const { a, b } = replicas(execute, { authenticate })
+    const taskId = await sendAs('alice', a, 'first', {}, TENANT)
+    await settle()
+    await sendAs('alice', b, 'second', { taskId }, TENANT)
+    await settle()
+    asked.open()
+    await a.tasks.waitFor(taskId)
+    await settle()
+    expect(seen).toEqual([named('first'), named('second')])
+    expect(await documents(b, taskId)).toEqual([])
+  })
+
   test('leaves nothing behind as an answer, or where it steers', async () => {
     const asking: Execute = async (run) => {
       await run.requireInput('Which?')
-      await new Promise(() => undefined)
     }
     for (const [execute, onFollowUp] of [[asking, 'queue'] as const, [working().execute, 'steer'] as const]) {
       const { a, b } = replicas(execute, { authenticate, onFollowUp })

@@ -12,15 +12,15 @@ export interface PgPool {
   /** What a `Client` has not: it serves, but for hints, which take a connection of their own. */
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined } | undefined
-  query(query: PgQuery): Promise<{ readonly rows: unknown[][]; readonly rowCount: number | null }>
+  query(query: PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
   connect(): Promise<PgClient>
 }
 
 export interface PgQuery {
+  name?: string | undefined
   text: string
   values: Parameter[]
-  rowMode: 'array'
-  name?: string
+  rowMode?: 'array'
 }
 
 /** A client of a pool, which listens. */

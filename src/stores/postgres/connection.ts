@@ -3,15 +3,7 @@
  *
  * @module
  */
-import type {
-  Parameter,
-  PgClient,
-  PgliteDatabase,
-  PgPool,
-  PgQuery,
-  PostgresClient,
-  PostgresJsSql,
-} from './clients.js'
+import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
 import { pause } from './platform.js'
 
 /** The columns of a row, in their order. Everything is selected as text. */
@@ -102,21 +94,19 @@ class PgConnection implements Connection {
   }
 
   async rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
+    const name = this.#nameOf(text)
+    const { rows } = await this.#pool.query({ name, text, values: [...parameters], rowMode: 'array' })
     // Each column is text, or null.
-    return (await this.#query(text, parameters)).rows as readonly Row[]
+    return rows as readonly Row[]
   }
 
   async count(text: string, parameters: readonly Parameter[]): Promise<number> {
-    return (await this.#query(text, parameters)).rowCount ?? 0
+    const { rowCount } = await this.#pool.query({ name: this.#nameOf(text), text, values: [...parameters] })
+    return rowCount ?? 0
   }
 
-  #query(text: string, parameters: readonly Parameter[]): ReturnType<PgPool['query']> {
-    const query: PgQuery = { text, values: [...parameters], rowMode: 'array' }
-    if (this.#prepare) query.name = this.#nameOf(text)
-    return this.#pool.query(query)
-  }
-
-  #nameOf(text: string): string {
+  #nameOf(text: string): string | undefined {
+    if (!this.#prepare) return undefined
     let name = this.#names.get(text)
     if (name === undefined) {
       name = `a2a-tasks-${hashOf(text)}`

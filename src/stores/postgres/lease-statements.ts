@@ -12,13 +12,21 @@ export function leaseStatements(s: string) {
   const key = 'id = $1 AND created_at = $2'
   const isFree = (now: string): string => `(lease_id IS NULL OR lease_id = $3 OR lease_until <= ${NOW(now)})`
   return {
-    acquire: `WITH taken AS (
-        UPDATE ${s}.tasks SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
-        WHERE ${key} AND NOT ended AND ${isFree('$5')} RETURNING task, generation
+    // Where it has waited for a row, only what it locked is as it is by then: so it locks, in the order of all others, what
+    // it replaces. Of a lease that was released the note may still be there. The last column: null where it replaces none.
+    acquire: `WITH held AS (
+        SELECT task, lease_id FROM ${s}.tasks
+        WHERE ${key} AND NOT ended AND ${isFree('$5')} FOR NO KEY UPDATE
+      ), present AS (
+        SELECT c.task, c.lease_note FROM ${s}.contents c JOIN held ON c.task = held.task FOR NO KEY UPDATE OF c
+      ), taken AS (
+        UPDATE ${s}.tasks t SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
+        FROM held WHERE t.task = held.task RETURNING t.task, t.generation, held.lease_id AS replaced
       ), noted AS (
-        UPDATE ${s}.contents c SET lease_note = $6 FROM taken WHERE c.task = taken.task
+        UPDATE ${s}.contents c SET lease_note = $6 FROM present WHERE c.task = present.task
       )
-      SELECT $3::text, generation::text FROM taken`,
+      SELECT $3::text, generation::text, CASE WHEN replaced <> $3 THEN coalesce(lease_note, '') END
+      FROM taken LEFT JOIN present ON present.task = taken.task`,
     whyNotAcquired: `SELECT CASE WHEN NOT ${isFree('$4')} THEN lease_id END, generation::text
       FROM ${s}.tasks WHERE ${key} AND NOT ended`,
     renew: `WITH locked AS (

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { JsonValue, TaskSnapshot } from '../../core/task.js'
 import type {
   Commit,
   CommitResult,
@@ -32,7 +32,7 @@ import { countStatement, listStatement } from './query-statements.js'
 import { checked, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration } from './schema.js'
 import { taskStatements, type TaskStatements } from './task-statements.js'
-import { fromColumn, fromJson, toArray, toColumn, toJson, toOwner } from './text.js'
+import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
 
 export interface PostgresStore extends TaskStore {
   /**
@@ -120,7 +120,7 @@ class Store implements PostgresStore {
       ...[...keyOf(head), head.generation, toColumn(head.state), head.hasEnded, head.updatedAt],
       ...[toColumn(skill), toColumn(contextId), toOwner(owner)],
       ...[taken ? toColumn(taken.id) : null, taken ? Math.ceil(taken.ttlMs) : null, this.#time()],
-      ...[toJson(task), noteOf(taken), creationId, toArray(events.map(toJson))],
+      ...[toJson(task), noteOf(taken), creationId, toJsonArray(events.map(toJson))],
     ]
     const whyNot = [toColumn(head.id), creationId]
     const { create, whyNotCreated } = this.#sql
@@ -146,7 +146,7 @@ class Store implements PostgresStore {
         leaseId,
         commitId,
       ],
-      isOne ? event : toArray(events),
+      isOne ? event : toJsonArray(events),
       ...(checkpoint ? [toJson(checkpoint)] : []),
     ]
     const sql = checkpoint ? this.#sql.commitWhole : this.#sql.commit
@@ -210,7 +210,7 @@ class Store implements PostgresStore {
     const { acquire, whyNotAcquired } = this.#sql
     const make = (): Promise<Row | undefined> => this.#row('acquire', acquire, change)
     const row = await this.#change('acquire', make, whyNotAcquired, [...wanted, time])
-    return row && { leaseId: fromColumn(row[0] ?? ''), generation: Number(row[1]) }
+    return row && toGrant(row)
   }
 
   async renew(
@@ -237,7 +237,7 @@ class Store implements PostgresStore {
     return rows.map((row) => ({
       key: toKey(row),
       leaseId: fromColumn(row[2] ?? ''),
-      note: row[3] == null ? undefined : fromJson(row[3]),
+      note: toNote(row[3]),
     }))
   }
 
@@ -330,6 +330,15 @@ function noteOf(lease: Lease | undefined): string | null {
 
 function toKey([id, createdAt]: Row): TaskKey {
   return { id: fromColumn(id ?? ''), createdAt: createdAt ?? '' }
+}
+
+function toGrant([leaseId, generation, note]: Row): Grant {
+  const replaced = note == null ? {} : { replaced: { note: toNote(note) } }
+  return { leaseId: fromColumn(leaseId ?? ''), generation: Number(generation), ...replaced }
+}
+
+function toNote(json: string | null | undefined): JsonValue | undefined {
+  return json == null || json === '' ? undefined : fromJson(json)
 }
 
 function toCount([row]: readonly Row[]): number {

@@ -83,6 +83,11 @@ export function toArray(texts: readonly string[]): string {
   return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
+/** As `toArray`, of texts that are JSON: they have no control characters. As fast as texts of many megabytes want it. */
+export function toJsonArray(texts: readonly string[]): string {
+  return `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
+}
+
 export function toJson(value: unknown): string {
   return JSON.stringify(value)
 }

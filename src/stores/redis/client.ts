@@ -40,12 +40,13 @@ export interface Connection {
   readonly command: (name: string, args: string[]) => Promise<unknown>
   /**
    * Hears a channel by a connection of its own. `onGap`: it was interrupted, and listens again. Resolves when it
-   * listens, with what ends that.
+   * listens, with what ends that. `signal` ends it before, also while there is no server.
    */
   readonly listen: (
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
+    signal: AbortSignal | undefined,
   ) => Promise<() => void>
 }
 
@@ -80,6 +81,7 @@ async function listenByIoRedis(
   channel: string,
   onMessage: (message: string) => void,
   onGap: () => void,
+  signal: AbortSignal | undefined,
 ): Promise<() => void> {
   const subscriber = client.duplicate({
     enableOfflineQueue: true,
@@ -88,15 +90,17 @@ async function listenByIoRedis(
   })
   ignoreErrors(subscriber)
   subscriber.on('message', (_channel, message) => onMessage(message))
+  const end = once(() => subscriber.disconnect())
+  signal?.addEventListener('abort', end)
   try {
     await subscriber.subscribe(channel)
   } catch (error) {
-    subscriber.disconnect()
+    end()
     throw error
   }
   // It subscribes again by itself, and does not say when that is done: after this, it is.
   subscriber.on('ready', () => void subscriber.subscribe(channel).then(onGap, () => undefined))
-  return () => subscriber.disconnect()
+  return end
 }
 
 async function listenByNodeRedis(
@@ -104,19 +108,31 @@ async function listenByNodeRedis(
   channel: string,
   onMessage: (message: string) => void,
   onGap: () => void,
+  signal: AbortSignal | undefined,
 ): Promise<() => void> {
   const subscriber = client.duplicate()
   ignoreErrors(subscriber)
+  const end = once(() => subscriber.destroy())
+  signal?.addEventListener('abort', end)
   try {
     await subscriber.connect()
     await subscriber.subscribe(channel, onMessage)
   } catch (error) {
-    subscriber.destroy()
+    end()
     throw error
   }
   // Comes when it has subscribed again.
   subscriber.on('ready', onGap)
-  return () => subscriber.destroy()
+  return end
+}
+
+/** A client that is closed twice throws. */
+function once(close: () => void): () => void {
+  let isClosed = false
+  return () => {
+    if (!isClosed) close()
+    isClosed = true
+  }
 }
 
 /** Both connect again by themselves. An error that nobody listens to would be an uncaught one. */

@@ -13,15 +13,16 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
       const pairs = hints.map(({ taskId, generation }) => [taskId, generation])
       await connection.command('publish', [channel, JSON.stringify(pairs)])
     },
-    async listen(onHint, onGap) {
+    async listen(onHint, onGap, signal) {
       // What is on its way when a connection is closed still comes.
       let isListening = true
       const hear = (message: string): void => {
         for (const hint of toHints(message)) if (isListening) onHint(hint)
       }
-      const stop = await connection.listen(channel, hear, () => {
+      const gap = (): void => {
         if (isListening) onGap()
-      })
+      }
+      const stop = await connection.listen(channel, hear, gap, signal)
       return () => {
         isListening = false
         stop()

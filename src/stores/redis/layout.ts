@@ -44,6 +44,11 @@ export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = S
   }
 }
 
+/** Whether there is nothing under the prefix of a store. */
+export function isEmpty(thrown: unknown): boolean {
+  return beginsWith(thrown, `${OTHER_LAYOUT} none`)
+}
+
 /** What the driver threw or, where it would throw it again and again, what a person has to do. */
 export function explained(thrown: unknown, operation: string): unknown {
   if (lacksRight(thrown)) {

@@ -5,7 +5,10 @@
  */
 import { script } from './scripts.js'
 
-/** now, id, createdAt, lease, its note and ttl → the lease that the task has and its generation, or nothing */
+/**
+ * now, id, createdAt, lease, its note and ttl → the lease that the task has and its generation, or nothing; where it
+ * replaces one that had run out, then the note of that, or an empty text
+ */
 export const ACQUIRE = script(`
 local id, lease, time = ARGV[2], ARGV[4], now(ARGV[1])
 local task = read(id, ARGV[3])
@@ -14,7 +17,8 @@ if task.lease and task.lease ~= lease and tonumber(redis.call('ZSCORE', root .. 
   return { task.lease, task.generation }
 end
 hold(id, lease, ARGV[5], time + ARGV[6])
-return { lease, task.generation }
+if not task.lease or task.lease == lease then return { lease, task.generation } end
+return { lease, task.generation, task.note or '' }
 `)
 
 /** now, ttl, … id, createdAt, lease → … leases that still are */
@@ -45,7 +49,9 @@ local found = {}
 local ids = redis.call('ZRANGEBYSCORE', root .. ':leases', '-inf', now(ARGV[1]), 'LIMIT', 0, ARGV[2])
 for _, id in ipairs(ids) do
   local task = read(id)
-  for _, text in ipairs({ id, task.created, task.lease, task.note or '' }) do found[#found + 1] = text end
+  -- Somebody has deleted its key: the others are found all the same.
+  if not task or not task.lease then redis.call('ZREM', root .. ':leases', id)
+  else for _, text in ipairs({ id, task.created, task.lease, task.note or '' }) do found[#found + 1] = text end end
 end
 return found
 `)

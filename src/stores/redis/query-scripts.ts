@@ -49,7 +49,10 @@ ${INDEXING}${STORED}${WALK}
 if not settle() then return { ARGV[1], {} } end
 local limit, bytes, found = tonumber(ARGV[3]), 0, {}
 local cursor = walk(ARGV[1], ARGV[2], 4, function(id)
-  local task = stored(id, read(id))
+  local head = read(id)
+  -- Somebody has deleted its key: the others are found all the same.
+  if not head then return false end
+  local task = stored(id, head)
   for _, text in ipairs(task) do bytes = bytes + #text end
   found[#found + 1] = task
   return #found >= limit or #found >= ${PAGE} or bytes > ${BYTES}
@@ -75,8 +78,11 @@ local function keys_of(members)
   local found = {}
   for _, member in ipairs(members) do
     local id = id_of(member)
-    found[#found + 1] = id
-    found[#found + 1] = redis.call('HGET', key('task', id), 'created')
+    local created = redis.call('HGET', key('task', id), 'created')
+    if created then
+      found[#found + 1] = id
+      found[#found + 1] = created
+    end
   end
   return found
 end

@@ -25,7 +25,7 @@ import type {
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'
-import { bringUpToDate, explained, refuseEviction } from './layout.js'
+import { bringUpToDate, explained, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { nonce } from './platform.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
@@ -35,6 +35,7 @@ import {
   toAllDocuments,
   toDocuments,
   toEvents,
+  toGrant,
   toHeads,
   toKeys,
   toOrphans,
@@ -113,6 +114,7 @@ export function redisStore(
 const BATCH = 1_000
 
 class Store implements RedisStore {
+  #wasSetUp = false
   readonly hints: StoreHints
   readonly #connection: Connection
   readonly #scripts: Scripts
@@ -217,8 +219,7 @@ class Store implements RedisStore {
 
   async acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
     const args = [this.#now(), key.id, key.createdAt, lease.id, noteOf(lease), lease.ttlMs]
-    const [leaseId, generation] = texts(await this.#run('acquire', ACQUIRE, args))
-    return leaseId === undefined ? undefined : { leaseId, generation: Number(generation) }
+    return toGrant(await this.#run('acquire', ACQUIRE, args))
   }
 
   async renew(
@@ -277,9 +278,12 @@ class Store implements RedisStore {
     args: readonly (string | number)[],
   ): Promise<unknown> {
     try {
-      return await this.#scripts.run(script, args)
+      const answer = await this.#scripts.run(script, args)
+      this.#wasSetUp = true
+      return answer
     } catch (error) {
-      throw explained(error, operation)
+      // A replica that has not been synchronized yet has nothing, for a moment.
+      throw this.#wasSetUp && isEmpty(error) ? error : explained(error, operation)
     }
   }
 }

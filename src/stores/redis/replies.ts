@@ -5,7 +5,7 @@
  */
 import type { TaskEvent } from '../../core/events.js'
 import type { JsonValue, TaskSnapshot } from '../../core/task.js'
-import type { Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/index.js'
+import type { Grant, Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/index.js'
 
 export function toText(value: unknown): string {
   return JSON.stringify(value)
@@ -48,11 +48,19 @@ export function toKeys(reply: unknown): TaskKey[] {
   return inGroups(texts(reply), 2, ([id, createdAt]) => ({ id, createdAt }))
 }
 
+/** Where there is none, the task has no lease. */
+export function toGrant(reply: unknown): Grant | undefined {
+  const [leaseId, generation, note] = texts(reply)
+  if (leaseId === undefined) return undefined
+  const replaced = note === undefined ? {} : { replaced: { note: toNote(note) } }
+  return { leaseId, generation: Number(generation), ...replaced }
+}
+
 export function toOrphans(reply: unknown): Orphan[] {
   return inGroups(texts(reply), 4, ([id, createdAt, leaseId, note]) => ({
     key: { id, createdAt },
     leaseId,
-    note: note === '' ? undefined : toJson(note),
+    note: toNote(note),
   }))
 }
 
@@ -71,6 +79,10 @@ export function toAllDocuments(reply: unknown, kind: string): TaskDocument[] {
   return inGroups(texts(reply), 5, ([taskId, createdAt, id, version, json]) => ({
     ...{ key: { id: taskId, createdAt }, kind, id, value: toJson(json), version: Number(version) },
   }))
+}
+
+function toNote(text: string): JsonValue | undefined {
+  return text === '' ? undefined : toJson(text)
 }
 
 function toJson(text: string): JsonValue {

@@ -53,6 +53,7 @@ function leaseQueries(prefix: string) {
   const tasks = `${prefix}tasks`
   return {
     lease: `SELECT id, ends_at FROM ${leases} WHERE task = ?`,
+    leaseNote: `SELECT note FROM ${leases} WHERE task = ?`,
     putLease: `INSERT OR REPLACE INTO ${leases} (task, id, ends_at, note) VALUES (?, ?, ?, ?)`,
     renewLease: `UPDATE ${leases} SET ends_at = ?
       WHERE task = (SELECT key FROM ${tasks} WHERE id = ? AND created_at = ?) AND id = ?`,

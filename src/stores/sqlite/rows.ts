@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { JsonValue } from '../../core/task.js'
 import type { TaskDocument, TaskKey } from '../../durable/index.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'
@@ -14,6 +15,11 @@ export function numberOf(row: Row | undefined, column: string): number {
 
 export function keyOf(row: Row): TaskKey {
   return { id: fromColumn(row['id']), createdAt: String(row['created_at']) }
+}
+
+/** Of a lease, where it has one. */
+export function noteOf(row: Row | undefined): JsonValue | undefined {
+  return row?.['note'] == null ? undefined : fromJson(row['note'])
 }
 
 export function placeOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {

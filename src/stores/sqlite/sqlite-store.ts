@@ -26,7 +26,7 @@ import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { explained } from './failures.js'
 import { now as systemNow } from './platform.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
-import { documentOf, keyOf, numberOf, placeOf } from './rows.js'
+import { documentOf, keyOf, noteOf, numberOf, placeOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
@@ -206,14 +206,19 @@ class Store implements SqliteStore {
     )
   }
 
-  acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {
-    return this.#write('acquire', () => {
-      const task = this.#task(key)
+  acquire(given: TaskKey, lease: Lease): Promise<Grant | undefined> {
+    return this.#write('acquire', (connection, queries) => {
+      const task = this.#task(given)
       if (task === undefined || numberOf(task, 'ended') === 1) return undefined
-      const held = this.#lease(numberOf(task, 'key'))
-      const isHeld = held !== undefined && held.id !== lease.id && held.endsAt > this.#now()
-      if (!isHeld) this.#putLease(numberOf(task, 'key'), lease)
-      return { leaseId: isHeld ? held.id : lease.id, generation: numberOf(task, 'generation') }
+      const [key, generation] = [numberOf(task, 'key'), numberOf(task, 'generation')]
+      const held = this.#lease(key)
+      const isOthers = held !== undefined && held.id !== lease.id
+      if (isOthers && held.endsAt > this.#now()) return { leaseId: held.id, generation }
+      const replaced = isOthers
+        ? { replaced: { note: noteOf(connection.rows(queries.leaseNote, key)[0]) } }
+        : {}
+      this.#putLease(key, lease)
+      return { leaseId: lease.id, generation, ...replaced }
     })
   }
 
@@ -245,7 +250,7 @@ class Store implements SqliteStore {
       connection.rows(queries.orphans, this.#now(), limit).map((row) => ({
         key: keyOf(row),
         leaseId: fromColumn(row['lease_id']),
-        note: row['note'] === null ? undefined : fromJson(row['note']),
+        note: noteOf(row),
       })),
     )
   }

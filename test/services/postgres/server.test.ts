@@ -91,7 +91,7 @@ whenPostgres('postgresStore over a real server', () => {
     await inTransaction(pool, async (client) => {
       const inside = storeOf(client, 'answering')
       const grant = await inside.acquire(keyOf(task), { id: 'm', ttlMs: 60_000 })
-      expect(grant).toEqual({ leaseId: 'm', generation: 1 })
+      expect(grant).toEqual({ leaseId: 'm', generation: 1, replaced: { note: undefined } })
       expect(await inside.commit(first)).toBe('committed')
       answers = Promise.all([
         store.commit(change(task)),
@@ -106,6 +106,31 @@ whenPostgres('postgresStore over a real server', () => {
     expect(await answers).toEqual([
       ...['conflict', 'committed', 'conflict', { leaseId: 'm', generation: 2 }],
       ...[true, []],
+    ])
+  })
+
+  it('tells the note of the lease that it replaces, as it is when it has waited', async () => {
+    const store = await open('replacing')
+    const made = await Promise.all(
+      ['a', 'b', 'c'].map((id) => put(store, id, { lease: { id: 'l', ttlMs: 0, note: 'first' } })),
+    )
+    // One for each id.
+    const [taken, released, renewed] = made.map(({ task }) => keyOf(task)) as [TaskKey, TaskKey, TaskKey]
+    let answers: Promise<unknown[]> | undefined
+    await inTransaction(pool, async (client) => {
+      const inside = storeOf(client, 'replacing')
+      await inside.acquire(taken, { id: 'm', ttlMs: 0, note: 'second' })
+      await inside.release(released, 'l')
+      await inside.acquire(renewed, { id: 'l', ttlMs: 0 })
+      const lease = { id: 'n', ttlMs: 60_000, note: 'third' }
+      answers = Promise.all([taken, released, renewed].map((key) => store.acquire(key, lease)))
+      await waiting(pool, 3)
+    })
+    const grant = { leaseId: 'n', generation: 1 }
+    expect(await answers).toEqual([
+      { ...grant, replaced: { note: 'second' } },
+      grant,
+      { ...grant, replaced: { note: undefined } },
     ])
   })
 

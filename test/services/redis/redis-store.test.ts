@@ -94,6 +94,19 @@ whenRedis('a store in Redis', () => {
     })
   })
 
+  it('finds all others where somebody has deleted the key of a task', async () => {
+    const { store, command, prefix } = await openStore()
+    const [gone, here] = [
+      await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } }),
+      await put(store, 'b', { lease: { id: 'm', ttlMs: 0 } }),
+    ]
+    await store.commit(change(gone.task))
+    await command('del', `{${prefix}}:task:a`)
+    expect((await store.list({ limit: 10 })).map(({ checkpoint }) => checkpoint.id)).toEqual(['b'])
+    expect(await store.unended(LATER, 10)).toEqual([keyOf(here.task)])
+    expect((await store.orphans(10)).map(({ leaseId }) => leaseId)).toEqual(['m'])
+  })
+
   it('goes on when Redis has forgotten its scripts', async () => {
     const { store, command } = await openStore()
     const second = change((await put(store, 'a')).task)
