@@ -28,8 +28,6 @@ export class Watch<S extends string> {
   #looking: Promise<void> | undefined
   #isClosed = false
   readonly #over = new AbortController()
-  /** Nobody waits for the end of listening any more. */
-  #isOver = false
 
   constructor(settings: DurableSettings<S>, access: StoreAccess, mirrors: Mirrors<S>, timeline: Timeline) {
     this.#settings = settings
@@ -53,9 +51,12 @@ export class Watch<S extends string> {
         () => void this.#lookAtAll(),
         this.#over.signal,
       )
-      if (this.#isOver) await stop()
+      if (this.#isClosed) {
+        await stop()
+        return () => Promise.resolve()
+      }
       // What was done before was not heard of.
-      else void this.#lookAtAll()
+      void this.#lookAtAll()
       return stop
     }
     // Some drivers wait until they can: polling does meanwhile.
@@ -82,7 +83,6 @@ export class Watch<S extends string> {
     this.#over.abort()
     await Promise.all([this.#publishing, this.#looking])
     const stop = await listening
-    this.#isOver = true
     if (stop !== undefined) await this.#access.once('listen', stop).catch(this.#access.report)
   }
 
