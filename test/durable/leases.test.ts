@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { A2AError, type TaskSnapshot } from 'a2a-tasks'
 import type { LeasedTasks } from 'a2a-tasks/durable'
-import { gate } from '../support/faulty-store.js'
+import { gate, lostOnce } from '../support/faulty-store.js'
 import { rejection, says, textsOf, turn } from './durable-support.js'
 import { pass, worker, workers, type Workers } from './leased-support.js'
 
@@ -87,12 +87,7 @@ describe('taking', () => {
   test('is taken again when the answer was lost', async () => {
     const { a, here, faults, clock } = workers()
     const { id } = await a.createTask({ skill: 'test' })
-    let isLost = false
-    faults.after = (step) => {
-      if (step !== 'acquire' || isLost) return
-      isLost = true
-      throw new Error('Lost')
-    }
+    faults.after = lostOnce('acquire')
     const taking = here.leased.take(id)
     await turn()
     await pass(clock, 1_000)

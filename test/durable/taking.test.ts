@@ -1,7 +1,7 @@
 /** What others send under a lease that is just being taken. */
 import { describe, expect, test } from 'vitest'
 import type { TaskSnapshot } from 'a2a-tasks'
-import { gate } from '../support/faulty-store.js'
+import { gate, lostOnce } from '../support/faulty-store.js'
 import { rejection, says, textsOf, turn } from './durable-support.js'
 import { pass, worker, workers, type Worker, type Workers } from './leased-support.js'
 
@@ -89,12 +89,7 @@ describe('what is sent under a lease', () => {
   test('is told where the answer to taking it was lost', async () => {
     const all = await waiting(LONG)
     const { here, id, faults, clock } = all
-    let isLost = false
-    faults.after = (step) => {
-      if (step !== 'acquire' || isLost) return
-      isLost = true
-      throw new Error('Lost')
-    }
+    faults.after = lostOnce('acquire')
     const taking = here.leased.take(id)
     await turn()
     expect(await send(all, id, 'meanwhile')).toBe(true)

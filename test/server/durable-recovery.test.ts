@@ -13,6 +13,7 @@ import {
   stateName,
   textsOf,
   user,
+  type Gate,
 } from './spec/support.js'
 import {
   begin,
@@ -36,6 +37,17 @@ const forEver: Execute = async (run) => {
 }
 
 const asking: Execute = async (run) => `You said ${textOf(await run.requireInput('Which?'))}`
+
+/** Goes on until it is aborted, with the signal's reason. */
+const untilAborted =
+  (began: Gate<Run>): Execute =>
+  async (run) => {
+    run.start()
+    began.open(run)
+    await new Promise((_, reject) =>
+      run.signal.addEventListener('abort', () => reject(run.signal.reason as Error)),
+    )
+  }
 
 const state = async (at: Replica, id: string): Promise<string> => stateName((await get(at, id)).status.state)
 
@@ -73,13 +85,7 @@ describe('a process that dies', () => {
 
   test('has its runs aborted with the reason, and writes nothing any more', async () => {
     const began = gate<Run>()
-    const { a, b, clock } = replicas(async (run) => {
-      run.start()
-      began.open(run)
-      await new Promise((_, reject) =>
-        run.signal.addEventListener('abort', () => reject(run.signal.reason as Error)),
-      )
-    })
+    const { a, b, clock } = replicas(untilAborted(began))
     const waiting = call(jsonRpc, a, 'SendMessage', { message: user('go') })
     const run = await began.opened
     const { id } = run.task
@@ -206,13 +212,7 @@ const AWAY = 'The agent cannot reach its tasks now; try again later'
 describe('a store that fails', () => {
   test('while a task is created: the client is told, the run is aborted, and there is no task', async () => {
     const began = gate<Run>()
-    const { a, b, clock } = replicas(async (run) => {
-      run.start()
-      began.open(run)
-      await new Promise((_, reject) =>
-        run.signal.addEventListener('abort', () => reject(run.signal.reason as Error)),
-      )
-    })
+    const { a, b, clock } = replicas(untilAborted(began))
     a.store.fail('create')
     const sent = call(jsonRpc, a, 'SendMessage', { message: user('go') })
     const { signal } = await began.opened

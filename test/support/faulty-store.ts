@@ -57,3 +57,13 @@ export function gate(): { readonly opened: Promise<void>; readonly open: () => v
   })
   return { opened, open: () => open() }
 }
+
+/** The answer to the first step of this name is lost. */
+export function lostOnce(name: StepName): (step: StepName) => void {
+  let isLost = false
+  return (step) => {
+    if (step !== name || isLost) return
+    isLost = true
+    throw new Error('Lost')
+  }
+}
