@@ -4,8 +4,8 @@
  * @module
  */
 export { TaskManager } from './core/task-manager.js'
-export type { TaskManagerOptions, LimitOptions } from './core/limits.js'
-export { DEFAULT_EXPIRY_MS, DEFAULT_MAX_INPUT_SIZE, MAX_TASKS } from './core/limits.js'
+export type { TaskManagerOptions, LimitOptions } from './core/options.js'
+export { DEFAULT_EXPIRY_MS, DEFAULT_MAX_INPUT_SIZE, MAX_TASKS } from './core/options.js'
 export type {
   AppendArtifactOptions,
   ArtifactInput,

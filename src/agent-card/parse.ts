@@ -6,7 +6,7 @@
  */
 import { invalidParams } from '../core/errors.js'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../schemas/index.js'
-import { compact, Fields } from '../wire/fields.js'
+import { compact, Fields } from '../wire/client/fields.js'
 import { isRecord, plain, type Unread } from './plain.js'
 import { readRequirements, readScheme } from './read-security.js'
 

@@ -5,7 +5,7 @@
  */
 import { invalidParams, type A2AError } from '../core/errors.js'
 import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../schemas/index.js'
-import { compact, Fields, mapOf } from '../wire/fields.js'
+import { compact, Fields, mapOf } from '../wire/client/fields.js'
 import { isRecord } from './plain.js'
 
 /** As 1.0 calls them, or 0.3. */

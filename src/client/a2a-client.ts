@@ -17,13 +17,13 @@ import type {
   RemoteTask,
   SendResult,
 } from '../wire/index.js'
-import { compact, Fields } from '../wire/fields.js'
-import type { AgentCardCache } from './card-cache.js'
-import { loadCard } from './cards.js'
-import { Connection } from './connection.js'
-import { Delegates, type Clients } from './delegate.js'
-import { inSecret } from './interfaces.js'
-import { Mirror } from './mirror.js'
+import { compact, Fields } from '../wire/client/fields.js'
+import type { AgentCardCache } from './cards/card-cache.js'
+import { loadCard } from './cards/cards.js'
+import { Connection } from './connection/connection.js'
+import { Delegates, type Clients } from './delegation/delegation.js'
+import { inSecret } from './connection/interfaces.js'
+import { Mirror } from './delegation/local-copy.js'
 import {
   CALL_KEYS,
   QUERY_KEYS,
@@ -39,10 +39,10 @@ import {
   type SendOptions,
   type Settings,
 } from './options.js'
-import { pagesFrom } from './paging.js'
-import { Run, RUN_KEYS } from './run.js'
-import type { RunHandle, RunOptions, RunResult, RunUpdate } from './run-types.js'
-import type { StreamOptions } from './transport.js'
+import { pagesFrom } from './connection/paging.js'
+import { Run, RUN_KEYS } from './run/run.js'
+import type { RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+import type { StreamOptions } from './connection/transport.js'
 
 export interface ConnectOptions extends ClientOptions {
   /** Keeps cards. Default is none: the card is fetched. */

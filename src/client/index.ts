@@ -19,17 +19,17 @@ export {
   type Authenticator,
   type ClientCredentials,
   type TokenSource,
-} from './auth.js'
-export { AgentCardCache, type AgentCardCacheOptions } from './card-cache.js'
+} from '../http/auth.js'
+export { AgentCardCache, type AgentCardCacheOptions } from './cards/card-cache.js'
 export {
   clearAgentCardCache,
   discoverAgent,
   fetchAgentCard,
   type AgentCardJson,
   type FetchAgentCardOptions,
-} from './cards.js'
-export { ExternalServiceError, ValidationError } from './errors.js'
-export type { HttpOptions } from './http.js'
+} from './cards/cards.js'
+export { ExternalServiceError, ValidationError } from '../http/errors.js'
+export type { HttpOptions } from '../http/request.js'
 export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
 export type {
   CallOptions,
@@ -41,10 +41,10 @@ export type {
 } from './options.js'
 export type { Fetch } from './platform.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
-export type { RetryOptions } from './retry.js'
-export type { RunHandle, RunOptions, RunResult, RunUpdate } from './run-types.js'
-export type { StreamOptions } from './transport.js'
-export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from './url-guard.js'
+export type { RetryOptions } from '../http/retry.js'
+export type { RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+export type { StreamOptions } from './connection/transport.js'
+export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from '../http/url-guard.js'
 export {
   NotificationError,
   verifyNotification,

@@ -6,14 +6,21 @@
 import { A2AError } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
 import { A2AClient } from './a2a-client.js'
-import { loadCard } from './cards.js'
-import { aborted } from './errors.js'
-import { open, readAnswer, request, toHttpSettings, type HttpOptions, type HttpSettings } from './http.js'
-import { inSecret } from './interfaces.js'
-import { fieldsOf, parseJson, asText, type Unread } from './json.js'
+import { loadCard } from './cards/cards.js'
+import { aborted } from '../http/errors.js'
+import {
+  open,
+  readAnswer,
+  request,
+  toHttpSettings,
+  type HttpOptions,
+  type HttpSettings,
+} from '../http/request.js'
+import { inSecret } from './connection/interfaces.js'
+import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
 import { requireKnown, requirePositive } from './options.js'
-import { sleep } from './retry.js'
-import { trimSlashes } from './url.js'
+import { sleep } from '../http/retry.js'
+import { trimSlashes } from '../http/url.js'
 
 export interface InvokeOptions extends HttpOptions {
   /** What the agent shall do with the message. Default is its own choice. */

@@ -5,12 +5,12 @@
  */
 import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
-import { compact, Fields } from '../wire/fields.js'
-import { readEvent } from '../wire/read.js'
+import { compact, Fields } from '../wire/client/fields.js'
+import { readEvent } from '../wire/client/objects.js'
 import type { RemoteEvent } from '../wire/index.js'
-import { Abortion } from './abortion.js'
-import { decode } from './http.js'
-import { parseJson, tooLarge } from './json.js'
+import { Abortion } from '../http/abort.js'
+import { decode } from '../http/request.js'
+import { parseJson, tooLarge } from '../http/json.js'
 import { requireFunctions, requireKnown, requirePositive } from './options.js'
 import { clientClock, sha256 } from './platform.js'
 

@@ -13,9 +13,9 @@ import {
   takeGeneration,
   takeName,
   takeNames,
-} from './intake.js'
+} from './validate.js'
 import { describe, JsonTaker, quote } from './json.js'
-import type { Limits } from './limits.js'
+import type { Limits } from './options.js'
 import type { TaskState } from './lifecycle.js'
 import type {
   AppendArtifactOptions,

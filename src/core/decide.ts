@@ -10,9 +10,9 @@ import type { MessageAdded, StatusChanged, TaskCreated, TaskEvent } from './even
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
-import type { Limits } from './limits.js'
+import type { Limits } from './options.js'
 import type { Message, TaskSnapshot } from './task.js'
-import { artifactGrowth, type Usage } from './usage.js'
+import { artifactGrowth, type Usage } from './sizes.js'
 
 export interface Rules<S extends string = TaskState> {
   readonly lifecycle: Lifecycle<S>

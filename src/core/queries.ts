@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from './errors.js'
-import { read, takeName, takeTimestamp } from './intake.js'
+import { read, takeName, takeTimestamp } from './validate.js'
 import { describe, quote } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'

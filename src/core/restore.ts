@@ -13,14 +13,14 @@ import {
   takeName,
   takeNames,
   takeTimestamp,
-} from './intake.js'
+} from './validate.js'
 import { describe, JsonTaker, quote } from './json.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
-import type { Settings } from './limits.js'
+import type { Settings } from './options.js'
 import { TaskRecord } from './task-record.js'
 import type { JsonObject, JsonValue, StateTransition, Task, TaskSnapshot } from './task.js'
-import { instantOf, type Instant } from './time.js'
-import { usageOf } from './usage.js'
+import { instantOf, type Instant } from './timeline.js'
+import { usageOf } from './sizes.js'
 
 /** What `restore` takes: a task as `snapshot()` gives it, or one of an older version that had fewer properties. */
 export interface SavedTask<S extends string = TaskState> extends Partial<

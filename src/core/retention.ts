@@ -5,10 +5,10 @@
  */
 import { A2AError } from './errors.js'
 import { isTerminal } from './lifecycle.js'
-import type { Settings } from './limits.js'
+import type { Settings } from './options.js'
 import type { TaskRecord } from './task-record.js'
 import type { TaskTable } from './task-table.js'
-import type { Deadline, Instant, Timeline } from './time.js'
+import type { Deadline, Instant, Timeline } from './timeline.js'
 
 /** How many tasks an eviction drops at most. */
 const EVICTION_BATCH = 100

@@ -5,7 +5,7 @@
  */
 import { ended } from './errors.js'
 import type { TaskStreamEvent } from './events.js'
-import { read, takeGeneration, takeSignal } from './intake.js'
+import { read, takeGeneration, takeSignal } from './validate.js'
 import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'

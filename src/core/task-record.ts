@@ -10,8 +10,8 @@ import { freezeDeep } from './json.js'
 import type { Link } from './task-index.js'
 import { TaskLog } from './task-log.js'
 import type { Task, TaskSnapshot } from './task.js'
-import type { Instant } from './time.js'
-import { payloadSize, usageAfter, type Usage } from './usage.js'
+import type { Instant } from './timeline.js'
+import { payloadSize, usageAfter, type Usage } from './sizes.js'
 
 /** Settles when the task does what it waits for. */
 export interface Waiter<S extends string> {

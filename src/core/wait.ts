@@ -5,12 +5,12 @@
  */
 import { A2AError, ended, invalidParams } from './errors.js'
 import { copyTask } from './evolve.js'
-import { read, takeSignal } from './intake.js'
+import { read, takeSignal } from './validate.js'
 import { describe, quote } from './json.js'
 import { isInterrupted, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { TaskRecord, Waiter } from './task-record.js'
 import type { Task, TaskSnapshot } from './task.js'
-import type { Deadline, Timeline } from './time.js'
+import type { Deadline, Timeline } from './timeline.js'
 
 /**
  * What to wait for. `'terminal'`: the task's end. `'interrupted'`: that it waits for somebody, or its end. A state, or

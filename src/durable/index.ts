@@ -5,7 +5,7 @@
  */
 export type { TaskDocuments } from './documents.js'
 export { DurableTaskManager } from './durable-task-manager.js'
-export type { LeasedTasks, LeasedTasksListener, Taking } from './leased-tasks.js'
+export type { LeasedTasks, LeasedTasksListener, Taking } from './leases/leased-tasks.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {

@@ -11,7 +11,7 @@ import type { TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { DurableSettings } from './options.js'
 import type { OpenAccess } from './open-access.js'
-import { unfold } from './stored-task.js'
+import { unfold } from './cache/checkpoint.js'
 import type { StoreFilter, StoreQuery, TaskKey } from './task-store.js'
 
 const PAGE = 500

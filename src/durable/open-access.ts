@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { StoreAccess } from './store-access.js'
+import type { StoreAccess } from './store-client.js'
 
 export class OpenAccess {
   readonly #access: StoreAccess

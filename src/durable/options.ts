@@ -6,7 +6,7 @@
 import type { A2AError } from '../core/errors.js'
 import { describe, quote } from '../core/json.js'
 import type { TaskState } from '../core/lifecycle.js'
-import { refuseUnknownOptions, toSettings, type Settings, type TaskManagerOptions } from '../core/limits.js'
+import { refuseUnknownOptions, toSettings, type Settings, type TaskManagerOptions } from '../core/options.js'
 import type { TaskStore } from './task-store.js'
 
 /** Which tasks of one final state are kept. */

@@ -8,7 +8,7 @@ import { randomId } from '../core/ports.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { DurableSettings } from './options.js'
 import type { OpenAccess } from './open-access.js'
-import { headOf } from './stored-task.js'
+import { headOf } from './cache/checkpoint.js'
 
 /** @throws {A2AError} `INVALID_PARAMS` for an id that is taken, as a rejection; those before it are stored by then. */
 export async function storeAll<S extends string>(

@@ -4,20 +4,20 @@
  * @module
  */
 import { ended, invalidParams, taskNotFound } from '../core/errors.js'
-import { read } from '../core/intake.js'
+import { read } from '../core/validate.js'
 import { isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
-import { Affinity } from './affinity.js'
-import { Agents, type TaskNeeds } from './agents.js'
-import type { RegisteredAgent } from './agent.js'
-import { aborted, type Beginning, type Drive } from './drive.js'
-import { Drives } from './drives.js'
-import type { GatewayConfig } from './config.js'
-import type { HealthMonitoring } from './health.js'
-import { HandleSeal, isHandle, type HandleContents } from './handle.js'
+import { Affinity } from './turns/task-locations.js'
+import { Agents, type TaskNeeds } from './admission/agent-selection.js'
+import type { RegisteredAgent } from './registry/agent.js'
+import { aborted, type Beginning, type Drive } from './turns/turn.js'
+import { Drives } from './turns/turns.js'
+import type { GatewayConfig } from './config/config.js'
+import type { HealthMonitoring } from './registry/health.js'
+import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {
   requireWaiting,
   SEND_KEYS,
@@ -25,12 +25,12 @@ import {
   toProviderTask,
   type SendTaskOptions,
   type TaskInput,
-} from './input.js'
+} from './turns/input.js'
 import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
 import type { TaskRef } from './provider.js'
-import type { AgentRegistry } from './registry.js'
-import { closed } from './refusals.js'
-import { Resumption } from './resumption.js'
+import type { AgentRegistry } from './registry/registry.js'
+import { closed } from './admission/refusals.js'
+import { Resumption } from './turns/resume.js'
 
 /** Work on a task that is in the gateway's `tasks` already. */
 export interface WorkOptions {

@@ -4,18 +4,18 @@
  * @module
  */
 export { A2AGateway, type WorkOptions } from './gateway.js'
-export type { TaskNeeds } from './agents.js'
+export type { TaskNeeds } from './admission/agent-selection.js'
 export type { A2AGatewayOptions, GatewayErrorContext, GatewaySettings } from './options.js'
-export type { SendTaskOptions, TaskContent, TaskInput } from './input.js'
-export type { HandleContents } from './handle.js'
+export type { SendTaskOptions, TaskContent, TaskInput } from './turns/input.js'
+export type { HandleContents } from './turns/handle.js'
 export { gatewayRequestHandler, type GatewayRequestHandlerOptions } from './request-handler.js'
-export type { AgentInput, AgentStatus, Capability, EndpointAuth, RegisteredAgent } from './agent.js'
-export { AgentRegistry } from './registry.js'
-export type { AgentQuery, AgentRegistryOptions, StatusChange } from './registry.js'
-export type { HealthCheck, HealthMonitoring } from './health.js'
-export type { CircuitBreakerOptions } from './breaker.js'
-export type { RateLimitOptions } from './rate-limit.js'
-export { loadGatewayConfig, type GatewayConfig, type LoadGatewayConfigOptions } from './config.js'
+export type { AgentInput, AgentStatus, Capability, EndpointAuth, RegisteredAgent } from './registry/agent.js'
+export { AgentRegistry } from './registry/registry.js'
+export type { AgentQuery, AgentRegistryOptions, StatusChange } from './registry/registry.js'
+export type { HealthCheck, HealthMonitoring } from './registry/health.js'
+export type { CircuitBreakerOptions } from './admission/circuit-breaker.js'
+export type { RateLimitOptions } from './admission/rate-limit.js'
+export { loadGatewayConfig, type GatewayConfig, type LoadGatewayConfigOptions } from './config/config.js'
 export type {
   AgentProvider,
   ProviderCall,
@@ -30,11 +30,11 @@ export {
   type FailureDetails,
   type ServiceOptions,
   type ServiceRequest,
-} from './service.js'
-export { a2a, type A2AOptions } from './providers/a2a.js'
-export { azureAI, type AzureAIOptions } from './providers/azure-ai.js'
-export type { AzureCredentials } from './providers/azure-credentials.js'
-export { bedrock, type BedrockOptions } from './providers/bedrock.js'
+} from './providers/shared/service.js'
+export { a2a, type A2AOptions } from './providers/a2a/provider.js'
+export { azureAI, type AzureAIOptions } from './providers/azure/provider.js'
+export type { AzureCredentials } from './providers/azure/credentials.js'
+export { bedrock, type BedrockOptions } from './providers/aws/bedrock.js'
 export {
   custom,
   type CustomCall,
@@ -42,7 +42,7 @@ export {
   type CustomRun,
   type Said,
 } from './providers/custom.js'
-export { langGraph, type LangGraphOptions, type LangGraphStreamMode } from './providers/langgraph.js'
+export { langGraph, type LangGraphOptions, type LangGraphStreamMode } from './providers/langgraph/provider.js'
 export { pydanticAI, type PydanticAIOptions } from './providers/pydantic.js'
-export { vertexAI, type VertexAIOptions } from './providers/vertex-ai.js'
-export type { GoogleCredentials } from './providers/vertex-credentials.js'
+export { vertexAI, type VertexAIOptions } from './providers/vertex/provider.js'
+export type { GoogleCredentials } from './providers/vertex/credentials.js'

@@ -3,24 +3,24 @@
  *
  * @module
  */
-import { MAX_DELAY_MS } from '../client/abortion.js'
+import { MAX_DELAY_MS } from '../http/abort.js'
 import { clientClock } from '../client/platform.js'
 import { invalidParams } from '../core/errors.js'
-import { read } from '../core/intake.js'
+import { read } from '../core/validate.js'
 import { describe } from '../core/json.js'
 import type { Clock } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
-import { Admission } from './admission.js'
-import type { RegisteredAgent } from './agent.js'
-import type { CircuitBreakerOptions } from './breaker.js'
-import type { GatewayConfig } from './config.js'
-import type { DriveSettings } from './drive.js'
+import { Admission } from './admission/admission.js'
+import type { RegisteredAgent } from './registry/agent.js'
+import type { CircuitBreakerOptions } from './admission/circuit-breaker.js'
+import type { GatewayConfig } from './config/config.js'
+import type { DriveSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
-import { providerName } from './provider-names.js'
+import { providerName } from './registry/provider-names.js'
 import { reportError } from './platform.js'
-import type { RateLimitOptions } from './rate-limit.js'
-import { AgentRegistry } from './registry.js'
-import { capabilitiesIn } from './selection.js'
+import type { RateLimitOptions } from './admission/rate-limit.js'
+import { AgentRegistry } from './registry/registry.js'
+import { capabilitiesIn } from './registry/selection.js'
 
 /** What a gateway holds to. `loadGatewayConfig` reads it from a file. */
 export interface GatewaySettings {

@@ -8,7 +8,7 @@ import { isTerminal } from '../core/lifecycle.js'
 import type { Execute, Offer, Principal, Run } from '../server/index.js'
 import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
-import type { HandleContents } from './handle.js'
+import type { HandleContents } from './turns/handle.js'
 
 /** Under this key of a message's metadata stands the handle of the task: told by us, and taken from clients. */
 const HANDLE_KEY = 'taskHandle'

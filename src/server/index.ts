@@ -5,7 +5,7 @@
  */
 export { createRequestHandler } from './request-handler.js'
 export type { RequestHandler } from './request-handler.js'
-export type { BoundAgent, DispatchContext } from './bind.js'
+export type { BoundAgent, DispatchContext } from './binding/bindings.js'
 export type {
   ErrorContext,
   Execute,
@@ -22,15 +22,20 @@ export type {
   PushDeliveries,
   PushDeliveriesOf,
   PushHealth,
-} from './push-deliveries.js'
-export type { PushOptions } from './push-options.js'
-export type { PushState } from './push-outbox.js'
-export type { PushFailure } from './push-webhook.js'
-export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
-export type { Principal } from './visibility.js'
-export { clearTaskStore, createInboundHandler, handleTaskGet, handleTaskSend } from './inbound.js'
-export type { InboundHandler, InboundHandlerOptions } from './inbound.js'
-export { NotFoundError } from './inbound-errors.js'
+} from './push/health.js'
+export type { PushOptions } from './push/options.js'
+export type { PushState } from './push/outbox.js'
+export type { PushFailure } from './push/webhook.js'
+export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './runs/run.js'
+export type { Principal } from './caller.js'
+export {
+  clearTaskStore,
+  createInboundHandler,
+  handleTaskGet,
+  handleTaskSend,
+} from './sessions/inbound-handler.js'
+export type { InboundHandler, InboundHandlerOptions } from './sessions/inbound-handler.js'
+export { NotFoundError } from './sessions/errors.js'
 export type {
   A2AMessage,
   A2ATask,
@@ -42,15 +47,19 @@ export type {
   InboundSession,
   InboundSessionInput,
   SessionCallback,
-} from './inbound-types.js'
-export { LocalTaskManager } from './local-task-manager.js'
-export type { LocalTaskManagerOptions, ProcessContext, ProcessFn } from './local-task-manager.js'
-export { NullTaskManager } from './null-task-manager.js'
-export { taskManagerFromEnvironment } from './kaos-environment.js'
-export type { TaskManagerFromEnvironmentOptions } from './kaos-environment.js'
-export type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
-export { createTaskManagerHandler } from './kaos-handler.js'
-export type { TaskManagerHandler, TaskManagerHandlerOptions } from './kaos-handler.js'
-export { SSEStream } from './sse-stream.js'
-export type { NodeResponse, SSEStreamOptions } from './sse-stream.js'
+} from './sessions/types.js'
+export { LocalTaskManager } from './kaos/local-task-manager.js'
+export type { LocalTaskManagerOptions, ProcessContext, ProcessFn } from './kaos/local-task-manager.js'
+export { NullTaskManager } from './kaos/null-task-manager.js'
+export { taskManagerFromEnvironment } from './kaos/environment.js'
+export type { TaskManagerFromEnvironmentOptions } from './kaos/environment.js'
+export type {
+  CompletionOptions,
+  SessionMessageOptions,
+  SessionTaskManager,
+} from './kaos/session-task-manager.js'
+export { createTaskManagerHandler } from './kaos/handler.js'
+export type { TaskManagerHandler, TaskManagerHandlerOptions } from './kaos/handler.js'
+export { SSEStream } from './streams/sse-stream.js'
+export type { NodeResponse, SSEStreamOptions } from './streams/sse-stream.js'
 export { textOf } from '../wire/index.js'

@@ -5,7 +5,7 @@
  */
 import type { AgentCardInput } from '../agent-card/index.js'
 import { A2AError } from '../core/errors.js'
-import { read } from '../core/intake.js'
+import { read } from '../core/validate.js'
 import { describe } from '../core/json.js'
 import { randomId, systemClock, type Clock, type GenerateId } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
@@ -15,11 +15,11 @@ import type { Dialect } from '../wire/index.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { reportError } from './platform.js'
 import { withPreview, type PreviewOptions } from './preview.js'
-import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push-options.js'
+import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
 import { readOption } from './read-option.js'
-import type { Run } from './run.js'
+import type { Run } from './runs/run.js'
 import type { ServedTasks } from './tasks.js'
-import type { Principal } from './visibility.js'
+import type { Principal } from './caller.js'
 
 /**
  * What comes of a run: a text completes the task with it as an artifact, texts one after the other stream into one

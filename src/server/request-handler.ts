@@ -4,12 +4,12 @@
  * @module
  */
 import type { TaskManager } from '../core/task-manager.js'
-import { bind, type BoundAgent } from './bind.js'
-import { Agent } from './operations.js'
+import { bind, type BoundAgent } from './binding/bindings.js'
+import { Agent } from './operations/operations.js'
 import { toSettings, type RequestHandlerOptions } from './options.js'
-import type { PushDeliveriesOf } from './push-deliveries.js'
+import type { PushDeliveriesOf } from './push/health.js'
 import type { ServedTasks } from './tasks.js'
-import type { Principal } from './visibility.js'
+import type { Principal } from './caller.js'
 
 export interface RequestHandler<
   P extends Principal = Principal,

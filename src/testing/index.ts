@@ -14,4 +14,4 @@ export {
   type StoreSupport,
   type StoreUnderTest,
   type TestTaskStoreOptions,
-} from './task-store-suite.js'
+} from './task-store-suite/suite.js'

@@ -12,7 +12,7 @@ import { conversationOf } from './conversation.js'
 import type { Codecs, Dialect, Requests, TaskView } from './dialect.js'
 import { describeError } from './errors.js'
 import { textOf } from './text.js'
-import { toV03Card } from './v0-3-card.js'
+import { toV03Card } from './v0-3/card.js'
 import { notReply } from './view.js'
 
 /** How long a task may take if its sender does not say. */

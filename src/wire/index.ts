@@ -27,17 +27,17 @@ export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } fro
 export { check } from './check.js'
 export { corvid } from './corvid.js'
 export { kaos } from './kaos.js'
-export { toV03Card } from './v0-3-card.js'
-export { v0_1 } from './v0-1.js'
-export { v0_3 } from './v0-3.js'
-export { v1, type V1Options } from './v1.js'
-export { litellm } from './litellm.js'
-export { v1_1 } from './v1-1.js'
-export { decodeError, type RemoteErrorContext } from './remote-error.js'
-export { invalidAnswer } from './read-answer.js'
+export { toV03Card } from './v0-3/card.js'
+export { v0_1 } from './v0-1/dialect.js'
+export { v0_3 } from './v0-3/dialect.js'
+export { v1, type V1Options } from './v1/dialect.js'
+export { litellm } from './litellm/dialect.js'
+export { v1_1 } from './v1/preview.js'
+export { decodeError, type RemoteErrorContext } from './client/errors.js'
+export { invalidAnswer } from './client/answer.js'
 export { textOf } from './text.js'
-export { v0_3Client } from './v0-3-client.js'
-export { v1Client } from './v1-client.js'
+export { v0_3Client } from './client/v0-3.js'
+export { v1Client } from './client/v1.js'
 export { artifactEvents, outputEvent } from './view.js'
 export type {
   ClientCodec,
@@ -49,4 +49,4 @@ export type {
   RemotePushConfig,
   RemoteTask,
   SendResult,
-} from './client-dialect.js'
+} from './client/dialect.js'

@@ -13,8 +13,8 @@ import { check } from './check.js'
 import { artifactText, conversationOf, statusText } from './conversation.js'
 import type { Codecs, Dialect, Requests, RpcError, TaskView } from './dialect.js'
 import { describeError } from './errors.js'
-import { toV03Card } from './v0-3-card.js'
-import { toPart, TYPED_PARTS } from './v0-3-messages.js'
+import { toV03Card } from './v0-3/card.js'
+import { toPart, TYPED_PARTS } from './v0-3/messages.js'
 import { artifactsOf, historyOf, json, notReply } from './view.js'
 
 /** Of a part only its text is read. */

@@ -9,7 +9,7 @@ import {
 import type { AgentCard, AgentCardSignature } from 'a2a-tasks/schemas'
 import * as jose from 'jose'
 import { describe, expect, test, vi } from 'vitest'
-import { bearerCard, forge, pair, plainCard, rejected } from './sign-support.js'
+import { bearerCard, forge, pair, plainCard, rejected } from './support/sign.js'
 
 const ada = await pair('ada')
 const eve = await pair('eve')

@@ -1,6 +1,6 @@
 import { signAgentCard, verifyAgentCard, type FetchKeys, type VerifyOptions } from 'a2a-tasks/agent-card'
 import { describe, expect, test, vi } from 'vitest'
-import { pair, plainCard, rejected } from './sign-support.js'
+import { pair, plainCard, rejected } from './support/sign.js'
 
 const ada = await pair('ada')
 const URL_OF_KEYS = 'https://ada.example/.well-known/jwks.json'

@@ -3,7 +3,7 @@ import type { AgentCard } from 'a2a-tasks/schemas'
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test, vi } from 'vitest'
 import { ROOT } from '../support/repository.js'
-import { pair, plainCard, rejected } from './sign-support.js'
+import { pair, plainCard, rejected } from './support/sign.js'
 
 const ada = await pair('ada')
 const bob = await pair('bob')

@@ -15,7 +15,7 @@ import {
 import { AgentCardSchema, type AgentCard as Card } from 'a2a-tasks/schemas'
 import * as jose from 'jose'
 import { describe, expect, test, vi } from 'vitest'
-import { bearerCard, pair, plainCard, rejected } from './sign-support.js'
+import { bearerCard, pair, plainCard, rejected } from './support/sign.js'
 
 const { privateKey, publicKey } = await pair('key-1')
 const keys = [publicKey]

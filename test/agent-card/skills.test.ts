@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { buildAgentCardForAgent, corvidPreset, toolsToSkills } from 'a2a-tasks/agent-card'
 import { AgentCardSchema } from 'a2a-tasks/schemas'
-import { corvidTools } from './corvid-tools.js'
+import { corvidTools } from './support/corvid-tools.js'
 import { thrown } from '../support/manager.js'
 
 describe('toolsToSkills', () => {

@@ -1,13 +1,13 @@
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
-import { bearerAuth } from '../../src/client/auth.js'
+import { bearerAuth } from '../../src/http/auth.js'
 import {
   invokeRemoteAgent,
   type InvokeOptions,
   type RemoteInvocationResult,
 } from '../../src/client/invoke.js'
-import { urlGuard } from '../../src/client/url-guard.js'
-import { gate, serve } from '../server/interop/support.js'
+import { urlGuard } from '../../src/http/url-guard.js'
+import { gate, serve } from '../server/interop/support/agent.js'
 import {
   failureOf,
   fakeFetch,
@@ -16,7 +16,7 @@ import {
   type Answerer,
   type FakeFetch,
   type Reply,
-} from './http-support.js'
+} from '../http/support/http.js'
 
 const BASE = 'https://agent.example.com'
 const TASK = { id: 't1', state: 'submitted', messages: [], sessionId: null }

@@ -1,8 +1,8 @@
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
-import { bearerAuth } from '../../src/client/auth.js'
+import { bearerAuth } from '../../src/http/auth.js'
 import { RemoteAgent, type RemoteAgentOptions } from '../../src/client/remote-agent.js'
-import { serve } from '../server/interop/support.js'
+import { serve } from '../server/interop/support/agent.js'
 import {
   failureOf,
   fakeFetch,
@@ -11,7 +11,7 @@ import {
   type Answerer,
   type FakeFetch,
   type Reply,
-} from './http-support.js'
+} from '../http/support/http.js'
 
 const BASE = 'http://analyst:8000'
 const KAOS_CARD = {

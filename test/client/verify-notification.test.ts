@@ -17,7 +17,7 @@ import {
 import { ManualClock } from 'a2a-tasks/testing'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { failureOf, site } from './http-support.js'
+import { failureOf, site } from '../http/support/http.js'
 
 const TOKEN = 'correct-horse-battery-staple'
 const TASK = { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_COMPLETED' } }

@@ -11,7 +11,7 @@ import {
   type TaskSnapshot,
 } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
-import { artifactGrowth, payloadSize, usageAfter, usageOf } from '../../src/core/usage.js'
+import { artifactGrowth, payloadSize, usageAfter, usageOf } from '../../src/core/sizes.js'
 
 const state = fc.constantFrom(...VALID_STATES)
 const parts = fc.array(fc.record({ text: fc.string({ maxLength: 8 }) }), { maxLength: 2 })

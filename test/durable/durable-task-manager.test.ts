@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, type StepName } from '../support/faulty-store.js'
-import { logOf, reading, rejection, replicas, says, turn } from './durable-support.js'
-import { pass, worker } from './leased-support.js'
+import { logOf, reading, rejection, replicas, says, turn } from './support/durable.js'
+import { pass, worker } from './support/leased.js'
 
 const store = memoryStore()
 const LISTENER = { onNews: () => undefined, onLost: () => undefined, onOrphan: () => undefined }

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { A2AError, type TaskEvent, type TaskStreamEvent, type TaskUpdate } from 'a2a-tasks'
 import type { DurableTaskManager } from 'a2a-tasks/durable'
-import { foldAll, logOf, reading, says } from './durable-support.js'
-import { markOf, play, randomOf, type Play } from './interleaving-support.js'
+import { foldAll, logOf, reading, says } from './support/durable.js'
+import { markOf, play, randomOf, type Play } from './support/interleaving.js'
 
 type Change = (tasks: DurableTaskManager, id: string, mark: string, generation: number) => Promise<unknown>
 

@@ -13,7 +13,7 @@ import {
 } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
-import { says } from './durable-support.js'
+import { says } from './support/durable.js'
 
 const LIMITS = { maxMessages: 4, maxArtifacts: 3, maxHistory: 5, maxOutputSize: 40 }
 const HEARD: (keyof TaskEvents)[] = [

@@ -9,8 +9,8 @@ import {
 } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, type Faults, type StepName } from '../support/faulty-store.js'
-import { logOf, reading, replicas, says, turn } from './durable-support.js'
-import { pass, worker, workers, type Worker } from './leased-support.js'
+import { logOf, reading, replicas, says, turn } from './support/durable.js'
+import { pass, worker, workers, type Worker } from './support/leased.js'
 
 const ABANDONED = 'The agent stopped before this task was finished'
 

@@ -4,8 +4,8 @@ import type { TaskState } from 'a2a-tasks'
 import { memoryStore, type DurableTaskManagerOptions } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, type Faults } from '../support/faulty-store.js'
-import { rejection, replicas, says, turn, type Replicas } from './durable-support.js'
-import { pass, worker } from './leased-support.js'
+import { rejection, replicas, says, turn, type Replicas } from './support/durable.js'
+import { pass, worker } from './support/leased.js'
 
 const DAY = 86_400_000
 

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { canTransition, isInterrupted, isTerminal, type TaskState } from 'a2a-tasks'
 import { A2AError } from '../../src/core/errors.js'
 import { expect, test } from 'vitest'
-import { agentInput, serviceError, setUp, type Call } from './support.js'
+import { agentInput, serviceError, setUp, type Call } from './support/gateway.js'
 
 type All = ReturnType<typeof setUp> & { answered: Set<Call>; endedThere: Set<string>; failures: unknown[] }
 type Step = (all: All) => unknown

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/core/errors.js'
 import { type A2AGateway } from '../../src/gateway/gateway.js'
 import { collect } from '../support/manager.js'
-import { agentInput, codeOf, pass, setUp, textsOf } from './support.js'
+import { agentInput, codeOf, pass, setUp, textsOf } from './support/gateway.js'
 
 describe('sending a task', () => {
   test('waits for its end, and gives what came of it', async () => {

@@ -2,14 +2,14 @@
 import { A2AError, TaskManager, type TaskState } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
-import { loadGatewayConfig } from '../../src/gateway/config.js'
-import { SERVICE_FAILED, TIMED_OUT } from '../../src/gateway/drive.js'
+import { loadGatewayConfig } from '../../src/gateway/config/config.js'
+import { SERVICE_FAILED, TIMED_OUT } from '../../src/gateway/turns/turn.js'
 import { A2AGateway } from '../../src/gateway/gateway.js'
 import type { AgentProvider, TaskUpdate } from '../../src/gateway/provider.js'
-import { langGraph } from '../../src/gateway/providers/langgraph.js'
-import { site } from '../client/http-support.js'
-import { gate, rejection } from '../server/interop/support.js'
-import { gatewayOf, untilAborted, type TestAgent } from './request-handler-support.js'
+import { langGraph } from '../../src/gateway/providers/langgraph/provider.js'
+import { site } from '../http/support/http.js'
+import { gate, rejection } from '../server/interop/support/agent.js'
+import { gatewayOf, untilAborted, type TestAgent } from './support/request-handler.js'
 
 /* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
 

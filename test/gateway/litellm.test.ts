@@ -2,9 +2,9 @@
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_FAILED } from '../../src/gateway/drive.js'
-import { providerError } from '../../src/gateway/service.js'
-import { gate, serve } from '../server/interop/support.js'
+import { SERVICE_FAILED } from '../../src/gateway/turns/turn.js'
+import { providerError } from '../../src/gateway/providers/shared/service.js'
+import { gate, serve } from '../server/interop/support/agent.js'
 import { gatewayRequestHandler } from '../../src/gateway/request-handler.js'
 import {
   gatewayOf,
@@ -13,7 +13,7 @@ import {
   serveGateway,
   untilAborted,
   type TestAgent,
-} from './request-handler-support.js'
+} from './support/request-handler.js'
 
 /** What `Task::new(agent_id, provider, instruction)` of the document becomes as JSON, with an id that is told. */
 function newTask(id: string, agentId: string, instruction: string): JsonObject {

@@ -3,7 +3,7 @@ import { thrown } from '../support/manager.js'
 import { A2AGateway } from '../../src/gateway/gateway.js'
 import type { A2AGatewayOptions } from '../../src/gateway/options.js'
 import { ManualClock } from 'a2a-tasks/testing'
-import { agentInput, pass, ScriptedProvider, serviceError } from './support.js'
+import { agentInput, pass, ScriptedProvider, serviceError } from './support/gateway.js'
 
 const providers = { custom: new ScriptedProvider() }
 // As callers in JavaScript may have them.

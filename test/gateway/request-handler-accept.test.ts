@@ -2,7 +2,7 @@
 import { A2AError } from 'a2a-tasks'
 import type { Execute, Offer } from 'a2a-tasks/server'
 import { expect, it } from 'vitest'
-import { agent, as, authenticate, call, gate, jsonRpc, taskOf, user } from '../server/spec/support.js'
+import { agent, as, authenticate, call, gate, jsonRpc, taskOf, user } from '../server/spec/support/agent.js'
 
 function accepting(accept: NonNullable<Execute['accept']>, work: Execute = () => 'done'): Execute {
   return Object.assign((run: Parameters<Execute>[0]) => work(run), { accept })

@@ -2,10 +2,10 @@
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_FAILED } from '../../src/gateway/drive.js'
+import { SERVICE_FAILED } from '../../src/gateway/turns/turn.js'
 import type { CustomRun } from '../../src/gateway/providers/custom.js'
-import { gate } from '../server/interop/support.js'
-import { gatewayOf, rpc, scene, serveGateway } from './request-handler-support.js'
+import { gate } from '../server/interop/support/agent.js'
+import { gatewayOf, rpc, scene, serveGateway } from './support/request-handler.js'
 
 /** Says who it is. */
 const named: CustomRun = (_task, { agent }) => `I am ${agent.id}`

@@ -2,8 +2,8 @@
 import { A2AClient, type RemoteEvent } from 'a2a-tasks/client'
 import { describe, expect, it } from 'vitest'
 import type { TaskRef, TaskUpdate } from '../../src/gateway/provider.js'
-import { collect, gate, rejection } from '../server/interop/support.js'
-import { gatewayOf, serveGateway, type ServeOptions, type TestAgent } from './request-handler-support.js'
+import { collect, gate, rejection } from '../server/interop/support/agent.js'
+import { gatewayOf, serveGateway, type ServeOptions, type TestAgent } from './support/request-handler.js'
 
 const SECRET = 'one secret for all processes of a gateway'
 

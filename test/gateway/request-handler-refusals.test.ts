@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { A2AError, invalidParams } from '../../src/core/errors.js'
 import { A2AGateway } from '../../src/gateway/gateway.js'
 import { custom, type CustomRun } from '../../src/gateway/providers/custom.js'
-import { providerError } from '../../src/gateway/service.js'
-import { gate, rejection } from '../server/interop/support.js'
+import { providerError } from '../../src/gateway/providers/shared/service.js'
+import { gate, rejection } from '../server/interop/support/agent.js'
 import {
   gatewayOf,
   rpc,
@@ -16,7 +16,7 @@ import {
   untilAborted,
   type Options,
   type TestAgent,
-} from './request-handler-support.js'
+} from './support/request-handler.js'
 
 interface Case {
   readonly agents: Readonly<Record<string, TestAgent>>

@@ -1,12 +1,12 @@
 /** A gateway as an agent, over HTTP, by the clients of A2A 1.0. */
 import { A2AClient } from 'a2a-tasks/client'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_FAILED } from '../../src/gateway/drive.js'
+import { SERVICE_FAILED } from '../../src/gateway/turns/turn.js'
 import { gatewayRequestHandler } from '../../src/gateway/request-handler.js'
-import { providerError } from '../../src/gateway/service.js'
+import { providerError } from '../../src/gateway/providers/shared/service.js'
 import { connect, MODERN_LINES, say, taskOf, textOf as textOfParts } from '../server/interop/peers.js'
-import { collect, gate, serve } from '../server/interop/support.js'
-import { gatewayOf, scene, serveGateway, untilAborted } from './request-handler-support.js'
+import { collect, gate, serve } from '../server/interop/support/agent.js'
+import { gatewayOf, scene, serveGateway, untilAborted } from './support/request-handler.js'
 
 /* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
 

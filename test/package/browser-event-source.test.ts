@@ -6,7 +6,7 @@ import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { listen, openPage, requireChromium } from '../support/browser.js'
-import { gate } from '../server/spec/support.js'
+import { gate } from '../server/spec/support/agent.js'
 
 /** A page that follows a task. It closes when the task has ended, or goes on until it is refused. */
 const PAGE = `<!doctype html>

@@ -20,7 +20,7 @@ const ARROWS: Record<string, Arrows> = {
   server: {
     values: [
       ...['core', 'wire', 'agent-card', 'schemas'],
-      ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
+      ...['http/abort.ts', 'http/request.ts', 'http/retry.ts', 'http/url-guard.ts'],
     ],
     types: ['durable'],
   },
@@ -33,10 +33,10 @@ const ARROWS: Record<string, Arrows> = {
       'core',
       'schemas',
       'wire',
-      'client/http.ts',
-      'client/json.ts',
+      'http/request.ts',
+      'http/json.ts',
       'client/platform.ts',
-      'client/sse.ts',
+      'http/sse-reader.ts',
     ],
     types: ['server'],
   },
@@ -49,21 +49,21 @@ const PACKAGES: Record<string, readonly string[]> = {
   uuid: ['core/ports.ts'],
   zod: ['schemas', 'wire', 'server', 'gateway'],
   jose: ['agent-card/sign.ts'],
-  'eventsource-parser': ['client/sse.ts'],
-  'ipaddr.js': ['client/url-guard.ts'],
+  'eventsource-parser': ['http/sse-reader.ts'],
+  'ipaddr.js': ['http/url-guard.ts'],
   '@opentelemetry/api': ['telemetry'],
-  '@azure/identity': ['gateway/providers/azure-credentials.ts'],
-  '@aws-sdk/client-bedrock-agent-runtime': ['gateway/providers/bedrock-client.ts'],
-  '@aws-sdk/client-bedrock-agentcore': ['gateway/providers/agentcore-client.ts'],
-  'google-auth-library': ['gateway/providers/vertex-credentials.ts'],
-  yaml: ['gateway/config.ts'],
+  '@azure/identity': ['gateway/providers/azure/credentials.ts'],
+  '@aws-sdk/client-bedrock-agent-runtime': ['gateway/providers/aws/bedrock-client.ts'],
+  '@aws-sdk/client-bedrock-agentcore': ['gateway/providers/aws/agentcore-client.ts'],
+  'google-auth-library': ['gateway/providers/vertex/credentials.ts'],
+  yaml: ['gateway/config/config.ts'],
 }
 
 /** Entered by other folders too, where an index.ts would hand them to users. */
 const BUILDING_BLOCKS = [
-  ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/fields.ts', 'wire/read.ts'],
-  ...['client/abortion.ts', 'client/http.ts', 'client/retry.ts', 'client/url-guard.ts'],
-  ...['client/json.ts', 'client/platform.ts', 'client/sse.ts', 'client/url.ts'],
+  ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/client/fields.ts', 'wire/client/objects.ts'],
+  ...['http/abort.ts', 'http/request.ts', 'http/retry.ts', 'http/url-guard.ts'],
+  ...['http/json.ts', 'client/platform.ts', 'http/sse-reader.ts', 'http/url.ts'],
   ...['wire/check.ts', 'wire/errors.ts', 'wire/view.ts', 'durable/options.ts'],
 ]
 

@@ -1,7 +1,7 @@
 import type * as wire from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
 import { connect, say, taskOf } from './interop/peers.js'
-import { gate, rejection, serve } from './interop/support.js'
+import { gate, rejection, serve } from './interop/support/agent.js'
 
 // The faults of the official server (1.3.0) that need HTTP to be seen.
 

@@ -1,8 +1,8 @@
 import { TaskManager, type TaskManagerOptions } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
-import { agent, fieldsOf, params, type Agent } from './faults-support.js'
-import { rejection } from './interop/support.js'
+import { agent, fieldsOf, params, type Agent } from './support/faults.js'
+import { rejection } from './interop/support/agent.js'
 
 // The faults of the official server (1.3.0) that begin with a request.
 

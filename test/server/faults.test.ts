@@ -2,8 +2,8 @@ import { A2AError } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, artifactTexts, textsOf } from './faults-support.js'
-import { collect, gate, rejection, type Gate } from './interop/support.js'
+import { agent, artifactTexts, textsOf } from './support/faults.js'
+import { collect, gate, rejection, type Gate } from './interop/support/agent.js'
 
 // What goes wrong in the official server (1.3.0) must not go wrong here: its faults, one by one.
 

@@ -4,10 +4,10 @@ import type { JsonObject } from 'a2a-tasks/schemas'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { v0_3, v1, v1_1 } from '../../src/wire/index.js'
-import { ask, asking, draft, pending, preview, SPEAKING, taskOf, user } from './generation-support.js'
-import type { Numbered } from './generation-support.js'
-import { agent, BINDINGS, gate, get, SseReader, type Binding } from './spec/support.js'
-import type { Streaming, TestAgent, Unary } from './spec/support.js'
+import { ask, asking, draft, pending, preview, SPEAKING, taskOf, user } from './support/generation.js'
+import type { Numbered } from './support/generation.js'
+import { agent, BINDINGS, gate, get, SseReader, type Binding } from './spec/support/agent.js'
+import type { Streaming, TestAgent, Unary } from './spec/support/agent.js'
 
 /** The text of a stream, and the results of its events. */
 async function stream(

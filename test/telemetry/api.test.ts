@@ -6,7 +6,7 @@ import { ERROR, CLIENT } from '../../src/telemetry/api.js'
 import { registeredApi } from '../../src/telemetry/registered-api.js'
 import { read, SOURCES } from '../support/repository.js'
 import { importsOf } from '../support/source.js'
-import { sdk, unregister } from './sdk.js'
+import { sdk, unregister } from './support/sdk.js'
 
 const GIVEN: OpenTelemetryApi = otel
 

@@ -7,7 +7,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { instrumentClient } from 'a2a-tasks/telemetry'
 import { fakeAgent, type FakeAgent } from 'a2a-tasks/testing'
-import { idOf, parentOf, sdk, textOfSpans, traceOf, unregister } from './sdk.js'
+import { idOf, parentOf, sdk, textOfSpans, traceOf, unregister } from './support/sdk.js'
 
 function connect(agent: FakeAgent, options: Parameters<typeof instrumentClient>[1] = {}): A2AClient {
   return instrumentClient(new A2AClient({ card: agent.card, fetch: agent.fetch }), options)

@@ -9,8 +9,8 @@ import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { instrumentClient, instrumentFetch, instrumentHandler, instrumentTasks } from 'a2a-tasks/telemetry'
 import { A2AGateway, gatewayRequestHandler } from '../../src/gateway/index.js'
-import { a2a } from '../../src/gateway/providers/a2a.js'
-import { idOf, parentOf, sdk, traceOf, unregister } from './sdk.js'
+import { a2a } from '../../src/gateway/providers/a2a/provider.js'
+import { idOf, parentOf, sdk, traceOf, unregister } from './support/sdk.js'
 
 describe('a fetch', () => {
   const said: (RequestInit | undefined)[] = []

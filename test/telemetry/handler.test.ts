@@ -4,7 +4,7 @@ import * as otel from '@opentelemetry/api'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
 import { instrumentHandler } from 'a2a-tasks/telemetry'
-import { sdk, unregister } from './sdk.js'
+import { sdk, unregister } from './support/sdk.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'

@@ -13,7 +13,7 @@ import {
 import { createRequestHandler } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { A2AGateway } from '../../src/gateway/index.js'
-import { sdk } from './sdk.js'
+import { sdk } from './support/sdk.js'
 
 /** The API, with a propagator that writes these. */
 function writing(headers: Readonly<Record<string, unknown>>): OpenTelemetryApi {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { defineLifecycle, TaskManager } from 'a2a-tasks'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { ManualClock } from 'a2a-tasks/testing'
-import { idOf, parentOf, sdk, textOfSpans, traceOf, unregister } from './sdk.js'
+import { idOf, parentOf, sdk, textOfSpans, traceOf, unregister } from './support/sdk.js'
 
 function run(
   tasks: TaskManager,

@@ -9,7 +9,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { instrumentClient, instrumentHandler, instrumentTasks } from 'a2a-tasks/telemetry'
-import { idOf, parentOf, sdk, traceOf, unregister } from './sdk.js'
+import { idOf, parentOf, sdk, traceOf, unregister } from './support/sdk.js'
 
 async function serve(name: string, execute: Execute): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')

@@ -6,12 +6,12 @@
 import { A2AError } from '../../core/errors.js'
 import { describe } from '../../core/json.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { AgentStatus, RegisteredAgent } from '../agent.js'
-import { requireUpdate } from '../apply.js'
+import type { AgentStatus, RegisteredAgent } from '../registry/agent.js'
+import { requireUpdate } from '../turns/apply-update.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
-import { providerError } from '../service.js'
-import { fold } from './fold.js'
-import { unlessAborted } from './unless-aborted.js'
+import { providerError } from './shared/service.js'
+import { fold } from './shared/fold.js'
+import { unlessAborted } from './shared/unless-aborted.js'
 
 /** What every handler is told beside the task. */
 export interface CustomCall extends ProviderCall {

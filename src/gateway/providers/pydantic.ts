@@ -8,11 +8,11 @@ import { A2AClient, type Fetch } from '../../client/index.js'
 import { platformFetch } from '../../client/platform.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/index.js'
-import type { RegisteredAgent } from '../agent.js'
+import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentProvider, ProviderCall } from '../provider.js'
-import { Service, type ServiceOptions } from '../service.js'
-import { A2AProvider } from './a2a.js'
-import { toClientOptions } from './a2a-clients.js'
+import { Service, type ServiceOptions } from './shared/service.js'
+import { A2AProvider } from './a2a/provider.js'
+import { toClientOptions } from './a2a/clients.js'
 
 export type PydanticAIOptions = ServiceOptions
 

@@ -5,9 +5,15 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { A2AError } from '../../core/errors.js'
-import { Chunks, requireLength, requireSize } from '../body.js'
-import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest, type Respond } from '../exchange.js'
-import { formatFrame, HEARTBEAT } from '../sse.js'
+import { Chunks, requireLength, requireSize } from '../binding/body.js'
+import {
+  DIRECT,
+  type EventSource,
+  type HttpAnswer,
+  type HttpRequest,
+  type Respond,
+} from '../binding/exchange.js'
+import { formatFrame, HEARTBEAT } from '../streams/sse.js'
 import { answerByFetch } from './by-fetch.js'
 import { headersOf, parsedBody, signalOf } from './incoming.js'
 

@@ -7,8 +7,8 @@ import * as dns from 'node:dns/promises'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import * as net from 'node:net'
-import { urlGuard, type UrlGuardOptions } from '../../client/url-guard.js'
-import { resolveWith, toPinnedFetch } from '../pinned-fetch.js'
+import { urlGuard, type UrlGuardOptions } from '../../http/url-guard.js'
+import { resolveWith, toPinnedFetch } from '../../http/pinned-fetch.js'
 
 /**
  * A `fetch` that goes where `urlGuard` with the same options lets it, and looks up each name once: it connects to the

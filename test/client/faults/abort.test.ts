@@ -1,6 +1,6 @@
 /** An abort of the caller's signal, at every moment of a run. */
 import { describe, expect, test } from 'vitest'
-import { listenersOf } from '../listeners.js'
+import { listenersOf } from '../support/listeners.js'
 import {
   clientOf,
   error,

@@ -13,10 +13,10 @@ import { toNodeListener } from 'a2a-tasks/server/node'
 import type { AgentCard } from 'a2a-tasks/schemas'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { modernPeer } from '../interop/sdk-modern.js'
-import { quiet } from '../interop/support.js'
+import { quiet } from '../interop/support/agent.js'
 import { executorOf, KINDS, scriptOf, Tally } from './kinds.js'
 import { FAULTS, type Fault } from './proxy.js'
-import { soak, type SoakReport } from './soak-support.js'
+import { soak, type SoakReport } from './support/soak.js'
 
 const RUNS = 100
 const { FAULT_SEED } = process.env

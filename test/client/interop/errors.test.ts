@@ -14,7 +14,7 @@ import {
   type Peer,
   type ServeOptions,
   type Served,
-} from './support.js'
+} from './support/agent.js'
 
 interface Scene {
   readonly client: A2AClient

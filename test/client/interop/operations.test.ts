@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { A2AClient } from '../../../src/client/index.js'
 import { asker, echo, worker } from './agents.js'
 import { PEERS } from './peers.js'
-import { clientOf, collect, connect, feature, pretend } from './support.js'
+import { clientOf, collect, connect, feature, pretend } from './support/agent.js'
 import type { PushConfig } from './types.js'
 
 const CONFIG: PushConfig = {

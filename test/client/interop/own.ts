@@ -3,7 +3,14 @@ import { fakeAgent } from 'a2a-tasks/testing'
 import type { Run } from 'a2a-tasks/server'
 import { onTestFinished } from 'vitest'
 import type { Act, Agent } from './agents.js'
-import { cardOf, type Binding, type Peer, type Seen, type ServeOptions, type Version } from './support.js'
+import {
+  cardOf,
+  type Binding,
+  type Peer,
+  type Seen,
+  type ServeOptions,
+  type Version,
+} from './support/agent.js'
 
 const URL = 'https://agent.test'
 

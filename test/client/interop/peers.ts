@@ -2,7 +2,7 @@ import { PEER_NAMES } from './gaps.js'
 import { ownPeer } from './own.js'
 import { legacyPeer } from './sdk-legacy.js'
 import { modernPeer } from './sdk-modern.js'
-import type { Peer } from './support.js'
+import type { Peer } from './support/agent.js'
 
 export const PEERS: readonly Peer[] = (['JSONRPC', 'HTTP+JSON'] as const)
   .flatMap((binding) => [

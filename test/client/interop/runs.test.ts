@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest'
 import { asker, gate, hesitant, replier, storyteller, worker } from './agents.js'
 import { PEERS } from './peers.js'
-import { clientOf, connect, feature } from './support.js'
+import { clientOf, connect, feature } from './support/agent.js'
 import type { RunHandle } from './types.js'
 
 const FAST = { pollIntervalMs: 1 }

@@ -11,7 +11,7 @@ import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-v0-3/serv
 import type { TaskState } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import { gate, textOf, type Act, type Agent, type Gate, type Turn } from './agents.js'
-import { cardOf, listen, type Binding, type Peer, type ServeOptions } from './support.js'
+import { cardOf, listen, type Binding, type Peer, type ServeOptions } from './support/agent.js'
 
 export function legacyPeer(binding: Binding): Peer {
   return {

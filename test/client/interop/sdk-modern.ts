@@ -12,7 +12,15 @@ import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/serve
 import type { TaskState } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import { gate, textOf, type Act, type Agent, type Gate, type Turn } from './agents.js'
-import { cardOf, listen, MIME, type Binding, type Peer, type ServeOptions, type Version } from './support.js'
+import {
+  cardOf,
+  listen,
+  MIME,
+  type Binding,
+  type Peer,
+  type ServeOptions,
+  type Version,
+} from './support/agent.js'
 
 export function modernPeer(version: Version, binding: Binding): Peer {
   return {

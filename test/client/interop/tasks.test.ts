@@ -3,7 +3,7 @@ import type { Part, RemoteEvent, RemoteTask, SendResult } from './types.js'
 import { describe, expect } from 'vitest'
 import { asker, echo, ender, gate, hesitant, mirror, replier, storyteller, textOf, worker } from './agents.js'
 import { PEERS } from './peers.js'
-import { clientOf, collect, connect, feature } from './support.js'
+import { clientOf, collect, connect, feature } from './support/agent.js'
 
 function taskOf(given: SendResult | RemoteEvent | undefined): RemoteTask {
   if (given?.type !== 'task') throw new Error(`There is no task: ${JSON.stringify(given)}`)

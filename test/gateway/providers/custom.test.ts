@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'
-import { SERVICE_FAILED } from '../../../src/gateway/drive.js'
+import { SERVICE_FAILED } from '../../../src/gateway/turns/turn.js'
 import { custom, type CustomRun } from '../../../src/gateway/providers/custom.js'
-import { agentAt, asked, calling, collect, fault, textsOf } from './a2a-support.js'
-import { gatewayOf } from '../request-handler-support.js'
+import { agentAt, asked, calling, collect, fault, textsOf } from './a2a/support/a2a.js'
+import { gatewayOf } from '../support/request-handler.js'
 
 const agent = agentAt('https://agent.test', { provider: 'poets' })
 

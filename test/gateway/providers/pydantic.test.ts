@@ -4,10 +4,10 @@ import { pydanticAI } from '../../../src/gateway/providers/pydantic.js'
 import { echo } from '../../client/interop/agents.js'
 import { legacyPeer } from '../../client/interop/sdk-legacy.js'
 import { modernPeer } from '../../client/interop/sdk-modern.js'
-import { quiet } from '../../client/interop/support.js'
-import { site } from '../../client/http-support.js'
-import { agentAt, asked, calling, collect, fault, follow, nowhere, textsOf } from './a2a-support.js'
-import { fastA2A, type Generation } from './pydantic-support.js'
+import { quiet } from '../../client/interop/support/agent.js'
+import { site } from '../../http/support/http.js'
+import { agentAt, asked, calling, collect, fault, follow, nowhere, textsOf } from './a2a/support/a2a.js'
+import { fastA2A, type Generation } from './support/pydantic.js'
 
 const GENERATIONS: readonly Generation[] = ['first', 'second', 'third', 'newest']
 

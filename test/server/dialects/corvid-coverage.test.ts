@@ -3,8 +3,8 @@ import type { A2AMessage, A2ATask, A2ATaskSendRequest, A2ATaskState } from 'a2a-
 import type { RemoteInvocationResult } from 'a2a-tasks/client'
 import { corvid } from 'a2a-tasks/wire'
 import { expect, expectTypeOf, test } from 'vitest'
-import { agent, get } from '../spec/support.js'
-import { fetched, send } from './support.js'
+import { agent, get } from '../spec/support/agent.js'
+import { fetched, send } from './support/dialects.js'
 
 test('the types are those of the document', () => {
   expectTypeOf<A2ATaskState>().toEqualTypeOf<'submitted' | 'working' | 'completed' | 'failed'>()

@@ -3,8 +3,8 @@ import { invokeRemoteAgent } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { corvid } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support.js'
-import { fetched, send } from './support.js'
+import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support/agent.js'
+import { fetched, send } from './support/dialects.js'
 
 const idOf = ({ id }: JsonObject): string => id as string
 

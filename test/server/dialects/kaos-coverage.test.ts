@@ -2,8 +2,8 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { kaos } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { agent, get } from '../spec/support.js'
-import { call, result, send } from './support.js'
+import { agent, get } from '../spec/support/agent.js'
+import { call, result, send } from './support/dialects.js'
 
 const only = () => agent((run) => run.text, { dialects: [kaos()] })
 const hello = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }

@@ -2,8 +2,8 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { v0_3, v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support.js'
-import { call, result, send } from './support.js'
+import { agent, as, authenticate, gate, get, ORIGIN, post } from '../spec/support/agent.js'
+import { call, result, send } from './support/dialects.js'
 
 /** The first `curl` of the document. */
 const SEND = {

@@ -3,8 +3,8 @@ import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { thrown, walk } from '../../support/manager.js'
-import { agent, gate, type TestAgent } from '../spec/support.js'
-import { result } from './support.js'
+import { agent, gate, type TestAgent } from '../spec/support/agent.js'
+import { result } from './support/dialects.js'
 
 interface OldTask {
   id: string

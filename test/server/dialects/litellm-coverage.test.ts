@@ -1,9 +1,9 @@
 /** What LiteLLM-RS' document says that its requests do not show, and where we differ from it. */
 import { expect, test } from 'vitest'
 import { walk } from '../../support/manager.js'
-import { newTask } from '../../wire/litellm-support.js'
-import { agent } from '../spec/support.js'
-import { result, send } from './support.js'
+import { newTask } from '../../wire/litellm/support/litellm.js'
+import { agent } from '../spec/support/agent.js'
+import { result, send } from './support/dialects.js'
 
 test.each([7, 'request-7'])('a request may have the id %j, which comes back', async (id) => {
   const a = agent(() => 'done')

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { newTask } from '../../wire/litellm-support.js'
-import { agent, as, authenticate, gate, ORIGIN, post } from '../spec/support.js'
-import { call, failure, listen, result, send } from './support.js'
+import { newTask } from '../../wire/litellm/support/litellm.js'
+import { agent, as, authenticate, gate, ORIGIN, post } from '../spec/support/agent.js'
+import { call, failure, listen, result, send } from './support/dialects.js'
 
 /** What the document's constructors of `A2ARequest` make: the id is a UUID. */
 const request = (method: string, params?: object) => ({

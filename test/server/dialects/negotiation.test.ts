@@ -2,9 +2,9 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, get, ORIGIN, post } from '../spec/support.js'
-import type { Init, TestAgent, TestAgentOptions } from '../spec/support.js'
-import { call, failure, fetched, result, send } from './support.js'
+import { agent, as, authenticate, get, ORIGIN, post } from '../spec/support/agent.js'
+import type { Init, TestAgent, TestAgentOptions } from '../spec/support/agent.js'
+import { call, failure, fetched, result, send } from './support/dialects.js'
 
 const TYPED = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
 /** What each is asked with that makes a task, of a client that says no version. */

@@ -1,8 +1,8 @@
 /** Ids of tasks in A2A 0.1: its clients choose them, and may choose what is there. */
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, post } from '../spec/support.js'
-import { call, failure, listen, result } from './support.js'
+import { agent, as, authenticate, post } from '../spec/support/agent.js'
+import { call, failure, listen, result } from './support/dialects.js'
 
 const say = (id: string, text: string, more: object = {}) => ({
   id,

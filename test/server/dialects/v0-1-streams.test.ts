@@ -2,12 +2,12 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { sourceOf } from '../../../src/server/frames.js'
-import { inManner } from '../../../src/server/mannered-stream.js'
+import { sourceOf } from '../../../src/server/streams/frame-stream.js'
+import { inManner } from '../../../src/server/streams/mannered-stream.js'
 import type { StreamEntry } from '../../../src/wire/index.js'
 import { setup, walk } from '../../support/manager.js'
-import { agent, gate, type TestAgent } from '../spec/support.js'
-import { listen, result } from './support.js'
+import { agent, gate, type TestAgent } from '../spec/support/agent.js'
+import { listen, result } from './support/dialects.js'
 
 const say = (id: string, it: string) => ({
   id,

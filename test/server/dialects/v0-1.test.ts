@@ -2,9 +2,9 @@
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { pushAgent, receiver, until } from '../push-support.js'
-import { agent, authenticate, gate, ORIGIN, post } from '../spec/support.js'
-import { failure, fetched, listen, result, send } from './support.js'
+import { pushAgent, receiver, until } from '../push/support/push.js'
+import { agent, authenticate, gate, ORIGIN, post } from '../spec/support/agent.js'
+import { failure, fetched, listen, result, send } from './support/dialects.js'
 
 const CARD = { name: 'Test', url: ORIGIN }
 /** A client that says what it speaks. */

@@ -21,7 +21,7 @@ import {
   type Binding,
   type Line,
 } from './peers.js'
-import { collect, rejection, serve, spyFetch } from './support.js'
+import { collect, rejection, serve, spyFetch } from './support/agent.js'
 
 const BINDINGS: readonly Binding[] = ['JSONRPC', 'HTTP+JSON']
 

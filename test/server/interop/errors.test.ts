@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connect, faultOf, LINES, say, taskOf, type Line, type Peer } from './peers.js'
-import { collect, gate, rejection, serve, spyFetch } from './support.js'
+import { collect, gate, rejection, serve, spyFetch } from './support/agent.js'
 
 /** What an SDK makes of an error that its version of the protocol, or it itself, has no class for. */
 function expectedBy({ sdk, speaks, binding }: Line, name: string): string {

@@ -1,7 +1,7 @@
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { connect, LINES, say, taskOf, textOf } from './peers.js'
-import { collect, serve, spyFetch, type Options } from './support.js'
+import { collect, serve, spyFetch, type Options } from './support/agent.js'
 
 const preview = { generation: true }
 

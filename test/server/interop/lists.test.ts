@@ -3,7 +3,7 @@ import type { Client } from '@a2a-js/sdk/client'
 import type * as wire from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
 import { connect, faultOf, MODERN_LINES, modernClient, modernFactory, say, taskOf, textOf } from './peers.js'
-import { collect, rejection, serve } from './support.js'
+import { collect, rejection, serve } from './support/agent.js'
 
 // Only A2A 1.0 has lists and tenants, and of the official SDKs only 1.3.0 asks for them.
 

@@ -2,7 +2,7 @@ import type { Part } from 'a2a-tasks/schemas'
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { connect, LINES, taskOf, textOf, type Line } from './peers.js'
-import { collect, serve } from './support.js'
+import { collect, serve } from './support/agent.js'
 
 const TEXTS = { unicode: 'naïve 日本語 🦜 \u0000\u2028 "\\" \r\n end', empty: '' }
 

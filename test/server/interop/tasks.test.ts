@@ -1,7 +1,7 @@
 import type { StreamResponse } from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
 import { connect, LINES, say, taskOf, textOf, type Peer } from './peers.js'
-import { collect, gate, serve } from './support.js'
+import { collect, gate, serve } from './support/agent.js'
 
 const ENDED = ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED']
 

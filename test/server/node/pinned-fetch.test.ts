@@ -7,7 +7,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { pinnedFetch, toNodeListener } from 'a2a-tasks/server/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { failureOf } from '../../client/http-support.js'
+import { failureOf } from '../../http/support/http.js'
 
 const HERE = { allow: ['127.0.0.1'] }
 

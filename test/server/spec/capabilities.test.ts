@@ -1,7 +1,7 @@
 import { A2AError } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, BINDINGS, call, open, ORIGIN, refused, user } from './support.js'
-import type { TestAgent, TestAgentOptions } from './support.js'
+import { agent, as, authenticate, BINDINGS, call, open, ORIGIN, refused, user } from './support/agent.js'
+import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const CARD = { name: 'Test', url: ORIGIN }
 const REQUIRED = 'https://extensions.test/required/v1'

@@ -1,8 +1,8 @@
 import { AgentCardSchema } from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
 import { v1 } from '../../../src/wire/index.js'
-import { agent, closed, get, ORIGIN, post } from './support.js'
-import type { TestAgent } from './support.js'
+import { agent, closed, get, ORIGIN, post } from './support/agent.js'
+import type { TestAgent } from './support/agent.js'
 
 const PATH = '/.well-known/agent-card.json'
 const idle = (): TestAgent => agent(() => 'done')

@@ -1,7 +1,7 @@
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, gate, open, refused, stateName, taskOf, user } from './support.js'
-import type { TestAgent } from './support.js'
+import { agent, BINDINGS, call, gate, open, refused, stateName, taskOf, user } from './support/agent.js'
+import type { TestAgent } from './support/agent.js'
 
 interface Working extends TestAgent {
   readonly id: string

@@ -14,8 +14,8 @@ import {
   post,
   refused,
   user,
-} from './support.js'
-import type { TestAgent } from './support.js'
+} from './support/agent.js'
+import type { TestAgent } from './support/agent.js'
 
 const CARD = { name: 'Test', url: ORIGIN }
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'

@@ -1,8 +1,8 @@
 import type { Execute, FollowUpPolicy, Run } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, gate, nameOf, open, refused, taskOf, textsOf, user } from './support.js'
-import type { TestAgent, TestAgentOptions } from './support.js'
+import { agent, BINDINGS, call, gate, nameOf, open, refused, taskOf, textsOf, user } from './support/agent.js'
+import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const textOf = (message: { readonly parts: readonly { readonly text?: string }[] }) =>
   message.parts.map(({ text = '' }) => text).join('')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { v1 } from '../../../src/wire/index.js'
-import { agent, as, authenticate, get, ORIGIN, post, SseReader, taskOf, user } from './support.js'
-import { call, httpJson, type TestAgent } from './support.js'
+import { agent, as, authenticate, get, ORIGIN, post, SseReader, taskOf, user } from './support/agent.js'
+import { call, httpJson, type TestAgent } from './support/agent.js'
 
 const idle = (): TestAgent => agent(() => 'done')
 

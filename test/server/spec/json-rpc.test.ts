@@ -13,8 +13,8 @@ import {
   post,
   SseReader,
   user,
-} from './support.js'
-import type { TestAgent } from './support.js'
+} from './support/agent.js'
+import type { TestAgent } from './support/agent.js'
 
 const idle = (): TestAgent => agent(() => 'done')
 const envelope = (method: string, params?: unknown, id: unknown = 1) => ({

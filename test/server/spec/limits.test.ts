@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, gate, open, ORIGIN, post, refused, taskOf, user } from './support.js'
-import type { Binding, TestAgent } from './support.js'
+import { agent, BINDINGS, call, gate, open, ORIGIN, post, refused, taskOf, user } from './support/agent.js'
+import type { Binding, TestAgent } from './support/agent.js'
 
 const failing = (limits: object): TestAgent =>
   agent(

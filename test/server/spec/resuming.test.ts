@@ -2,8 +2,19 @@ import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { setImmediate as turn } from 'node:timers/promises'
 import { walk } from '../../support/manager.js'
-import { agent, BINDINGS, call, gate, nameOf, open, refused, SseReader, textsOf, user } from './support.js'
-import type { Binding, EventStream, StreamItem, TestAgent, TestAgentOptions } from './support.js'
+import {
+  agent,
+  BINDINGS,
+  call,
+  gate,
+  nameOf,
+  open,
+  refused,
+  SseReader,
+  textsOf,
+  user,
+} from './support/agent.js'
+import type { Binding, EventStream, StreamItem, TestAgent, TestAgentOptions } from './support/agent.js'
 
 const message = () => ({ message: user('go') })
 

@@ -11,8 +11,8 @@ import {
   taskOf,
   textsOf,
   user,
-} from './support.js'
-import type { Binding, Failure, TestAgent } from './support.js'
+} from './support/agent.js'
+import type { Binding, Failure, TestAgent } from './support/agent.js'
 
 const me = as('me')
 const you = as('you')

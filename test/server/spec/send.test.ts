@@ -14,7 +14,7 @@ import {
   taskOf,
   textsOf,
   user,
-} from './support.js'
+} from './support/agent.js'
 
 const ENDS: readonly [TaskState, ...TaskState[]][] = [
   ['completed', 'working', 'completed'],

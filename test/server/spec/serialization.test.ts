@@ -1,8 +1,8 @@
 import { JsonObjectSchema, type JsonObject, type JsonValue, type Part } from 'a2a-tasks/schemas'
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, get, open, refused, taskOf, user } from './support.js'
-import type { Binding, TestAgent } from './support.js'
+import { agent, BINDINGS, call, get, open, refused, taskOf, user } from './support/agent.js'
+import type { Binding, TestAgent } from './support/agent.js'
 
 /** Makes one of everything. */
 async function everything(run: Run): Promise<void> {

@@ -2,7 +2,7 @@ import { SSEStream, type NodeResponse } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { SseReader, type SseEvent } from './support.js'
+import { SseReader, type SseEvent } from './support/agent.js'
 
 const fixed = (more: object = {}) => new SSEStream({ clock: new ManualClock(), ...more })
 

@@ -1,8 +1,19 @@
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { walk } from '../../support/manager.js'
-import { agent, BINDINGS, call, gate, nameOf, open, refused, textsOf, user, type Binding } from './support.js'
-import type { EventStream, StreamItem, TestAgent } from './support.js'
+import {
+  agent,
+  BINDINGS,
+  call,
+  gate,
+  nameOf,
+  open,
+  refused,
+  textsOf,
+  user,
+  type Binding,
+} from './support/agent.js'
+import type { EventStream, StreamItem, TestAgent } from './support/agent.js'
 
 /** Waits between its steps for the test to say so. */
 function stepping(): { execute: (run: Run) => Promise<void>; step: () => void; began: Promise<string> } {

@@ -12,8 +12,8 @@ import {
   taskOf,
   textsOf,
   user,
-} from './support.js'
-import type { TestAgent, TestAgentOptions } from './support.js'
+} from './support/agent.js'
+import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const idle = (options?: TestAgentOptions): TestAgent => agent(() => 'done', options)
 

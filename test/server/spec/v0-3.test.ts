@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from 'a2a-tasks/schemas'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { walk } from '../../support/manager.js'
-import { agent, as, authenticate, gate, get, ORIGIN, post, SseReader } from './support.js'
-import type { TestAgent, TestAgentOptions } from './support.js'
+import { agent, as, authenticate, gate, get, ORIGIN, post, SseReader } from './support/agent.js'
+import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const message = (text: string, more: object = {}) => ({
   kind: 'message',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { v0_3, v1 } from '../../../src/wire/index.js'
-import { agent, BINDINGS, call, get, post, refused, user } from './support.js'
-import type { TestAgent } from './support.js'
+import { agent, BINDINGS, call, get, post, refused, user } from './support/agent.js'
+import type { TestAgent } from './support/agent.js'
 
 const idle = (): TestAgent => agent(() => 'done')
 const asking = (version: string) => ({ headers: { 'A2A-Version': version } })

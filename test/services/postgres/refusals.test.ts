@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { postgresStore, type PostgresStoreOptions } from 'a2a-tasks/stores/postgres'
-import { change, creation, keyOf, put } from '../../../src/testing/task-store-samples.js'
+import { change, creation, keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
 
 whenPostgres('postgresStore', () => {

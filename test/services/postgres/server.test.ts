@@ -11,7 +11,7 @@ import {
 } from 'a2a-tasks/stores/postgres'
 import type { Hint, TaskKey } from 'a2a-tasks/durable'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
-import { change, keyOf, put } from '../../../src/testing/task-store-samples.js'
+import { change, keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
 
 whenPostgres('postgresStore over a real server', () => {
   let server: PostgresServer

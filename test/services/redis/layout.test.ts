@@ -6,7 +6,7 @@ import { redisStore, type RedisStore } from 'a2a-tasks/stores/redis'
 import { toConnection } from '../../../src/stores/redis/client.js'
 import { bringUpToDate, type Step } from '../../../src/stores/redis/layout.js'
 import { Scripts } from '../../../src/stores/redis/scripts.js'
-import { creation, put } from '../../../src/testing/task-store-samples.js'
+import { creation, put } from '../../../src/testing/task-store-suite/samples.js'
 import { skipWithoutRedis, startRedis, type RedisServer } from '../../support/redis-server.js'
 import { whenRedis } from './clients.js'
 

@@ -6,8 +6,8 @@ import { ManualClock } from 'a2a-tasks/testing'
 import Database from 'libsql'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { creationOf } from './sqlite-log.js'
-import { databaseFile, type DatabaseFile } from './sqlite-support.js'
+import { creationOf } from './support/sqlite-log.js'
+import { databaseFile, type DatabaseFile } from './support/sqlite.js'
 
 let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))

@@ -1,7 +1,7 @@
 /** The store over libsql: all that every store promises. */
 import { testTaskStore } from 'a2a-tasks/testing'
 import { describe, test } from 'vitest'
-import { databaseFile } from './sqlite-support.js'
+import { databaseFile } from './support/sqlite.js'
 
 describe('the SQLite store over libsql, two connections to one file', () => {
   testTaskStore({

@@ -4,7 +4,7 @@ import { openTasks, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { databaseFile, type DatabaseFile } from './sqlite-support.js'
+import { databaseFile, type DatabaseFile } from './support/sqlite.js'
 
 let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))

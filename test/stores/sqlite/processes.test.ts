@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { databaseFile, type DatabaseFile } from './sqlite-support.js'
-import { readLog } from './sqlite-log.js'
+import { databaseFile, type DatabaseFile } from './support/sqlite.js'
+import { readLog } from './support/sqlite-log.js'
 
 /** `SQLITE_KILLS=200` for a longer look. */
 const KILLS = Number(process.env['SQLITE_KILLS'] ?? 20)
@@ -23,7 +23,7 @@ const children: ChildProcess[] = []
 beforeAll(async () => {
   const libsql = pathToFileURL(createRequire(import.meta.url).resolve('libsql')).href
   await build({
-    entryPoints: [fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('./support/sqlite-writer.ts', import.meta.url))],
     outfile: program,
     ...{ bundle: true, platform: 'node', format: 'esm', logLevel: 'silent' },
     plugins: [

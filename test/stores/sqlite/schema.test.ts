@@ -3,8 +3,8 @@ import { sqliteStore } from 'a2a-tasks/stores/sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Connection } from '../../../src/stores/sqlite/database.js'
 import { migrate, STEPS } from '../../../src/stores/sqlite/schema.js'
-import { commitOf, creationOf, readLog } from './sqlite-log.js'
-import { databaseFile, type DatabaseFile } from './sqlite-support.js'
+import { commitOf, creationOf, readLog } from './support/sqlite-log.js'
+import { databaseFile, type DatabaseFile } from './support/sqlite.js'
 
 let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))

@@ -5,8 +5,8 @@ import Database from 'libsql'
 import { statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { StoreFilter, TaskStore } from 'a2a-tasks/durable'
-import { commitOf, creationOf, snapshot } from './sqlite-log.js'
-import { databaseFile, type DatabaseFile } from './sqlite-support.js'
+import { commitOf, creationOf, snapshot } from './support/sqlite-log.js'
+import { databaseFile, type DatabaseFile } from './support/sqlite.js'
 
 let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))

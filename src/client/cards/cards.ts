@@ -1,0 +1,250 @@
+/**
+ * Agent cards over HTTP.
+ *
+ * @module
+ */
+import { parseAgentCard } from '../../agent-card/index.js'
+import { A2AError } from '../../core/errors.js'
+import type { AgentCard } from '../../schemas/index.js'
+import { invalidAnswer } from '../../wire/index.js'
+import { AgentCardCache, type FetchedCard } from './card-cache.js'
+import { ExternalServiceError, ValidationError } from '../../http/errors.js'
+import {
+  request,
+  toHttpSettings,
+  type CallLimits,
+  type HttpOptions,
+  type HttpSettings,
+} from '../../http/request.js'
+import { fieldsOf, parseJson, type Unread } from '../../http/json.js'
+import { requireKnown, requirePositive } from '../options.js'
+import { shownUrl, trimSlashes } from '../../http/url.js'
+
+export interface FetchAgentCardOptions extends HttpOptions {
+  /** Ends the fetching. */
+  readonly signal?: AbortSignal | undefined
+  /** How long the agent may take, in ms. Default is 10,000. */
+  readonly timeoutMs?: number | undefined
+  /**
+   * Keeps cards; `false` for none. Default is one cache of the module for all requests without `headers` and `auth`,
+   * which keeps a card for 5 minutes at most, and none for the others. Either way, requests that are not made with the
+   * same `fetch` do not share cards.
+   */
+  readonly cache?: AgentCardCache | false | undefined
+}
+
+/**
+ * A card as its agent wrote it. `name` and `version` are there; what else is known from one generation of the protocol or
+ * another is what agents are supposed to write, and nobody has checked it: `parseAgentCard` does.
+ */
+export interface AgentCardJson {
+  readonly name: string
+  readonly version: string
+  readonly description?: string
+  readonly url?: string
+  readonly provider?: { readonly organization?: string; readonly url?: string }
+  readonly documentationUrl?: string
+  readonly iconUrl?: string
+  readonly protocolVersion?: string
+  readonly preferredTransport?: string
+  readonly additionalInterfaces?: readonly { readonly url: string; readonly transport: string }[]
+  readonly supportedInterfaces?: readonly {
+    readonly url: string
+    readonly protocolBinding: string
+    readonly protocolVersion: string
+    readonly tenant?: string
+  }[]
+  readonly supportedProtocols?: readonly (
+    string | { readonly protocol: string; readonly description?: string; readonly endpoint?: string }
+  )[]
+  readonly capabilities?: {
+    readonly streaming?: boolean
+    readonly pushNotifications?: boolean
+    readonly stateTransitionHistory?: boolean
+    readonly extendedAgentCard?: boolean
+  }
+  readonly authentication?: { readonly schemes: readonly string[]; readonly credentials?: string }
+  readonly defaultInputModes?: readonly string[]
+  readonly defaultOutputModes?: readonly string[]
+  readonly skills?: readonly {
+    readonly id: string
+    readonly name: string
+    readonly description?: string
+    readonly tags?: readonly string[]
+    readonly examples?: readonly string[]
+    readonly inputModes?: readonly string[]
+    readonly outputModes?: readonly string[]
+  }[]
+  readonly [field: string]: unknown
+}
+
+const KEYS = ['fetch', 'headers', 'auth', 'urlGuard', 'clock', 'signal', 'timeoutMs', 'cache']
+const TIMEOUT_MS = 10_000
+const MAX_CARD_BYTES = 1_048_576
+const MAX_DEPTH = 64
+
+/** Kept for 5 minutes, and not a moment longer: an agent that is out of order has no card. */
+const shared = new AgentCardCache({ softTtlMs: 300_000, hardTtlMs: 300_000 })
+
+/**
+ * The card at `baseUrl` + `/.well-known/agent-card.json`.
+ *
+ * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the agent cannot be reached, or answers with another status than 2xx;
+ *   `VALIDATION_ERROR` when its card has no `name` or no `version`, `INVALID_AGENT_RESPONSE` when it is no JSON object,
+ *   `LIMIT_EXCEEDED` when it has more than 1 MiB, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `URL_BLOCKED`.
+ * @throws {TypeError | RangeError} naming the option that makes no sense.
+ */
+export async function fetchAgentCard(
+  baseUrl: string,
+  options: FetchAgentCardOptions = {},
+): Promise<AgentCardJson> {
+  requireKnown(options, KEYS, 'fetchAgentCard')
+  const { signal, timeoutMs = TIMEOUT_MS, headers, auth } = options
+  const { cache = headers === undefined && auth === undefined ? shared : false } = options
+  const url = cardUrl(baseUrl, AGENT_CARD)
+  const limits = { signal, timeoutMs: requirePositive('timeoutMs', timeoutMs) }
+  return await getCard(toHttpSettings(options, MAX_CARD_BYTES), url, { ...limits, cache }, requireNamed)
+}
+
+/** {@link fetchAgentCard}, or `null` where that throws. */
+export async function discoverAgent(
+  baseUrl: string,
+  options?: FetchAgentCardOptions,
+): Promise<AgentCardJson | null> {
+  try {
+    return await fetchAgentCard(baseUrl, options)
+  } catch {
+    return null
+  }
+}
+
+/** Empties the cache that {@link fetchAgentCard} uses where it is given none. */
+export function clearAgentCardCache(): void {
+  shared.clear()
+}
+
+export interface CardLimits extends CallLimits {
+  readonly cache?: AgentCardCache | false | undefined
+}
+
+const AGENT_CARD = '/.well-known/agent-card.json'
+/** Before A2A 0.3. */
+const OLD_AGENT_CARD = '/.well-known/agent.json'
+
+/** What {@link loadCard} needs to know. */
+export interface LoadSettings extends HttpSettings {
+  readonly timeoutMs?: number | undefined
+}
+
+/**
+ * The card at `url`, if its path ends in `.json`, else of the agent with this base URL, as one of A2A 1.0.
+ *
+ * @throws {A2AError} as {@link fetchAgentCard}; `INVALID_PARAMS` with the path of what is wrong with the card.
+ */
+export async function loadCard(
+  settings: LoadSettings,
+  url: string,
+  {
+    cache,
+    signal,
+  }: { readonly cache?: AgentCardCache | undefined; readonly signal?: AbortSignal | undefined },
+): Promise<AgentCard> {
+  const { pathname } = URL.canParse(url) ? new URL(url) : { pathname: '' }
+  const urls = pathname.endsWith('.json')
+    ? [url]
+    : [AGENT_CARD, OLD_AGENT_CARD].map((path) => cardUrl(url, path))
+  const limits = { cache, signal, timeoutMs: settings.timeoutMs ?? TIMEOUT_MS }
+  return await firstCard(settings, urls, limits, parseAgentCard)
+}
+
+/** {@link loadCard}, as the agent wrote it, from where KAOS has it first. */
+export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: CardLimits): Promise<Unread> {
+  const urls = [OLD_AGENT_CARD, AGENT_CARD].map((path) => cardUrl(baseUrl, path))
+  return firstCard(settings, urls, limits, (card) => card)
+}
+
+/** Of the first URL that has a card. That there is none is told as of the first of them all. */
+async function firstCard<T>(
+  settings: HttpSettings,
+  urls: readonly string[],
+  limits: CardLimits,
+  read: (card: Unread, url: string) => T,
+): Promise<T> {
+  let failure: unknown
+  for (const url of urls) {
+    try {
+      return await getCard(settings, url, limits, read)
+    } catch (error) {
+      failure ??= error
+      if (!isMissing(error)) throw error
+    }
+  }
+  throw failure
+}
+
+/** Many a server answers whatever path with its start page. */
+function isMissing(error: unknown): boolean {
+  if (A2AError.is(error, 'INVALID_AGENT_RESPONSE')) return true
+  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && [404, 405, 410].includes(error.data.status ?? 0)
+}
+
+async function getCard<T>(
+  settings: HttpSettings,
+  url: string,
+  { cache, signal, timeoutMs }: CardLimits,
+  read: (card: Unread, url: string) => T,
+): Promise<T> {
+  if (!cache) {
+    const { card } = await fetchCard(settings, url, { signal, timeoutMs }, {})
+    return read(card === 'unchanged' ? {} : card, url)
+  }
+  const card = await cache.get(settings, url, { signal, timeoutMs }, async (conditions) => {
+    const fetched = await fetchCard(settings, url, { timeoutMs }, conditions)
+    // What cannot be read is not kept.
+    if (fetched.card !== 'unchanged') read(fetched.card, url)
+    return fetched
+  })
+  return read(card, url)
+}
+
+async function fetchCard(
+  settings: HttpSettings,
+  url: string,
+  limits: CallLimits,
+  conditions: Readonly<Record<string, string>>,
+): Promise<FetchedCard> {
+  // The card says where they go: nobody else may give one.
+  const stays = settings.auth !== undefined || Object.keys(settings.headers).length > 0
+  const call = { method: 'GET', url, headers: { accept: 'application/json', ...conditions }, stays } as const
+  const { status, statusText, text, headers } = await request(settings, call, limits)
+  if (status === 304 && Object.keys(conditions).length > 0) return { card: 'unchanged', headers }
+  if (status < 200 || status > 299) {
+    const shown = shownUrl(url)
+    const message = `Failed to fetch Agent Card from ${shown}: HTTP ${status} ${statusText}`.trimEnd()
+    throw new ExternalServiceError('A2A', message, { url: shown, status })
+  }
+  const json = parseJson(text, MAX_DEPTH)
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw invalidAnswer('its card is no object')
+  }
+  return { card: fieldsOf(json), headers }
+}
+
+function requireNamed(card: Unread, url: string): AgentCardJson {
+  const { name, version } = card
+  if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '') {
+    throw new ValidationError(
+      `Invalid Agent Card from ${shownUrl(url)}: missing required fields (name, version)`,
+    )
+  }
+  // The other fields are what the agent claims, as the type says.
+  return card as unknown as AgentCardJson
+}
+
+function cardUrl(baseUrl: string, path: string): string {
+  // The request says so.
+  if (!URL.canParse(baseUrl)) return baseUrl
+  const url = new URL(baseUrl)
+  url.pathname = trimSlashes(url.pathname) + path
+  return url.href
+}

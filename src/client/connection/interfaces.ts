@@ -1,0 +1,66 @@
+/**
+ * Which of an agent's interfaces a client uses.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { AgentCard, AgentInterface } from '../../schemas/index.js'
+import { v0_3Client, v1Client, type ClientDialect } from '../../wire/index.js'
+
+/** An interface that the client speaks. */
+export interface Spoken {
+  readonly face: AgentInterface
+  readonly dialect: ClientDialect
+  readonly isRpc: boolean
+}
+
+const DIALECTS = [v1Client, v0_3Client]
+
+/** Patch versions do not count (A2A 1.0 §3.6). */
+function versionOf({ protocolVersion }: AgentInterface): string {
+  return protocolVersion.split('.', 2).join('.')
+}
+
+/**
+ * The interfaces that the client speaks, in the card's order (A2A 1.0 §8.3.2).
+ *
+ * @throws {A2AError} `VERSION_NOT_SUPPORTED` when there is none.
+ */
+export function interfacesOf(
+  { name, supportedInterfaces }: AgentCard,
+  versions: readonly string[],
+  bindings: readonly string[],
+): readonly [Spoken, ...Spoken[]] {
+  const spoken = supportedInterfaces.flatMap((face): Spoken[] => {
+    const binding = face.protocolBinding.toUpperCase()
+    const dialect = DIALECTS.find(({ version }) => version === versionOf(face) && versions.includes(version))
+    if (dialect === undefined || !bindings.includes(binding)) return []
+    return [{ face, dialect, isRpc: binding === 'JSONRPC' }]
+  })
+  const [first, ...others] = spoken
+  if (first !== undefined) return [first, ...others]
+  const offered = supportedInterfaces
+    .map((face) => `${face.protocolBinding} ${face.protocolVersion}`)
+    .join(', ')
+  throw new A2AError(
+    'VERSION_NOT_SUPPORTED',
+    `${name} offers ${offered || 'no interface'}; this client speaks ${bindings.join(' and ')} of A2A ${versions.join(' and ')}`,
+    { version: offered, supported: versions },
+  )
+}
+
+/**
+ * `card` without the interfaces that are in the clear, where it was itself found by https.
+ *
+ * @throws {A2AError} `URL_BLOCKED` when no other is left.
+ */
+export function inSecret(card: AgentCard, url: string): AgentCard {
+  if (!/^https:/i.test(url)) return card
+  const supportedInterfaces = card.supportedInterfaces.filter((face) => !/^http:/i.test(face.url))
+  if (supportedInterfaces.length > 0) return { ...card, supportedInterfaces }
+  const reason = 'credentials do not go by http to an agent that was found by https'
+  throw new A2AError('URL_BLOCKED', `${card.name}: ${reason}`, {
+    url: card.supportedInterfaces[0]?.url ?? '',
+    reason,
+  })
+}

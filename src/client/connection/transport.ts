@@ -1,0 +1,318 @@
+/**
+ * One interface of an agent: its operations over one binding of one version.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../core/errors.js'
+import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { AgentInterface } from '../../schemas/index.js'
+import {
+  decodeError,
+  invalidAnswer,
+  type ClientCodec,
+  type ClientRequests,
+  type ClientResults,
+  type Operation,
+  type RemoteEvent,
+  type Route,
+} from '../../wire/index.js'
+import { badStatus } from '../../http/errors.js'
+import { open, readAnswer, request, type Answer, type HttpCall } from '../../http/request.js'
+import type { Spoken } from './interfaces.js'
+import { parseJson } from '../../http/json.js'
+import type { CallOptions, Settings } from '../options.js'
+import { eventsOf } from '../../http/sse-reader.js'
+import { shownUrl, trimSlashes } from '../../http/url.js'
+
+export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
+export type Unary = Exclude<Operation, Streaming>
+
+export interface StreamOptions extends CallOptions {
+  /** How long the stream may be silent, in ms; comments are no silence. Default is for ever. */
+  readonly idleTimeoutMs?: number | undefined
+  /** The `id` of the last event that was seen: agents that can go on after it. */
+  readonly lastEventId?: string | undefined
+}
+
+/** An event of a stream, and the `id` that it came with: agents of this library let streams resume after it. */
+export interface StreamItem {
+  readonly event: RemoteEvent
+  readonly id: string | undefined
+  /** How long it was, in characters. */
+  readonly size: number
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000
+const SEND_TIMEOUT_MS = 300_000
+
+export class Transport {
+  readonly spoken: Spoken
+  readonly #settings: Settings
+  /** The URL that paths are added to, and the query that goes after them. */
+  readonly #base: readonly [base: string, query: string]
+  #requests = 0
+
+  constructor(spoken: Spoken, settings: Settings) {
+    this.spoken = spoken
+    this.#settings = settings
+    this.#base = baseOf(spoken.face.url)
+  }
+
+  /** Where the interface is. */
+  get origin(): string {
+    const { url } = this.spoken.face
+    return URL.canParse(url) ? new URL(url).origin : url
+  }
+
+  /** Whether the version has this operation over this binding. */
+  has(operation: Operation): boolean {
+    const { dialect, isRpc } = this.spoken
+    return (isRpc ? dialect.rpc : dialect.rest)[operation] !== undefined
+  }
+
+  async call<O extends Unary>(
+    operation: O,
+    params: ClientRequests[O],
+    options: CallOptions,
+  ): Promise<ClientResults[O]> {
+    const codec = this.#codecOf(operation)
+    const call = this.#toCall(operation, codec.encode(params), options, false)
+    const answer = await request(this.#settings, call, this.#limits(operation, options))
+    const result = codec.decode(this.#resultOf(answer, operation, taskIdOf(params)))
+    if (operation === 'GetTask' || operation === 'CancelTask') requireSame(params, result)
+    return result
+  }
+
+  /** The events of a stream. An agent that answers with one result instead gives a stream of it. */
+  async *stream<O extends Streaming>(
+    operation: O,
+    params: ClientRequests[O],
+    options: StreamOptions,
+  ): AsyncGenerator<StreamItem, undefined> {
+    const codec = this.#codecOf(operation)
+    const taskId = taskIdOf(params)
+    const call = this.#toCall(operation, codec.encode(params), options, true)
+    const opened = await open(this.#settings, call, this.#limits(operation, options))
+    const { response, abortion } = opened
+    try {
+      if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+        const answer = await readAnswer(this.#settings, opened)
+        const event = codec.decode(this.#resultOf(answer, operation, taskId))
+        if (operation === 'SubscribeToTask') requireSame(params, event)
+        yield { event, id: undefined, size: answer.text.length }
+        return
+      }
+      const { maxEventBytes, maxDepth } = this.#settings
+      const { idleTimeoutMs = Infinity } = options
+      for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
+        // As streams of other protocols end.
+        if (data === '' || data === '[DONE]') continue
+        const json = this.#unwrap(parseJson(data, maxDepth), operation, taskId)
+        const event = codec.decode(json)
+        if (operation === 'SubscribeToTask') requireSame(params, event)
+        yield { event, id, size: data.length }
+      }
+    } finally {
+      abortion.dispose()
+      abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
+    }
+  }
+
+  #codecOf<O extends Operation>(operation: O): ClientCodec<ClientRequests[O], ClientResults[O]> {
+    const { dialect, isRpc, face } = this.spoken
+    const codecs: { readonly [K in Operation]?: ClientCodec<ClientRequests[K], ClientResults[K]> } = isRpc
+      ? dialect.rpc
+      : dialect.rest
+    const codec = codecs[operation]
+    if (codec !== undefined) return codec
+    throw new A2AError(
+      'UNSUPPORTED_OPERATION',
+      `A2A ${dialect.version} has no ${operation} over ${face.protocolBinding}`,
+      { operation },
+    )
+  }
+
+  #limits(
+    operation: Operation,
+    { signal, timeoutMs }: CallOptions,
+  ): { signal?: AbortSignal | undefined; timeoutMs: number } {
+    // It waits for the end of the task.
+    const byDefault = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
+    return { signal, timeoutMs: timeoutMs ?? this.#settings.timeoutMs ?? byDefault }
+  }
+
+  #toCall(operation: Operation, params: JsonObject, options: StreamOptions, isStream: boolean): HttpCall {
+    const { dialect, isRpc, face } = this.spoken
+    const { extensions } = this.#settings
+    const headers: Record<string, string> = {
+      accept: isStream ? 'text/event-stream, application/json' : 'application/json, application/a2a+json',
+      'a2a-version': dialect.version,
+      ...(extensions.length > 0 && { [dialect.extensionsHeader.toLowerCase()]: extensions.join(',') }),
+      ...(options.lastEventId !== undefined && { 'last-event-id': options.lastEventId }),
+    }
+    const { tenant } = face
+    const own = options.headers
+    if (!isRpc) return { ...this.#toRest(operation, params, headers), own }
+    const method = dialect.methods.get(operation)
+    const all = dialect.hasTenants && tenant ? { ...params, tenant } : params
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#requests, method, params: all })
+    return {
+      method: 'POST',
+      url: face.url,
+      headers: { 'content-type': 'application/json', ...headers },
+      own,
+      body,
+    }
+  }
+
+  #toRest(operation: Operation, params: JsonObject, headers: Record<string, string>): HttpCall {
+    const { dialect, face } = this.spoken
+    const route = dialect.routes.find((each) => each.operation === operation)
+    // Every operation of the binding has a route.
+    const { verb, path } = route as Route
+    const rest = { ...params }
+    const filled = path.replace(/\{(\w+)\}/g, (_match, name: string) => {
+      const value = rest[name]
+      Reflect.deleteProperty(rest, name)
+      return encodeSegment(name, value)
+    })
+    const [base, query] = this.#base
+    const url = `${base}${dialect.hasTenants ? tenantOf(face) : ''}${filled}`
+    if (verb !== 'POST') return { method: verb, url: urlOf(url, query, queryOf(rest)), headers }
+    return {
+      method: verb,
+      url: urlOf(url, query),
+      headers: { 'content-type': dialect.mediaType, ...headers },
+      body: JSON.stringify(rest),
+    }
+  }
+
+  #resultOf(answer: Answer, operation: Operation, taskId: string | undefined): unknown {
+    const { status, text, url, statusText, headers } = answer
+    const isOk = status >= 200 && status < 300
+    if (isOk && text === '') return this.#unwrap(undefined, operation, taskId)
+    let json: unknown
+    try {
+      json = parseJson(text, this.#settings.maxDepth)
+    } catch (error) {
+      if (isOk) throw error
+      throw byStatus(answer) ?? badStatus(url, status, statusText)
+    }
+    if (isOk) return this.#unwrap(json, operation, taskId)
+    const error = decodeError(json, { status, operation, taskId })
+    if (!A2AError.is(error, 'UNAVAILABLE'))
+      throw error ?? byStatus(answer) ?? badStatus(url, status, statusText)
+    // A gateway says so, too, of an agent that broke off in the middle.
+    if (status === 503 && !isOfAgent(text)) throw byStatus(answer) ?? badStatus(url, status, statusText)
+    throw unavailable(error.message, headers, error)
+  }
+
+  /** What the envelope holds, or the error in it. */
+  #unwrap(json: unknown, operation: Operation, taskId: string | undefined): unknown {
+    const isObject = typeof json === 'object' && json !== null
+    if (!this.spoken.isRpc) {
+      if (!isObject || !isRestError(json)) return json
+      throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
+    }
+    if (!isObject) throw invalidAnswer('it is no JSON-RPC response')
+    const { error, result } = json as { error?: JsonValue; result?: JsonValue }
+    if (error != null)
+      throw decodeError(error, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
+    if (result === undefined) throw invalidAnswer('the JSON-RPC response has neither result nor error')
+    return result
+  }
+}
+
+/** An error in the stream of the HTTP+JSON binding: of 1.0, then of 0.3. */
+function isRestError(json: object): boolean {
+  return 'error' in json || ('code' in json && 'message' in json && typeof json.message === 'string')
+}
+
+/** Whether an error says by its reason that nothing was done (A2A 1.0 §9.5, §11.6). In a text the quotes are escaped. */
+function isOfAgent(text: string): boolean {
+  return /"reason"\s*:\s*"UNAVAILABLE"/.test(text)
+}
+
+function byStatus({ status, headers, url }: Answer): A2AError | undefined {
+  const shown = shownUrl(url)
+  if (status === 401)
+    return new A2AError('UNAUTHENTICATED', `${shown} wants other credentials (HTTP 401)`, {})
+  if (status === 403) return new A2AError('PERMISSION_DENIED', `${shown} does not allow it (HTTP 403)`, {})
+  // A proxy says 503, too, when the agent broke off: only who says when to come back has done nothing.
+  if (status === 429 || (status === 503 && headers.has('retry-after'))) {
+    return unavailable(`${shown} is busy (HTTP ${status})`, headers)
+  }
+  return undefined
+}
+
+function unavailable(message: string, headers: Headers, cause?: unknown): A2AError<'UNAVAILABLE'> {
+  const retryAfter = headers.get('retry-after') ?? ''
+  const seconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined
+  return new A2AError(
+    'UNAVAILABLE',
+    message,
+    { reason: message, ...(seconds !== undefined && { retryAfterMs: seconds * 1_000 }) },
+    cause === undefined ? undefined : { cause },
+  )
+}
+
+function taskIdOf(params: object): string | undefined {
+  const {
+    message,
+    taskId = message?.taskId,
+    id,
+  } = params as {
+    message?: { taskId?: string }
+    taskId?: string
+    id?: string
+  }
+  return taskId ?? id
+}
+
+/** @throws {A2AError} `INVALID_AGENT_RESPONSE` when what is told is not of the task that was asked for. */
+function requireSame(params: object, told: unknown): void {
+  // Tasks and events are objects.
+  const { id, taskId = id, task } = told as { id?: string; taskId?: string; task?: { id: string } }
+  const got = task?.id ?? taskId
+  // A message is of no task.
+  if (got !== undefined && got !== taskIdOf(params)) throw invalidAnswer('it tells of another task')
+}
+
+/** Dots alone would be read as a way up, however they are encoded; half a character cannot be encoded. */
+function isSegment(value: unknown): value is string {
+  return typeof value === 'string' && !/^\.{0,2}$|\p{Cs}/u.test(value)
+}
+
+function encodeSegment(name: string, value: JsonValue | undefined): string {
+  if (isSegment(value)) return encodeURIComponent(value)
+  throw invalidParams(name, `cannot stand in a path: ${JSON.stringify(value)}`)
+}
+
+/** @throws {A2AError} `URL_BLOCKED`: the card is wrong, and another interface may do. */
+function tenantOf({ url, tenant }: AgentInterface): string {
+  if (!tenant) return ''
+  if (isSegment(tenant)) return `/${encodeURIComponent(tenant)}`
+  const reason = `its tenant cannot stand in a path: ${JSON.stringify(tenant)}`
+  throw new A2AError('URL_BLOCKED', `${shownUrl(url)}: ${reason}`, { url: shownUrl(url), reason })
+}
+
+/** Without slashes at its end, and its query. */
+function baseOf(url: string): readonly [base: string, query: string] {
+  const [whole = ''] = url.split('#', 1)
+  const [base = ''] = whole.split('?', 1)
+  return [trimSlashes(base), whole.slice(base.length + 1)]
+}
+
+function urlOf(url: string, ...queries: readonly string[]): string {
+  const query = queries.filter(Boolean).join('&')
+  return query ? `${url}?${query}` : url
+}
+
+function queryOf(params: JsonObject): string {
+  const query = new URLSearchParams()
+  for (const [key, value] of Object.entries(params)) {
+    // The parameters of GET and DELETE are no objects.
+    if (typeof value !== 'object') query.set(key, String(value))
+  }
+  return query.toString()
+}

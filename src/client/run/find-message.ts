@@ -1,0 +1,113 @@
+/**
+ * Whether a message whose answer is lost has arrived.
+ *
+ * @module
+ */
+import { A2AError, type AnyA2AError, type ErrorCode } from '../../core/errors.js'
+import type { Message } from '../../core/task.js'
+import type { RemoteTask } from '../../wire/index.js'
+import type { Connection } from '../connection/connection.js'
+import { pause } from '../../http/retry.js'
+
+/** How often the agent has to say that it has no trace of the message before it is believed. */
+const LOOKS = 4
+
+/** What says nothing of whether the agent has got what it was sent. */
+const LOSSES: readonly ErrorCode[] = [
+  'EXTERNAL_SERVICE_ERROR',
+  'REQUEST_TIMED_OUT',
+  'INVALID_AGENT_RESPONSE',
+  'UNAVAILABLE',
+]
+
+export function isLoss(error: unknown): error is AnyA2AError {
+  if (!A2AError.is(error) || !LOSSES.includes(error.code)) return false
+  // Told by the agent, it is an answer: that of another agent was none.
+  return error.code !== 'INVALID_AGENT_RESPONSE' || error.cause === undefined || error.cause instanceof Error
+}
+
+/** How much of a task's history is asked for: without a number, agents may tell as little as they like. */
+const HISTORY_LENGTH = 1_000
+
+/** What a message is found by. */
+export type Sought = Pick<Message, 'messageId' | 'taskId' | 'contextId'>
+
+export type Finding =
+  | { readonly type: 'found'; readonly task: RemoteTask }
+  /** The agent has no trace of it, as it said several times. */
+  | { readonly type: 'nowhere' }
+  /** Nobody can tell. `error`: the agent does not say. */
+  | { readonly type: 'unknown'; readonly error?: A2AError | undefined }
+
+export interface Clues {
+  /** Whether nobody else knows the id of the conversation. */
+  readonly isOurs: boolean
+  /** A message that the agent had before: a history with it lacks nothing that came later. */
+  readonly since: string
+}
+
+/**
+ * Looks, with growing pauses, for the task that `message` began or continues.
+ *
+ * A message that continues a task is found in the task's history; one that begins a task by its conversation. That takes
+ * agents of 1.0 at the protocol's word that they keep the id of a conversation, or refuse it (§3.4.1).
+ *
+ * @throws {A2AError} `REQUEST_ABORTED`.
+ */
+export async function find(
+  connection: Connection,
+  message: Sought,
+  signal: AbortSignal,
+  clues: Clues,
+): Promise<Finding> {
+  const { pacing } = connection.settings
+  let failure: A2AError | undefined
+  for (let attempt = 1, answers = 0; attempt <= LOOKS + 2 * pacing.attempts; attempt += 1) {
+    await pause(pacing, signal, attempt)
+    try {
+      const finding = await look(connection, message, signal, clues)
+      if (finding.type !== 'nowhere') return finding
+      answers += 1
+      if (answers === LOOKS) return finding
+    } catch (error) {
+      if (signal.aborted || !A2AError.is(error)) throw error
+      if (!isLoss(error)) return { type: 'unknown', error }
+      failure = error
+    }
+  }
+  return { type: 'unknown', error: failure }
+}
+
+async function look(
+  connection: Connection,
+  message: Sought,
+  signal: AbortSignal,
+  { isOurs, since }: Clues,
+): Promise<Finding> {
+  const { taskId, contextId } = message
+  const historyLength = HISTORY_LENGTH
+  if (taskId !== undefined) {
+    const task = await connection.call('GetTask', { id: taskId, historyLength }, { signal })
+    if (hasMessage(task, message)) return { type: 'found', task }
+    // A history that is not told, or only in part, says nothing.
+    return { type: hasMessage(task, { messageId: since }) ? 'nowhere' : 'unknown' }
+  }
+  if (contextId === undefined) return { type: 'unknown' }
+  const page = await connection.call('ListTasks', { contextId, pageSize: 100, historyLength }, { signal })
+  const task = page.tasks.find(
+    (each) => hasMessage(each, message) || (isOurs && each.contextId === contextId),
+  )
+  if (task !== undefined) return { type: 'found', task }
+  // A task begins with a message of the user: a history that does not is told only in part.
+  const mayHide = page.tasks.some(
+    (each) =>
+      each.contextId === undefined || (each.contextId === contextId && each.messages[0]?.role !== 'user'),
+  )
+  // Agents of 0.3 may give a conversation another id.
+  const isBlind = page.tasks.length === 0 && connection.current.spoken.dialect.version === '0.3'
+  return { type: mayHide || isBlind || page.nextPageToken !== '' ? 'unknown' : 'nowhere' }
+}
+
+function hasMessage({ messages }: RemoteTask, { messageId }: Sought): boolean {
+  return messages.some((message) => message.messageId === messageId)
+}

@@ -1,0 +1,261 @@
+/**
+ * Configuration files of gateways, in YAML.
+ *
+ * @module
+ */
+import type * as yaml from 'yaml'
+import { type A2AError, invalidParams } from '../../core/errors.js'
+import { quote } from '../../core/json.js'
+import type { AgentInput } from '../registry/agent.js'
+import { suggestion } from './suggestions.js'
+import {
+  ConfigNode,
+  configurationError,
+  MAX_DEPTH,
+  MAX_VALUES,
+  type Entry,
+  type Position,
+  type Tree,
+} from './node.js'
+import { readConfig } from './sections.js'
+import type { GatewaySettings } from '../options.js'
+import { environment } from '../platform.js'
+import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
+import { requireKnown } from '../require.js'
+
+/**
+ * A configuration. Credentials under `auth` are not shown when it is printed or made JSON; a variable in `url`, `settings` or
+ * any other value is.
+ */
+export interface GatewayConfig {
+  /** Default is `true`. Where it is `false`, the rest is as it is by default. */
+  readonly enabled: boolean
+  readonly gateway: GatewaySettings & {
+    /** How often `A2AGateway.fromConfig` has the agents' health checked, in ms. Default is 30,000. */
+    readonly healthCheckIntervalMs: number
+    readonly taskTimeoutMs: number
+    readonly maxConcurrentTasks: number
+  }
+  readonly agents: readonly AgentInput[]
+}
+
+export interface LoadGatewayConfigOptions {
+  /** Where variables are looked up. Default is the environment of the process. */
+  readonly env?:
+    Readonly<Record<string, string | undefined>> | ((name: string) => string | undefined) | undefined
+  /** What errors call the file. Default is `gateway.yaml`. */
+  readonly file?: string | undefined
+  /** The providers that there are, or their names. Default are the names of those that come with the library. */
+  readonly providers?: readonly string[] | Readonly<Record<string, unknown>> | undefined
+}
+
+const MAX_LENGTH = 262_144
+
+/**
+ * The section `a2a` of a YAML text; other sections are somebody else's. Times are in seconds there, and keys in snake_case;
+ * so are the first keys of an agent's `settings`: `assistant_id` is `assistantId`.
+ *
+ * Texts may have variables: `${NAME}`, `${NAME:-default}`, and `$${` for `${`. They are read when the YAML has been: a
+ * value is a value, whatever it looks like.
+ *
+ * @throws {A2AError} `CONFIGURATION_ERROR` with the place of what is wrong: `gateway.yaml:12:14 a2a.agents[1].id: is missing`.
+ *   It tells no value of a variable, no token, key or secret.
+ */
+export async function loadGatewayConfig(
+  text: string,
+  options: LoadGatewayConfigOptions = {},
+): Promise<GatewayConfig> {
+  requireKnown(options, ['env', 'file', 'providers'], 'loadGatewayConfig')
+  const { env = environment, file = 'gateway.yaml', providers = PROVIDER_NAMES } = options
+  // The type says so; not everybody has types.
+  if (typeof text !== 'string') throw invalidParams('text', `must be the text of a file, got ${quote(text)}`)
+  const lookup =
+    typeof env === 'function' ? env : (name: string) => (Object.hasOwn(env, name) ? env[name] : undefined)
+  const names: readonly string[] = Array.isArray(providers) ? providers : Object.keys(providers)
+  const section = await parse(text, file)
+  const source = { file, lookup, texts: new Map(), room: MAX_VALUES }
+  return readConfig(new ConfigNode(section, 'a2a', source), names.map(providerName))
+}
+
+async function parse(text: string, file: string): Promise<Tree> {
+  const start = { line: 1, column: 1 }
+  if (text.length > MAX_LENGTH)
+    throw configurationError(file, start, '', `is longer than ${MAX_LENGTH} characters`)
+  const { LineCounter, parseDocument, ...kinds } = await import('yaml')
+  const lines = new LineCounter()
+  const place = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  const document = parseDocument(text, {
+    ...{ lineCounter: lines, version: '1.2', schema: 'core' },
+    ...{ merge: false, stringKeys: true, resolveKnownTags: false },
+    // Both look at what is there again and again; keys are compared here, and what is pretty shows values.
+    ...{ uniqueKeys: false, prettyErrors: false },
+  })
+  const [problem] = document.errors
+  if (problem !== undefined) {
+    throw configurationError(
+      file,
+      place(problem.pos[0]),
+      '',
+      PROBLEMS[problem.code] ?? `is not YAML: ${problem.code}`,
+    )
+  }
+  return new Trees(kinds, document, file, place).section()
+}
+
+/** What the parser has to say itself may repeat what stands there, and that may be a secret. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'is an alias of nothing that stands before it',
+  BAD_DQ_ESCAPE: 'is not YAML: in double quotes a \\ is written as two; in single quotes as it is',
+  BAD_INDENT:
+    'is not YAML: it is not indented as what stands around it, or a bracket before it is not closed',
+  BAD_SCALAR_START: 'is not YAML: a text that begins with this sign is to be quoted',
+  BLOCK_AS_IMPLICIT_KEY:
+    'is not YAML: a text with a colon is to be quoted, or a line here is not indented as those around it',
+  BLOCK_IN_FLOW: 'is not YAML: a comma or a bracket is missing',
+  MISSING_CHAR:
+    'is not YAML: a quote, a bracket, a comma or a dash is missing, or it is not indented as what stands around it',
+  MULTILINE_IMPLICIT_KEY: 'is not YAML: a colon is missing, or the blank after it',
+  MULTIPLE_DOCS: 'begins a second document',
+  NON_STRING_KEY: 'is a key that is no text',
+  RESOURCE_EXHAUSTION: 'nests too deep',
+  TAB_AS_INDENT: 'is not YAML: tabs do not indent',
+  UNEXPECTED_TOKEN:
+    'is not YAML: nothing can stand here; a text with { } or [ ] is to be quoted, as in key: "${NAME}"',
+}
+
+/** What tells the parser's nodes apart. */
+type Kinds = Pick<typeof yaml, 'isAlias' | 'isMap' | 'isNode' | 'isScalar' | 'isSeq'>
+
+type Items = yaml.YAMLMap<yaml.ParsedNode, yaml.ParsedNode | null>
+
+/** Makes trees of what the parser gives. */
+class Trees {
+  readonly #kinds: Kinds
+  readonly #document: yaml.Document.Parsed
+  readonly #file: string
+  readonly #place: (offset: number) => Position
+  /** `undefined`: it is being made. */
+  readonly #made = new Map<yaml.Node, Tree | undefined>()
+  /** What aliases stand for. */
+  readonly #targets = new Map<yaml.Node, yaml.Node | undefined>()
+
+  constructor(
+    kinds: Kinds,
+    document: yaml.Document.Parsed,
+    file: string,
+    place: (offset: number) => Position,
+  ) {
+    this.#kinds = kinds
+    this.#document = document
+    this.#file = file
+    this.#place = place
+  }
+
+  /** What is made is the section alone: the others may have tags and whatever else. */
+  section(): Tree {
+    const { contents } = this.#document
+    if (!this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(contents)) {
+      const hint = ', got a text: loadGatewayConfig takes the text of the file, not its path'
+      const isText = this.#kinds.isScalar(contents) && typeof contents.value === 'string'
+      throw this.#error(contents, `must be a map with the section a2a${isText ? hint : ''}`)
+    }
+    const pairs = this.#pairsOf(contents)
+    const section = pairs.get('a2a')
+    if (section?.value == null)
+      throw this.#error(contents, `the section a2a is missing${suggestion('a2a', [...pairs.keys()])}`)
+    this.#resolveAliases(contents)
+    return this.#tree(section.value, 0)
+  }
+
+  /** The last anchor of the name before each. An alias that is asked itself walks through the whole file. */
+  #resolveAliases(contents: yaml.ParsedNode): void {
+    const anchors = new Map<string, yaml.Node>()
+    const open: (yaml.ParsedNode | null)[] = [contents]
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      if (this.#kinds.isAlias(node)) this.#targets.set(node, anchors.get(node.source))
+      else if (node?.anchor !== undefined) anchors.set(node.anchor, node)
+      // What stands first is the next.
+      for (const child of this.#childrenOf(node).reverse()) open.push(child)
+    }
+  }
+
+  #childrenOf(node: yaml.ParsedNode | null): (yaml.ParsedNode | null)[] {
+    if (this.#kinds.isSeq<yaml.ParsedNode>(node)) return [...node.items]
+    if (!this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(node)) return []
+    return node.items.flatMap(({ key, value }) => [key, value])
+  }
+
+  #tree(node: yaml.Node, depth: number): Tree {
+    if (depth > MAX_DEPTH) throw this.#error(node, `nests deeper than ${MAX_DEPTH}`)
+    if (this.#kinds.isAlias(node)) {
+      const target = this.#targets.get(node)
+      if (target === undefined) throw this.#error(node, 'is an alias of nothing that stands before it')
+      return this.#tree(target, depth)
+    }
+    const made = this.#made.get(node)
+    if (made !== undefined) return made
+    if (this.#made.has(node)) throw this.#error(node, 'contains itself')
+    if (node.tag !== undefined) throw this.#error(node, 'has a tag: tags are not taken')
+    this.#made.set(node, undefined)
+    const tree = { ...this.#at(node), value: this.#value(node, depth) }
+    this.#made.set(node, tree)
+    return tree
+  }
+
+  #value(node: yaml.Node, depth: number): Tree['value'] {
+    if (this.#kinds.isSeq<yaml.ParsedNode>(node)) return node.items.map((each) => this.#tree(each, depth + 1))
+    if (this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(node)) {
+      return new Map(
+        [...this.#pairsOf(node)].map(([name, { key, value }]): [string, Entry] => {
+          const at = this.#at(key)
+          const tree = value === null ? { ...at, value: NOTHING } : this.#tree(value, depth + 1)
+          return [name, { key: at, tree }]
+        }),
+      )
+    }
+    // What is neither an alias nor a collection.
+    const { value, source = '' } = node as { readonly value?: unknown; readonly source?: string }
+    if (
+      value === null ||
+      typeof value === 'string' ||
+      typeof value === 'number' ||
+      typeof value === 'boolean'
+    ) {
+      return { value, source }
+    }
+    throw this.#error(node, 'is neither a text nor a number')
+  }
+
+  /** The pairs of a map by their names, none twice. */
+  #pairsOf({ items }: Items): ReadonlyMap<string, Items['items'][number]> {
+    const pairs = new Map<string, Items['items'][number]>()
+    for (const pair of items) {
+      const name = this.#nameOf(pair.key)
+      const first = pairs.get(name)
+      if (first !== undefined) {
+        const { line } = this.#at(first.key)
+        throw this.#error(pair.key, `the key ${quote(name)} is there already, in line ${line}`)
+      }
+      pairs.set(name, pair)
+    }
+    return pairs
+  }
+
+  #nameOf(key: unknown): string {
+    if (this.#kinds.isScalar(key) && typeof key.value === 'string') return key.value
+    throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is no text')
+  }
+
+  #at(node: yaml.Node | null): Position {
+    return this.#place(node?.range?.[0] ?? 0)
+  }
+
+  #error(node: yaml.Node | null, reason: string): A2AError {
+    return configurationError(this.#file, this.#at(node), '', reason)
+  }
+}
+
+const NOTHING = { value: null, source: '' }

@@ -1,0 +1,219 @@
+/**
+ * A configuration's sections as the options of a gateway and the agents that it begins with.
+ *
+ * @module
+ */
+import {
+  apiKeyAuth,
+  bearerAuth,
+  clientCredentialsAuth,
+  type Authenticator,
+  type ClientCredentials,
+} from '../../client/index.js'
+import { webUrl } from '../../http/url.js'
+import { A2AError } from '../../core/errors.js'
+import type { JsonObject } from '../../core/task.js'
+import { compact } from '../../wire/client/fields.js'
+import type { AgentInput } from '../registry/agent.js'
+import type { GatewayConfig } from './config.js'
+import { suggestion } from './suggestions.js'
+import type { ConfigNode } from './node.js'
+import { providerName } from '../registry/provider-names.js'
+import { toAgent } from '../registry/registration.js'
+
+/** The section `a2a`. Where it is not enabled, nothing else is read: its variables need not be set. */
+export function readConfig(section: ConfigNode, providers: readonly string[]): GatewayConfig {
+  const { enabled, gateway, agents } = section.map(['enabled', 'gateway', 'agents'])
+  const isEnabled = enabled?.flag() ?? true
+  return {
+    enabled: isEnabled,
+    gateway: readGateway(isEnabled ? gateway : undefined),
+    agents: isEnabled ? readAgents(agents, providers) : [],
+  }
+}
+
+const GATEWAY_KEYS = [
+  ...(['health_check_interval_seconds', 'task_timeout_seconds', 'max_concurrent_tasks'] as const),
+  ...(['poll_interval_seconds', 'cancel_timeout_seconds', 'rate_limit', 'circuit_breaker'] as const),
+]
+
+function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
+  const given = node?.map(GATEWAY_KEYS) ?? {}
+  const rate = given.rate_limit?.map(['requests', 'per_seconds'])
+  return {
+    healthCheckIntervalMs: given.health_check_interval_seconds?.milliseconds() ?? 30_000,
+    taskTimeoutMs: given.task_timeout_seconds?.milliseconds() ?? 300_000,
+    maxConcurrentTasks: given.max_concurrent_tasks?.count() ?? 100,
+    ...compact({
+      pollIntervalMs: given.poll_interval_seconds?.milliseconds(),
+      cancelTimeoutMs: given.cancel_timeout_seconds?.milliseconds(),
+    }),
+    ...(given.rate_limit !== undefined && {
+      rateLimit: {
+        requests: need(given.rate_limit, 'requests', rate?.requests).count(),
+        perMs: need(given.rate_limit, 'per_seconds', rate?.per_seconds).milliseconds(),
+      },
+    }),
+    ...(given.circuit_breaker !== undefined && { circuitBreaker: readBreaker(given.circuit_breaker) }),
+  }
+}
+
+function readBreaker(node: ConfigNode): GatewayConfig['gateway']['circuitBreaker'] {
+  if (node.isFalse) return false
+  const given = node.map(['failures', 'reset_seconds'], 'a map, or false')
+  return { failures: given.failures?.count() ?? 5, resetMs: given.reset_seconds?.milliseconds() ?? 30_000 }
+}
+
+function readAgents(node: ConfigNode | undefined, providers: readonly string[]): AgentInput[] {
+  const places = new Map<string, string>()
+  return (node?.list() ?? []).map((each) => {
+    const agent = readAgent(each, providers)
+    const other = places.get(agent.id)
+    // It is there, or it would not have been read.
+    if (other !== undefined)
+      throw (each.entries().get('id')?.node ?? each).error(`is the id of ${other}, too`)
+    places.set(agent.id, each.path)
+    return agent
+  })
+}
+
+const AGENT_KEYS = [
+  ...(['id', 'name', 'description', 'provider', 'endpoint', 'capabilities'] as const),
+  ...(['max_concurrent_tasks', 'status', 'settings', 'metadata'] as const),
+]
+
+function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
+  const given = node.map(AGENT_KEYS)
+  const agent = {
+    id: need(node, 'id', given.id).text(),
+    provider: readProvider(need(node, 'provider', given.provider), providers),
+    capabilities: need(node, 'capabilities', given.capabilities).list().map(readCapability),
+    endpoint: readEndpoint(need(node, 'endpoint', given.endpoint)),
+    ...compact({
+      name: given.name?.text(),
+      description: given.description?.text(),
+      maxConcurrentTasks: given.max_concurrent_tasks?.count(),
+      settings: given.settings && toCamelKeys(given.settings.json()),
+      metadata: given.metadata && readMetadata(given.metadata),
+      // The registry says which there are.
+      status: given.status?.text() as AgentInput['status'],
+    }),
+  }
+  // What a registry would not take.
+  located(node, () => toAgent(agent, {}, ''))
+  return agent
+}
+
+function readProvider(node: ConfigNode, providers: readonly string[]): string {
+  const name = providerName(node.text())
+  if (providers.includes(name)) return name
+  const hint = suggestion(name, providers)
+  const known = `known are ${providers.join(', ')}`
+  throw node.error(
+    `${node.shown()} is not known${hint}; ${known}; for one of your own pass { providers } to loadGatewayConfig`,
+  )
+}
+
+function readCapability(node: ConfigNode): AgentInput['capabilities'][number] {
+  if (node.isText) return node.text()
+  const given = node.map(['name', 'description', 'input_schema', 'output_schema'])
+  return {
+    name: need(node, 'name', given.name).text(),
+    ...compact({
+      description: given.description?.text(),
+      inputSchema: given.input_schema?.json(),
+      outputSchema: given.output_schema?.json(),
+    }),
+  }
+}
+
+function readEndpoint(node: ConfigNode): AgentInput['endpoint'] {
+  const { url, auth, timeout_seconds: timeout } = node.map(['url', 'auth', 'timeout_seconds'])
+  return {
+    url: need(node, 'url', url).text(),
+    ...compact({ auth: auth && readAuth(auth), timeoutMs: timeout?.milliseconds() }),
+  }
+}
+
+function readMetadata(node: ConfigNode): NonNullable<AgentInput['metadata']> {
+  const { version, tags, extra } = node.map(['version', 'tags', 'extra'])
+  return compact({
+    version: version?.text(),
+    tags: tags?.list().map((tag) => tag.text()),
+    extra: extra?.json(),
+  })
+}
+
+const AUTH_TYPES = ['bearer', 'api_key', 'oauth2']
+
+/** An authenticator, since it shows nothing of what it knows. */
+function readAuth(node: ConfigNode): Authenticator {
+  const type = need(node, 'type', node.entries().get('type')?.node).text()
+  switch (type) {
+    case 'bearer': {
+      const { token } = node.map(['type', 'token'])
+      const text = need(node, 'token', token).text()
+      return located(node, () => bearerAuth(text))
+    }
+    case 'api_key': {
+      const { header, key } = node.map(['type', 'header', 'key'])
+      const name = need(node, 'header', header).text()
+      const value = need(node, 'key', key).text()
+      return located(node, () => apiKeyAuth({ name, value, in: 'header' }), { name: 'header', value: 'key' })
+    }
+    case 'oauth2':
+      return readOAuth(node)
+    default:
+      throw (node.entries().get('type')?.node ?? node).error(`must be one of ${AUTH_TYPES.join(', ')}`)
+  }
+}
+
+function readOAuth(node: ConfigNode): Authenticator {
+  const given = node.map(['type', 'client_id', 'client_secret', 'token_url', 'scope'])
+  const tokenUrl = need(node, 'token_url', given.token_url)
+  const url = webUrl(tokenUrl.text())
+  if (typeof url === 'string') throw tokenUrl.error(url)
+  const credentials: ClientCredentials = {
+    tokenUrl: tokenUrl.text(),
+    clientId: need(node, 'client_id', given.client_id).text(),
+    clientSecret: need(node, 'client_secret', given.client_secret).text(),
+    scope: given.scope?.text(),
+  }
+  return located(node, () => clientCredentialsAuth(credentials))
+}
+
+function need(parent: ConfigNode, key: string, node: ConfigNode | undefined): ConfigNode {
+  if (node !== undefined && !node.isNull) return node
+  throw parent.error('is missing', undefined, `${parent.path}.${key}`)
+}
+
+/** What is wrong with a value of ours, told of the place that it came from. */
+function located<T>(node: ConfigNode, work: () => T, names: Readonly<Record<string, string>> = {}): T {
+  try {
+    return work()
+  } catch (error) {
+    if (A2AError.is(error, 'LIMIT_EXCEEDED')) throw node.error(error.message)
+    if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
+    const { path, reason } = error.data
+    const steps = (names[path] ?? path).split(/[.[\]]+/).filter(Boolean)
+    throw placeOf(node, steps).error(reason)
+  }
+}
+
+/** As far as it is written: what is missing is missing in what is there. */
+function placeOf(node: ConfigNode, [step, ...others]: readonly string[]): ConfigNode {
+  if (step === undefined) return node
+  const key = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const next = /^\d+$/.test(step) ? node.list()[Number(step)] : node.entries().get(key)?.node
+  return next === undefined ? node : placeOf(next, others)
+}
+
+/** `assistant_id` is `assistantId`; what is deeper is the service's. */
+function toCamelKeys(settings: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [
+      key.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  )
+}

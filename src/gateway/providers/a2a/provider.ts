@@ -1,0 +1,224 @@
+/**
+ * A2A agents behind the gateway: any agent that has a card.
+ *
+ * @module
+ */
+import { A2AClient, type ClientOptions, type MessageContent, type RemoteTask } from '../../../client/index.js'
+import { A2AError, taskNotFound } from '../../../core/errors.js'
+import type { JsonObject, Part } from '../../../core/task.js'
+import { compact } from '../../../wire/client/fields.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { providerError, type ServiceOptions } from '../shared/service.js'
+import { Clients, toClientOptions, type Connect } from './clients.js'
+import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
+import { unlessAborted } from '../shared/unless-aborted.js'
+
+export interface A2AOptions
+  extends
+    ServiceOptions,
+    Pick<
+      ClientOptions,
+      'headers' | 'extensions' | 'limits' | 'retry' | 'protocolVersions' | 'protocolBindings' | 'generateId'
+    > {}
+
+/**
+ * Agents that speak A2A 1.0 or 0.3, over JSON-RPC or HTTP+JSON. An agent's `endpoint.url` is its base URL, or that of
+ * its card; the card is fetched once, and again with every health check.
+ *
+ * The parts of messages go to the agent as they are, and what it makes comes back as it is. It has ids of its own for
+ * tasks, messages and conversations, and learns none of the gateway's.
+ *
+ * @throws {TypeError | RangeError} naming the option that makes no sense.
+ */
+export function a2a(options: A2AOptions = {}): AgentProvider {
+  const { authorize, ...others } = options
+  // It says what is wrong with them now, and not to whoever sends the first task.
+  new A2AClient(others)
+  return new A2AProvider('a2a', (agent, signal) =>
+    A2AClient.connect(agent.endpoint.url, {
+      ...others,
+      ...toClientOptions({ ...others, authorize }, agent),
+      timeoutMs: Math.min(agent.endpoint.timeoutMs, CARD_TIMEOUT_MS),
+      signal,
+    }),
+  )
+}
+
+/** How long a card may take. */
+const CARD_TIMEOUT_MS = 10_000
+/** How long a stream may be silent: who asks for the task instead gets an answer. */
+const IDLE_MS = 300_000
+
+export class A2AProvider implements AgentProvider {
+  readonly #name: string
+  readonly #clients: Clients
+
+  constructor(name: string, connect: Connect) {
+    this.#name = name
+    this.#clients = new Clients(connect)
+  }
+
+  sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    return this.#ask(agent, call, async (client, limits) => {
+      const sent = await client.send(toMessage(task), { ...limits, returnImmediately: true })
+      return sent.type === 'task' ? toTaskUpdate(sent.task) : toReplyUpdate(sent.message)
+    })
+  }
+
+  getTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    return this.#ask(agent, call, async (client, limits) =>
+      toTaskUpdate(await client.getTask(taskIdOf(ref), limits)),
+    )
+  }
+
+  cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const taskId = taskIdOf(ref)
+    return this.#ask(agent, call, async (client, limits) => {
+      const canceled = client.cancelTask(taskId, limits).catch((error: unknown): Promise<RemoteTask> => {
+        if (A2AError.is(error, 'TASK_NOT_CANCELABLE')) return client.getTask(taskId, limits)
+        throw error
+      })
+      return toTaskUpdate(await canceled)
+    })
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const client = await this.#ask(agent, call, (connected) => Promise.resolve(connected))
+    if (client.card.capabilities.streaming === true) {
+      const limits = limitsOf(agent, call)
+      const events = client.stream(toMessage(task), { ...limits, idleTimeoutMs: IDLE_MS })
+      try {
+        const toUpdate = toUpdates()
+        let isFirst = true
+        for (;;) {
+          const next = await this.#translated(agent, call, () => events.next()).catch((error: unknown) => {
+            // What its card says of streams is not so, and it has done nothing.
+            if (isFirst && A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
+            throw error
+          })
+          if (next === undefined) break
+          if (next.done) return
+          isFirst = false
+          yield toUpdate(next.value)
+        }
+      } finally {
+        await events.return(undefined)
+      }
+    }
+    yield await this.sendTask(agent, task, call)
+  }
+
+  async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    try {
+      await this.#translated(agent, call, () =>
+        unlessAborted(call.signal, this.#clients.renew(agent, call.signal)),
+      )
+      return 'online'
+    } catch (error) {
+      call.signal.throwIfAborted()
+      const isSilent = A2AError.is(error, 'PROVIDER_ERROR') && error.data.status === undefined
+      return isSilent && error.data.retryable ? 'offline' : 'degraded'
+    }
+  }
+
+  #ask<T>(
+    agent: RegisteredAgent,
+    call: ProviderCall,
+    work: (client: A2AClient, limits: Limits) => Promise<T>,
+  ): Promise<T> {
+    return this.#translated(agent, call, async () => {
+      // Its card is fetched for all who ask: none of them ends that.
+      const client = await unlessAborted(call.signal, this.#clients.of(agent))
+      return await work(client, limitsOf(agent, call))
+    })
+  }
+
+  async #translated<T>(agent: RegisteredAgent, { signal }: ProviderCall, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      signal.throwIfAborted()
+      throw this.#toError(agent, error)
+    }
+  }
+
+  #toError(agent: RegisteredAgent, error: unknown): unknown {
+    if (!A2AError.is(error)) return error
+    const { message } = error
+    switch (error.code) {
+      case 'TASK_NOT_FOUND':
+      case 'UNSUPPORTED_OPERATION':
+      case 'PROVIDER_ERROR':
+        return error
+      case 'METHOD_NOT_FOUND':
+        return new A2AError(
+          'UNSUPPORTED_OPERATION',
+          message,
+          { operation: error.data.method },
+          { cause: error },
+        )
+      case 'UNAVAILABLE': {
+        const { retryAfterMs } = error.data
+        return this.#error(agent, error, { retryable: true, ...compact({ retryAfterMs }) })
+      }
+      case 'EXTERNAL_SERVICE_ERROR': {
+        const { status } = error.data
+        return this.#error(agent, error, { retryable: isPassing(status), ...compact({ status }) })
+      }
+      default:
+        return this.#error(agent, error, { retryable: error.code === 'REQUEST_TIMED_OUT' })
+    }
+  }
+
+  #error(agent: RegisteredAgent, cause: A2AError, about: Parameters<typeof providerError>[3]): A2AError {
+    const { code, message } = cause
+    if (!isInItsWords(cause)) return providerError(this.#name, agent, message, { ...about, cause })
+    return providerError(this.#name, agent, `it answers with ${code}`, { ...about, said: message, cause })
+  }
+}
+
+interface Limits {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+function limitsOf({ endpoint }: RegisteredAgent, { signal }: ProviderCall): Limits {
+  return { signal, timeoutMs: endpoint.timeoutMs }
+}
+
+/**
+ * The user's message as the agent gets it. Its id is a new one: what two users call the same shall not be the same to
+ * the agent. The ids of tasks and conversations are those that the agent gave.
+ */
+function toMessage({ message, ref, previous }: ProviderTask): MessageContent {
+  const { taskId } = ref ?? {}
+  const { contextId } = ref ?? previous ?? {}
+  const { metadata } = message
+  return {
+    // The client only reads what it is given.
+    parts: message.parts as readonly Part[],
+    ...(typeof taskId === 'string' && { taskId }),
+    ...(typeof contextId === 'string' && { contextId }),
+    ...(metadata !== undefined && { metadata: metadata as JsonObject }),
+  }
+}
+
+function taskIdOf({ taskId }: TaskRef): string {
+  if (typeof taskId === 'string') return taskId
+  throw taskNotFound('')
+}
+
+/** What an agent answers as an error is the cause of ours; of what cannot be read, the beginning is shown. */
+function isInItsWords({ code, cause }: A2AError): boolean {
+  return code === 'INVALID_AGENT_RESPONSE' || (cause !== undefined && !(cause instanceof Error))
+}
+
+/** Whether the same request may well succeed later. */
+function isPassing(status: number | undefined): boolean {
+  return status === undefined || status >= 500 || [408, 425, 429].includes(status)
+}

@@ -1,0 +1,64 @@
+/**
+ * What an A2A agent tells of a task, as updates.
+ *
+ * @module
+ */
+import type { RemoteEvent, RemoteTask } from '../../../client/index.js'
+import { isInterrupted, type TaskState } from '../../../core/lifecycle.js'
+import type { ArtifactInput } from '../../../core/params.js'
+import type { Message } from '../../../core/task.js'
+import { compact } from '../../../wire/client/fields.js'
+import type { TaskUpdate } from '../../provider.js'
+
+export function toTaskUpdate(task: RemoteTask): TaskUpdate {
+  const { id: taskId, contextId, state, artifacts, messages } = task
+  // Some agents tell their answer, or their question, in the conversation only.
+  const isAnswer = isInterrupted(state) || (state === 'completed' && artifacts.length === 0)
+  const last = isAnswer ? messages.findLast(({ role }) => role === 'agent') : undefined
+  return {
+    ref: compact({ taskId, contextId }),
+    ...(artifacts.length > 0 && { artifacts }),
+    ...toStateUpdate(state, task.message ?? last, artifacts.length > 0),
+  }
+}
+
+/** An agent that needs no task has done all with its reply. The conversation can be gone on with. */
+export function toReplyUpdate(reply: Message): TaskUpdate {
+  const { contextId } = reply
+  return {
+    ...(contextId !== undefined && { ref: { contextId } }),
+    state: 'completed',
+    artifacts: [toArtifact(reply)],
+  }
+}
+
+/** What makes updates of the events of one stream. */
+export function toUpdates(): (event: RemoteEvent) => TaskUpdate {
+  let contextId: string | undefined
+  let hasArtifacts = false
+  return (event) => {
+    if (event.type === 'message') return toReplyUpdate(event.message)
+    if (event.type === 'task') {
+      contextId = event.task.contextId
+      hasArtifacts ||= event.task.artifacts.length > 0
+      return toTaskUpdate(event.task)
+    }
+    contextId = event.contextId ?? contextId
+    const ref = compact({ taskId: event.taskId, contextId })
+    if (event.type === 'status') return { ref, ...toStateUpdate(event.state, event.message, hasArtifacts) }
+    const { artifact, append } = event
+    hasArtifacts = true
+    return append ? { ref, chunk: artifact } : { ref, artifacts: [artifact] }
+  }
+}
+
+/** Of a task that is completed without results, what its agent says is the result. */
+function toStateUpdate(state: TaskState, said: Message | undefined, hasArtifacts: boolean): TaskUpdate {
+  if (said === undefined || said.parts.length === 0) return { state }
+  if (state === 'completed' && !hasArtifacts) return { state, artifacts: [toArtifact(said)] }
+  return { state, message: { parts: said.parts } }
+}
+
+function toArtifact({ messageId: artifactId, parts }: Message): ArtifactInput {
+  return { artifactId, parts }
+}

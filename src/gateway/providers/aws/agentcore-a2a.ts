@@ -1,0 +1,90 @@
+/**
+ * Agents in AgentCore Runtime that speak A2A: the service passes JSON-RPC on to them.
+ *
+ * @module
+ */
+import { parseAgentCard } from '../../../agent-card/index.js'
+import { A2AClient } from '../../../client/index.js'
+import { A2AError } from '../../../core/errors.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { A2AProvider } from '../a2a/provider.js'
+import { toClientOptions } from '../a2a/clients.js'
+import { SESSION_HEADER } from './agentcore-client.js'
+import { sessionIn, type Runtimes } from './agentcore-runtimes.js'
+import { HEALTH_SESSION } from './bedrock-endpoint.js'
+
+const NAME = 'bedrock_agentcore'
+const CARD_TIMEOUT_MS = 10_000
+
+export class AgentCoreA2A implements AgentProvider {
+  readonly #runtimes: Runtimes
+
+  constructor(runtimes: Runtimes) {
+    this.#runtimes = runtimes
+  }
+
+  async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    const sessionId = await this.#runtimes.sessionOf(task)
+    return within(sessionId, await this.#of(sessionId).sendTask(agent, task, call))
+  }
+
+  async getTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const sessionId = sessionIn(ref)
+    return within(sessionId, await this.#of(sessionId).getTask(agent, ref, call))
+  }
+
+  async cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const sessionId = sessionIn(ref)
+    return within(sessionId, await this.#of(sessionId).cancelTask(agent, ref, call))
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const sessionId = await this.#runtimes.sessionOf(task)
+    for await (const update of this.#of(sessionId).streamTask(agent, task, call)) {
+      yield within(sessionId, update)
+    }
+  }
+
+  async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    const path = this.#runtimes.pathOf(agent, 'invocations/.well-known/agent-card.json')
+    const headers = { [SESSION_HEADER]: HEALTH_SESSION }
+    const request = { method: 'GET', path, headers, timeoutMs: CARD_TIMEOUT_MS } as const
+    try {
+      const answer = await this.#runtimes.serviceOf(agent).ask(request, call)
+      parseAgentCard(answer.json())
+      return 'online'
+    } catch (error) {
+      call.signal.throwIfAborted()
+      const { status, retryable } = A2AError.is(error, 'PROVIDER_ERROR') ? error.data : {}
+      return status === undefined && retryable === true ? 'offline' : 'degraded'
+    }
+  }
+
+  /** Whose requests all go to this session. What an agent cannot stream, it is sent without a stream. */
+  #of(sessionId: string): A2AProvider {
+    return new A2AProvider(NAME, (agent) => Promise.resolve(this.#clientOf(agent, sessionId)))
+  }
+
+  #clientOf(agent: RegisteredAgent, sessionId: string): A2AClient {
+    const url = agent.endpoint.url.replace(/\/+$/, '') + this.#runtimes.pathOf(agent, 'invocations')
+    return new A2AClient({
+      ...toClientOptions(this.#runtimes.optionsFor(agent), agent),
+      headers: { [SESSION_HEADER]: sessionId },
+      card: {
+        name: agent.name,
+        capabilities: { streaming: true },
+        supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }],
+      },
+    })
+  }
+}
+
+/** The task is to be found in its session only. */
+function within(sessionId: string, update: TaskUpdate): TaskUpdate {
+  return update.ref === undefined ? update : { ...update, ref: { ...update.ref, sessionId } }
+}

@@ -1,0 +1,102 @@
+/**
+ * Agents in Amazon Bedrock AgentCore Runtime behind the gateway.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../../core/errors.js'
+import type { JsonValue } from '../../../core/task.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import type { ServiceCall } from '../shared/service.js'
+import { AgentCoreA2A } from './agentcore-a2a.js'
+import { answerUpdates } from './agentcore-answers.js'
+import { SESSION_HEADER } from './agentcore-client.js'
+import { Runtimes, sessionIn, type BedrockAgentCoreOptions } from './agentcore-runtimes.js'
+import { reachability } from './bedrock-endpoint.js'
+import { fold } from '../shared/fold.js'
+
+/**
+ * Agents in AgentCore Runtime. `endpoint.url` is `https://bedrock-agentcore.<region>.amazonaws.com`, and the settings are
+ * `runtimeArn`, and `qualifier`, `protocol` (`http` or `a2a`), `region` where they are wanted.
+ *
+ * Requests go as they are, with `endpoint.auth` (a runtime that takes OAuth tokens) or `authorize` (a signature of
+ * yours); without either the official client sends them. A conversation is a session there.
+ *
+ * - Of an agent of the HTTP protocol a run lives as long as its request: it cannot be asked for, and to cancel it stops the
+ *   whole session, with whatever the agent keeps in it. Whether such an agent is well, only a run would tell: its
+ *   health is whether the service can be reached.
+ * - To an agent of the A2A protocol goes JSON-RPC of A2A 0.3; tasks can be asked for, canceled and streamed. Its health is
+ *   its card, which is fetched in one session that all checks share: AgentCore starts the container for it.
+ */
+export function bedrockAgentCore(options: BedrockAgentCoreOptions = {}): AgentProvider {
+  const runtimes = new Runtimes(options)
+  const http = new AgentCoreHttp(runtimes, options)
+  const a2a = new AgentCoreA2A(runtimes)
+  const of = (agent: RegisteredAgent): AgentProvider =>
+    runtimes.settingsOf(agent).protocol === 'a2a' ? a2a : http
+  return {
+    checkAgent: (agent) => void runtimes.settingsOf(agent),
+    sendTask: async (agent, task, call) => of(agent).sendTask(agent, task, call),
+    getTask: async (agent, ref, call) => of(agent).getTask(agent, ref, call),
+    cancelTask: async (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
+    streamTask: (agent, task, call) => of(agent).streamTask(agent, task, call),
+    healthCheck: async (agent, call) => of(agent).healthCheck(agent, call),
+  }
+}
+
+class AgentCoreHttp implements AgentProvider {
+  readonly #runtimes: Runtimes
+  readonly #toPayload: NonNullable<BedrockAgentCoreOptions['toPayload']>
+
+  constructor(runtimes: Runtimes, { toPayload = toPrompt }: BedrockAgentCoreOptions) {
+    this.#runtimes = runtimes
+    this.#toPayload = toPayload
+  }
+
+  sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    return fold(this.streamTask(agent, task, call))
+  }
+
+  getTask(): Promise<TaskUpdate> {
+    const text = 'A run of an agent in AgentCore Runtime cannot be asked for'
+    return Promise.reject(new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'getTask' }))
+  }
+
+  /** A session that there is no more, runs nothing. */
+  async cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const stop = {
+      ...this.#toCall(agent, 'stopruntimesession', sessionIn(ref), {}),
+      expected: [404],
+    }
+    await this.#runtimes.serviceOf(agent).ask(stop, call)
+    return { state: 'canceled' }
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const sessionId = await this.#runtimes.sessionOf(task)
+    const request = this.#toCall(agent, 'invocations', sessionId, this.#toPayload(task, agent))
+    // The session is ours to name: it can be stopped before it answers.
+    yield { ref: { sessionId }, state: 'working' }
+    const service = this.#runtimes.serviceOf(agent)
+    yield* answerUpdates(service, service.eventsOrText(request, call))
+  }
+
+  healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    return reachability(this.#runtimes.plainServiceOf(agent), call)
+  }
+
+  #toCall(agent: RegisteredAgent, operation: string, sessionId: string, body: JsonValue): ServiceCall {
+    const headers = { [SESSION_HEADER]: sessionId }
+    return { method: 'POST', path: this.#runtimes.pathOf(agent, operation), body, headers }
+  }
+}
+
+function toPrompt({ text }: ProviderTask): JsonValue {
+  if (text === '')
+    throw invalidParams('message.parts', 'must have a text, unless toPayload makes another payload')
+  return { prompt: text }
+}

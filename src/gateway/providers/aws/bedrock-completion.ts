@@ -1,0 +1,150 @@
+/**
+ * What InvokeAgent answers, as updates of a task.
+ *
+ * @module
+ */
+import { fieldsOf, type Unread } from '../../../http/json.js'
+import { A2AError } from '../../../core/errors.js'
+import type { ArtifactInput, PartInput } from '../../../core/params.js'
+import type { JsonValue } from '../../../core/task.js'
+import type { RegisteredAgent } from '../../registry/agent.js'
+import type { TaskUpdate } from '../../provider.js'
+import { providerError } from '../shared/service.js'
+
+const NAME = 'bedrock'
+
+/** Exceptions that pass. The others say that the call is wrong, and would be so again. */
+const PASSING = [
+  'ThrottlingException',
+  'ModelNotReadyException',
+  'InternalServerException',
+  'BadGatewayException',
+  'DependencyFailedException',
+]
+
+/** What the client says when it finds no credentials: there was no call. */
+const NO_CREDENTIALS = ['CredentialsProviderError', 'TokenProviderError']
+
+/**
+ * The updates of one completion: its text as chunks of one artifact, its files as artifacts of their own. Its end is that
+ * of the task, unless the agent has handed over to us: then it waits for the results of what it asks.
+ *
+ * @throws {A2AError} `PROVIDER_ERROR` for exceptions in the stream, and what is not understood.
+ */
+export async function* updatesOf(
+  agent: RegisteredAgent,
+  sessionId: string,
+  artifactId: string,
+  completion: AsyncIterable<object>,
+): AsyncGenerator<TaskUpdate, undefined> {
+  const decoder = new TextDecoder()
+  let question: TaskUpdate | undefined
+  for await (const event of completion) {
+    const exception = Object.entries(event).find(([name]) => name.endsWith('Exception'))
+    if (exception !== undefined) throw toProviderError(agent, named(exception))
+    // Traces are the agent's own thoughts; and what only newer clients know of is not its answer.
+    const { chunk, returnControl, files } = fieldsOf(event)
+    if (chunk !== undefined) yield* chunkOf(agent, artifactId, fieldsOf(chunk), decoder)
+    if (files !== undefined) yield { artifacts: filesOf(agent, artifactId, fieldsOf(files)) }
+    if (returnControl !== undefined) question = questionOf(agent, sessionId, fieldsOf(returnControl))
+  }
+  yield question ?? { ref: { sessionId }, state: 'completed' }
+}
+
+/** What the client threw, or the stream held, as an error of ours. */
+export function toProviderError(agent: RegisteredAgent, cause: unknown): A2AError {
+  if (A2AError.is(cause)) return cause
+  const { name, message } = cause instanceof Error ? cause : new Error(String(cause))
+  if (NO_CREDENTIALS.includes(name)) {
+    return providerError(NAME, agent, 'there are no AWS credentials', { cause })
+  }
+  const { httpStatusCode } = fieldsOf(fieldsOf(cause)['$metadata'])
+  // An answer that began well may break off.
+  const status = typeof httpStatusCode === 'number' && httpStatusCode >= 400 ? httpStatusCode : undefined
+  const isOfService = name.endsWith('Exception')
+  // Below its first line the client says how to debug it.
+  const [reason = ''] = message.split('\n', 1)
+  return providerError(NAME, agent, name, {
+    said: reason,
+    // What is no word of the service's is a connection that failed.
+    retryable: isOfService ? PASSING.includes(name) : status === undefined || status >= 500,
+    ...(status !== undefined && { status }),
+    cause,
+  })
+}
+
+/** As the client throws it: `throttlingException` is a ThrottlingException. */
+function named([member, value]: [string, unknown]): Error {
+  const { message } = value instanceof Error ? value : fieldsOf(value)
+  const error = new Error(typeof message === 'string' ? message : '', { cause: value })
+  error.name = member.charAt(0).toUpperCase() + member.slice(1)
+  return error
+}
+
+function* chunkOf(
+  agent: RegisteredAgent,
+  artifactId: string,
+  { bytes, attribution }: Unread,
+  decoder: InstanceType<typeof TextDecoder>,
+): Generator<TaskUpdate, undefined> {
+  // A character may be cut in two.
+  const text = decoder.decode(bytesOf(agent, bytes), { stream: true })
+  const metadata = attribution === undefined ? {} : { metadata: { attribution: plain(attribution) } }
+  if (text !== '') yield { chunk: { artifactId, parts: [{ text, ...metadata }] } }
+}
+
+function filesOf(agent: RegisteredAgent, artifactId: string, { files }: Unread): ArtifactInput[] {
+  return (Array.isArray(files) ? files : []).map((file: unknown, index) => {
+    const { name, type, bytes } = fieldsOf(file)
+    const filename = typeof name === 'string' && name !== '' ? name : `file-${index + 1}`
+    const part: PartInput = {
+      raw: toBase64(bytesOf(agent, bytes)),
+      filename,
+      ...(typeof type === 'string' && type !== '' && { mediaType: type }),
+    }
+    return { artifactId: `${artifactId}/${filename}`, name: filename, parts: [part] }
+  })
+}
+
+/** What the agent wants us to do for it, and to tell it what came of it. */
+function questionOf(agent: RegisteredAgent, sessionId: string, returned: Unread): TaskUpdate {
+  const { invocationId, invocationInputs } = returned
+  if (typeof invocationId !== 'string' || !Array.isArray(invocationInputs)) {
+    throw providerError(NAME, agent, 'it returns control, and does not say for what')
+  }
+  const text = `The agent asks for the results of ${invocationInputs.map(callOf).join(', ')}`
+  const data = { invocationId, invocationInputs: plain(invocationInputs) }
+  return {
+    ref: { sessionId, invocationId },
+    state: 'input-required',
+    message: { parts: [{ text }, { data }] },
+  }
+}
+
+/** `WeatherGroup.getForecast`, `OrdersGroup POST /orders`. */
+function callOf(input: unknown): string {
+  const { functionInvocationInput, apiInvocationInput } = fieldsOf(input)
+  if (functionInvocationInput !== undefined) {
+    const { actionGroup, function: called } = fieldsOf(functionInvocationInput)
+    return [actionGroup, called].filter((word) => typeof word === 'string').join('.')
+  }
+  const { actionGroup, httpMethod, apiPath } = fieldsOf(apiInvocationInput)
+  return (
+    [actionGroup, httpMethod, apiPath].filter((word) => typeof word === 'string').join(' ') || 'an action'
+  )
+}
+
+function bytesOf(agent: RegisteredAgent, bytes: unknown): Uint8Array {
+  if (bytes === undefined) return new Uint8Array()
+  if (bytes instanceof Uint8Array) return bytes
+  throw providerError(NAME, agent, 'its bytes are none')
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}
+
+/** What the client made of JSON, as JSON. */
+function plain(value: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue
+}

@@ -1,0 +1,252 @@
+/**
+ * Agents of Amazon Bedrock behind the gateway: those of InvokeAgent, and those in AgentCore Runtime.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import type { Fetch } from '../../../client/index.js'
+import { Abortion } from '../../../http/abort.js'
+import { fieldsOf } from '../../../http/json.js'
+import { clientClock } from '../../../client/platform.js'
+import { A2AError, invalidParams } from '../../../core/errors.js'
+import type { Clock } from '../../../core/ports.js'
+import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'
+import { check } from '../../../wire/check.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { providerError, Service } from '../shared/service.js'
+import { bedrockAgentCore } from './agentcore.js'
+import type { BedrockAgentCoreOptions } from './agentcore-runtimes.js'
+import { settingsOf } from '../shared/answers.js'
+import {
+  loadAgentClient,
+  requireRegion,
+  type BedrockAgentClient,
+  type InvocationResult,
+  type InvokeAgentInput,
+} from './bedrock-client.js'
+import { toProviderError, updatesOf } from './bedrock-completion.js'
+import { reachability, regionOf, sessionIdOf } from './bedrock-endpoint.js'
+import { fold } from '../shared/fold.js'
+
+export interface BedrockOptions {
+  /**
+   * The official client, a `BedrockAgentRuntime`: of all agents, or made for each call. Default is one per URL and region
+   * with the credentials of the environment; the package `@aws-sdk/client-bedrock-agent-runtime` must be installed.
+   */
+  readonly client?: BedrockAgentClient | ((agent: RegisteredAgent) => BedrockAgentClient) | undefined
+  /** Looks whether the service is there. All else is the client's. Default is the platform's `fetch`. */
+  readonly fetch?: Fetch | undefined
+  readonly clock?: Clock | undefined
+  /** Of the agents whose settings have a `runtimeArn`. */
+  readonly agentCore?: BedrockAgentCoreOptions | undefined
+}
+
+const NAME = 'bedrock'
+/** What the service takes as the id of a session. */
+const SESSION_ID = /^[0-9a-zA-Z._:-]{2,100}$/
+/** How long a stream may be silent. */
+const IDLE_MS = 300_000
+
+const WHICH = 'of an agent of Bedrock, or settings.runtimeArn of one in AgentCore Runtime'
+const required = (what: string) => z.string(what).check(z.minLength(1, what))
+
+const SettingsSchema = object({
+  agentId: required(`must be the id ${WHICH}`),
+  aliasId: required(`must be the id of an alias of the agent`),
+  /** Needed where the URL does not name it. */
+  region: optional(nonEmptyString),
+  memoryId: optional(nonEmptyString),
+  /** Streams the answer while the model makes it, for which the caller needs `bedrock:InvokeModelWithResponseStream`. */
+  streamFinalResponse: optional(boolean),
+})
+
+const RefSchema = object({ sessionId: nonEmptyString, invocationId: optional(nonEmptyString) })
+
+const ResultSchema = object({ actionGroup: nonEmptyString })
+
+/** The results of what the agent asked for, as InvokeAgent takes them: with whatever else is in them. */
+const ResultsSchema = list(
+  z.custom<InvocationResult>((value: unknown) => {
+    const [result, ...others] = Object.entries(fieldsOf(value))
+    const isKnown = result?.[0] === 'functionResult' || result?.[0] === 'apiResult'
+    return isKnown && others.length === 0 && ResultSchema.safeParse(result[1]).success
+  }),
+  'must not be empty',
+)
+
+const HOW_TO_ANSWER =
+  'Answer with a data part: { "returnControlInvocationResults": [{ "functionResult" or "apiResult": … }] }'
+
+/**
+ * Agents of Amazon Bedrock. `endpoint.url` is `https://bedrock-agent-runtime.<region>.amazonaws.com`, and the settings are
+ * `agentId`, `aliasId`, and `region`, `memoryId`, `streamFinalResponse` where they are wanted. An agent whose settings have
+ * a `runtimeArn` is one of {@link bedrockAgentCore}.
+ *
+ * A conversation is a session there. A run lives as long as its request: it can neither be asked for nor, but by ending the
+ * request, be stopped. An agent that returns control asks with the data it wants worked on, and goes on with the results.
+ *
+ * AWS signs every request, and frames every answer: InvokeAgent is always spoken by the official client, and `endpoint.auth`
+ * is refused.
+ */
+export function bedrock(options: BedrockOptions = {}): AgentProvider {
+  const agents = new InvokeAgent(options)
+  const runtimes = bedrockAgentCore(options.agentCore)
+  const of = ({ settings }: RegisteredAgent): AgentProvider =>
+    settings['runtimeArn'] === undefined ? agents : runtimes
+  return {
+    checkAgent: (agent) => of(agent).checkAgent?.(agent),
+    sendTask: (agent, task, call) => of(agent).sendTask(agent, task, call),
+    getTask: (agent, ref, call) => of(agent).getTask(agent, ref, call),
+    cancelTask: (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
+    streamTask: (agent, task, call) => of(agent).streamTask(agent, task, call),
+    healthCheck: (agent, call) => of(agent).healthCheck(agent, call),
+  }
+}
+
+class InvokeAgent implements AgentProvider {
+  readonly #options: BedrockOptions
+  readonly #clients = new Map<string, Promise<BedrockAgentClient>>()
+
+  constructor(options: BedrockOptions) {
+    this.#options = options
+  }
+
+  checkAgent(agent: RegisteredAgent): void {
+    const { region } = readSettings(agent)
+    if (this.#options.client === undefined) requireRegion(agent, region)
+  }
+
+  sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    return fold(this.streamTask(agent, task, call))
+  }
+
+  getTask(): Promise<TaskUpdate> {
+    return Promise.reject(unsupported('A run of a Bedrock agent cannot be asked for', 'getTask'))
+  }
+
+  cancelTask(): Promise<TaskUpdate> {
+    return Promise.reject(unsupported('A run of a Bedrock agent ends only with its request', 'cancelTask'))
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    { signal }: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const input = await toInput(agent, task)
+    if (input === undefined) {
+      // Nothing was sent: the agent still waits.
+      yield { ...(task.ref && { ref: task.ref }), state: 'input-required', message: HOW_TO_ANSWER }
+      return
+    }
+    const { sessionId, sessionState } = input
+    signal.throwIfAborted()
+    const abortion = new Abortion(this.#options.clock ?? clientClock, signal)
+    let isOver = false
+    try {
+      abortion.arm(agent.endpoint.timeoutMs)
+      const { completion } = await abortion.race(async () => {
+        const client = await this.#clientOf(agent)
+        return await client.invokeAgent(input, { abortSignal: abortion.signal })
+      })
+      if (completion === undefined) throw providerError(NAME, agent, 'it answers with no completion')
+      yield { ref: { sessionId }, state: 'working' }
+      const artifactId = sessionState?.invocationId ?? 'answer'
+      yield* updatesOf(agent, sessionId, artifactId, paced(completion, abortion))
+      isOver = true
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (!A2AError.is(cause, 'REQUEST_TIMED_OUT')) throw toProviderError(agent, cause)
+      throw providerError(NAME, agent, 'it did not answer in time', { retryable: true, cause })
+    } finally {
+      abortion.dispose()
+      // Whoever leaves the stream ends the request.
+      if (!isOver) abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
+    }
+  }
+
+  /** Whether the service is there. How the agent is, only a run would tell, and that costs. */
+  async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    readSettings(agent)
+    const { fetch, clock } = this.#options
+    return await reachability(new Service(NAME, agent, { fetch, clock }), call)
+  }
+
+  async #clientOf(agent: RegisteredAgent): Promise<BedrockAgentClient> {
+    const { client } = this.#options
+    if (client !== undefined) return typeof client === 'function' ? client(agent) : client
+    const { region } = readSettings(agent)
+    const key = `${agent.endpoint.url} ${region ?? ''}`
+    const known = this.#clients.get(key)
+    if (known !== undefined) return await known
+    const made = loadAgentClient(agent, requireRegion(agent, region))
+    this.#clients.set(key, made)
+    made.catch(() => this.#clients.delete(key))
+    return await made
+  }
+}
+
+/** The events of `completion`, unless it is silent for too long, or nobody waits any more. */
+async function* paced(
+  completion: AsyncIterable<object>,
+  abortion: Abortion,
+): AsyncGenerator<object, undefined> {
+  const events = completion[Symbol.asyncIterator]()
+  for (;;) {
+    abortion.arm(IDLE_MS)
+    const next = await abortion.race(() => events.next())
+    // While somebody works on an event, nobody listens: that is no silence.
+    abortion.arm(Infinity)
+    if (next.done === true) return
+    yield next.value
+  }
+}
+
+function readSettings(agent: RegisteredAgent): z.output<typeof SettingsSchema> {
+  regionOf(agent, 'bedrock-agent-runtime')
+  if (agent.endpoint.auth !== undefined) {
+    throw invalidParams('endpoint.auth', 'must be absent: agents of Bedrock take AWS credentials only')
+  }
+  return settingsOf(agent, SettingsSchema)
+}
+
+/** What is asked of the agent. Nothing where it waits for results, and the message has none. */
+async function toInput(
+  agent: RegisteredAgent,
+  { contextId, owner, message, text, ref, previous }: ProviderTask,
+): Promise<InvokeAgentInput | undefined> {
+  const { agentId, aliasId: agentAliasId, memoryId, streamFinalResponse } = readSettings(agent)
+  const known = ref ?? previous
+  const { sessionId, invocationId } =
+    known === undefined ? { sessionId: await sessionIdOf({ contextId, owner }, SESSION_ID) } : readRef(known)
+  const call = {
+    ...{ agentId, agentAliasId, sessionId },
+    ...(memoryId !== undefined && { memoryId }),
+    ...(streamFinalResponse !== undefined && { streamingConfigurations: { streamFinalResponse } }),
+  }
+  if (ref !== undefined && invocationId !== undefined) {
+    const results = resultsIn(message)
+    return results && { ...call, sessionState: { invocationId, returnControlInvocationResults: results } }
+  }
+  if (text === '') throw invalidParams('message.parts', 'must have a text: the agent takes nothing else')
+  return { ...call, inputText: text }
+}
+
+function readRef(ref: TaskRef): { sessionId: string; invocationId?: string } {
+  return check(RefSchema, ref, 'ref')
+}
+
+/** The first data part that holds results: the list, or an object with it. */
+function resultsIn({ parts }: ProviderTask['message']): InvocationResult[] | undefined {
+  for (const { data } of parts) {
+    const { returnControlInvocationResults: given = data } = fieldsOf(data)
+    const read = ResultsSchema.safeParse(given)
+    if (read.success) return read.data
+  }
+  return undefined
+}
+
+function unsupported(text: string, operation: string): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', text, { operation })
+}

@@ -1,0 +1,68 @@
+/**
+ * Agents of Azure AI Foundry behind the gateway.
+ *
+ * @module
+ */
+import { boolean, nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
+import type { RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider } from '../../provider.js'
+import { requireKnown } from '../../require.js'
+import { Service, type ServiceOptions } from '../shared/service.js'
+import { settingsOf } from '../shared/answers.js'
+import { entraAuthorize, type AzureCredentials } from './credentials.js'
+import { AzureResponses } from './responses.js'
+import { AzureThreads } from './threads.js'
+
+export interface AzureAIOptions extends ServiceOptions {
+  /**
+   * Gives tokens for agents without an `endpoint.auth`. Default is the `DefaultAzureCredential` of `@azure/identity`,
+   * which is loaded when it is needed.
+   */
+  readonly credentials?: AzureCredentials | undefined
+}
+
+const KEYS = ['fetch', 'authorize', 'urlGuard', 'clock', 'credentials']
+
+const SettingsSchema = object({
+  api: optional(oneOf(['responses', 'threads'])),
+  agentName: optional(nonEmptyString),
+  agentVersion: optional(nonEmptyString),
+  agentEndpoint: optional(boolean),
+  background: optional(boolean),
+  assistantId: optional(nonEmptyString),
+  agentId: optional(nonEmptyString),
+  apiVersion: optional(nonEmptyString),
+})
+
+/**
+ * Agents of Azure AI Foundry. An agent's `endpoint.url` is that of its project: `https://….services.ai.azure.com/api/projects/…`.
+ *
+ * `settings.api` is `'responses'` by default, with `agentName`, and `agentVersion` if not the latest. Tasks run in the
+ * background, where they can be asked for and canceled, unless `background` is false. `agentEndpoint` is for hosted agents,
+ * which have an endpoint each. `'threads'` is for classic agents, with `assistantId` (or `agentId`); Microsoft ends them on
+ * 2027-03-31. A text cannot answer what an agent asks of a program: the message needs a data part in the service's own form,
+ * `{type: 'function_call_output', call_id, output}`, or of a classic agent `{tool_outputs: [{tool_call_id, output}]}`.
+ *
+ * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong, and for a message that does not answer.
+ *
+ * @throws {TypeError} naming the option that makes no sense.
+ */
+export function azureAI(options: AzureAIOptions = {}): AgentProvider {
+  requireKnown(options, KEYS, 'azureAI')
+  const authorize = entraAuthorize(options.credentials)
+  const apiOf = (agent: RegisteredAgent): AzureResponses | AzureThreads => {
+    const service = new Service('azure_ai', agent, options, authorize)
+    const { api, ...settings } = settingsOf(agent, SettingsSchema)
+    return api === 'threads' ? new AzureThreads(service, settings) : new AzureResponses(service, settings)
+  }
+  return {
+    checkAgent: (agent) => void apiOf(agent),
+    sendTask: async (agent, task, call) => await apiOf(agent).send(task, call),
+    getTask: async (agent, ref, call) => await apiOf(agent).get(ref, call),
+    cancelTask: async (agent, ref, call) => await apiOf(agent).cancel(ref, call),
+    async *streamTask(agent, task, call) {
+      yield* apiOf(agent).stream(task, call)
+    },
+    healthCheck: async (agent, call) => await apiOf(agent).health(call),
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What users say, as input of the Responses API.
+ *
+ * @module
+ */
+import type { DeepReadonly, JsonObject, Message, Part } from '../../../core/task.js'
+
+/** Data of these types is an item of its own. */
+const ANSWERS = [
+  ...['function_call_output', 'custom_tool_call_output', 'computer_call_output', 'local_shell_call_output'],
+  ...['shell_call_output', 'apply_patch_call_output', 'mcp_approval_response'],
+]
+
+/** What answers the calls that the agent waits for. */
+export function answersOf({ parts }: DeepReadonly<Message>): JsonObject[] {
+  return parts.map(answerOf).filter((answer) => answer !== undefined)
+}
+
+/** All that is no answer. */
+export function contentOf({ parts }: DeepReadonly<Message>): JsonObject[] {
+  return parts.filter((part) => answerOf(part) === undefined).map(toContent)
+}
+
+function answerOf({ data }: DeepReadonly<Part>): JsonObject | undefined {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined
+  // No array, as was seen to. It is only read, and written as JSON.
+  const item = data as JsonObject
+  const { type } = item
+  return typeof type === 'string' && ANSWERS.includes(type) ? item : undefined
+}
+
+function toContent({ text, raw, url, data, filename, mediaType }: DeepReadonly<Part>): JsonObject {
+  if (text !== undefined) return { type: 'input_text', text }
+  const link = url ?? (raw === undefined ? undefined : dataUrl(raw, mediaType))
+  if (link === undefined) return { type: 'input_text', text: JSON.stringify(data) }
+  if (mediaType?.startsWith('image/') === true) {
+    return { type: 'input_image', image_url: link, detail: 'auto' }
+  }
+  if (url !== undefined) return { type: 'input_file', file_url: url }
+  return { type: 'input_file', file_data: link, filename: filename ?? 'file' }
+}
+
+/** Bytes in base64, as a URL that holds them. */
+export function dataUrl(raw: string, mediaType = 'application/octet-stream'): string {
+  return `data:${mediaType};base64,${raw}`
+}

@@ -1,0 +1,163 @@
+/**
+ * The Responses API of Azure AI Foundry.
+ *
+ * @module
+ */
+import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
+import type { JsonObject } from '../../../core/task.js'
+import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { check } from '../../../wire/check.js'
+import type { AgentStatus } from '../../registry/agent.js'
+import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import type { Service, ServiceAnswer } from '../shared/service.js'
+import { healthBy, read } from '../shared/answers.js'
+import { answersOf, contentOf } from './responses-input.js'
+import { isPassing, ResponseSchema, toResponseUpdate } from './responses-output.js'
+
+export interface ResponsesSettings {
+  readonly agentName?: string
+  readonly agentVersion?: string
+  readonly agentEndpoint?: boolean
+  readonly background?: boolean
+  readonly apiVersion?: string
+}
+
+/** Of endpoints of their own, which are a preview. */
+const PREVIEW = { 'foundry-features': 'HostedAgents=V1Preview,AgentEndpoints=V1Preview' }
+
+const RefSchema = object({
+  responseId: nonEmptyString,
+  conversationId: nonEmptyString,
+  pending: optional(list(string)),
+})
+const ConversationSchema = object({ id: nonEmptyString })
+const EventSchema = object({
+  type: string,
+  response: optional(ResponseSchema),
+  delta: optional(string),
+  code: optional(string),
+})
+const DELTAS = ['response.output_text.delta', 'response.refusal.delta']
+
+export class AzureResponses {
+  readonly #service: Service
+  readonly #settings: ResponsesSettings & { readonly agentName: string }
+
+  constructor(service: Service, settings: ResponsesSettings) {
+    const { agentName } = settings
+    if (agentName === undefined) {
+      const reason = "is missing: the agent's name in its project. For a classic agent set api to 'threads'"
+      throw invalidParams('settings.agentName', reason)
+    }
+    this.#service = service
+    this.#settings = { ...settings, agentName }
+  }
+
+  async send(task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    const { conversationId, body } = await this.#prepare(task, call)
+    const answer = await this.#service.ask({ ...this.#request('POST', '/responses'), body }, call)
+    return this.#update(answer, conversationId)
+  }
+
+  async get(ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const { responseId, conversationId } = check(RefSchema, ref, 'ref')
+    const path = `/responses/${encodeURIComponent(responseId)}`
+    return this.#update(await this.#find(responseId, this.#request('GET', path), call), conversationId)
+  }
+
+  async cancel(ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const { responseId, conversationId } = check(RefSchema, ref, 'ref')
+    if (this.#settings.background === false) {
+      const reason = 'Azure AI Foundry cancels only what runs in the background'
+      throw new A2AError('UNSUPPORTED_OPERATION', reason, { operation: 'cancelTask' })
+    }
+    const path = `/responses/${encodeURIComponent(responseId)}/cancel`
+    return this.#update(await this.#find(responseId, this.#request('POST', path), call), conversationId)
+  }
+
+  async *stream(task: ProviderTask, call: ProviderCall): AsyncGenerator<TaskUpdate, undefined> {
+    const service = this.#service
+    const { conversationId, body } = await this.#prepare(task, call)
+    const request = { ...this.#request('POST', '/responses'), body: { ...body, stream: true } }
+    let artifactId = ''
+    let isTold = false
+    for await (const { data } of service.events(request, call)) {
+      const { type, response, delta, code } = read(service, EventSchema, service.parse(data))
+      if (type === 'error') throw service.error('error', { said: data, retryable: isPassing(code) })
+      if (response !== undefined) {
+        artifactId = response.id
+        yield toResponseUpdate(service, response, conversationId, isTold)
+      } else if (DELTAS.includes(type) && delta !== undefined) {
+        isTold = true
+        yield { chunk: { artifactId, parts: [{ text: delta }] } }
+      }
+    }
+  }
+
+  async health(call: ProviderCall): Promise<AgentStatus> {
+    const { agentName, apiVersion = 'v1' } = this.#settings
+    const path = `/agents/${encodeURIComponent(agentName)}?api-version=${encodeURIComponent(apiVersion)}`
+    return await healthBy(this.#service, { method: 'GET', path }, call)
+  }
+
+  /** What to ask, and the conversation that it is asked in. */
+  async #prepare(
+    task: ProviderTask,
+    call: ProviderCall,
+  ): Promise<{ readonly conversationId: string; readonly body: JsonObject }> {
+    const { agentName: name, agentVersion: version, agentEndpoint, background = true } = this.#settings
+    const answers = answersOf(task.message)
+    const known = RefSchema.safeParse(task.ref ?? task.previous).data
+    const pending = known?.pending ?? []
+    if (task.ref !== undefined && pending.length > 0 && answers.length === 0) {
+      const example = `{"type": "function_call_output", "call_id": ${JSON.stringify(pending[0])}, "output": "…"}`
+      throw invalidParams('message.parts', `must have a data part that answers, as ${example}`)
+    }
+    const content = contentOf(task.message)
+    const input = [...answers, ...(content.length > 0 ? [{ type: 'message', role: 'user', content }] : [])]
+    // A conversation where a call is left without its result takes nothing else.
+    const isOpen = known !== undefined && (task.ref !== undefined || pending.length === 0)
+    const conversationId = isOpen ? known.conversationId : await this.#createConversation(call)
+    // It was called `agent` once.
+    const agent_reference = { type: 'agent_reference', name, ...(version !== undefined && { version }) }
+    const body = {
+      ...{ conversation: conversationId, input, background },
+      ...(agentEndpoint !== true && { agent_reference }),
+    }
+    return { conversationId, body }
+  }
+
+  async #createConversation(call: ProviderCall): Promise<string> {
+    const answer = await this.#service.ask({ ...this.#request('POST', '/conversations'), body: {} }, call)
+    return read(this.#service, ConversationSchema, answer.json()).id
+  }
+
+  async #find(
+    responseId: string,
+    request: Parameters<Service['ask']>[0],
+    call: ProviderCall,
+  ): Promise<ServiceAnswer> {
+    const answer = await this.#service.ask({ ...request, expected: [404] }, call)
+    if (answer.status === 404) throw taskNotFound(responseId)
+    return answer
+  }
+
+  #update(answer: ServiceAnswer, conversationId: string): TaskUpdate {
+    const response = read(this.#service, ResponseSchema, answer.json())
+    return toResponseUpdate(this.#service, response, conversationId)
+  }
+
+  #request<M extends 'GET' | 'POST'>(method: M, path: string) {
+    const {
+      agentName,
+      agentEndpoint,
+      apiVersion = agentEndpoint === true ? 'v1' : undefined,
+    } = this.#settings
+    const base =
+      agentEndpoint === true
+        ? `/agents/${encodeURIComponent(agentName)}/endpoint/protocols/openai`
+        : '/openai/v1'
+    const query = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
+    return { method, path: base + path + query, ...(agentEndpoint === true && { headers: PREVIEW }) }
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * What a LangGraph server answers, as tasks have it.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import type { ArtifactInput, PartInput } from '../../../core/params.js'
+import type { JsonValue } from '../../../core/task.js'
+import { list, nonEmptyString, object, optional, string, strings } from '../../../schemas/scalars.js'
+import type { TaskUpdate } from '../../provider.js'
+
+/** The one result of a task, however it comes: in pieces, or at once. */
+export const RESPONSE_ID = 'response'
+
+export const RunSchema = object({ run_id: nonEmptyString, status: string })
+
+export const ThreadSchema = object({
+  thread_id: nonEmptyString,
+  status: optional(string),
+  metadata: z.nullish(z.record(string, z.unknown())),
+})
+
+const InterruptSchema = object({ id: z.nullish(string), value: z.optional(z.unknown()) })
+export type Interrupt = z.infer<typeof InterruptSchema>
+
+export const InterruptsSchema = list(InterruptSchema)
+
+/** A thread at one moment. */
+export const StateSchema = object({
+  values: z.optional(z.unknown()),
+  next: z.nullish(strings),
+  tasks: z.nullish(list(object({ interrupts: z.nullish(InterruptsSchema) }))),
+  metadata: z.nullish(object({ run_id: z.nullish(string) })),
+})
+export type ThreadState = z.infer<typeof StateSchema>
+
+/** A task that is done. */
+export function completed(values: unknown): TaskUpdate {
+  const text = lastTextOf(values)
+  const hasValues = typeof values === 'object' && values !== null && Object.keys(values).length > 0
+  const parts = text === undefined ? (hasValues ? [{ data: values }] : []) : [{ text }]
+  return {
+    state: 'completed',
+    ...(parts.length > 0 && { artifacts: [response(parts)] }),
+    // It was JSON a moment ago.
+    ...(values !== undefined && { output: values as JsonValue }),
+  }
+}
+
+export function response(parts: readonly PartInput[]): ArtifactInput {
+  return { artifactId: RESPONSE_ID, name: RESPONSE_ID, parts }
+}
+
+/** A task that waits for an answer. With several questions, each part says by its `interruptId` which it is. */
+export function asking(interrupts: readonly Interrupt[]): TaskUpdate {
+  const parts = interrupts
+    .filter(({ value }) => value !== undefined)
+    .map(({ id, value }) => ({
+      ...(typeof value === 'string' ? { text: value } : { data: value }),
+      ...(interrupts.length > 1 && typeof id === 'string' && { metadata: { interruptId: id } }),
+    }))
+  return { state: 'input-required', ...(parts.length > 0 && { message: { parts } }) }
+}
+
+/** What a graph throws may hold anything: clients are told no more than its kind. */
+export function failed(code: string): TaskUpdate {
+  const isTimeout = code === 'timeout'
+  return {
+    state: 'failed',
+    message: isTimeout ? 'The run took too long' : 'The run failed',
+    failure: { code, retryable: isTimeout },
+  }
+}
+
+/** The last text that a model wrote into `messages`. */
+export function lastTextOf(values: unknown): string | undefined {
+  const messages: unknown = fieldsOf(values)['messages']
+  // A node may also return the one message that it adds.
+  const listed: readonly unknown[] = Array.isArray(messages) ? messages : [messages]
+  return listed
+    .filter(isFromModel)
+    .map(textOf)
+    .findLast((text) => text !== '')
+}
+
+const MODEL_TYPES: readonly unknown[] = ['ai', 'AIMessage', 'AIMessageChunk', 'assistant']
+
+export function isFromModel(message: unknown): boolean {
+  const { type, role } = fieldsOf(message)
+  return MODEL_TYPES.includes(type) || MODEL_TYPES.includes(role)
+}
+
+/** The text of a message: its content, or those blocks of it that are texts. */
+export function textOf(message: unknown): string {
+  const { content } = fieldsOf(message)
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((block: unknown) => {
+      if (typeof block === 'string') return block
+      const { type, text } = fieldsOf(block)
+      return type === 'text' && typeof text === 'string' ? text : ''
+    })
+    .join('')
+}
+
+/** Empty where it is no object. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}

@@ -1,0 +1,32 @@
+/**
+ * Whether a LangGraph server is there.
+ *
+ * @module
+ */
+import { A2AError } from '../../../core/errors.js'
+import type { AgentStatus } from '../../registry/agent.js'
+import type { ProviderCall } from '../../provider.js'
+import type { Service } from '../shared/service.js'
+
+const LIMIT_MS = 5_000
+
+/** Asks the first of these paths that exists: `online` for 2xx, `degraded` for any other answer, `offline` for none in 5 s. */
+export async function healthOf(
+  service: Service,
+  paths: readonly string[],
+  call: ProviderCall,
+): Promise<AgentStatus> {
+  try {
+    for (const path of paths) {
+      const { status } = await service.ask(
+        { method: 'GET', path, timeoutMs: LIMIT_MS, expected: [404] },
+        call,
+      )
+      if (status !== 404) return 'online'
+    }
+    return 'degraded'
+  } catch (error) {
+    if (!A2AError.is(error, 'PROVIDER_ERROR')) throw error
+    return error.data.status === undefined ? 'offline' : 'degraded'
+  }
+}

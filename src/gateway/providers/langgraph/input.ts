@@ -1,0 +1,65 @@
+/**
+ * What is said to an agent, as a LangGraph run takes it.
+ *
+ * @module
+ */
+import { A2AError } from '../../../core/errors.js'
+import type { DeepReadonly, JsonObject, JsonValue, Part, ReadonlyJson } from '../../../core/task.js'
+import type { ProviderTask } from '../../provider.js'
+
+/**
+ * What a run begins with: the text and the images as the message of a user, data as `context`. Data alone, one object, is the
+ * input itself: that of a graph without messages.
+ *
+ * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED` for files that are no images: models have no one form for them.
+ */
+export function inputOf(task: ProviderTask): JsonValue {
+  const { parts } = task.message
+  const data = parts.flatMap((part) => (part.data === undefined ? [] : [part.data]))
+  const images = parts.filter((part) => part.raw !== undefined || part.url !== undefined).map(imageOf)
+  const [only] = data
+  const isAlone = task.text === '' && images.length === 0 && data.length === 1
+  if (isAlone && typeof only === 'object' && only !== null && !Array.isArray(only)) return json(only)
+  const text = { type: 'text', text: task.text }
+  const content = images.length === 0 ? task.text : [...(task.text === '' ? [] : [text]), ...images]
+  return json({
+    messages: [{ role: 'user', content }],
+    ...(only !== undefined && { context: data.length === 1 ? only : data }),
+  })
+}
+
+/** What answers an interrupt: the text; one piece of data as it is; anything else as the parts that it has. */
+export function answerOf({ message, text }: ProviderTask): JsonValue {
+  const { parts } = message
+  if (parts.every((part) => part.text !== undefined)) return text
+  const [only] = parts
+  // LangGraph takes null for no answer.
+  const isData = parts.length === 1 && only?.data !== undefined && only.data !== null
+  return json(isData ? only.data : parts)
+}
+
+/** `config` with the tags in the message's metadata. */
+export function configOf({ message }: ProviderTask): { readonly config?: JsonObject } {
+  const tags: unknown = message.metadata?.['tags']
+  if (!Array.isArray(tags)) return {}
+  const texts = tags.filter((tag): tag is string => typeof tag === 'string')
+  return texts.length === 0 ? {} : { config: { tags: texts } }
+}
+
+/** The form that the models of every vendor understand. */
+function imageOf({ raw, url, mediaType = '' }: DeepReadonly<Part>): ReadonlyJson {
+  if (!/^image\//i.test(mediaType)) {
+    throw new A2AError(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      `LangGraph takes texts, data and images, not ${mediaType === '' ? 'files without a media type' : mediaType}`,
+      { mediaType },
+    )
+  }
+  const source = raw === undefined ? url : `data:${mediaType};base64,${raw}`
+  return { type: 'image_url', image_url: { url: source ?? '' } }
+}
+
+/** What is sent is written by nobody, and has no `undefined` in it. */
+function json(value: unknown): JsonValue {
+  return value as JsonValue
+}

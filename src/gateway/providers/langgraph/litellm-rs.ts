@@ -1,0 +1,171 @@
+/**
+ * A LangGraph server as the LiteLLM-RS document has it: runs without threads, each with its output.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import { A2AError, taskNotFound } from '../../../core/errors.js'
+import type { TaskState } from '../../../core/lifecycle.js'
+import type { JsonObject, JsonValue } from '../../../core/task.js'
+import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { check } from '../../../wire/check.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { Service } from '../shared/service.js'
+import { read, settingsOf } from '../shared/answers.js'
+import type { LangGraphOptions } from './provider.js'
+import { asking, completed, failed, fieldsOf, InterruptsSchema, lastTextOf, response } from './answers.js'
+import { healthOf } from './health.js'
+import { configOf, inputOf } from './input.js'
+import { errorNameOf, runEvents, type RunEvent } from './stream.js'
+
+const RefSchema = object({ runId: nonEmptyString })
+const SettingsSchema = object({ assistantId: optional(string) })
+
+/** The document does not say how a run is named, nor how it says that it has none of its output yet. */
+const AnswerSchema = object({
+  run_id: z.nullish(string),
+  id: z.nullish(string),
+  status: z.nullish(string),
+  state: z.nullish(string),
+  output: z.nullish(z.unknown()),
+})
+
+/** The statuses of LangGraph's runs, and the states of the document. */
+const STATES: ReadonlyMap<string, TaskState> = new Map([
+  ['pending', 'submitted'],
+  ['running', 'working'],
+  ['success', 'completed'],
+  ['completed', 'completed'],
+  ['error', 'failed'],
+  ['failed', 'failed'],
+  ['timeout', 'failed'],
+  // Without a thread nothing can go on: somebody has canceled it.
+  ['interrupted', 'canceled'],
+  ['cancelled', 'canceled'],
+  ['input_required', 'input-required'],
+])
+
+export class LiteLlmRsServer implements AgentProvider {
+  readonly #options: LangGraphOptions
+
+  constructor(options: LangGraphOptions) {
+    this.#options = options
+  }
+
+  checkAgent(agent: RegisteredAgent): void {
+    settingsOf(agent, SettingsSchema)
+  }
+
+  async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    const service = this.#service(agent)
+    const answer = await service.ask({ method: 'POST', path: '/runs', body: this.#bodyOf(agent, task) }, call)
+    const json = answer.json()
+    const { run_id, id } = read(service, AnswerSchema, json)
+    const runId = run_id ?? id
+    return {
+      ...(typeof runId === 'string' && runId !== '' && { ref: { runId } }),
+      ...toUpdate(service, json),
+    }
+  }
+
+  /** The end of the stream is the end of the task: a run of the document's has no other, and its output is the last step's. */
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const service = this.#service(agent)
+    const body = { ...this.#bodyOf(agent, task), stream_mode: 'updates' }
+    let text: string | undefined
+    yield { state: 'working' }
+    for await (const event of runEvents(service, { method: 'POST', path: '/runs/stream', body }, call)) {
+      if (event.event === 'error') {
+        yield failed(errorNameOf(event.data))
+        return
+      }
+      const { update, said } = this.#read(service, event)
+      text = said ?? text
+      if (update !== undefined) yield update
+      if (update?.state === 'input-required') return
+    }
+    yield { state: 'completed', ...(text !== undefined && { artifacts: [response([{ text }])] }) }
+  }
+
+  async getTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const service = this.#service(agent)
+    const { runId } = check(RefSchema, given, 'ref')
+    const path = `/runs/${encodeURIComponent(runId)}`
+    const answer = await service.ask({ method: 'GET', path, expected: [404] }, call)
+    if (answer.status === 404) throw taskNotFound(runId)
+    return toUpdate(service, answer.json())
+  }
+
+  async cancelTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const { runId } = check(RefSchema, given, 'ref')
+    const path = `/runs/${encodeURIComponent(runId)}/cancel`
+    const answer = await this.#service(agent).ask({ method: 'POST', path, expected: [404] }, call)
+    if (answer.status === 404) throw taskNotFound(runId)
+    return { state: 'canceled' }
+  }
+
+  healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    return healthOf(this.#service(agent), ['/health'], call)
+  }
+
+  #service(agent: RegisteredAgent): Service {
+    return new Service('langgraph', agent, this.#options)
+  }
+
+  #bodyOf(agent: RegisteredAgent, task: ProviderTask): JsonObject {
+    if (task.ref !== undefined) {
+      throw new A2AError('UNSUPPORTED_OPERATION', 'A run without a thread takes no answer', {
+        operation: 'answer',
+      })
+    }
+    const { input = inputOf } = this.#options
+    const { assistantId } = settingsOf(agent, SettingsSchema)
+    const given: JsonValue = input(task)
+    return {
+      // Not in the document: without it, LangGraph's own servers refuse the request.
+      ...(assistantId !== undefined && { assistant_id: assistantId }),
+      input: Array.isArray(given) || typeof given !== 'object' ? given : { context: null, ...given },
+      config: { tags: [] },
+      ...configOf(task),
+    }
+  }
+
+  #read(
+    service: Service,
+    { event, data }: RunEvent,
+  ): { readonly update?: TaskUpdate; readonly said?: string | undefined } {
+    const fields = fieldsOf(data)
+    const { __interrupt__: interrupts, message } = fields
+    if (event === 'metadata') {
+      const { run_id: runId } = fields
+      return typeof runId === 'string' && runId !== '' ? { update: { ref: { runId } } } : {}
+    }
+    if (interrupts !== undefined) {
+      return { update: asking(read(service, InterruptsSchema, interrupts)) }
+    }
+    const said = Object.values(fields)
+      .map(lastTextOf)
+      .findLast((text) => text !== undefined)
+    return { said, update: { state: 'working', ...(typeof message === 'string' && { message }) } }
+  }
+}
+
+function toUpdate(service: Service, json: unknown): TaskUpdate {
+  const { status, state, output } = read(service, AnswerSchema, json)
+  const { __interrupt__: interrupts, __error__: error } = { ...fieldsOf(json), ...fieldsOf(output) }
+  // A run that fails is HTTP 200 all the same.
+  if (error !== undefined) return failed(errorNameOf(error))
+  if (interrupts !== undefined) return asking(read(service, InterruptsSchema, interrupts))
+  const word = state ?? status ?? (output === undefined || output === null ? '' : 'completed')
+  const target = STATES.get(word)
+  if (target === undefined) {
+    throw service.error(`its run status ${JSON.stringify(word.slice(0, 100))} is not known`)
+  }
+  if (target === 'completed') return completed(output)
+  return target === 'failed' ? failed(word) : { state: target }
+}

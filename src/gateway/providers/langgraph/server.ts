@@ -1,0 +1,251 @@
+/**
+ * The API of LangGraph servers: threads, and runs in them.
+ *
+ * @module
+ */
+import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
+import type { JsonObject, JsonValue } from '../../../core/task.js'
+import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { check } from '../../../wire/check.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { Service, type ServiceAnswer } from '../shared/service.js'
+import { read, settingsOf } from '../shared/answers.js'
+import type { LangGraphOptions, LangGraphStreamMode } from './provider.js'
+import {
+  asking,
+  completed,
+  failed,
+  RunSchema,
+  StateSchema,
+  ThreadSchema,
+  type ThreadState,
+} from './answers.js'
+import { healthOf } from './health.js'
+import { answerOf, configOf, inputOf } from './input.js'
+import { RunStory, runEvents } from './stream.js'
+
+/** Where a task is. Kept in handles of tasks: what is added must be optional. */
+const RefSchema = object({ threadId: nonEmptyString, runId: nonEmptyString, assistantId: nonEmptyString })
+type RunRef = Readonly<{ threadId: string; runId: string; assistantId: string }>
+
+const SettingsSchema = object({ assistantId: optional(string) })
+
+/** A run about to begin. */
+interface Beginning {
+  readonly threadId: string
+  readonly assistantId: string
+  readonly body: JsonObject
+}
+
+export class LangGraphServer implements AgentProvider {
+  readonly #options: LangGraphOptions
+  readonly #streamMode: readonly LangGraphStreamMode[]
+
+  constructor(options: LangGraphOptions, streamMode: readonly LangGraphStreamMode[]) {
+    this.#options = options
+    this.#streamMode = streamMode
+  }
+
+  checkAgent(agent: RegisteredAgent): void {
+    assistantOf(agent)
+  }
+
+  async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    const service = this.#service(agent)
+    const { threadId, assistantId, body } = await this.#begin(service, agent, task, call)
+    const path = `${pathOf(threadId)}/runs`
+    try {
+      const answer = await service.ask({ method: 'POST', path, body }, call)
+      const { run_id: runId } = read(service, RunSchema, answer.json())
+      return { ref: { threadId, runId, assistantId }, state: 'submitted' }
+    } catch (error) {
+      throw await refusal(service, threadId, error, call)
+    }
+  }
+
+  async *streamTask(
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): AsyncGenerator<TaskUpdate, undefined> {
+    const service = this.#service(agent)
+    const { threadId, assistantId, body } = await this.#begin(service, agent, task, call)
+    const path = `${pathOf(threadId)}/runs/stream`
+    // The run outlives the connection: whoever loses it asks for the task instead.
+    const sent = { ...body, stream_mode: [...this.#streamMode], on_disconnect: 'continue' }
+    const story = new RunStory(service)
+    let ref: RunRef | undefined
+    try {
+      for await (const event of runEvents(service, { method: 'POST', path, body: sent }, call)) {
+        const update = story.read(event)
+        const { runId } = story
+        if (runId !== undefined && runId !== ref?.runId)
+          yield { ref: (ref = { threadId, runId, assistantId }) }
+        if (update !== undefined) yield update
+      }
+    } catch (error) {
+      throw ref === undefined ? await refusal(service, threadId, error, call) : error
+    }
+    if (ref === undefined) throw service.error('its stream does not say which run it is of')
+    yield story.end(await this.getTask(agent, ref, call))
+  }
+
+  async getTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const service = this.#service(agent)
+    const ref = check(RefSchema, given, 'ref')
+    const answer = await service.ask({ method: 'GET', path: runPath(ref), expected: [404] }, call)
+    if (answer.status === 404) {
+      if (await wasCanceled(service, ref, call)) return { state: 'canceled' }
+      throw taskNotFound(ref.runId)
+    }
+    const { status } = read(service, RunSchema, answer.json())
+    switch (status) {
+      case 'pending':
+        return { state: 'submitted' }
+      case 'running':
+        return { state: 'working' }
+      case 'success':
+        return toUpdate(await stateOf(service, ref, call))
+      case 'error':
+      case 'timeout':
+        return (await wasCanceled(service, ref, call)) ? { state: 'canceled' } : failed(status)
+      case 'interrupted': {
+        if (await wasCanceled(service, ref, call)) return { state: 'canceled' }
+        const state = await stateOf(service, ref, call)
+        return isWaiting(state) ? toUpdate(state) : { state: 'canceled' }
+      }
+      default:
+        throw service.error(`its run status ${JSON.stringify(status.slice(0, 100))} is not known`)
+    }
+  }
+
+  /** Does not wait until the run has ended. Which run was canceled is written into its thread: some servers say `error` of it. */
+  async cancelTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
+    const service = this.#service(agent)
+    const ref = check(RefSchema, given, 'ref')
+    const answer = await service.ask(
+      { method: 'POST', path: `${runPath(ref)}/cancel`, body: {}, expected: [404] },
+      call,
+    )
+    if (answer.status === 404) throw taskNotFound(ref.runId)
+    const body = { metadata: { [canceledKey(ref)]: true } }
+    await service.ask({ method: 'PATCH', path: pathOf(ref.threadId), body, expected: [404] }, call)
+    return {}
+  }
+
+  healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    return healthOf(this.#service(agent), ['/ok', '/health'], call)
+  }
+
+  #service(agent: RegisteredAgent): Service {
+    return new Service('langgraph', agent, this.#options)
+  }
+
+  async #begin(
+    service: Service,
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): Promise<Beginning> {
+    const body = { ...configOf(task), metadata: { a2a_task_id: task.id } }
+    if (task.ref !== undefined) {
+      const { threadId, assistantId } = check(RefSchema, task.ref, 'ref')
+      const command = { resume: answerOf(task) }
+      return { threadId, assistantId, body: { ...body, assistant_id: assistantId, command } }
+    }
+    const assistantId = assistantOf(agent)
+    const { input = inputOf, multitaskStrategy = 'enqueue' } = this.#options
+    const others: Record<string, JsonValue> = {
+      assistant_id: assistantId,
+      input: input(task),
+      multitask_strategy: multitaskStrategy,
+      // The thread of an old conversation may be gone; the conversation may go on.
+      if_not_exists: 'create',
+    }
+    const threadId =
+      task.previous === undefined
+        ? await createThread(service, task, call)
+        : check(RefSchema, task.previous, 'previous').threadId
+    return { threadId, assistantId, body: { ...body, ...others } }
+  }
+}
+
+function assistantOf(agent: RegisteredAgent): string {
+  const { assistantId = '' } = settingsOf(agent, SettingsSchema)
+  if (assistantId !== '') return assistantId
+  const reason =
+    'is missing: set the id of an assistant, or the name of a graph (POST /assistants/search lists them)'
+  throw invalidParams('settings.assistantId', reason)
+}
+
+async function createThread(service: Service, task: ProviderTask, call: ProviderCall): Promise<string> {
+  const body = { metadata: { a2a_context_id: task.contextId } }
+  const answer = await service.ask({ method: 'POST', path: '/threads', body }, call)
+  return read(service, ThreadSchema, answer.json()).thread_id
+}
+
+function pathOf(threadId: string): string {
+  return `/threads/${encodeURIComponent(threadId)}`
+}
+
+function runPath({ threadId, runId }: RunRef): string {
+  return `${pathOf(threadId)}/runs/${encodeURIComponent(runId)}`
+}
+
+function threadAnswer(service: Service, threadId: string, call: ProviderCall): Promise<ServiceAnswer> {
+  return service.ask({ method: 'GET', path: pathOf(threadId), expected: [404] }, call)
+}
+
+/** Why a run was not begun. Servers answer 409 or 422 to what asks for a thread that is busy, some also where there is none. */
+async function refusal(
+  service: Service,
+  threadId: string,
+  error: unknown,
+  call: ProviderCall,
+): Promise<unknown> {
+  if (!A2AError.is(error, 'PROVIDER_ERROR')) return error
+  const { status } = error.data
+  if (status !== 409 && status !== 422) return error
+  const answer = await threadAnswer(service, threadId, call)
+  if (answer.status === 404) return taskNotFound(threadId)
+  if (read(service, ThreadSchema, answer.json()).status !== 'busy') return error
+  return service.error('its thread has a run that has not ended', { status, retryable: true, cause: error })
+}
+
+function canceledKey({ runId }: RunRef): string {
+  return `a2a_canceled_${runId}`
+}
+
+async function wasCanceled(service: Service, ref: RunRef, call: ProviderCall): Promise<boolean> {
+  const answer = await threadAnswer(service, ref.threadId, call)
+  if (answer.status === 404) return false
+  const { metadata } = read(service, ThreadSchema, answer.json())
+  return metadata?.[canceledKey(ref)] === true
+}
+
+/** The thread as the run left it: a later run may have gone on with it. Nothing if it is not known any more. */
+async function stateOf(
+  service: Service,
+  { threadId, runId }: RunRef,
+  call: ProviderCall,
+): Promise<ThreadState> {
+  const answer = await service.ask({ method: 'GET', path: `${pathOf(threadId)}/state` }, call)
+  const state = read(service, StateSchema, answer.json())
+  const writer = state.metadata?.run_id
+  if (typeof writer !== 'string' || writer === runId) return state
+  const body = { limit: 1, metadata: { run_id: runId } }
+  const path = `${pathOf(threadId)}/history`
+  const history = (await service.ask({ method: 'POST', path, body }, call)).json()
+  const [own] = Array.isArray(history) ? history : []
+  return own === undefined ? { values: undefined } : read(service, StateSchema, own)
+}
+
+function isWaiting({ next, tasks }: ThreadState): boolean {
+  return (next ?? []).length > 0 || (tasks ?? []).some(({ interrupts }) => (interrupts ?? []).length > 0)
+}
+
+function toUpdate(state: ThreadState): TaskUpdate {
+  if (!isWaiting(state)) return completed(state.values)
+  return asking((state.tasks ?? []).flatMap(({ interrupts }) => interrupts ?? []))
+}

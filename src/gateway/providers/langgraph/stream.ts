@@ -1,0 +1,160 @@
+/**
+ * What the stream of a LangGraph run tells, event by event.
+ *
+ * @module
+ */
+import { isInterrupted, isTerminal } from '../../../core/lifecycle.js'
+import type { ProviderCall, TaskUpdate } from '../../provider.js'
+import type { Service, ServiceCall } from '../shared/service.js'
+import { codeOf, Kept, read } from '../shared/answers.js'
+import {
+  asking,
+  failed,
+  fieldsOf,
+  InterruptsSchema,
+  isFromModel,
+  response,
+  RESPONSE_ID,
+  textOf,
+  type Interrupt,
+} from './answers.js'
+
+/** An event: `metadata` says which run it is, `end` that the stream is over. */
+export interface RunEvent {
+  readonly event: string
+  readonly data: unknown
+}
+
+/** The events of a run, the first of them its id where the answer's headers tell it: a run that waits its turn says no more. */
+export async function* runEvents(
+  service: Service,
+  call: ServiceCall,
+  { signal }: ProviderCall,
+): AsyncGenerator<RunEvent, undefined> {
+  const leaving = new AbortController()
+  const leave = (): void => leaving.abort(signal.reason)
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  try {
+    let opened: ServiceCall['opened']
+    const opening = new Promise<Headers>((resolve) => (opened = resolve))
+    const events = service.events({ ...call, opened }, { signal: leaving.signal })
+    const first = events.next()
+    const headers = await Promise.race([opening, first.then(() => new Headers())])
+    // It is awaited below, unless nobody wants it any more.
+    first.catch(() => {})
+    const runId = /\/runs\/([^/?#]+)$/.exec(headers.get('content-location') ?? '')?.[1]
+    if (runId !== undefined) yield { event: 'metadata', data: { run_id: runId } }
+    for (let next = await first; next.value !== undefined; next = await events.next()) {
+      const { event = 'message', data } = next.value
+      yield { event, data: data === '' ? undefined : parse(service, data) }
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    leaving.abort()
+  }
+}
+
+/** What the task is can still be asked for. */
+function parse(service: Service, data: string): unknown {
+  try {
+    return service.parse(data)
+  } catch (cause) {
+    throw service.error('its stream has an event that is not JSON', { retryable: true, cause })
+  }
+}
+
+/** Follows the events of one run. */
+export class RunStory {
+  readonly #service: Service
+  readonly #interrupts: Interrupt[] = []
+  readonly #begun = new Set<unknown>()
+  readonly #kept: Kept
+  #current: unknown
+  /** Of the message that is being written. */
+  #text = ''
+  #error: string | undefined
+  runId: string | undefined
+
+  constructor(service: Service) {
+    this.#service = service
+    this.#kept = new Kept(service)
+  }
+
+  /** What an event means for the task. Events that are not known mean nothing. */
+  read({ event, data }: RunEvent): TaskUpdate | undefined {
+    if (event === 'metadata') this.#readRunId(fieldsOf(data)['run_id'])
+    if (event === 'messages') return this.#readMessage(data)
+    if (event === 'updates') return this.#readStep(data)
+    if (event === 'custom') return toProgress(data)
+    if (event === 'error') this.#error = errorNameOf(data)
+    return undefined
+  }
+
+  /** How it ended: `now` is what the server says of the run then. What has been told is not told again. */
+  end(now: TaskUpdate): TaskUpdate {
+    const { state } = now
+    const isOver = state !== undefined && (isTerminal(state) || isInterrupted(state))
+    if (!isOver && this.#error !== undefined) return failed(this.#error)
+    if (!isOver && this.#interrupts.length > 0) return asking(this.#interrupts)
+    if (state === 'failed' && this.#error !== undefined) return { ...now, ...failed(this.#error) }
+    const [artifact] = now.artifacts ?? []
+    const [part] = artifact?.parts ?? []
+    if (this.#text === '' || part?.text !== this.#text) return now
+    return { ...now, artifacts: [] }
+  }
+
+  #readRunId(runId: unknown): void {
+    if (typeof runId === 'string' && runId !== '') this.runId = runId
+  }
+
+  /** Several may be written at once, by nodes side by side: the one that began last is told. */
+  #readMessage(data: unknown): TaskUpdate | undefined {
+    const message: unknown = Array.isArray(data) ? data[0] : undefined
+    const text = isFromModel(message) ? textOf(message) : ''
+    if (text === '') return undefined
+    const { id } = fieldsOf(message)
+    const parts = [{ text }]
+    if (this.#begun.size > 0 && id === this.#current) {
+      this.#text += text
+      return { state: 'working', chunk: { artifactId: RESPONSE_ID, parts } }
+    }
+    if (this.#begun.has(id)) return undefined
+    this.#keep(id)
+    this.#begun.add(id)
+    this.#current = id
+    this.#text = text
+    return { state: 'working', artifacts: [response(parts)] }
+  }
+
+  #readStep(data: unknown): TaskUpdate | undefined {
+    const { __interrupt__: interrupts, ...nodes } = fieldsOf(data)
+    if (interrupts !== undefined) {
+      for (const interrupt of read(this.#service, InterruptsSchema, interrupts)) {
+        this.#keep(interrupt)
+        this.#interrupts.push(interrupt)
+      }
+    }
+    const names = Object.keys(nodes).filter((name) => !name.startsWith('__'))
+    return names.length === 0 ? undefined : { state: 'working', message: `Done: ${names.join(', ')}` }
+  }
+
+  #keep(json: unknown): void {
+    this.#kept.add(JSON.stringify([json]))
+  }
+}
+
+/** What a node writes itself is its own affair, but for a text, or what is called `message` or `progress`. */
+function toProgress(data: unknown): TaskUpdate | undefined {
+  const { message = data, progress } = fieldsOf(data)
+  const update = {
+    ...(typeof message === 'string' && message !== '' && { message }),
+    ...(typeof progress === 'number' && progress >= 0 && progress <= 1 && { progress }),
+  }
+  return Object.keys(update).length === 0 ? undefined : { state: 'working', ...update }
+}
+
+/** `ValueError`: never what it says, which may hold anything. */
+export function errorNameOf(data: unknown): string {
+  return codeOf(fieldsOf(data)['error'])
+}

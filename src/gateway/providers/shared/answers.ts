@@ -1,0 +1,78 @@
+/**
+ * What agents are set to, and what services answer, checked.
+ *
+ * @module
+ */
+import type * as z from 'zod/mini'
+import { A2AError, invalidParams } from '../../../core/errors.js'
+import { check } from '../../../wire/check.js'
+import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
+import { suggestion } from '../../config/suggestions.js'
+import type { ProviderCall } from '../../provider.js'
+import type { Service, ServiceCall } from './service.js'
+
+/** @throws {A2AError} `INVALID_PARAMS` with the path of what is unknown, missing or wrong: `settings.agentName …`. */
+export function settingsOf<T>(
+  { settings }: RegisteredAgent,
+  schema: z.ZodMiniType<T> & { readonly shape: object },
+): T {
+  const known = Object.keys(schema.shape)
+  const unknown = Object.keys(settings).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const reason = `is unknown${suggestion(unknown, known)}; known are ${known.join(', ')}`
+    throw invalidParams(`settings.${unknown.slice(0, 80)}`, reason)
+  }
+  return check(schema, settings, 'settings')
+}
+
+/** @throws {A2AError} `PROVIDER_ERROR` with the path of what is missing or wrong. */
+export function read<T>(service: Service, schema: z.ZodMiniType<T>, json: unknown): T {
+  try {
+    return check(schema, json, 'answer')
+  } catch (cause) {
+    // `check` throws nothing else.
+    throw A2AError.is(cause) ? service.error(`it cannot be understood: ${cause.message}`, { cause }) : cause
+  }
+}
+
+/** The service's word for what failed, as clients may read it: `error` for what is no single word, and may hold anything. */
+export function codeOf(word: unknown): string {
+  return typeof word === 'string' && /^[\w.-]{1,100}$/.test(word) ? word : 'error'
+}
+
+/** Of all that is kept of one answer, in characters. */
+export const MAX_KEPT = 16_777_216
+/** What the least takes. */
+const LEAST = 100
+
+/** Counts what is kept of an answer that comes in pieces until it is whole: some never are. */
+export class Kept {
+  readonly #service: Service
+  #size = 0
+
+  constructor(service: Service) {
+    this.#service = service
+  }
+
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is more than 16 MiB, or very many pieces. */
+  add(piece: string): void {
+    this.#size += piece.length + LEAST
+    if (this.#size > MAX_KEPT) throw this.#service.error('its answer is too long')
+  }
+}
+
+/** `online` if the request succeeds, `offline` if what it asks for is not there or nobody answers, else `degraded`. */
+export async function healthBy(
+  service: Service,
+  call: ServiceCall,
+  { signal }: ProviderCall,
+): Promise<AgentStatus> {
+  try {
+    await service.ask(call, { signal })
+    return 'online'
+  } catch (error) {
+    signal.throwIfAborted()
+    const status = A2AError.is(error, 'PROVIDER_ERROR') ? error.data.status : undefined
+    return status === undefined || status === 404 ? 'offline' : 'degraded'
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * HTTP requests to the service behind an agent, and what may go wrong with them as typed errors.
+ *
+ * @module
+ */
+import type { Authenticator, Fetch, UrlGuard } from '../../../client/index.js'
+import {
+  chunksOf,
+  decode,
+  open,
+  readAnswer,
+  request,
+  toHttpSettings,
+  type Answer,
+  type HttpSettings,
+  type Opened,
+} from '../../../http/request.js'
+import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
+import { parseJson } from '../../../http/json.js'
+import { platformFetch } from '../../../client/platform.js'
+import { A2AError } from '../../../core/errors.js'
+import type { Clock } from '../../../core/ports.js'
+import type { JsonValue } from '../../../core/task.js'
+import { compact } from '../../../wire/client/fields.js'
+import type { RegisteredAgent } from '../../registry/agent.js'
+import { watched, withoutCredentials } from './credentials.js'
+import type { ProviderCall } from '../../provider.js'
+
+/** A request about to be sent. What is changed in its headers goes along. */
+export interface ServiceRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly body: string | undefined
+}
+
+/** Gives a request its credentials: a token, or a signature over all of it. Called for every request. */
+export type Authorize = (request: ServiceRequest, agent: RegisteredAgent) => void | Promise<void>
+
+/** What every provider that speaks HTTP can be told. */
+export interface ServiceOptions {
+  /** Sends the requests. Default is the platform's `fetch`. */
+  readonly fetch?: Fetch | undefined
+  /** Credentials for every request, in place of the agent's own `endpoint.auth`. */
+  readonly authorize?: Authorize | undefined
+  /** Asked before every request. Default is none: agents are registered by those who trust their URLs. */
+  readonly urlGuard?: UrlGuard | undefined
+  readonly clock?: Clock | undefined
+}
+
+const MAX_BYTES = 16_777_216
+const MAX_DEPTH = 100
+/** How long a stream may be silent. */
+const IDLE_MS = 300_000
+const MAX_REASON = 500
+/** A segment of a path that is no place but a way, however it and its ends are spelt. */
+const DOTS = /(^|[/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}([/\\]|%(25)*(2f|5c)|$)/i
+const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
+
+/** An answer that has been read. */
+export interface ServiceAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  readonly json: () => JsonValue
+}
+
+export interface ServiceCall {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below the agent's URL: `/threads`. Or a whole URL. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: JsonValue | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Statuses that are an answer, beside 2xx. */
+  readonly expected?: readonly number[] | undefined
+  /** Default is the agent's `endpoint.timeoutMs`. */
+  readonly timeoutMs?: number | undefined
+  /** Is told the headers of a stream, before its first event. */
+  readonly opened?: ((headers: Headers) => void) | undefined
+}
+
+/** One agent's service. */
+export class Service {
+  readonly #provider: string
+  readonly #agent: RegisteredAgent
+  readonly #settings: HttpSettings
+
+  /** `auth` is what a provider signs with by default where the agent has no `endpoint.auth`. */
+  constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
+    const { authorize, urlGuard, clock } = options
+    const fetch = watched(options.fetch ?? platformFetch, agent)
+    const auth: Authenticator | undefined = authorize === undefined ? agent.endpoint.auth : undefined
+    const settings = toHttpSettings({ fetch, auth, urlGuard, clock }, MAX_BYTES)
+    const sign = authorize ?? (auth === undefined ? fallback : undefined)
+    this.#provider = provider
+    this.#agent = agent
+    this.#settings =
+      sign === undefined ? settings : { ...settings, fetch: signing(settings.fetch, sign, agent) }
+  }
+
+  /**
+   * The answer to a request.
+   *
+   * @throws {A2AError} `PROVIDER_ERROR` for every status that is neither 2xx nor `expected`, and where there is no answer; what aborted the call.
+   */
+  async ask(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
+    const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
+    const http = this.#toHttp(call)
+    const answer = await this.#translated(signal, () => request(this.#settings, http, { signal, timeoutMs }))
+    if (!isExpected(answer.status, call)) throw this.#refused(answer)
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text: answer.text,
+      json: () => this.parse(answer.text),
+    }
+  }
+
+  /**
+   * The server-sent events of an answer. Leaving the loop ends the request.
+   *
+   * @throws {A2AError} as {@link ask}; `PROVIDER_ERROR` also where the stream breaks.
+   */
+  async *events(call: ServiceCall, options: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
+    const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
+    yield* this.#streamed(call, options, 'text/event-stream', (opened) => eventsOf(opened, limits))
+  }
+
+  /**
+   * The server-sent events of an answer, or the whole text of one that is no such stream.
+   *
+   * @throws {A2AError} as {@link events}.
+   */
+  async *eventsOrText(
+    call: ServiceCall,
+    options: ProviderCall,
+  ): AsyncGenerator<ServerSentEvent | string, undefined> {
+    const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
+    const accept = 'application/json, text/event-stream'
+    yield* this.#streamed<ServerSentEvent | string>(call, options, accept, (opened) =>
+      isEventStream(opened) ? eventsOf(opened, limits) : wholeOf(this.#settings, opened),
+    )
+  }
+
+  /**
+   * The text of an answer, piece by piece as it comes. Leaving the loop ends the request.
+   *
+   * @throws {A2AError} as {@link events}.
+   */
+  async *texts(call: ServiceCall, options: ProviderCall): AsyncGenerator<string, undefined> {
+    yield* this.#streamed(call, options, 'application/json', textsOf)
+  }
+
+  async *#streamed<T extends object | string>(
+    call: ServiceCall,
+    { signal }: ProviderCall,
+    accept: string,
+    piecesOf: (opened: Opened) => AsyncGenerator<T, undefined>,
+  ): AsyncGenerator<T, undefined> {
+    const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
+    const http = this.#toHttp(call, accept)
+    const opened = await this.#translated(signal, () => open(this.#settings, http, { signal, timeoutMs }))
+    if (!isExpected(opened.response.status, call)) {
+      try {
+        throw this.#refused(await this.#translated(signal, () => readAnswer(this.#settings, opened)))
+      } finally {
+        opened.abortion.dispose()
+      }
+    }
+    call.opened?.(opened.response.headers)
+    const pieces = piecesOf(opened)
+    try {
+      for (;;) {
+        const { value } = await this.#translated(signal, () => pieces.next())
+        if (value === undefined) return
+        yield value
+      }
+    } finally {
+      await pieces.return(undefined)
+    }
+  }
+
+  /** An error of this service's: see {@link providerError}. */
+  error(what: string, about: FailureDetails = {}): A2AError<'PROVIDER_ERROR'> {
+    return providerError(this.#provider, this.#agent, what, about)
+  }
+
+  #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json') {
+    const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
+    const { url } = this.#agent.endpoint
+    // Ids are in it that others gave.
+    if (DOTS.test(path.split(/[?#]/, 1)[0] ?? '')) {
+      throw this.error('no request goes to a path with "." or ".." in it: an id is not as it should be')
+    }
+    return {
+      method,
+      url: /^https?:/.test(path) ? path : url.replace(/\/$/, '') + path,
+      headers: sent,
+      stays: true,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }
+  }
+
+  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  parse(text: string): JsonValue {
+    try {
+      // JSON.parse makes nothing else.
+      return parseJson(text, MAX_DEPTH) as JsonValue
+    } catch (cause) {
+      if (A2AError.is(cause, 'LIMIT_EXCEEDED')) throw this.error(cause.message, { cause })
+      // The error itself has a part of the text in it.
+      throw this.error('its answer is not JSON', { said: text })
+    }
+  }
+
+  #refused({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
+    const retryAfterMs = retryAfter(headers)
+    const retryable = RETRYABLE.includes(status)
+    return this.error(`HTTP ${status}`, { said: text, status, retryable, ...compact({ retryAfterMs }) })
+  }
+
+  async #translated<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (cause) {
+      signal.throwIfAborted()
+      if (A2AError.is(cause, 'REQUEST_TIMED_OUT')) {
+        throw this.error('it did not answer in time', { retryable: true, cause })
+      }
+      if (A2AError.is(cause, 'EXTERNAL_SERVICE_ERROR')) {
+        const { status } = cause.data
+        // For the client every service is of A2A.
+        const what = cause.message.replace(/^A2A: /, '')
+        const retryable = status === undefined || RETRYABLE.includes(status)
+        throw this.error(what, { retryable, cause: cause.cause, ...compact({ status }) })
+      }
+      if (A2AError.is(cause)) throw this.error(cause.message, { cause })
+      throw cause
+    }
+  }
+}
+
+export interface FailureDetails {
+  /** What the service says of it, in its own words. */
+  readonly said?: string
+  readonly status?: number
+  readonly retryable?: boolean
+  readonly retryAfterMs?: number
+  readonly cause?: unknown
+}
+
+/**
+ * A `PROVIDER_ERROR`. Its message says what failed, in our words. `data.reason`, which is for whoever runs the gateway, adds
+ * what the service said, bounded. Neither has control characters in it, nor credentials that the service was sent.
+ */
+export function providerError(
+  provider: string,
+  agent: RegisteredAgent,
+  what: string,
+  about: FailureDetails = {},
+): A2AError<'PROVIDER_ERROR'> {
+  const { said = '', cause, retryable = false, ...others } = about
+  const { id: agentId } = agent
+  const shown = (text: string): string =>
+    withoutCredentials(text, agent)
+      .slice(0, MAX_REASON)
+      .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim()
+  return new A2AError(
+    'PROVIDER_ERROR',
+    `Provider ${provider} of agent ${agentId}: ${shown(what)}`,
+    { provider, agentId, reason: shown(`${what} ${said}`), retryable, ...others },
+    cause === undefined ? undefined : { cause },
+  )
+}
+
+function isEventStream({ response }: Opened): boolean {
+  return /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+}
+
+async function* wholeOf(settings: HttpSettings, opened: Opened): AsyncGenerator<string, undefined> {
+  try {
+    yield (await readAnswer(settings, opened)).text
+  } finally {
+    opened.abortion.dispose()
+  }
+}
+
+/** While somebody works on a piece, nobody listens: that is no silence. */
+async function* textsOf({ response, url, abortion }: Opened): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  abortion.arm(IDLE_MS)
+  try {
+    for await (const chunk of chunksOf(response, url, abortion)) {
+      abortion.arm(Infinity)
+      yield decode(decoder, chunk)
+      abortion.arm(IDLE_MS)
+    }
+    yield decode(decoder)
+  } finally {
+    abortion.dispose()
+  }
+}
+
+function isExpected(status: number, { expected = [] }: ServiceCall): boolean {
+  return (status >= 200 && status < 300) || expected.includes(status)
+}
+
+/** Seconds; a date is not believed, since nobody knows whose clock it is. */
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined
+}
+
+/**
+ * Signs what is about to be sent, all of it.
+ *
+ * @throws {A2AError} `UNAUTHENTICATED` with the name of what `authorize` throws; an A2AError of its own as it is.
+ */
+export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
+  return async (url, init) => {
+    const headers = new Headers(init.headers)
+    const target = new URL(url)
+    const body = typeof init.body === 'string' ? init.body : undefined
+    try {
+      await authorize({ method: init.method ?? 'GET', url: target, headers, body }, agent)
+    } catch (cause) {
+      if (A2AError.is(cause)) throw cause
+      // Anything else in it may hold a secret: what a header cannot hold stands in the error of Headers.
+      const name = cause instanceof Error ? cause.name : typeof cause
+      throw new A2AError('UNAUTHENTICATED', `There are no credentials: authorize has failed (${name})`, {})
+    }
+    return await fetch(target.href, { ...init, headers })
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Agents of Vertex AI Agent Engine behind the gateway.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import { A2AClient } from '../../../client/index.js'
+import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
+import type { JsonValue } from '../../../core/task.js'
+import {
+  boolean,
+  literal,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  string,
+} from '../../../schemas/scalars.js'
+import type { RegisteredAgent } from '../../registry/agent.js'
+import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
+import { requireKnown } from '../../require.js'
+import { Service, type ServiceOptions } from '../shared/service.js'
+import { A2AProvider } from '../a2a/provider.js'
+import { toClientOptions } from '../a2a/clients.js'
+import { healthBy, settingsOf } from '../shared/answers.js'
+import { googleAuthorize, type GoogleCredentials } from './credentials.js'
+import { VertexEngine } from './engine.js'
+import { toPart } from './turn.js'
+
+export interface VertexAIOptions extends ServiceOptions {
+  /**
+   * Gives access tokens for agents without an `endpoint.auth`. Default is a `GoogleAuth` of `google-auth-library`, with
+   * Application Default Credentials, which is loaded when it is needed.
+   */
+  readonly credentials?: GoogleCredentials | undefined
+}
+
+const KEYS = ['fetch', 'authorize', 'urlGuard', 'clock', 'credentials']
+
+const SettingsSchema = object({
+  resource: optional(
+    string.check(
+      z.regex(/^projects\/[^/?#]+\/locations\/[^/?#]+\/reasoningEngines\/[^/:?#]+$/, {
+        error: 'must be projects/…/locations/…/reasoningEngines/…',
+      }),
+    ),
+  ),
+  project: optional(nonEmptyString),
+  location: optional(nonEmptyString),
+  engineId: optional(nonEmptyString),
+  protocol: optional(oneOf(['adk', 'query', 'a2a'])),
+  profile: optional(literal('litellm-rs')),
+  classMethod: optional(nonEmptyString),
+  userId: optional(nonEmptyString),
+  streaming: optional(boolean),
+})
+type Settings = z.infer<typeof SettingsSchema>
+
+/**
+ * Agents of Vertex AI Agent Engine. An agent's `endpoint.url` is that of the API, `https://us-central1-aiplatform.googleapis.com`,
+ * and `settings` say which engine it is: `project`, `location` and `engineId`, or all in one as `resource`.
+ *
+ * `settings.protocol` says what the engine speaks. `'adk'`, the default, is for agents of the Agent Development Kit: each
+ * conversation is a session of theirs, of the user `userId`, by default one per conversation. `'query'` calls the method
+ * `classMethod` (`query`, and `stream_query` for streams) with the text as `input`. Neither can be asked for a task later, nor
+ * cancel it: a cancel ends the request. `'a2a'` is for A2A agents, which can; `streaming` is false where one has no streams.
+ * `profile: 'litellm-rs'` calls `agents/{engineId}:run`, as the LiteLLM-RS document has it; no service of Google's does.
+ *
+ * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong.
+ *
+ * @throws {TypeError} naming the option that makes no sense.
+ */
+export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
+  requireKnown(options, KEYS, 'vertexAI')
+  const authorize = googleAuthorize(options.credentials)
+  const serviceOf = (agent: RegisteredAgent): Service => new Service(NAME, agent, options, authorize)
+  const a2a = new A2AProvider(NAME, (agent) => {
+    const signs = options.authorize ?? (agent.endpoint.auth === undefined ? authorize : undefined)
+    const clientOptions = toClientOptions({ ...options, authorize: signs }, agent)
+    return Promise.resolve(new A2AClient({ ...clientOptions, card: cardOf(agent) }))
+  })
+  const own: Pick<AgentProvider, 'sendTask' | 'getTask' | 'cancelTask' | 'streamTask'> = {
+    async sendTask(agent, task, call) {
+      const settings = settingsOf(agent, SettingsSchema)
+      if (settings.profile !== undefined) return await run(serviceOf(agent), pathOf(settings), task, call)
+      return await engineOf(serviceOf(agent), settings).send(task, call)
+    },
+    async *streamTask(agent, task, call) {
+      const settings = settingsOf(agent, SettingsSchema)
+      if (settings.profile !== undefined) yield await run(serviceOf(agent), pathOf(settings), task, call)
+      else yield* engineOf(serviceOf(agent), settings).stream(task, call)
+    },
+    getTask: () => Promise.reject(unsupported('getTask')),
+    cancelTask: () => Promise.reject(unsupported('cancelTask')),
+  }
+  const providerOf = (agent: RegisteredAgent): typeof own => {
+    const { protocol, profile } = settingsOf(agent, SettingsSchema)
+    return protocol === 'a2a' && profile === undefined ? a2a : own
+  }
+  return {
+    checkAgent: (agent) => void pathOf(settingsOf(agent, SettingsSchema)),
+    sendTask: async (agent, task, call) => await providerOf(agent).sendTask(agent, task, call),
+    getTask: (agent, ref, call) => known(ref, async () => await providerOf(agent).getTask(agent, ref, call)),
+    cancelTask: (agent, ref, call) =>
+      known(ref, async () => await providerOf(agent).cancelTask(agent, ref, call)),
+    async *streamTask(agent, task, call) {
+      yield* providerOf(agent).streamTask(agent, task, call)
+    },
+    async healthCheck(agent, call) {
+      const path = pathOf(settingsOf(agent, SettingsSchema))
+      return await healthBy(serviceOf(agent), { method: 'GET', path }, call)
+    },
+  }
+}
+
+const NAME = 'vertex_ai'
+
+function engineOf(service: Service, settings: Settings): VertexEngine {
+  const { classMethod, userId, protocol } = settings
+  return new VertexEngine(service, pathOf(settings), {
+    protocol: protocol === 'query' ? 'query' : 'adk',
+    ...(classMethod !== undefined && { classMethod }),
+    ...(userId !== undefined && { userId }),
+  })
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` when the settings do not say which engine it is. */
+function pathOf({ resource, project, location, engineId, profile }: Settings, version = 'v1'): string {
+  if (resource !== undefined && profile === undefined) return `/${version}/${resource}`
+  for (const [name, value] of Object.entries({ project, location, engineId })) {
+    if (value === undefined) throw invalidParams(`settings.${name}`, 'is missing: it says which engine it is')
+  }
+  const kind = profile === undefined ? 'reasoningEngines' : 'agents'
+  const parts = ['projects', project, 'locations', location, kind, engineId]
+  return `/${version}/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`
+}
+
+/** As of an agent of A2A 0.3 over HTTP+JSON, which is what Agent Engine serves. Its own card need not be fetched for that. */
+function cardOf(agent: RegisteredAgent): object {
+  const settings = settingsOf(agent, SettingsSchema)
+  const { name, description, endpoint } = agent
+  return {
+    protocolVersion: '0.3.0',
+    name,
+    description,
+    version: '1.0.0',
+    url: `${endpoint.url.replace(/\/$/, '')}${pathOf(settings, 'v1beta1')}/a2a`,
+    preferredTransport: 'HTTP+JSON',
+    capabilities: { streaming: settings.streaming ?? true },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+  }
+}
+
+/** The call of the LiteLLM-RS document. What it answers, the document does not say. */
+async function run(
+  service: Service,
+  path: string,
+  { message, text }: ProviderTask,
+  call: ProviderCall,
+): Promise<TaskUpdate> {
+  // It came as JSON.
+  const context = (message.metadata ?? null) as JsonValue
+  const body = { userInput: { text }, context }
+  const answer = await service.ask({ method: 'POST', path: `${path}:run`, body }, call)
+  if (answer.text === '') return { state: 'completed' }
+  const artifactId = `answer-${message.messageId}`
+  return { state: 'completed', artifacts: [{ artifactId, parts: [toPart(answer.json())] }] }
+}
+
+/** Google says that there is no such task with its own error, and not with that of A2A. */
+async function known(ref: TaskRef, work: () => Promise<TaskUpdate>): Promise<TaskUpdate> {
+  try {
+    return await work()
+  } catch (error) {
+    throw A2AError.is(error, 'PROVIDER_ERROR') && error.data.status === 404
+      ? taskNotFound(ref['taskId'])
+      : error
+  }
+}
+
+function unsupported(operation: string): A2AError<'UNSUPPORTED_OPERATION'> {
+  const reason = 'Agent Engine keeps no tasks, but for agents that speak A2A: their protocol is a2a'
+  return new A2AError('UNSUPPORTED_OPERATION', reason, { operation })
+}

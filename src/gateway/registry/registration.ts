@@ -1,0 +1,202 @@
+/**
+ * From an agent as it is given to one as the registry keeps it: checked, copied, complete and frozen.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import {
+  apiKeyAuth,
+  bearerAuth,
+  clientCredentialsAuth,
+  type AuthenticatedRequest,
+  type Authenticator,
+  type HttpOptions,
+} from '../../client/index.js'
+import { webUrl } from '../../http/url.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
+import { freezeDeep, JsonTaker } from '../../core/json.js'
+import type { JsonObject } from '../../core/task.js'
+import { JsonObjectSchema } from '../../schemas/index.js'
+import {
+  integer,
+  list,
+  literal,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../../schemas/scalars.js'
+import { check } from '../../wire/check.js'
+import { compact } from '../../wire/client/fields.js'
+import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
+import { providerName } from './provider-names.js'
+
+/** Of what users add as JSON, all together. */
+const MAX_JSON = { option: 'agent', subject: 'Agent', maxBytes: 1_048_576 }
+const MAX_DEPTH = 100
+const TIMEOUT_MS = 300_000
+
+const CapabilitySchema = z.pipe(
+  z.transform((given: unknown) => (typeof given === 'string' ? { name: given } : given)),
+  object({
+    name: nonEmptyString,
+    description: optional(string),
+    inputSchema: optional(JsonObjectSchema),
+    outputSchema: optional(JsonObjectSchema),
+  }),
+)
+
+const AgentSchema = object({
+  id: string,
+  name: optional(string),
+  description: optional(string),
+  provider: nonEmptyString,
+  capabilities: list(CapabilitySchema),
+  endpoint: object({
+    url: nonEmptyString,
+    timeoutMs: optional(integer(1)),
+  }),
+  maxConcurrentTasks: optional(integer(1)),
+  status: optional(oneOf(AGENT_STATUSES)),
+  settings: optional(JsonObjectSchema),
+  metadata: optional(
+    object({
+      version: optional(string),
+      tags: optional(strings),
+      extra: optional(JsonObjectSchema),
+    }),
+  ),
+})
+
+const AuthSchema = z.discriminatedUnion(
+  'type',
+  [
+    object({ type: literal('bearer'), token: nonEmptyString }),
+    object({ type: literal('api_key'), header: nonEmptyString, key: nonEmptyString }),
+    object({
+      type: literal('oauth2'),
+      clientId: nonEmptyString,
+      clientSecret: nonEmptyString,
+      tokenUrl: nonEmptyString,
+      scope: optional(string),
+    }),
+  ],
+  'must be bearer, api_key or oauth2, or an Authenticator',
+)
+
+/** How tokens are fetched. */
+export type TokenHttp = Pick<HttpOptions, 'fetch' | 'urlGuard' | 'clock'>
+
+/**
+ * The agent, frozen, with all that it leaves open.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong; `LIMIT_EXCEEDED` where its JSON is too much.
+ */
+export function toAgent(input: AgentInput, http: TokenHttp, now: string): RegisteredAgent {
+  const { id, name, provider, capabilities, endpoint, metadata = {}, ...others } = check(AgentSchema, input)
+  if (id.trim() === '') throw invalidParams('id', 'must not be empty', undefined, 'Agent ID cannot be empty')
+  if (capabilities.length === 0) {
+    const message = 'Agent must have at least one capability'
+    throw invalidParams('capabilities', 'must not be empty', undefined, message)
+  }
+  const taker = new JsonTaker(MAX_JSON, MAX_DEPTH)
+  // From the input: what is checked may lack the nulls that stand in it.
+  const json: TakeJson = (value, path) => (value == null ? undefined : taker.takeObject(value, path))
+  const auth = toAuthenticator(input.endpoint.auth, http)
+  const agent = {
+    id,
+    name: name ?? id,
+    description: others.description ?? '',
+    provider: providerName(provider),
+    capabilities: input.capabilities.map((given, at) => toCapability(given, `capabilities[${at}]`, json)),
+    // Frozen by itself: what is within is not ours.
+    endpoint: Object.freeze({
+      url: toUrl(endpoint.url, 'endpoint.url'),
+      timeoutMs: endpoint.timeoutMs ?? TIMEOUT_MS,
+      ...compact({ auth }),
+    }),
+    ...compact({ maxConcurrentTasks: others.maxConcurrentTasks }),
+    status: others.status ?? 'online',
+    settings: json(input.settings, 'settings') ?? {},
+    metadata: {
+      version: metadata.version ?? '1.0.0',
+      createdAt: now,
+      lastSeenAt: now,
+      tags: metadata.tags ?? [],
+      extra: json(metadata.extra, 'metadata.extra') ?? {},
+    },
+  }
+  const schemas = agent.capabilities.flatMap(({ inputSchema, outputSchema }) => [inputSchema, outputSchema])
+  taker.check(agent.settings, agent.metadata.extra, ...schemas)
+  return freezeDeep(agent)
+}
+
+type TakeJson = (value: unknown, path: string) => JsonObject | undefined
+
+function toCapability(given: AgentInput['capabilities'][number], path: string, json: TakeJson) {
+  const { name, description, inputSchema, outputSchema } =
+    typeof given === 'string' ? { name: given } : { ...given }
+  return {
+    name,
+    description: description ?? '',
+    ...compact({
+      inputSchema: json(inputSchema, `${path}.inputSchema`),
+      outputSchema: json(outputSchema, `${path}.outputSchema`),
+    }),
+  }
+}
+
+function toUrl(text: string, path: string): string {
+  // A URL may have blanks around it; what is made of it by adding a path may not.
+  const url = /\s/.test(text) ? 'has blanks in it' : webUrl(text)
+  if (typeof url === 'string') throw invalidParams(path, url)
+  return text
+}
+
+function toAuthenticator(given: unknown, http: TokenHttp): Authenticator | undefined {
+  if (given === undefined || given === null) return undefined
+  if (given instanceof HiddenAuth) return given
+  if (isAuthenticator(given)) return new HiddenAuth(given)
+  return new HiddenAuth(fromConfiguration(check(AuthSchema, given, PATH), http))
+}
+
+function isAuthenticator(given: unknown): given is Authenticator {
+  return typeof given === 'object' && given !== null && 'apply' in given && typeof given.apply === 'function'
+}
+
+const PATH = 'endpoint.auth'
+/** What the makers of authenticators call otherwise. */
+const FIELDS: Readonly<Record<string, string>> = { name: 'header', value: 'key' }
+
+function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
+  try {
+    if (auth.type === 'bearer') return bearerAuth(auth.token)
+    if (auth.type === 'api_key') return apiKeyAuth({ name: auth.header, value: auth.key, in: 'header' })
+    const { clientId, clientSecret, tokenUrl, scope } = auth
+    toUrl(tokenUrl, 'tokenUrl')
+    return clientCredentialsAuth({ clientId, clientSecret, tokenUrl, scope, ...http })
+  } catch (error) {
+    if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
+    const { path, reason } = error.data
+    throw invalidParams(`${PATH}.${FIELDS[path] ?? path}`, reason)
+  }
+}
+
+/** Whatever an authenticator shows when it is printed or made JSON, this does not. */
+class HiddenAuth implements Authenticator {
+  readonly #auth: Authenticator
+
+  constructor(auth: Authenticator) {
+    this.#auth = auth
+  }
+
+  apply(request: AuthenticatedRequest): void | Promise<void> {
+    return this.#auth.apply(request)
+  }
+
+  renew(refused: AuthenticatedRequest): boolean | Promise<boolean> {
+    return this.#auth.renew?.(refused) ?? false
+  }
+}

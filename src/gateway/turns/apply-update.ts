@@ -1,0 +1,137 @@
+/**
+ * What a service tells of a task, as changes of ours.
+ *
+ * @module
+ */
+import { describe, isPlain } from '../../core/json.js'
+import { isTerminal, shortestPath, type TaskState } from '../../core/lifecycle.js'
+import { VALID_STATES } from '../../core/states.js'
+import type { ArtifactInput, MessageInput } from '../../core/params.js'
+import type { TaskManager } from '../../core/task-manager.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type { RegisteredAgent } from '../registry/agent.js'
+import type { TaskUpdate } from '../provider.js'
+import { providerError } from '../providers/shared/service.js'
+
+const QUIET: readonly TaskState[] = ['submitted', 'working']
+
+/**
+ * Changes the task as `update` says: it walks the shortest way to a state, and a state that it is in already is no step.
+ * A task that the service has only accepted, but that we work on, is worked on.
+ *
+ * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `LIMIT_EXCEEDED`, `INVALID_PARAMS`: what the manager refuses.
+ */
+export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpdate): void {
+  const { chunk, ...others } = update
+  const isChunk = chunk !== undefined && Object.keys(others).every((key) => key === 'ref')
+  // To show the task as it is costs as much as all its chunks.
+  if (isChunk && tasks.stateOf(taskId) === 'working') {
+    tasks.appendArtifact(taskId, chunk)
+    return
+  }
+  const task = tasks.peekTask(taskId)
+  const target = targetOf(update, task?.state)
+  // What it throws says which it is.
+  if (task === null || target === undefined || isTerminal(task.state)) {
+    tasks.patchTask(taskId, {})
+    return
+  }
+  const said = messageOf(update, task, target)
+  // Services are asked again and again, and say the same: that is no change.
+  const news = said !== undefined && target === task.state && isSame(said, task.message) ? undefined : said
+  // An agent that asks, or is done, has said so in the conversation; how its work goes is no part of it.
+  const isPart = news !== undefined && !QUIET.includes(target)
+  const message = isPart ? tasks.addMessage(taskId, news).message : news
+  const path = target === task.state ? [] : (shortestPath(task.state, target) ?? [target])
+  // What is told of work, there is work on.
+  const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
+  for (const state of steps) tasks.patchTask(taskId, { state, message: null })
+  if (update.chunk !== undefined) tasks.appendArtifact(taskId, update.chunk)
+  const state = path[steps.length]
+  const { output } = update
+  const artifacts = newsIn(update.artifacts ?? [], task)
+  const changes = {
+    ...(state !== undefined && { state, message: message ?? null }),
+    ...(state === undefined && message !== undefined && { message }),
+    ...(artifacts.length > 0 && { artifacts }),
+    ...(output !== undefined && !isEqual(output, task.output) && { output }),
+  }
+  if (Object.keys(changes).length > 0) tasks.patchTask(taskId, changes)
+}
+
+const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure']
+
+/** @throws {A2AError} `PROVIDER_ERROR` for what is no update: a provider may be anybody's. */
+export function requireUpdate(update: unknown, agent: RegisteredAgent): asserts update is TaskUpdate {
+  const fault = faultOf(update)
+  if (fault !== undefined) throw providerError(agent.provider, agent, fault)
+}
+
+function faultOf(update: unknown): string | undefined {
+  if (typeof update !== 'object' || update === null || !isPlain(update)) {
+    return `its answer must be an update such as { state: 'completed' }, got ${describe(update)}`
+  }
+  const unknown = Object.keys(update).find((key) => !KEYS.includes(key))
+  if (unknown !== undefined) return `its update has "${unknown.slice(0, 80)}"; known are ${KEYS.join(', ')}`
+  const { state = 'working' } = update as { readonly state?: unknown }
+  return isState(state) ? undefined : 'it says a state that is not known'
+}
+
+function isState(state: unknown): state is TaskState {
+  return VALID_STATES.some((known) => known === state)
+}
+
+/** A result says that there is work, unless the service says more. */
+function targetOf(update: TaskUpdate, current: TaskState | undefined): TaskState | undefined {
+  const state = update.state ?? current
+  return state === 'submitted' && (current !== 'submitted' || bringsResult(update)) ? 'working' : state
+}
+
+function bringsResult({ chunk, artifacts = [] }: TaskUpdate): boolean {
+  return chunk !== undefined || artifacts.length > 0
+}
+
+/** The status message, if the service has something to say. */
+function messageOf(update: TaskUpdate, task: TaskSnapshot, target: TaskState): MessageInput | undefined {
+  const { message, progress, failure } = update
+  const said = typeof message === 'string' ? { parts: [{ text: message }] } : message
+  const metadata = {
+    ...(progress !== undefined && { progress: { current: Math.min(1, Math.max(0, progress)), total: 1 } }),
+    ...(failure !== undefined && { code: failure.code, retryable: failure.retryable }),
+  }
+  const isSilent = said === undefined || said.parts.length === 0
+  if (isSilent && Object.keys(metadata).length === 0) return undefined
+  const parts = isSilent ? [{ text: textFor(target, progress) }] : said.parts
+  const { id: taskId, contextId } = task
+  return { role: 'agent', parts, taskId, contextId, ...(Object.keys(metadata).length > 0 && { metadata }) }
+}
+
+function textFor(state: TaskState, progress: number | undefined): string {
+  return progress === undefined ? `The task is ${state}` : `${Math.round(progress * 100)} %`
+}
+
+/** Whether it says what the task's status says already, under whatever id. */
+function isSame({ parts, metadata }: MessageInput, known: TaskSnapshot['message']): boolean {
+  return typeof known === 'object' && isEqual([parts, metadata], [known.parts, known.metadata])
+}
+
+/** Of JSON whose keys are in the same order: one that says the same otherwise is only told once more. */
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** The artifacts that say something new, each compared with the one that it would take the place of. */
+function newsIn(artifacts: NonNullable<TaskUpdate['artifacts']>, task: TaskSnapshot): ArtifactInput[] {
+  if (artifacts.length === 0) return []
+  const known = new Map(task.artifacts.map((artifact) => [artifact.artifactId, artifact]))
+  const nameless = new Set(task.artifacts.filter(isNameless).map((artifact) => JSON.stringify(artifact)))
+  return artifacts.filter((artifact) =>
+    isNameless(artifact)
+      ? !nameless.has(JSON.stringify(artifact))
+      : !isEqual(known.get(artifact.artifactId), artifact),
+  )
+}
+
+function isNameless({ artifactId }: { readonly artifactId?: string | undefined }): boolean {
+  return artifactId === undefined
+}

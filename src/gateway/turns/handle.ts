@@ -1,0 +1,128 @@
+/**
+ * Handles: what finds a task at its service again, in a form that can be given away.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import { platformCrypto, type AesKey } from '../platform.js'
+import type { TaskRef } from '../provider.js'
+
+/** What a handle holds. */
+export interface HandleContents {
+  readonly taskId: string
+  readonly contextId: string
+  readonly agentId: string
+  /** The usual name of the agent's provider: a `ref` of one means nothing to another. */
+  readonly provider: string
+  readonly ref: TaskRef
+  /** To whom the task belongs; absent for nobody. */
+  readonly owner?: string
+}
+
+const PREFIX = 'a2ah1.'
+const NONCE_BYTES = 12
+const MIN_SECRET = 32
+/** Far more than any `ref` is. */
+const MAX_LENGTH = 16_384
+const PURPOSE = new TextEncoder().encode('a2a-tasks gateway handle 1')
+
+/** Whether `text` looks like a handle: no task's id does. */
+export function isHandle(text: string): boolean {
+  return text.startsWith(PREFIX)
+}
+
+/**
+ * Seals handles with AES-256-GCM (NIST SP 800-38D) under a key derived from a secret: whoever has one can neither read nor
+ * change it, nor make another. Any process with the same secret opens them.
+ */
+export class HandleSeal {
+  readonly #keys: readonly Promise<AesKey>[]
+
+  /**
+   * @param secrets - The first seals, all open: put a new one in front and keep the old one as long as its handles live.
+   * @throws {RangeError} for a secret of less than 32 characters.
+   */
+  constructor(secrets: readonly string[]) {
+    if (secrets.some((secret) => secret.length < MIN_SECRET)) {
+      throw new RangeError(`"handleSecret" must have at least ${MIN_SECRET} characters`)
+    }
+    this.#keys = (secrets.length > 0 ? secrets : [randomSecret()]).map(deriveKey)
+    // Whoever seals or opens hears of it.
+    for (const key of this.#keys) key.catch(() => undefined)
+  }
+
+  async seal(contents: HandleContents): Promise<string> {
+    const { subtle, nonce } = { subtle: platformCrypto().subtle, nonce: randomBytes(NONCE_BYTES) }
+    const plain = new TextEncoder().encode(JSON.stringify(contents))
+    const [key] = this.#keys
+    // There is always one.
+    const sealed = await subtle.encrypt(algorithm(nonce), await (key as Promise<AesKey>), plain)
+    return PREFIX + toBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
+  }
+
+  /** @throws {A2AError} `TASK_NOT_FOUND` when none of the secrets made this handle: nobody learns more of it. */
+  async open(handle: string): Promise<HandleContents> {
+    const bytes = handle.length > MAX_LENGTH ? undefined : fromBase64Url(handle.slice(PREFIX.length))
+    if (isHandle(handle) && bytes !== undefined && bytes.length > NONCE_BYTES) {
+      for (const key of this.#keys) {
+        const plain = await unseal(await key, bytes)
+        // What the seal holds, this class has put there.
+        if (plain !== undefined) return JSON.parse(new TextDecoder().decode(plain)) as HandleContents
+      }
+    }
+    throw new A2AError('TASK_NOT_FOUND', 'Task not found: the handle is of no gateway with this secret', {
+      taskId: handle.slice(0, 40),
+    })
+  }
+}
+
+async function deriveKey(secret: string): Promise<AesKey> {
+  const { subtle } = platformCrypto()
+  const material = await subtle.importKey('raw', new TextEncoder().encode(secret), 'HKDF', false, [
+    'deriveKey',
+  ])
+  const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info: PURPOSE }
+  return await subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, false, [
+    'encrypt',
+    'decrypt',
+  ])
+}
+
+async function unseal(key: AesKey, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer | undefined> {
+  try {
+    const nonce = bytes.slice(0, NONCE_BYTES)
+    return await platformCrypto().subtle.decrypt(algorithm(nonce), key, bytes.slice(NONCE_BYTES))
+  } catch {
+    return undefined
+  }
+}
+
+function algorithm(iv: Uint8Array<ArrayBuffer>) {
+  return { name: 'AES-GCM', iv, additionalData: PURPOSE }
+}
+
+function randomBytes(length: number): Uint8Array<ArrayBuffer> {
+  return platformCrypto().getRandomValues(new Uint8Array(length))
+}
+
+/** Without a secret, handles are good as long as their gateway lives. */
+function randomSecret(): string {
+  return toBase64Url(randomBytes(MIN_SECRET))
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  return text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]+$/.test(text)) return undefined
+  try {
+    const binary = atob(text.replace(/-/g, '+').replace(/_/g, '/'))
+    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0))
+    // The last character may hold bits that mean nothing: of the spellings of one handle only ours is good.
+    return toBase64Url(bytes) === text ? bytes : undefined
+  } catch {
+    return undefined
+  }
+}

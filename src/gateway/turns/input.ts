@@ -1,0 +1,83 @@
+/**
+ * What is asked of an agent, as callers write it.
+ *
+ * @module
+ */
+import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
+import { read } from '../../core/validate.js'
+import { describe } from '../../core/json.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import type { MessageInput, PartInput } from '../../core/params.js'
+import type { TaskManager } from '../../core/task-manager.js'
+import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../../core/task.js'
+import { textOf } from '../../wire/index.js'
+import type { ProviderTask, TaskRef } from '../provider.js'
+
+/** What is asked of an agent: a text, or parts. */
+export type TaskInput = string | TaskContent
+
+export interface TaskContent {
+  readonly parts: readonly PartInput[]
+  /** Answers what the agent asked in this task. */
+  readonly taskId?: string | undefined
+  /** Goes on with this conversation. Default is a new one. */
+  readonly contextId?: string | undefined
+  /** Tasks that this one builds on. */
+  readonly referenceTaskIds?: readonly string[] | undefined
+  readonly metadata?: Readonly<JsonObject> | undefined
+}
+
+export interface SendTaskOptions {
+  /** Of the task. Default is a generated one. */
+  readonly id?: string | undefined
+  /** To whom the task belongs. */
+  readonly owner?: string | undefined
+  /** Do not wait for the end of the task. Default is `false`. */
+  readonly returnImmediately?: boolean | undefined
+  /** Cancels the task when it aborts. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const KEYS = ['parts', 'taskId', 'contextId', 'referenceTaskIds', 'metadata']
+export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal']
+
+/** The user's message. The manager checks what is in it. */
+export function toMessage(input: TaskInput): MessageInput {
+  if (typeof input === 'string') return { role: 'user', parts: [{ text: input }] }
+  if (typeof (input as unknown) !== 'object')
+    throw invalidParams('input', `must be a text, or { parts }, got ${describe(input)}`)
+  const { parts, taskId, contextId, ...others } = read(input, KEYS, 'sendTask')
+  if (!Array.isArray(parts))
+    throw invalidParams('parts', 'is missing: pass a text, or { parts: [{ text: … }] }')
+  return {
+    ...others,
+    role: 'user',
+    parts,
+    ...(taskId !== undefined && { taskId }),
+    ...(contextId !== undefined && { contextId }),
+  }
+}
+
+export function toProviderTask(
+  { id, contextId, owner }: Pick<TaskSnapshot, 'id' | 'contextId' | 'owner'>,
+  message: DeepReadonly<Message>,
+  ref: TaskRef | undefined,
+  previous: TaskRef | undefined,
+): ProviderTask {
+  return { id, contextId, owner, message, text: textOf(message), ref, previous }
+}
+
+/** The task that a message answers. @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`. */
+export function requireWaiting(tasks: TaskManager, taskId: string, owner: string | undefined): TaskSnapshot {
+  const task = tasks.peekTask(taskId, owner === undefined ? {} : { owner })
+  if (task === null) throw taskNotFound(taskId)
+  const { state } = task
+  if (isTerminal(state)) {
+    const text = `Cannot send a message to a task in terminal state: ${state}`
+    throw new A2AError('TASK_TERMINAL', text, { taskId, state })
+  }
+  if (isInterrupted(state)) return task
+  throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
+    operation: 'sendTask',
+  })
+}

@@ -1,0 +1,86 @@
+/**
+ * Asking again.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import type { Clock } from '../core/ports.js'
+import { MAX_DELAY_MS } from './abort.js'
+import { aborted } from './errors.js'
+
+export interface RetryOptions {
+  /** How often a request is sent at most. Default is 4; 1 for no repetition. */
+  readonly attempts?: number | undefined
+  /** What the first pause is at most; every further one is twice as long. Default is 250. */
+  readonly baseDelayMs?: number | undefined
+  /** What a pause is at most, one that the agent asks for included. Default is 10,000. */
+  readonly maxDelayMs?: number | undefined
+}
+
+export interface Pacing {
+  readonly clock: Clock
+  /** From 0 to 1. */
+  readonly random: () => number
+  readonly attempts: number
+  readonly baseDelayMs: number
+  readonly maxDelayMs: number
+}
+
+/** Calls `work` until it succeeds, its error is no reason to go on, or it was called often enough. */
+export async function retry<T>(
+  pacing: Pacing,
+  signal: AbortSignal | undefined,
+  mayRepeat: (error: unknown) => boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= pacing.attempts || !mayRepeat(error)) throw error
+      await pause(pacing, signal, attempt, error)
+    }
+  }
+}
+
+/** Waits before the attempt after `attempt`: some time up to a limit that doubles, or what the agent asked for. */
+export function pause(
+  pacing: Pacing,
+  signal: AbortSignal | undefined,
+  attempt: number,
+  error?: unknown,
+): Promise<void> {
+  return sleep(pacing.clock, pauseMs(pacing, attempt, error), signal)
+}
+
+/** How long that is. */
+export function pauseMs(pacing: Pacing, attempt: number, error?: unknown): number {
+  const { random, baseDelayMs, maxDelayMs } = pacing
+  const { retryAfterMs = 0 } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
+  const limit = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(attempt - 1, 30))
+  // Half of it is left to chance: those who failed together do not come back together.
+  return Math.max(limit / 2 + (limit / 2) * random(), Math.min(retryAfterMs, maxDelayMs))
+}
+
+/** @throws {A2AError} `REQUEST_ABORTED` as soon as `signal` is aborted. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(aborted(signal))
+      return
+    }
+    const onAbort = (): void => {
+      stop()
+      if (signal !== undefined) reject(aborted(signal))
+    }
+    const stop = clock.schedule(
+      () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      },
+      // A longer one would be over at once.
+      Math.min(delayMs, MAX_DELAY_MS),
+    )
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,282 @@
+/**
+ * The agent over HTTP: which binding a request is for, who sends it, and what the answer looks like.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { JsonValue } from '../../core/task.js'
+import { hasRetryAfter } from '../../wire/errors.js'
+import { WIRE_ERRORS, type Dialect } from '../../wire/index.js'
+import { readJson } from './body.js'
+import { CardRoute } from './card-route.js'
+import { challengeOf } from './challenge.js'
+import type { HttpAnswer, HttpRequest } from './exchange.js'
+import { FrameStream, toA2AError, type Frame, type Source } from '../streams/frame-stream.js'
+import { requireHarmless } from './safe-json.js'
+import { answerRpc, failure } from './json-rpc.js'
+import { choose, isSpoken, knownExtensions, some, speaking, type Dialects } from '../negotiation.js'
+import type { Operations } from '../operations/operations.js'
+import type { BindingSettings } from '../options.js'
+import { perform } from '../operations/perform.js'
+import { noRoute, paramsOf } from './rest.js'
+import { Routes, type RouteMatch } from './routes.js'
+import { Heart, SSE_HEADERS } from '../streams/sse.js'
+import { isPending, type Soon } from '../tasks.js'
+import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
+
+const CARD_PATH = '/.well-known/agent-card.json'
+/** Where clients of versions before 0.3 look, and KAOS'. */
+const OLD_CARD_PATH = '/.well-known/agent.json'
+const JSON_TYPE = 'application/json'
+const A2A_TYPE = 'application/a2a+json'
+
+export class HttpBinding<P extends Principal> {
+  readonly #settings: BindingSettings<P>
+  readonly #operations: Operations<P>
+  readonly #routes: Routes
+  readonly #card: CardRoute
+  readonly #heart: Heart
+  readonly #challenge: string
+  /** Those that the card is made for, where a request does not say which. */
+  readonly #inCards: Dialects
+
+  constructor(settings: BindingSettings<P>, operations: Operations<P>) {
+    const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs } = settings
+    this.#settings = settings
+    this.#operations = operations
+    this.#routes = new Routes(card, dialects)
+    this.#card = new CardRoute(card, cardMaxAgeSeconds, clock)
+    this.#heart = new Heart(clock, heartbeatMs)
+    this.#challenge = challengeOf(card)
+    this.#inCards = some(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
+  }
+
+  /** Never rejects. */
+  async respond(request: HttpRequest): Promise<HttpAnswer> {
+    const [preferred] = this.#settings.dialects
+    let dialect = preferred
+    try {
+      const { pathname, searchParams } = new URL(request.url)
+      const version = versionOf(request, searchParams)
+      if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version, this.#inCards)
+      if (pathname.endsWith(OLD_CARD_PATH)) {
+        return await this.#respondCard(request, version, this.#settings.dialects)
+      }
+      if (request.method === 'POST' && this.#routes.isRpc(pathname))
+        return await this.#respondRpc(request, version)
+      const matches = this.#routes.match(pathname)
+      dialect = matches[0]?.dialect ?? preferred
+      const candidates = this.#candidates(request, pathname, version, matches)
+      if ('status' in candidates) return candidates
+      dialect = candidates[0].dialect
+      const principal = await this.#authenticate(request)
+      const chosen = this.#choose(candidates, principal)
+      const match = isPending(chosen) ? await chosen : chosen
+      dialect = match.dialect
+      return await this.#respondRest(request, searchParams, match, principal)
+    } catch (thrown) {
+      const error = toA2AError(thrown, `${request.method} request`, this.#settings.onError)
+      const { status, body } = dialect.encodeHttpError(error, isTooLarge(error) ? 413 : undefined)
+      return this.#json(body, status, this.#headers(mediaTypeFor(request, dialect), request, dialect, error))
+    }
+  }
+
+  /** The routes of the version that is asked for; a response where the path is right and the verb is not. */
+  #candidates(
+    request: HttpRequest,
+    path: string,
+    version: string | null,
+    matches: readonly RouteMatch[],
+  ): readonly [RouteMatch, ...RouteMatch[]] | HttpAnswer {
+    const { method } = request
+    const spoken = speaking(this.#settings.dialects, version)
+    const known = matches.filter(({ dialect }) => spoken.includes(dialect))
+    const [first, ...others] = known.filter(({ route }) => route.verb === method)
+    if (first !== undefined) return [first, ...others]
+    const allowed = [...new Set(known.map(({ route }) => route.verb))]
+    if (this.#routes.isRpc(path)) allowed.push('POST')
+    const [dialect] = spoken
+    const isThere = allowed.length > 0
+    const { status, body } = dialect.encodeHttpError(
+      noRoute(method, path, allowed),
+      isThere ? 405 : undefined,
+    )
+    const headers = { 'content-type': mediaTypeFor(request, dialect) }
+    return this.#json(body, status, isThere ? { ...headers, allow: allowed.join(', ') } : headers)
+  }
+
+  /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
+  #choose(candidates: readonly [RouteMatch, ...RouteMatch[]], principal: P | undefined): Soon<RouteMatch> {
+    const [first, ...others] = candidates
+    if (others.length === 0) return first
+    const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]
+    const matchOf = (dialect: Dialect): RouteMatch =>
+      candidates.find((match) => match.dialect === dialect) ?? first
+    const chosen = choose(dialects, first.params, (id) => this.#operations.originOf?.(id, principal))
+    return isPending(chosen) ? chosen.then(matchOf) : matchOf(chosen)
+  }
+
+  #respondCard(
+    request: HttpRequest,
+    version: string | null,
+    all: Dialects,
+  ): Promise<HttpAnswer> | HttpAnswer {
+    if (!['GET', 'HEAD'].includes(request.method)) {
+      return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
+    }
+    const { dialects } = this.#settings
+    // Versions are those of interfaces: who asks for one that is not spoken learns from the card which ones are.
+    const isNamed = Boolean(version?.trim()) && isSpoken(dialects, version)
+    return this.#card.respond(request, isNamed ? speaking(dialects, version) : all)
+  }
+
+  async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
+    const { dialects, limits, onError } = this.#settings
+    try {
+      const principal = await this.#authenticate(request)
+      const body = (await readJson(request, limits.maxBodyBytes, [JSON_TYPE])) ?? null
+      const answer = await answerRpc(
+        { settings: this.#settings, operations: this.#operations },
+        body,
+        version,
+        (dialect) => this.#callerOf(request, dialect, principal, version),
+      )
+      const headers = this.#headers(
+        JSON_TYPE,
+        request,
+        answer.dialect,
+        'error' in answer ? answer.error : undefined,
+      )
+      if (answer.type === 'stream') return this.#events(answer.frames, headers)
+      const { json, error } = answer
+      return this.#json(json, error === undefined ? 200 : rpcStatusOf(error, answer.dialect), headers)
+    } catch (thrown) {
+      // Nothing of the request was understood: it has no id to answer to.
+      const error = toA2AError(thrown, 'authenticate', onError)
+      const [dialect] = isSpoken(dialects, version) ? speaking(dialects, version) : dialects
+      return this.#json(
+        failure(null, dialect, error),
+        rpcStatusOf(error, dialect),
+        this.#headers(JSON_TYPE, request, dialect, error),
+      )
+    }
+  }
+
+  async #respondRest(
+    request: HttpRequest,
+    query: URLSearchParams,
+    match: RouteMatch,
+    principal: P | undefined,
+  ): Promise<HttpAnswer> {
+    const { dialect, route, params } = match
+    const { maxBodyBytes, maxDepth } = this.#settings.limits
+    const body =
+      route.verb === 'POST' ? await readJson(request, maxBodyBytes, [A2A_TYPE, JSON_TYPE]) : undefined
+    requireHarmless(body, maxDepth)
+    const caller = this.#callerOf(request, dialect, principal, versionOf(request, query))
+    const asked = paramsOf(route, query, body, params)
+    const performed = await perform(route.operation, this.#operations, dialect.rest, asked, caller)
+    const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
+    if (performed.type === 'stream') {
+      const { entries, encode } = performed
+      const encodeError = (thrown: unknown): JsonValue =>
+        dialect.encodeHttpError(toA2AError(thrown, route.operation, this.#settings.onError)).body
+      return this.#events(new FrameStream(entries, { encode, encodeError }), headers)
+    }
+    // What one principal gets is no other's, and changes.
+    headers['cache-control'] = 'private, no-cache'
+    return this.#json(performed.json ?? {}, 200, headers)
+  }
+
+  async #authenticate(request: HttpRequest): Promise<P | undefined> {
+    const { authenticate } = this.#settings
+    if (authenticate === undefined) return undefined
+    try {
+      const principal = await authenticate(request.toFetch())
+      if (principal) return requirePrincipal(principal)
+    } catch (error) {
+      throw toA2AError(error, 'authenticate', this.#settings.onError)
+    }
+    throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
+  }
+
+  #callerOf(
+    request: HttpRequest,
+    dialect: Dialect,
+    principal: P | undefined,
+    version: string | null,
+  ): Caller<P> {
+    return {
+      dialect,
+      namesVersion: Boolean(version?.trim()),
+      principal,
+      extensions: knownExtensions(
+        this.#settings.card,
+        request.header(dialect.extensionsHeader.toLowerCase()),
+      ),
+      lastGeneration: generationOf(request.header('last-event-id')),
+      get signal() {
+        return request.signal
+      },
+    }
+  }
+
+  #headers(
+    mediaType: string,
+    request: HttpRequest,
+    dialect: Dialect,
+    error?: A2AError,
+  ): Record<string, string> {
+    const headers: Record<string, string> = { 'content-type': mediaType }
+    const extensions = knownExtensions(
+      this.#settings.card,
+      request.header(dialect.extensionsHeader.toLowerCase()),
+    )
+    if (extensions.length > 0) headers[dialect.extensionsHeader] = extensions.join(', ')
+    if (error?.code === 'UNAUTHENTICATED') headers['www-authenticate'] = this.#challenge
+    if (error !== undefined && [429, 503].includes(WIRE_ERRORS[error.code].http)) {
+      headers['retry-after'] = String(retryAfterSeconds(error))
+    }
+    return headers
+  }
+
+  #json(json: JsonValue, status: number, headers: Readonly<Record<string, string>>): HttpAnswer {
+    return { status, headers, body: JSON.stringify(json) }
+  }
+
+  #events(frames: Source<Frame>, headers: Readonly<Record<string, string>>): HttpAnswer {
+    return { status: 200, headers: { ...headers, ...SSE_HEADERS }, body: { frames, heart: this.#heart } }
+  }
+}
+
+/** A JSON-RPC error is an answer like any other, unless the request never got as far as JSON-RPC. */
+function rpcStatusOf(error: A2AError, { isAlwaysOk = false }: Dialect): number {
+  const { http } = WIRE_ERRORS[error.code]
+  if (isAlwaysOk && http !== 401 && http !== 403) return 200
+  const isOfHttp = [401, 403, 429].includes(http) || http >= 500
+  const isUnread = ['PARSE_ERROR', 'INVALID_REQUEST', 'CONTENT_TYPE_NOT_SUPPORTED'].includes(error.code)
+  if (isTooLarge(error)) return 413
+  return isOfHttp || isUnread ? http : 200
+}
+
+function isTooLarge(error: A2AError): boolean {
+  return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxBodyBytes'
+}
+
+/** The version that a request names, in its header or in its query (A2A 1.0 §3.6.1). */
+function versionOf(request: HttpRequest, query: URLSearchParams): string | null {
+  return request.header('a2a-version') || query.get('A2A-Version')
+}
+
+/** A2A's own media type, unless the client takes plain JSON only (A2A 1.0 §11.1). */
+function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
+  const accept = request.header('accept') ?? '*/*'
+  const takesOwn = ['*/*', 'application/*', dialect.mediaType].some((type) => accept.includes(type))
+  return takesOwn ? dialect.mediaType : JSON_TYPE
+}
+
+/** At least 1: a client that comes back at once finds what it found. */
+function retryAfterSeconds(error: A2AError): number {
+  const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
+  return Math.max(1, Math.ceil(retryAfterMs / 1_000))
+}

@@ -1,0 +1,136 @@
+/**
+ * The JSON-RPC binding, without HTTP.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import { describe, quote } from '../../core/json.js'
+import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { AgentCard } from '../../schemas/index.js'
+import type { Dialect, Operation } from '../../wire/index.js'
+import { FrameStream, sourceOf, toA2AError, type Frame, type Source } from '../streams/frame-stream.js'
+import { choose, some, speaking } from '../negotiation.js'
+import type { Operations } from '../operations/operations.js'
+import type { BindingSettings } from '../options.js'
+import { requireHarmless } from './safe-json.js'
+import { perform } from '../operations/perform.js'
+import { isPending } from '../tasks.js'
+import type { Caller, Principal } from '../caller.js'
+
+/** What a request is answered with. */
+export type RpcAnswer =
+  | { readonly type: 'json'; readonly json: JsonObject; readonly error?: A2AError; readonly dialect: Dialect }
+  | {
+      readonly type: 'stream'
+      readonly frames: Source<Frame>
+      readonly dialect: Dialect
+    }
+
+type Id = string | number | null
+
+interface RpcRequest {
+  readonly id: Id
+  readonly method: string
+  readonly params: unknown
+}
+
+/** Answers one JSON-RPC request. Never rejects: every error is an answer. */
+export async function answerRpc<P extends Principal>(
+  { settings, operations }: { readonly settings: BindingSettings<P>; readonly operations: Operations<P> },
+  body: unknown,
+  version: string | null | undefined,
+  callerOf: (dialect: Dialect) => Caller<P>,
+): Promise<RpcAnswer> {
+  let id: Id = null
+  let [dialect] = settings.dialects
+  let operation: Operation | undefined
+  try {
+    id = idOf(body)
+    requireHarmless(body, settings.limits.maxDepth)
+    const request = toRequest(body)
+    id = request.id
+    const { method, params } = request
+    // An unsupported version is refused in the words of the one whose method it is.
+    dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
+    const spoken = speaking(settings.dialects, version)
+    const candidates = some(spoken.filter((each) => hasMethod(each, method)))
+    dialect = candidates?.[0] ?? spoken[0]
+    if (candidates === undefined) throw methodNotFound(method, dialect)
+    const chosen = choose(candidates, params, (taskId) =>
+      operations.originOf?.(taskId, callerOf(candidates[0]).principal),
+    )
+    dialect = isPending(chosen) ? await chosen : chosen
+    const caller = callerOf(dialect)
+    const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
+    operation = dialect.methods.get(method)
+    if (operation === undefined)
+      return { type: 'json', json: success(ask(dialect, method, settings)), dialect }
+    const performed = await perform(operation, operations, dialect.rpc, params, caller)
+    if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
+    const { entries, encode } = performed
+    const frames = new FrameStream(entries, {
+      encode: (entry) => success(encode(entry)),
+      encodeError: (thrown) => failure(id, dialect, toA2AError(thrown, request.method, settings.onError)),
+    })
+    return { type: 'stream', frames, dialect }
+  } catch (thrown) {
+    const error = toA2AError(thrown, operation ?? 'dispatch', settings.onError)
+    const json = failure(id, dialect, error)
+    if (operation !== undefined && dialect.errorsInStream.includes(operation)) {
+      return { type: 'stream', frames: sourceOf<Frame>({ json, event: 'error' }), dialect }
+    }
+    return { type: 'json', json, error, dialect }
+  }
+}
+
+function hasMethod({ methods, cardMethods }: Dialect, method: string): boolean {
+  return methods.has(method) || (cardMethods?.has(method) ?? false)
+}
+
+/** What the card says to a method that concerns no task. */
+function ask({ cardMethods }: Dialect, method: string, { card }: { readonly card: AgentCard }): JsonValue {
+  return cardMethods?.get(method)?.(card) ?? null
+}
+
+/** An error as an answer to the request `id`. */
+export function failure(id: Id, dialect: Dialect, error: A2AError): JsonObject {
+  return { jsonrpc: '2.0', id, error: { ...dialect.encodeRpcError(error) } }
+}
+
+/** JSON-RPC 2.0 §4; notifications and batches have no place in A2A. */
+function toRequest(body: unknown): RpcRequest {
+  if (Array.isArray(body)) throw invalidRequest('Batch requests are not supported')
+  if (typeof body !== 'object' || body === null) {
+    throw invalidRequest(`A request must be an object, got ${describe(body)}`)
+  }
+  const { jsonrpc, id, method, params } = body as Record<string, unknown>
+  if (jsonrpc !== '2.0') throw invalidRequest(`jsonrpc must be "2.0", got ${quote(jsonrpc)}`)
+  if (id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
+  if (!isId(id)) throw invalidRequest('id must be a string, an integer or null')
+  if (typeof method !== 'string') throw invalidRequest(`method must be a string, got ${describe(method)}`)
+  if (params !== undefined && params !== null && (typeof params !== 'object' || Array.isArray(params))) {
+    throw invalidRequest(`params must be an object, got ${describe(params)}`)
+  }
+  return { id, method, params: params ?? {} }
+}
+
+/** The id to answer with, where the rest of the request may be anything. */
+function idOf(body: unknown): Id {
+  const id: unknown = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : null
+  return isId(id) ? id : null
+}
+
+function isId(id: unknown): id is Id {
+  return typeof id === 'string' ? id.length <= 1024 : id === null || Number.isSafeInteger(id)
+}
+
+function invalidRequest(reason: string): A2AError {
+  return new A2AError('INVALID_REQUEST', reason, { reason })
+}
+
+function methodNotFound(method: string, dialect: Dialect): A2AError {
+  const shown = quote(method)
+  return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}`, {
+    method: shown,
+  })
+}

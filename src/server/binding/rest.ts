@@ -1,0 +1,45 @@
+/**
+ * What a request of the HTTP+JSON binding asks for.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../core/errors.js'
+import type { Route } from '../../wire/index.js'
+
+/** The parameters of a request: those of the path come before those of the body or the query. */
+export function paramsOf(
+  route: Route,
+  query: URLSearchParams,
+  body: unknown,
+  path: Readonly<Record<string, string>>,
+): unknown {
+  if (route.verb !== 'POST') return { ...queryParams(route, query), ...path }
+  if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body))) {
+    throw invalidParams('body', 'must be a JSON object')
+  }
+  return { ...body, ...path }
+}
+
+/** What the query says, in the types that the route gives it; what does not read as one stays for the schema to refuse. */
+function queryParams({ query: types = {} }: Route, query: URLSearchParams): Record<string, unknown> {
+  const params: Record<string, unknown> = {}
+  for (const [name, text] of query) {
+    if (name.toLowerCase() === 'a2a-version' || text === '') continue
+    if (types[name] === 'integer' && /^-?\d{1,15}$/.test(text)) params[name] = Number(text)
+    else if (types[name] === 'boolean' && /^(true|false)$/.test(text)) params[name] = text === 'true'
+    else
+      Object.defineProperty(params, name, {
+        value: text,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+  }
+  return params
+}
+
+export function noRoute(method: string, path: string, allowed: readonly string[]): A2AError {
+  const shown = `${method} ${path.slice(0, 100)}`
+  const advice = allowed.length === 0 ? '' : `: use ${allowed.join(' or ')}`
+  return new A2AError('METHOD_NOT_FOUND', `Nothing is served at ${shown}${advice}`, { method: shown })
+}

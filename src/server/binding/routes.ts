@@ -1,0 +1,100 @@
+/**
+ * Paths: which of them are an endpoint of the agent, and what they ask for.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { AgentCard } from '../../schemas/index.js'
+import type { Dialect, Route } from '../../wire/index.js'
+import type { Dialects } from '../negotiation.js'
+
+/** A route that a path matches. */
+export interface RouteMatch {
+  readonly dialect: Dialect
+  readonly route: Route
+  /** What the path says: its variables, and the tenant. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface Pattern {
+  readonly dialect: Dialect
+  readonly route: Route
+  readonly regExp: RegExp
+  readonly names: readonly string[]
+}
+
+/**
+ * Finds routes below the paths of the card's interfaces, and below whatever is left of them where a framework has cut
+ * the path that the agent is mounted at.
+ */
+export class Routes {
+  readonly #bases: readonly string[]
+  readonly #patterns: readonly Pattern[]
+
+  constructor(card: AgentCard, dialects: Dialects) {
+    this.#bases = basesOf(card)
+    const plain = dialects.flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, '')))
+    const tenants = dialects
+      .filter(({ hasTenants }) => hasTenants)
+      .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, '/{tenant}')))
+    // A tenant may be called `tasks`: paths without one come first.
+    this.#patterns = [...plain, ...tenants]
+  }
+
+  /** Whether JSON-RPC is served at this path. */
+  isRpc(path: string): boolean {
+    let end = path.length
+    while (path[end - 1] === '/') end -= 1
+    return this.#bases.includes(path.slice(0, end))
+  }
+
+  /** All that the path matches, the best first; several differ in their verbs and versions. */
+  match(path: string): RouteMatch[] {
+    const rests = this.#bases
+      .filter((base) => path.startsWith(`${base}/`))
+      .map((base) => path.slice(base.length))
+    return this.#patterns.flatMap(({ dialect, route, regExp, names }) =>
+      rests.flatMap((rest) => {
+        const found = regExp.exec(rest)
+        if (found === null) return []
+        const params = names.map((name, index) => [name, decode(found[index + 1] ?? '', name)] as const)
+        return [{ dialect, route, params: Object.fromEntries(params) }]
+      }),
+    )
+  }
+}
+
+/** `/a/b` may be asked for as `/a/b`, `/b` or nothing, the longest first. */
+function basesOf({ supportedInterfaces }: AgentCard): string[] {
+  const bases = new Set([''])
+  for (const { url } of supportedInterfaces) {
+    const segments = pathOf(url).split('/').filter(Boolean)
+    for (let first = 0; first < segments.length; first += 1) bases.add(`/${segments.slice(first).join('/')}`)
+  }
+  return [...bases].sort((a, b) => b.length - a.length)
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : ''
+}
+
+/** `/tasks/{id}:cancel` as a regular expression. */
+function patternOf(dialect: Dialect, route: Route, prefix: string): Pattern {
+  const names: string[] = []
+  const source = `${prefix}${route.path}`.replace(/\{(\w+)\}|[.*+?^${}()|[\]\\]/g, (match, name?: string) => {
+    if (name === undefined) return `\\${match}`
+    names.push(name)
+    // A colon begins the verb of a route; in an id it is encoded.
+    return '([^/:]+)'
+  })
+  return { dialect, route, regExp: new RegExp(`^${source}$`), names }
+}
+
+/** @throws {A2AError} `INVALID_PARAMS`, of the parameter `name`. */
+export function decode(text: string, name: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    throw invalidParams(name, 'is not percent-encoded UTF-8', error)
+  }
+}

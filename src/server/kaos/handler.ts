@@ -1,0 +1,161 @@
+/**
+ * A task manager of sessions as one function from a request to a response.
+ *
+ * @module
+ */
+import type { AgentCardInput } from '../../agent-card/index.js'
+import { read } from '../../core/validate.js'
+import { systemClock, type Clock } from '../../core/ports.js'
+import type { JsonObject } from '../../core/task.js'
+import type { AgentCard } from '../../schemas/index.js'
+import { kaos, type Dialect } from '../../wire/index.js'
+import { bind, type BoundAgent } from '../binding/bindings.js'
+import { servedCard, toDialects } from '../dialects.js'
+import { SessionOperations } from './operations.js'
+import type { Dialects } from '../negotiation.js'
+import {
+  guarded,
+  LIMITS_EXAMPLE,
+  requireDelay,
+  requireFunction,
+  requirePositive,
+  toLimits,
+  type BindingSettings,
+  type HandlerLimits,
+  type RequestHandlerOptions,
+} from '../options.js'
+import { reportError } from '../platform.js'
+import { readOption } from '../read-option.js'
+import type { SessionTaskManager } from './session-task-manager.js'
+import type { Principal } from '../caller.js'
+
+export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
+  /**
+   * The agent's card, complete or in few words: `{ name, url }` is enough. Default is no streaming; that a KAOS agent has
+   * it, for its chat, may be said where no version is spoken that streams tasks.
+   */
+  readonly card: AgentCardInput
+  /** Where tasks live, and the work on them is done. It is shut down when the handler is closed. */
+  readonly taskManager: SessionTaskManager
+  /** Who sends this request; `null` and `undefined` are answered with 401. Default is that tasks belong to nobody. */
+  readonly authenticate?: RequestHandlerOptions<P>['authenticate']
+  /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
+  readonly onError?: RequestHandlerOptions['onError']
+  readonly limits?: Pick<HandlerLimits, 'maxBodyBytes' | 'maxDepth'> | undefined
+  /**
+   * The versions of the protocol that are spoken, the preferred one first. Default is KAOS' alone. Not `v0_1()`,
+   * `corvid()` and `litellm()`: their clients choose ids and time limits, or expect an answer at once.
+   */
+  readonly dialects?: readonly Dialect[] | undefined
+  /** How long clients may keep the card, in seconds. Default is `300`. */
+  readonly cardMaxAgeSeconds?: number | undefined
+  /** Default is the runtime's clock. */
+  readonly clock?: Clock | undefined
+}
+
+export interface TaskManagerHandler<P extends Principal = Principal> extends BoundAgent<P> {
+  readonly taskManager: SessionTaskManager
+}
+
+const KEYS = [
+  ...['card', 'taskManager', 'authenticate', 'onError', 'limits', 'dialects', 'cardMaxAgeSeconds', 'clock'],
+]
+const LIMIT_KEYS = ['maxBodyBytes', 'maxDepth']
+/** The versions whose cards say whether tasks can be asked for; that of 1.0 has no place for it. */
+const TELLING = ['0.3', 'kaos']
+/** Their clients choose ids of tasks and time limits, or expect an answer at once, which no manager here can do. */
+const UNSERVED = ['0.1', 'corvid', 'litellm']
+
+/**
+ * Serves a task manager as KAOS does: SendMessage works on the message's text while the client waits and answers with
+ * the task that has ended, GetTask and CancelTask find it again. Nothing streams, and no task takes a second message.
+ *
+ * With `authenticate`, clients see no task but their own.
+ *
+ * @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card.
+ * @example
+ * const handler = createTaskManagerHandler({
+ *   card: { name: 'my-agent', url: 'http://localhost:8000' },
+ *   taskManager: new LocalTaskManager((text) => `You said: ${text}`),
+ * })
+ * createServer(toNodeListener(handler.fetch)).listen(8000)
+ */
+export function createTaskManagerHandler<P extends Principal = Principal>(
+  options: TaskManagerHandlerOptions<P>,
+): TaskManagerHandler<P> {
+  const { taskManager, ...given } = read(options, KEYS, 'createTaskManagerHandler')
+  requireTaskManager(taskManager)
+  const settings = toSettings(given, taskManager)
+  return { ...bind(settings, new SessionOperations(taskManager, settings.clock)), taskManager }
+}
+
+function toSettings<P extends Principal>(
+  given: Omit<TaskManagerHandlerOptions<P>, 'taskManager'>,
+  { keepsTasks }: SessionTaskManager,
+): BindingSettings<P> {
+  const { authenticate, onError, limits = {}, clock = systemClock } = given
+  if (authenticate !== undefined) requireFunction('authenticate', authenticate)
+  if (onError !== undefined) requireFunction('onError', onError)
+  const dialects = toDialects(given.dialects ?? [kaos()], undefined)
+  for (const { version } of dialects) requireServed(version)
+  const [first, ...others] = dialects
+  return {
+    card: toCard(given.card, dialects),
+    authenticate,
+    onError: onError === undefined ? reportError : guarded(onError),
+    limits: toLimits(readOption('limits', limits, LIMIT_KEYS, LIMITS_EXAMPLE)),
+    dialects: [telling(first, keepsTasks), ...others.map((dialect) => telling(dialect, keepsTasks))],
+    heartbeatMs: requireDelay('heartbeatMs', 15_000),
+    cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
+    clock,
+  }
+}
+
+/** A card of what is served. */
+function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
+  const capabilities = { streaming: false, pushNotifications: false, ...input.capabilities }
+  const card = servedCard({ ...input, capabilities }, dialects)
+  if (card.capabilities.pushNotifications) {
+    throw new TypeError('"card.capabilities.pushNotifications" must not be true: this handler sends none')
+  }
+  if (card.capabilities.streaming && dialects.some(canStream)) {
+    throw new TypeError('"card.capabilities.streaming" must not be true: no task of this handler streams')
+  }
+  return card
+}
+
+function requireServed(version: string): void {
+  if (!UNSERVED.includes(version)) return
+  throw new TypeError(
+    `"dialects" must be kaos(), v1(), v0_3() or of your own, got that of ${version}: createRequestHandler() speaks it`,
+  )
+}
+
+function canStream({ methods }: Dialect): boolean {
+  return [...methods.values()].includes('SendStreamingMessage')
+}
+
+/** The dialect, in whose cards `stateTransitionHistory` says whether the manager keeps tasks. */
+function telling(dialect: Dialect, keepsTasks: boolean): Dialect {
+  if (!TELLING.includes(dialect.version)) return dialect
+  return {
+    ...dialect,
+    encodeCard(card): JsonObject {
+      const encoded = dialect.encodeCard(card)
+      const { capabilities } = encoded
+      const known = typeof capabilities === 'object' && !Array.isArray(capabilities) ? capabilities : {}
+      return { ...encoded, capabilities: { ...known, stateTransitionHistory: keepsTasks } }
+    },
+  }
+}
+
+function requireTaskManager(manager: SessionTaskManager): void {
+  const given = manager as Partial<SessionTaskManager> | null | undefined
+  if (typeof given?.sendMessage === 'function' && typeof given.keepsTasks === 'boolean') return
+  if (typeof given === 'object' && given !== null && 'createTask' in given) {
+    throw new TypeError(
+      '"taskManager" works on tasks, and this is a store of them: new LocalTaskManager(fn, { tasks })',
+    )
+  }
+  throw new TypeError('"taskManager" must be a LocalTaskManager, a NullTaskManager or one like them')
+}

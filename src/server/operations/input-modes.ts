@@ -1,0 +1,33 @@
+/**
+ * The media types that an agent takes.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { Part } from '../../core/task.js'
+import type { AgentCard } from '../../schemas/index.js'
+
+/**
+ * Refuses parts of a media type that neither the card nor any of its skills lists (A2A 1.0 §3.1.1). Parts that do not
+ * say what they are pass.
+ *
+ * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED`.
+ */
+export function requireInputModes(card: AgentCard, parts: readonly Part[]): void {
+  const modes = [card.defaultInputModes, ...card.skills.map(({ inputModes = [] }) => inputModes)].flat()
+  const isTaken = (type: string): boolean =>
+    modes.some((mode) =>
+      [essence(type), `${essence(type).split('/')[0]}/*`, '*/*', '*'].includes(essence(mode)),
+    )
+  const refused = parts.find(({ mediaType }) => mediaType !== undefined && !isTaken(mediaType))
+  if (refused === undefined) return
+  const mediaType = refused.mediaType ?? ''
+  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `The agent takes no parts of type ${mediaType}`, {
+    mediaType,
+  })
+}
+
+/** Without parameters. */
+function essence(mediaType: string): string {
+  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}

@@ -1,0 +1,56 @@
+/**
+ * A page of a caller's tasks (A2A 1.0 §3.1.4).
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../core/errors.js'
+import type { OwnerFilter, TaskFilter, TaskPage } from '../../core/queries.js'
+import type { ListRequest, Results } from '../../wire/index.js'
+import { isPending, type Soon, type ServedTasks } from '../tasks.js'
+
+export async function listTasks(
+  tasks: ServedTasks,
+  request: ListRequest,
+  owner: OwnerFilter,
+): Promise<Results['ListTasks']> {
+  const { contextId, state, pageSize, pageToken, historyLength, since, includeArtifacts } = request
+  const filter = { contextId, state, ...owner }
+  const counted = async (): Promise<number> =>
+    since === undefined ? tasks.countTasks(filter) : countSince(tasks, filter, since)
+  // Both are asked for before anything can change.
+  const [page, totalSize] = await Promise.all([
+    readPage(() => tasks.pageTasks({ ...filter, pageSize, cursor: pageToken, updatedSince: since })),
+    counted(),
+  ])
+  return {
+    tasks: page.tasks.map((task) => ({ task, historyLength, artifacts: includeArtifacts })),
+    nextPageToken: page.nextCursor ?? '',
+    pageSize,
+    totalSize,
+  }
+}
+
+/** The manager counts without a time only. */
+async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: string): Promise<number> {
+  let count = 0
+  let cursor: string | undefined
+  do {
+    const next: Soon<TaskPage> = tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
+    const page: TaskPage = isPending(next) ? await next : next
+    count += page.tasks.length
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return count
+}
+
+/** The manager calls the token a cursor. */
+async function readPage(read: () => Soon<TaskPage>): Promise<TaskPage> {
+  try {
+    return await read()
+  } catch (error) {
+    if (A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'cursor') {
+      throw invalidParams('pageToken', error.data.reason)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * From a binding's parameters to its answer: what JSON-RPC and HTTP+JSON have in common.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { JsonValue } from '../../core/task.js'
+import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/index.js'
+import type { Source } from '../streams/frame-stream.js'
+import { inManner } from '../streams/mannered-stream.js'
+import { isStreamOperation, type Operations } from './operations.js'
+import type { Caller, Principal } from '../caller.js'
+
+export type Performed =
+  | { readonly type: 'result'; readonly json: JsonValue }
+  | {
+      readonly type: 'stream'
+      readonly entries: Source<StreamEntry>
+      readonly encode: (entry: StreamEntry) => JsonValue
+    }
+
+/** Rows without their types: a codec and an operation of one name belong together, which TypeScript cannot follow. */
+type UntypedCodecs = Partial<Record<Operation, Codec<unknown, unknown>>>
+type UntypedOperations<P extends Principal> = Record<
+  Operation,
+  (request: unknown, caller: Caller<P>) => Promise<unknown>
+>
+
+/** @throws {A2AError} what decoding or the operation throws; `METHOD_NOT_FOUND` where the version lacks it. */
+export async function perform<P extends Principal>(
+  operation: Operation,
+  operations: Operations<P>,
+  codecs: Codecs,
+  params: unknown,
+  caller: Caller<P>,
+): Promise<Performed> {
+  const codec = (codecs as unknown as UntypedCodecs)[operation]
+  if (codec === undefined) {
+    throw new A2AError('METHOD_NOT_FOUND', `${operation} is not part of this version`, { method: operation })
+  }
+  const answer = await (operations as unknown as UntypedOperations<P>)[operation](
+    codec.decode(params),
+    caller,
+  )
+  if (!isStreamOperation(operation)) return { type: 'result', json: codec.encode(answer) }
+  const after = operation === 'SubscribeToTask' ? caller.lastGeneration : undefined
+  const entries = inManner(codec.stream, answer as Source<StreamEntry>, after)
+  return { type: 'stream', entries, encode: (entry) => codec.encode(entry) }
+}

@@ -1,0 +1,55 @@
+/**
+ * What an agent says, as a message.
+ *
+ * @module
+ */
+import { requireMessage } from '../../core/validate.js'
+import { describe, JsonTaker } from '../../core/json.js'
+import type { ArtifactInput, MessageInput } from '../../core/params.js'
+import type { Message } from '../../core/task.js'
+import type { Progress, Say } from './run.js'
+
+/** What a task's conversation may hold by default. */
+const MAX_REPLY = { option: 'reply', subject: 'Reply', maxBytes: 16_777_216 }
+const MAX_DEPTH = 100
+
+/** @throws {TypeError} when it is neither a text nor a message. */
+export function toMessage(say: Say): MessageInput {
+  if (typeof say !== 'string' && !Array.isArray((say as Partial<MessageInput> | undefined)?.parts)) {
+    throw new TypeError(`A run says a text, or a message with parts, got ${describe(say)}`)
+  }
+  const message = typeof say === 'string' ? { parts: [{ text: say }] } : say
+  return { ...message, role: 'agent' }
+}
+
+/** @throws {TypeError} when it says nothing of how far the work is. */
+export function toProgress(report: string | Progress): Say {
+  if (typeof report === 'string') return report
+  const { message, current, total } = report
+  if (message === undefined && current === undefined) {
+    throw new TypeError('run.update() takes a text, or an object with "message" or "current"')
+  }
+  const said = toMessage(message ?? (total === undefined ? `${current}` : `${current} of ${total}`))
+  if (current === undefined) return said
+  return {
+    ...said,
+    metadata: { ...said.metadata, progress: { current, ...(total !== undefined && { total }) } },
+  }
+}
+
+/** @throws {TypeError} when it is neither a text nor has any parts. */
+export function toArtifact(artifact: string | ArtifactInput): ArtifactInput {
+  if (typeof artifact === 'string') return { parts: [{ text: artifact }] }
+  if ((artifact as Partial<ArtifactInput> | undefined)?.parts?.length) return artifact
+  throw new TypeError('run.artifact() takes a text, or an artifact with at least one part')
+}
+
+/**
+ * A message that belongs to no task, so that no manager looks at it: checked and copied here.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path below `reply`; `LIMIT_EXCEEDED`.
+ */
+export function toReply(say: Say, messageId: string, contextId: string): Message {
+  const given = { messageId, ...toMessage(say), contextId }
+  return requireMessage(new JsonTaker(MAX_REPLY, MAX_DEPTH).takeObject(given, 'reply'), 'reply')
+}

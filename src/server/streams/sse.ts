@@ -1,0 +1,62 @@
+/**
+ * Server-sent events as text.
+ *
+ * @module
+ */
+import type { Clock } from '../../core/ports.js'
+import type { Frame } from './frame-stream.js'
+
+/** A comment: parsers skip it, connections stay open. */
+export const HEARTBEAT = ': \n\n'
+
+export const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // nginx holds events back unless it is told not to.
+  'x-accel-buffering': 'no',
+} as const
+
+/** One event as text. `data` may have several lines; `event` and `id` have one. */
+export function formatEvent(data: string, event?: string, id?: string | number): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
+  if (!/[\r\n]/.test(data)) return `${head}data: ${data}\n\n`
+  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
+  return `${head}${lines.join('')}\n`
+}
+
+export function formatFrame({ json, event, id }: Frame): string {
+  return formatEvent(JSON.stringify(json), event, id)
+}
+
+/** Tells the readers of silent streams that they are alive. One timer for all, and none where there is no stream. */
+export class Heart {
+  readonly #beats = new Set<() => void>()
+  readonly #clock: Clock
+  readonly #intervalMs: number
+  #stop: (() => void) | undefined
+
+  constructor(clock: Clock, intervalMs: number) {
+    this.#clock = clock
+    this.#intervalMs = intervalMs
+  }
+
+  /** Calls `beat` at every beat until the returned function is called. */
+  add(beat: () => void): () => void {
+    this.#beats.add(beat)
+    this.#schedule()
+    return () => {
+      this.#beats.delete(beat)
+      if (this.#beats.size > 0) return
+      this.#stop?.()
+      this.#stop = undefined
+    }
+  }
+
+  #schedule(): void {
+    this.#stop ??= this.#clock.schedule(() => {
+      this.#stop = undefined
+      for (const beat of [...this.#beats]) beat()
+      if (this.#beats.size > 0) this.#schedule()
+    }, this.#intervalMs)
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * What a store promises of leases that are taken: how they are renewed, given back, lost and found.
+ *
+ * @module
+ */
+import { equal, rejects } from './checks.js'
+import { at, change, holder, keyOf, move, put, UNWRITABLE } from './samples.js'
+import type { StoreTests } from './suite.js'
+import { takingTests } from './acquire.js'
+
+/** In ms. */
+const TTL = 1_000
+
+const renewalTests: StoreTests = {
+  'leases are renewed together, and those that are lost are left out': async ({ store, clock }) => {
+    const keys = []
+    for (const id of ['a', 'b', 'c', 'd']) keys.push(keyOf((await put(store, id)).task))
+    for (const key of keys.slice(0, 3)) await store.acquire(key, { id: `lease of ${key.id}`, ttlMs: TTL })
+    const [a, b] = keys
+    if (a === undefined || b === undefined) return
+    await store.release(b, 'lease of b')
+    await store.acquire(b, { id: 'another', ttlMs: TTL })
+    clock.ms += TTL - 1
+    const held = keys.map((key) => ({ key, id: `lease of ${key.id}` }))
+    const left = await store.renew([...held, { key: { id: 'e', createdAt: at(0) }, id: 'l' }], TTL * 2)
+    equal('renew()', [...left].sort(), ['lease of a', 'lease of c'])
+    clock.ms += 1
+    equal('orphans() at the old end', await store.orphans(10), [{ key: b, leaseId: 'another' }])
+    clock.ms += TTL * 2 - 2
+    equal('how many orphans() before the new end', (await store.orphans(10)).length, 1)
+    clock.ms += 1
+    equal('how many orphans() at the new end', (await store.orphans(10)).length, 3)
+    equal('renew() of none', await store.renew([], TTL), [])
+  },
+
+  'the renewal of a lease counts from now, and may shorten it': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
+    equal('renew()', await store.renew([{ key, id: 'l' }], 10), ['l'])
+    clock.ms += 10
+    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l' }])
+  },
+
+  'a lease that has run out and that nobody took is revived by its renewal': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: [1] } })).task)
+    clock.ms += TTL * 5
+    equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+    equal('orphans()', await store.orphans(10), [])
+    equal('acquire() by another', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
+    clock.ms += TTL
+    equal('orphans() at its end', await store.orphans(10), [{ key, leaseId: 'l', note: [1] }])
+  },
+
+  'leases hold longer when the clock steps back, and are renewed by what it says': async ({
+    store,
+    clock,
+  }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
+    clock.ms -= 60_000
+    equal('acquire() by another', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
+    equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+    clock.ms += TTL
+    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l' }])
+    equal('acquire() when it has run out', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
+  },
+
+  'of a renewal and another that takes the lease, when it has run out, one is too late': async (kit) => {
+    const { store, another, clock } = kit
+    const other = await another()
+    for (let round = 0; round < 20; round += 1) {
+      const lease = { id: `old ${round}`, ttlMs: TTL }
+      const key = keyOf((await put(store, `task ${round}`, { lease })).task)
+      clock.ms += TTL
+      const [renewed, left] = await Promise.all([
+        store.renew([{ key, id: lease.id }], TTL),
+        holder(other.acquire(key, { id: `new ${round}`, ttlMs: TTL })),
+      ])
+      equal(
+        `renew() ${round}, of a lease that is ${left ?? 'none'} now`,
+        renewed,
+        left === lease.id ? [left] : [],
+      )
+    }
+  },
+
+  'five hundred leases are renewed at once': async ({ store, clock }) => {
+    const keys = Array.from({ length: 500 }, (_, n) => ({ id: `task ${n}`, createdAt: at(0) }))
+    for (const { id } of keys) await put(store, id, { lease: { id: `lease of ${id}`, ttlMs: TTL } })
+    clock.ms += TTL
+    const renewed = await store.renew(
+      keys.map((key) => ({ key, id: `lease of ${key.id}` })),
+      TTL,
+    )
+    equal('how many renew() resolved to', new Set(renewed).size, 500)
+    equal('orphans()', await store.orphans(10), [])
+  },
+}
+
+const releaseTests: StoreTests = {
+  'a lease that was released can be taken': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
+    equal('release()', await store.release(key, 'l'), true)
+    clock.ms += TTL
+    equal('orphans()', await store.orphans(10), [])
+    equal('renew()', await store.renew([{ key, id: 'l' }], TTL), [])
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
+  },
+
+  'only who has a lease releases it': async ({ store }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
+    equal('release() of another', await store.release(key, 'm'), true)
+    equal('release() of another, at a generation', await store.release(key, 'm', 7), true)
+    equal('release() of a task that is not there', await store.release({ ...key, id: 'b' }, 'l'), true)
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
+  },
+
+  'a lease is kept when the task is at another generation than its release expects': async ({ store }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    const key = keyOf(task)
+    await move(store, task)
+    equal('release() at generation 1', await store.release(key, 'l', 1), false)
+    equal('release() at generation 3', await store.release(key, 'l', 3), false)
+    equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+    equal('release() at generation 2', await store.release(key, 'l', 2), true)
+    equal('release() again', await store.release(key, 'l', 2), true)
+    equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
+  },
+
+  'a release at a generation and a commit never miss each other': async ({ store, another }) => {
+    const other = await another()
+    for (let round = 0; round < 20; round += 1) {
+      const { task } = await put(store, `task ${round}`, { lease: { id: 'l', ttlMs: TTL } })
+      const message = change(task, { leaseId: 'l' })
+      const [released, sent] = await Promise.all([store.release(keyOf(task), 'l', 1), other.commit(message)])
+      // Either who holds the lease hears of the message, or who sends it hears that nobody holds the lease.
+      const expected = released ? [true, 'lease-lost'] : [false, 'committed']
+      equal(`release() and commit() ${round}`, [released, sent], expected)
+    }
+  },
+
+  'a lease that has run out can be released': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
+    clock.ms += TTL
+    equal('release()', await store.release(key, 'l', 1), true)
+    equal('orphans()', await store.orphans(10), [])
+  },
+}
+
+const fenceTests: StoreTests = {
+  'who has the lease commits under it, and keeps it': async ({ store }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    await move(store, task, { leaseId: 'l' })
+    equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
+  },
+
+  'a commit under a lease that is another, or none, is refused, and changes nothing': async (kit) => {
+    const { store, clock } = kit
+    const { task, events } = await put(store, 'a')
+    const key = keyOf(task)
+    const traits = { leaseId: 'l', state: 'completed', checkpoint: true } as const
+    equal('commit() without any lease', await store.commit(change(task, traits)), 'lease-lost')
+    await store.acquire(key, { id: 'l', ttlMs: TTL })
+    clock.ms += TTL
+    await store.acquire(key, { id: 'm', ttlMs: TTL })
+    equal('commit() after it was taken', await store.commit(change(task, traits)), 'lease-lost')
+    equal('get()', await store.get('a'), { checkpoint: task, events: [] })
+    equal('events()', await store.events(key, 0, 10), events)
+    equal('count()', await store.count({ state: 'completed' }), 0)
+    equal('acquire()', await holder(store.acquire(key, { id: 'n', ttlMs: TTL })), 'm')
+    equal('commit() under the other', await store.commit(change(task, { leaseId: 'm' })), 'committed')
+  },
+
+  'a refused commit at a wrong generation and under a wrong lease changes nothing': async ({ store }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    await move(store, task)
+    const result = await store.commit(change(task, { leaseId: 'm', state: 'completed' }))
+    equal('whether commit() is refused', result === 'conflict' || result === 'lease-lost', true)
+    equal('heads()', await store.heads(['a']), [{ ...keyOf(task), generation: 2 }])
+    equal('acquire()', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
+  },
+
+  'a lease that has run out and that nobody took lets commits through': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    clock.ms += TTL * 5
+    const second = await move(store, task, { leaseId: 'l' })
+    equal('orphans()', await store.orphans(10), [{ key: second.key, leaseId: 'l' }])
+    await move(store, second.task, { leaseId: 'l', state: 'completed' })
+  },
+
+  'a commit without a lease goes past whoever holds it': async ({ store }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    await move(store, task)
+    equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
+  },
+
+  'the end of a task drops its lease': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    const key = keyOf(task)
+    const second = await move(store, task, { state: 'canceled' })
+    equal('renew()', await store.renew([{ key, id: 'l' }], TTL), [])
+    equal('acquire()', await holder(store.acquire(key, { id: 'l', ttlMs: TTL })), undefined)
+    equal('release()', await store.release(key, 'l', 1), true)
+    equal('commit() under it', await store.commit(change(second.task, { leaseId: 'l' })), 'lease-lost')
+    clock.ms += TTL
+    equal('orphans()', await store.orphans(10), [])
+  },
+
+  'a commit under a lease that is given again answers committed, whose the lease may be': async (kit) => {
+    const { store, clock } = kit
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    const second = await move(store, task, { leaseId: 'l' })
+    clock.ms += TTL
+    await store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })
+    equal('commit() when it was taken', await store.commit(second), 'committed')
+    const third = await move(store, second.task, { leaseId: 'm', state: 'completed' })
+    equal('commit() when the task has ended', await store.commit(third), 'committed')
+  },
+}
+
+const orphanTests: StoreTests = {
+  'orphans come in the order in which they ran out, at most so many': async ({ store, clock }) => {
+    const ends = { b: 30, d: 10, a: 40, c: 20, e: 500 }
+    for (const [id, ttlMs] of Object.entries(ends)) {
+      await put(store, id, { lease: { id: `lease of ${id}`, ttlMs, note: { id } } })
+    }
+    clock.ms += 100
+    const ids = async (limit: number): Promise<string[]> =>
+      (await store.orphans(limit)).map(({ key }) => key.id)
+    equal('ids of orphans(10)', await ids(10), ['d', 'c', 'b', 'a'])
+    equal('ids of orphans(2)', await ids(2), ['d', 'c'])
+    const [first] = await store.orphans(1)
+    equal('orphans(1)', first, {
+      ...{ key: { id: 'd', createdAt: at(0) }, leaseId: 'lease of d', note: { id: 'd' } },
+    })
+    await store.acquire({ id: 'd', createdAt: at(0) }, { id: 'recovery', ttlMs: 20 })
+    equal('ids of orphans(10) without the one that was taken', await ids(10), ['c', 'b', 'a'])
+    clock.ms += 20
+    equal('ids of orphans(10) when it ran out again', await ids(10), ['c', 'b', 'a', 'd'])
+  },
+
+  'the note of a lease is that of whoever took it last': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
+    for (const note of [null, 0, '', undefined, { deep: [{ 'a\u0000b': '\ud800' }] }]) {
+      clock.ms += TTL
+      const id = `lease with ${JSON.stringify(note)}`
+      await store.acquire(key, { id, ttlMs: TTL, note })
+      clock.ms += TTL
+      equal('orphans()', await store.orphans(10), [{ key, leaseId: id, note }])
+    }
+  },
+
+  'who has a lease replaces its note by taking it again, and nobody else does': async (kit) => {
+    const { store, another, clock } = kit
+    const other = await another()
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
+    for (const note of [{ turn: 2 }, undefined, null, 'last']) {
+      const what = JSON.stringify(note)
+      equal(`acquire() with ${what}`, await holder(other.acquire(key, { id: 'l', ttlMs: TTL, note })), 'l')
+      equal(
+        'acquire() by another',
+        await holder(store.acquire(key, { id: 'm', ttlMs: TTL, note: 'other' })),
+        'l',
+      )
+      equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+      clock.ms += TTL
+      equal(`orphans() after ${what}`, await store.orphans(10), [{ key, leaseId: 'l', note }])
+    }
+  },
+
+  'a note that cannot be written replaces nothing': async ({ store, clock }) => {
+    const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
+    await rejects('acquire()', store.acquire(key, { id: 'l', ttlMs: TTL * 2, note: UNWRITABLE }))
+    clock.ms += TTL
+    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l', note: 'first' }])
+  },
+
+  'of two that recover the same orphan one gets it': async ({ store, another, clock }) => {
+    const other = await another()
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    clock.ms += TTL
+    const [seen, seenToo] = [await store.orphans(10), await other.orphans(10)]
+    equal('what both see', seen, seenToo)
+    const answers = [
+      await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })),
+      await holder(other.acquire(keyOf(task), { id: 'n', ttlMs: TTL })),
+    ]
+    equal('what both are told', answers, ['m', 'm'])
+  },
+}
+
+export const leaseTests: StoreTests = {
+  ...takingTests,
+  ...renewalTests,
+  ...releaseTests,
+  ...fenceTests,
+  ...orphanTests,
+}

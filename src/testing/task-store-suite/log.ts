@@ -1,0 +1,228 @@
+/**
+ * What a store promises of creations, commits and what is read of them.
+ *
+ * @module
+ */
+import { equal, identical, rejects } from './checks.js'
+import { at, change, commitId, creation, holder, keyOf, move, put, storedOf, UNWRITABLE } from './samples.js'
+import type { StoreTests } from './suite.js'
+
+const creationTests: StoreTests = {
+  'a task that was created is there, with its events': async ({ store }) => {
+    const created = creation('a', { updatedAt: at(5), owner: 'alice' })
+    equal('create()', await store.create(created), true)
+    identical('get()', await store.get('a'), storedOf(created))
+    identical('events()', await store.events(keyOf(created.task), 0, 10), created.events)
+    equal('heads()', await store.heads(['a']), [{ ...keyOf(created.task), generation: 2 }])
+  },
+
+  'a task that was not created is nowhere': async ({ store }) => {
+    await put(store, 'a')
+    equal('get()', await store.get('b'), undefined)
+    equal('heads()', await store.heads(['b']), [])
+    equal('heads() of none', await store.heads([]), [])
+    equal('events()', await store.events({ id: 'b', createdAt: at(0) }, 0, 10), [])
+    equal('count()', await store.count({}), 1)
+  },
+
+  'an id that is taken is refused, and nothing changes': async ({ store }) => {
+    const created = await put(store, 'a', { owner: 'alice' })
+    equal('create()', await store.create(creation('a', { createdAt: at(1), owner: 'bob' })), false)
+    equal('create() at the same time', await store.create(creation('a', { owner: 'bob' })), false)
+    identical('get()', await store.get('a'), storedOf(created))
+    equal('count()', await store.count({}), 1)
+    equal('count() of the other owner', await store.count({ owner: 'bob' }), 0)
+  },
+
+  'a task that comes without its log goes on from where it was': async ({ store }) => {
+    const { events, ...created } = creation('a', { updatedAt: at(5) })
+    equal('create()', await store.create({ ...created, events: [] }), true)
+    identical('get()', await store.get('a'), { checkpoint: created.task, events: [] })
+    equal('events()', await store.events(keyOf(created.task), 0, 10), [])
+    equal('heads()', await store.heads(['a']), [{ ...keyOf(created.task), generation: events.length }])
+    const moved = await move(store, created.task)
+    identical('events() after a commit', await store.events(keyOf(created.task), 0, 10), moved.events)
+    identical('get() after a commit', await store.get('a'), {
+      checkpoint: created.task,
+      events: moved.events,
+    })
+  },
+
+  'of fifty that create a task with one id, one does': async ({ store, another }) => {
+    const stores = [store, await another()]
+    const creations = Array.from({ length: 50 }, (_, n) => creation('a', { createdAt: at(n % 3), input: n }))
+    const results = await Promise.all(creations.map((each, n) => (stores[n % 2] ?? store).create(each)))
+    const winners = creations.filter((_, n) => results[n])
+    equal('how many create() said true to', winners.length, 1)
+    identical('get()', await store.get('a'), winners[0] && storedOf(winners[0]))
+  },
+
+  'a creation that is given again answers as it did, and changes nothing': async ({ store }) => {
+    const created = await put(store, 'a', { lease: { id: 'l', ttlMs: 1_000 } })
+    equal('create() again', await store.create(created), true)
+    const changed = await move(store, created.task)
+    equal('create() again, after a commit', await store.create(created), true)
+    identical('get()', await store.get('a'), storedOf(created, changed))
+    equal('release()', await store.release(keyOf(created.task), 'l'), true)
+    equal('create() again, after the lease was released', await store.create(created), true)
+    equal('acquire()', await holder(store.acquire(keyOf(created.task), { id: 'm', ttlMs: 1_000 })), 'm')
+  },
+
+  'a creation that cannot be written leaves nothing behind': async ({ store }) => {
+    const created = creation('a')
+    const [first] = created.events
+    const broken = { ...created, task: { ...created.task, input: UNWRITABLE } }
+    await rejects('create() with a task that is no JSON', store.create(broken))
+    // The order of the properties puts what cannot be written last.
+    const events = first === undefined ? [] : [first, { ...first, generation: 2, input: UNWRITABLE }]
+    await rejects('create() with an event that is no JSON', store.create({ ...created, events }))
+    const lease = { id: 'l', ttlMs: 1_000, note: UNWRITABLE }
+    await rejects('create() with a note that is no JSON', store.create({ ...created, lease }))
+    equal('get()', await store.get('a'), undefined)
+    equal('count()', await store.count({}), 0)
+    equal('create() as it should be', await store.create(created), true)
+    identical('get() then', await store.get('a'), storedOf(created))
+  },
+}
+
+const commitTests: StoreTests = {
+  'a commit adds its events': async ({ store }) => {
+    const created = await put(store, 'a')
+    const second = await move(store, created.task)
+    const third = await move(store, second.task, { outputs: ['x', 'y', 'z'], state: 'input-required' })
+    identical('get()', await store.get('a'), storedOf(created, second, third))
+    equal('heads()', await store.heads(['a']), [{ ...keyOf(created.task), generation: 6 }])
+    equal('count() of the new state', await store.count({ state: 'input-required' }), 1)
+    equal('count() of the old state', await store.count({ state: 'working' }), 0)
+  },
+
+  'a commit to another generation is a conflict, and changes nothing': async ({ store }) => {
+    const created = await put(store, 'a')
+    const second = await move(store, created.task)
+    const third = change(second.task)
+    for (const [place, commit] of [
+      ['behind', change(created.task, { state: 'completed', checkpoint: true })],
+      ['ahead', change(third.task, { state: 'completed', checkpoint: true })],
+    ] as const) {
+      equal(`commit() to a generation ${place}`, await store.commit(commit), 'conflict')
+    }
+    identical('get()', await store.get('a'), storedOf(created, second))
+    equal('count() of the state that did not come', await store.count({ state: 'completed' }), 0)
+    equal('commit() to the right one', await store.commit(third), 'committed')
+  },
+
+  'a commit to a task that is not there is missing': async ({ store }) => {
+    await put(store, 'a')
+    equal('commit()', await store.commit(change(creation('b').task)), 'missing')
+    equal('get()', await store.get('b'), undefined)
+  },
+
+  'a commit that is given again answers committed, and changes nothing': async ({ store, another }) => {
+    const other = await another()
+    const created = await put(store, 'a')
+    const second = await move(store, created.task)
+    equal('commit() again', await store.commit(second), 'committed')
+    const third = await move(store, second.task, { checkpoint: true })
+    const fourth = await move(store, third.task, { state: 'completed' })
+    for (const commit of [second, third, fourth]) {
+      const what = `commit() of generation ${commit.task.generation} again, after others`
+      equal(what, await other.commit(commit), 'committed')
+    }
+    identical('get()', await store.get('a'), { checkpoint: third.task, events: fourth.events })
+    const log = [created, second, third, fourth].flatMap(({ events }) => events)
+    identical('events()', await store.events(second.key, 0, 10), log)
+    equal('heads()', await store.heads(['a']), [{ ...second.key, generation: 5 }])
+    equal('count() of the last state', await store.count({ state: 'completed' }), 1)
+  },
+
+  'a commit that is given twice at the same time is carried out once': async ({ store, another }) => {
+    const other = await another()
+    let { task } = await put(store, 'a')
+    for (let round = 0; round < 20; round += 1) {
+      const commit = change(task)
+      const results = await Promise.all([store.commit(commit), other.commit(commit)])
+      equal(`both answers to commit ${round}`, results, ['committed', 'committed'])
+      task = commit.task
+    }
+    const events = await store.events(keyOf(task), 0, 100)
+    equal(
+      'generations of events()',
+      events.map(({ generation }) => generation),
+      range(1, 21),
+    )
+  },
+
+  'the id of a commit is known only for its own task': async ({ store }) => {
+    const [one, two] = [await put(store, 'a'), await put(store, 'b')]
+    const id = commitId()
+    await move(store, one.task, { commitId: id })
+    const commit = await move(store, two.task, { commitId: id })
+    identical('get()', await store.get('b'), storedOf(two, commit))
+  },
+
+  'a commit that cannot be written changes nothing': async ({ store }) => {
+    const created = await put(store, 'a')
+    const next = change(created.task, { outputs: [1, 2, 3], state: 'completed', checkpoint: true })
+    const [one, two, three] = next.events
+    const unwritable = { ...two, output: UNWRITABLE } as (typeof next.events)[number]
+    const events = [one, three, unwritable].filter((event) => event !== undefined)
+    await rejects('commit() with an event that is no JSON', store.commit({ ...next, events }))
+    const checkpoint = { ...next.task, output: UNWRITABLE }
+    await rejects('commit() with a checkpoint that is no JSON', store.commit({ ...next, checkpoint }))
+    identical('get()', await store.get('a'), storedOf(created))
+    identical('events()', await store.events(next.key, 0, 10), created.events)
+    equal('count() of the state that did not come', await store.count({ state: 'completed' }), 0)
+    equal('commit() as it should be', await store.commit(next), 'committed')
+    identical('get() then', await store.get('a'), { checkpoint: next.task, events: [] })
+  },
+}
+
+const contentionTests: StoreTests = {
+  'of fifty commits to one generation one is carried out, and the others conflict': async (kit) => {
+    const { store, another } = kit
+    const stores = [store, await another()]
+    const created = await put(store, 'a')
+    const commits = Array.from({ length: 50 }, (_, n) => change(created.task, { outputs: [n] }))
+    const results = await Promise.all(commits.map((commit, n) => (stores[n % 2] ?? store).commit(commit)))
+    const winners = commits.filter((_, n) => results[n] === 'committed')
+    equal('how many were carried out', winners.length, 1)
+    equal('how many conflicts', results.filter((result) => result === 'conflict').length, 49)
+    identical('get()', await store.get('a'), storedOf(created, ...winners))
+  },
+
+  'fifty writers of one task, by two clients, lose and double nothing': async ({ store, another }) => {
+    const stores = [store, await another()]
+    const created = await put(store, 'a')
+    const write = async (writer: number): Promise<void> => {
+      const client = stores[writer % 2] ?? store
+      // Each conflict is another's success.
+      for (let tries = 1; tries <= 50; tries += 1) {
+        const [head] = await client.heads(['a'])
+        const before = { ...created.task, generation: head?.generation ?? 0 }
+        const result = await client.commit(change(before, { outputs: [writer] }))
+        if (result === 'committed') return
+        equal('the answer to who is late', result, 'conflict')
+      }
+      throw new Error('commit(): expected one of 50 writers to get through in 50 tries, but it did not')
+    }
+    await Promise.all(range(1, 50).map(write))
+    const events = await store.events(keyOf(created.task), 1, 100)
+    equal(
+      'generations of events()',
+      events.map(({ generation }) => generation),
+      range(2, 51),
+    )
+    const writers = events.map((event) => (event.type === 'output' ? Number(event.output) : 0))
+    equal(
+      'writers in events()',
+      writers.sort((a, b) => a - b),
+      range(1, 50),
+    )
+  },
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+export const logTests: StoreTests = { ...creationTests, ...commitTests, ...contentionTests }

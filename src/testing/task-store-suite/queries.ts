@@ -1,0 +1,303 @@
+/**
+ * What a store promises of finding tasks: filters, pages, and which of them are old.
+ *
+ * @module
+ */
+import type { TaskState } from '../../core/lifecycle.js'
+import type { StoredTask, StoreFilter, StoreQuery, TaskKey, TaskStore } from '../../durable/index.js'
+import { equal, identical } from './checks.js'
+import { at, creation, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
+import type { StoreTests } from './suite.js'
+
+const ALL = 1_000
+
+async function idsOf(store: TaskStore, filter: StoreFilter = {}, limit = ALL): Promise<string[]> {
+  return (await store.list({ ...filter, limit })).map(({ checkpoint }) => checkpoint.id)
+}
+
+/** Lists and counts, whatever the order: two ways to ask the same. */
+async function finds(store: TaskStore, filter: StoreFilter, ids: readonly string[]): Promise<void> {
+  const asked = JSON.stringify(filter)
+  equal(`ids of list() with ${asked}`, (await idsOf(store, filter)).sort(), [...ids].sort())
+  equal(`count() with ${asked}`, await store.count(filter), ids.length)
+}
+
+function cursorOf({ checkpoint, events }: StoredTask): NonNullable<StoreQuery['after']> {
+  return { updatedAt: events.at(-1)?.timestamp ?? checkpoint.updatedAt, id: checkpoint.id }
+}
+
+/** All pages, each after what `between` does. */
+async function pages(
+  store: TaskStore,
+  query: StoreQuery,
+  between: (page: readonly StoredTask[]) => Promise<void> = () => Promise.resolve(),
+): Promise<StoredTask[]> {
+  const all: StoredTask[] = []
+  for (let after: StoreQuery['after']; ;) {
+    const page = await store.list({ ...query, after })
+    const last = page.at(-1)
+    if (last === undefined) return all
+    equal('whether a page is too long', page.length > query.limit, false)
+    all.push(...page)
+    if (all.length > ALL) throw new Error(`list(): expected an end of the pages, but got ${all.length} tasks`)
+    after = cursorOf(last)
+    await between(page)
+  }
+}
+
+const orderTests: StoreTests = {
+  'tasks are listed whole, the latest change first': async ({ store }) => {
+    const a = await put(store, 'a', { updatedAt: at(30), createdAt: at(1) })
+    const b = await put(store, 'b', { updatedAt: at(10), createdAt: at(9) })
+    const c = await put(store, 'c', { createdAt: at(20) })
+    identical('list()', await store.list({ limit: 10 }), [storedOf(a), storedOf(c), storedOf(b)])
+    const later = await move(store, b.task, { updatedAt: at(40) })
+    const last = await move(store, c.task, { updatedAt: at(50), checkpoint: true })
+    const now = [{ checkpoint: last.task, events: [] }, storedOf(b, later), storedOf(a)]
+    identical('list() after changes', await store.list({ limit: 10 }), now)
+    identical('list() of at most two', await store.list({ limit: 2 }), now.slice(0, 2))
+    equal('list() after the last', await store.list({ limit: 2, after: { updatedAt: at(30), id: 'a' } }), [])
+  },
+
+  'a task that changed at an earlier time than before goes back in the order': async ({ store }) => {
+    const a = await put(store, 'a', { createdAt: at(100) })
+    await put(store, 'b', { createdAt: at(50) })
+    equal('ids of list()', await idsOf(store), ['a', 'b'])
+    const changed = await move(store, a.task, { updatedAt: at(10) })
+    equal('ids of list() then', await idsOf(store), ['b', 'a'])
+    identical('get()', await store.get('a'), storedOf(a, changed))
+    await finds(store, { updatedSince: at(20) }, ['b'])
+    const [, last] = await store.list({ limit: 10 })
+    equal('list() after it', last && (await store.list({ limit: 10, after: cursorOf(last) })), [])
+  },
+
+  'an empty store has nothing to list': async ({ store }) => {
+    equal('list()', await store.list({ limit: 10 }), [])
+    equal('count()', await store.count({}), 0)
+    equal('unended()', await store.unended(at(1), 10), [])
+    equal('ended()', await store.ended({ state: 'completed', updatedBefore: at(1), limit: 10 }), [])
+    equal('ended() beyond none', await store.ended({ state: 'completed', beyond: 0, limit: 10 }), [])
+    equal('orphans()', await store.orphans(10), [])
+    equal('allDocuments()', await store.allDocuments('kind', undefined, 10), [])
+    equal('delete()', await store.delete([{ id: 'a', createdAt: at(0) }]), [])
+    equal('delete() of none', await store.delete([]), [])
+  },
+}
+
+const filterTests: StoreTests = {
+  'filters find the tasks that have every property': async ({ store }) => {
+    const states = ['working', 'completed'] as const
+    for (const state of states) {
+      for (const skill of ['s', 't']) {
+        for (const contextId of ['c', 'd'])
+          await put(store, state + skill + contextId, { state, skill, contextId })
+      }
+    }
+    await finds(store, { state: 'working' }, ['workingsc', 'workingsd', 'workingtc', 'workingtd'])
+    await finds(store, { skill: 's' }, ['workingsc', 'workingsd', 'completedsc', 'completedsd'])
+    await finds(store, { contextId: 'd' }, ['workingsd', 'workingtd', 'completedsd', 'completedtd'])
+    await finds(store, { state: 'completed', skill: 't' }, ['completedtc', 'completedtd'])
+    await finds(store, { state: 'completed', skill: 't', contextId: 'c' }, ['completedtc'])
+    await finds(store, { state: 'failed', skill: 't' }, [])
+    await finds(store, { contextId: 's' }, [])
+  },
+
+  'the state that is asked for is the present one': async ({ store }) => {
+    const { task } = await put(store, 'a')
+    const second = await move(store, task, { state: 'input-required' })
+    await finds(store, { state: 'working' }, [])
+    await finds(store, { state: 'input-required' }, ['a'])
+    await move(store, second.task, { state: 'completed', checkpoint: true })
+    await finds(store, { state: 'input-required' }, [])
+    await finds(store, { state: 'completed' }, ['a'])
+  },
+
+  'an owner never sees what is not theirs': async ({ store }) => {
+    const owners = [
+      'alice',
+      'Alice',
+      'alice ',
+      ' alice',
+      'alic',
+      'alice%',
+      'al_ce',
+      'a*',
+      'null',
+      'undefined',
+    ]
+    const names = [...new Set([...owners, ...HOSTILE_NAMES])]
+    for (const [n, owner] of names.entries()) await put(store, `task ${n}`, { owner, createdAt: at(n) })
+    await put(store, 'of nobody')
+    for (const [n, owner] of names.entries()) await finds(store, { owner }, [`task ${n}`])
+    await finds(store, { owner: 'bob' }, [])
+    await finds(store, { owner: null }, ['of nobody'])
+    await finds(store, { owner: undefined }, [...names.keys()].map((n) => `task ${n}`).concat('of nobody'))
+    await finds(store, { owner: 'alice', state: 'completed' }, [])
+    await finds(store, { owner: 'alice', updatedSince: at(1) }, [])
+    await finds(store, { owner: 'alice', updatedSince: at(0), skill: 'echo', state: 'working' }, ['task 0'])
+  },
+
+  'skills, contexts and states are taken to the letter': async ({ store }) => {
+    for (const [n, name] of HOSTILE_NAMES.entries()) {
+      await put(store, `task ${n}`, { skill: name, contextId: name })
+    }
+    for (const [n, name] of HOSTILE_NAMES.entries()) {
+      await finds(store, { skill: name }, [`task ${n}`])
+      await finds(store, { contextId: name }, [`task ${n}`])
+      await finds(store, { skill: name, contextId: name }, [`task ${n}`])
+      await finds(store, { state: name }, [])
+    }
+  },
+
+  'tasks can be asked for by when they changed': async ({ store }) => {
+    await put(store, 'a', { createdAt: at(0), updatedAt: at(30) })
+    await put(store, 'b', { createdAt: at(20) })
+    await put(store, 'c', { createdAt: at(10), owner: 'alice' })
+    await finds(store, { updatedSince: at(31) }, [])
+    await finds(store, { updatedSince: at(30) }, ['a'])
+    await finds(store, { updatedSince: at(11) }, ['a', 'b'])
+    await finds(store, { updatedSince: at(10) }, ['a', 'b', 'c'])
+    await finds(store, { updatedSince: at(10), owner: null }, ['a', 'b'])
+    await finds(store, { updatedSince: at(10), owner: 'alice' }, ['c'])
+    await finds(store, { updatedSince: at(-86_400_000) }, ['a', 'b', 'c'])
+  },
+}
+
+const pageTests: StoreTests = {
+  'pages have every task once, also where many changed at the same time': async ({ store }) => {
+    const ids = Array.from({ length: 30 }, (_, n) => `task ${n}`).concat(HOSTILE_NAMES)
+    for (const [n, id] of ids.entries()) await put(store, id, { createdAt: at(Math.floor(n / 20)) })
+    const whole = await idsOf(store)
+    equal('ids of list(), sorted', [...whole].sort(), [...ids].sort())
+    for (const limit of [1, 3, 7, ids.length]) {
+      const listed = (await pages(store, { limit })).map(({ checkpoint }) => checkpoint.id)
+      equal(`ids in pages of ${limit}`, listed, whole)
+    }
+  },
+
+  'pages of what a filter finds have every task once': async ({ store }) => {
+    for (let n = 0; n < 40; n += 1) {
+      const owner = n % 2 === 0 ? 'alice' : 'bob'
+      const skill = n % 4 < 2 ? 'echo' : 'sum'
+      await put(store, `task ${n}`, { createdAt: at(n % 5), owner, skill })
+    }
+    const filter = { owner: 'alice', skill: 'sum', updatedSince: at(1), state: 'working' }
+    const whole = await idsOf(store, filter)
+    equal('how many there are', whole.length, 8)
+    const listed = await pages(store, { ...filter, limit: 3 })
+    equal(
+      'ids in pages',
+      listed.map(({ checkpoint }) => checkpoint.id),
+      whole,
+    )
+  },
+
+  'pages skip and repeat no task that does not change while others come, change and go': async ({
+    store,
+  }) => {
+    const tasks = []
+    for (let n = 0; n < 40; n += 1) {
+      tasks.push((await put(store, `task ${n}`, { createdAt: at(Math.floor(n / 3)) })).task)
+    }
+    const changing = tasks.filter((_, n) => n % 4 === 0)
+    const goners = tasks.filter((_, n) => n % 4 === 1)
+    let round = 0
+    const listed = await pages(store, { limit: 5 }, async (page) => {
+      const [changed, gone] = [changing.pop(), goners.shift()]
+      if (changed) await move(store, changed, { updatedAt: at(1_000 + round) })
+      if (gone) await store.delete([keyOf(gone)])
+      // The one that the cursor names is among those that go.
+      const last = page.at(-1)?.checkpoint
+      if (last && Number(last.id.slice(5)) % 4 === 1) await store.delete([keyOf(last)])
+      await put(store, `new ${round}`, { createdAt: at(2_000 + round) })
+      round += 1
+    })
+    const still = (id: string): boolean => Number(id.slice(5)) % 4 > 1
+    const seen = listed.map(({ checkpoint }) => checkpoint.id).filter(still)
+    const unchanged = tasks.map(({ id }) => id).filter(still)
+    equal('those that did not change', [...seen].sort(), [...unchanged].sort())
+  },
+}
+
+const ageTests: StoreTests = {
+  'those that have not ended are found by when they were created, oldest first': async ({ store }) => {
+    const states: TaskState[] = ['submitted', 'working', 'input-required', 'auth-required']
+    for (const [n, state] of states.entries()) {
+      await put(store, state, { state, createdAt: at(40 - n * 10), updatedAt: at(100 + n) })
+    }
+    for (const state of ['completed', 'failed', 'canceled', 'rejected'] as const)
+      await put(store, state, { state })
+    const ids = async (createdBefore: string, limit: number): Promise<string[]> =>
+      (await store.unended(createdBefore, limit)).map(({ id }) => id)
+    equal('ids of unended() at last', await ids(at(41), 10), [...states].reverse())
+    equal('ids of unended() before the latest', await ids(at(40), 10), [...states].reverse().slice(0, 3))
+    equal('ids of unended() of the oldest two', await ids(at(41), 2), [...states].reverse().slice(0, 2))
+    equal('ids of unended() before the oldest', await ids(at(10), 10), [])
+    const [oldest] = await store.unended(at(41), 1)
+    equal('unended(…, 1)', oldest, { id: 'auth-required', createdAt: at(10) })
+    const { task } = creation('auth-required', {
+      state: 'auth-required',
+      createdAt: at(10),
+      updatedAt: at(103),
+    })
+    await move(store, task, { state: 'failed' })
+    equal('ids of unended() when one has ended', await ids(at(41), 1), ['input-required'])
+  },
+
+  'those that ended in a state are found by their age, least recently changed first': async ({ store }) => {
+    for (const [id, ms] of Object.entries({ b: 30, d: 10, a: 40, c: 20 })) {
+      const { task } = await put(store, id, { createdAt: at(-ms) })
+      await move(store, task, { state: 'completed', updatedAt: at(ms) })
+    }
+    await put(store, 'failed', { state: 'failed' })
+    await put(store, 'working', { state: 'working' })
+    const ids = async (state: string, updatedBefore: string, limit: number): Promise<string[]> =>
+      (await store.ended({ state, updatedBefore, limit })).map(({ id }) => id)
+    equal('ids of ended() at last', await ids('completed', at(41), 10), ['d', 'c', 'b', 'a'])
+    equal('ids of ended() before the latest', await ids('completed', at(40), 10), ['d', 'c', 'b'])
+    equal('ids of ended(), two of them', await ids('completed', at(41), 2), ['d', 'c'])
+    equal('ids of ended() in another state', await ids('failed', at(41), 10), ['failed'])
+    equal('ids of ended() in one that none is in', await ids('canceled', at(41), 10), [])
+    const [oldest] = await store.ended({ state: 'completed', updatedBefore: at(41), limit: 1 })
+    equal('ended() with limit 1', oldest, { id: 'd', createdAt: at(-10) })
+  },
+
+  'those that ended in a state beyond a count are the least recently changed': async ({ store }) => {
+    const ids = Array.from({ length: 20 }, (_, n) => `task ${n}`)
+    for (const [n, id] of ids.entries()) {
+      const { task } = await put(store, id, { createdAt: at(n) })
+      await move(store, task, { state: 'completed', updatedAt: at(1_000 - n) })
+    }
+    await put(store, 'failed', { state: 'failed' })
+    await put(store, 'working', { state: 'working' })
+    const beyond = async (count: number, limit = ALL, state = 'completed'): Promise<readonly TaskKey[]> =>
+      await store.ended({ state, beyond: count, limit })
+    const sorted = (keys: readonly TaskKey[]): string[] => keys.map(({ id }) => id).sort()
+    equal('ids of ended() beyond 15', sorted(await beyond(15)), ids.slice(15).sort())
+    equal('ids of ended() beyond none', sorted(await beyond(0)), [...ids].sort())
+    equal('ids of ended() beyond all', sorted(await beyond(20)), [])
+    equal('ids of ended() in another state', sorted(await beyond(0, ALL, 'failed')), ['failed'])
+    const some = sorted(await beyond(15, 2))
+    equal('how many with limit 2', some.length, 2)
+    equal(
+      'how many of them are to be left',
+      some.filter((id) => ids.indexOf(id) < 15),
+      [],
+    )
+    // As a manager does, batch by batch.
+    for (const left of [2, 2, 1, 0]) {
+      equal('how many were deleted', (await store.delete(await beyond(15, 2))).length, left)
+    }
+    await finds(store, { state: 'completed' }, ids.slice(0, 15))
+  },
+
+  'tasks that changed at the same time are beyond a count, or not, each one': async ({ store }) => {
+    for (let n = 0; n < 10; n += 1) await put(store, `task ${n}`, { state: 'completed' })
+    const beyond = await store.ended({ state: 'completed', beyond: 4, limit: ALL })
+    equal('how many are beyond', new Set(beyond.map(({ id }) => id)).size, 6)
+    equal('how many were deleted', (await store.delete(beyond)).length, 6)
+    equal('what is beyond then', await store.ended({ state: 'completed', beyond: 4, limit: ALL }), [])
+  },
+}
+
+export const queryTests: StoreTests = { ...orderTests, ...filterTests, ...pageTests, ...ageTests }

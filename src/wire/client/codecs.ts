@@ -1,0 +1,70 @@
+/**
+ * The operations as a client knows them: versions ask in different words, and what they answer is read by one reader.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { TaskState } from '../../core/lifecycle.js'
+import type { JsonObject } from '../../core/task.js'
+import type { ClientCodecs, ClientRequests, ClientResults } from './dialect.js'
+import type { Operation } from '../dialect.js'
+import type { Fields } from './fields.js'
+import { readEvent, readPage, readPushConfig, readPushConfigs, readSent, readTask } from './objects.js'
+import { invalidAnswer, readAnswer } from './answer.js'
+import { TASK_STATES } from '../v1/objects.js'
+
+/** What each operation is asked with. Those that a binding does not have are absent. */
+export type Encoders = { readonly [O in Operation]?: (request: ClientRequests[O]) => JsonObject }
+
+type Readers = { readonly [O in Operation]?: (answer: Fields, isOld: boolean) => ClientResults[O] }
+
+const READERS: Readers = {
+  SendMessage: readSent,
+  SendStreamingMessage: readEvent,
+  GetTask: readTask,
+  ListTasks: readPage,
+  CancelTask: readTask,
+  SubscribeToTask: readEvent,
+  CreateTaskPushNotificationConfig: readPushConfig,
+  GetTaskPushNotificationConfig: readPushConfig,
+  ListTaskPushNotificationConfigs: readPushConfigs,
+}
+
+export function codecsOf(encoders: Encoders, isOld: boolean): ClientCodecs {
+  const entries = namesOf(encoders).map((operation) => {
+    const decode = (answer: unknown): unknown => decodeAs(operation, answer, isOld)
+    return [operation, { encode: encoders[operation], decode }]
+  })
+  // Each operation has its encoder and its reader.
+  return Object.fromEntries(entries) as ClientCodecs
+}
+
+function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknown {
+  // The SDKs answer with null, {}, or nothing.
+  if (operation === 'DeleteTaskPushNotificationConfig') return null
+  const read = READERS[operation]
+  // A card is read by whoever asked for it.
+  if (read === undefined) return answer
+  return readAnswer<unknown>(isOld ? inObject(operation, answer) : answer, read, isOld)
+}
+
+/** Agents of 0.3 list in bare arrays; configurations in an object, too. */
+function inObject(operation: Operation, answer: unknown): unknown {
+  const isBare = Array.isArray(answer)
+  // Agents of 1.0 that take this path for one of theirs, of a tenant `v1`, answer with an empty page.
+  if (operation === 'ListTasks' && !isBare) throw invalidAnswer('result must be an array')
+  return isBare && operation.startsWith('List') ? { tasks: answer, configs: answer } : answer
+}
+
+function namesOf(encoders: Encoders): Operation[] {
+  // They have no other keys.
+  return Object.keys(encoders) as Operation[]
+}
+
+export const same = (request: object): JsonObject => ({ ...request })
+
+/** @throws {A2AError} `INVALID_PARAMS`: a state that is none would be no filter. */
+export function requireState(state: TaskState): TaskState {
+  if (TASK_STATES.includes(state)) return state
+  throw invalidParams('state', `must be one of ${TASK_STATES.join(', ')}`)
+}

@@ -1,0 +1,168 @@
+/**
+ * JSON of another agent, read field by field.
+ *
+ * A schema would do. What reads schemas would weigh as much as the rest of a client, which is loaded by browsers and at
+ * the edge; so this reads, and tests compare it with the schemas.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { JsonObject } from '../../core/task.js'
+
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+type Maybe<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+
+/** `value` without what is `undefined`. */
+export function compact<T extends object>(value: T): Present<T> & Maybe<T> {
+  const entries = Object.entries(value).filter(([, child]) => child !== undefined)
+  // Only what may be absent has gone.
+  return Object.fromEntries(entries) as Present<T> & Maybe<T>
+}
+
+/** An object with a value for each of `keys`. */
+export function mapOf<T>(keys: readonly string[], valueOf: (key: string) => T): Record<string, T> {
+  return Object.fromEntries(keys.map((key) => [key, valueOf(key)]))
+}
+
+/**
+ * An object, and where it stands. What is `null` counts as absent, as in ProtoJSON. Methods throw `INVALID_PARAMS` with
+ * the path of what is missing or of another type.
+ */
+export class Fields {
+  readonly #value: Readonly<Record<string, unknown>>
+  readonly path: string
+
+  constructor(value: unknown, path: string) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw wrong(path, 'object', value)
+    this.path = path
+    // What is neither null nor an array has texts for keys.
+    this.#value = value as Readonly<Record<string, unknown>>
+  }
+
+  get(key: string): unknown {
+    return Object.hasOwn(this.#value, key) ? (this.#value[key] ?? undefined) : undefined
+  }
+
+  /** Whether it is there, be it `null`. */
+  has(key: string): boolean {
+    return Object.hasOwn(this.#value, key) && this.#value[key] !== undefined
+  }
+
+  /** Without `__proto__`, which no object of ours shall have. */
+  keys(): readonly string[] {
+    return Object.keys(this.#value).filter((key) => key !== '__proto__')
+  }
+
+  at(key: string): string {
+    return this.path === '' ? key : `${this.path}.${key}`
+  }
+
+  text(key: string): string | undefined {
+    return this.#typed(key, 'string')
+  }
+
+  /** A text with something in it, of whole characters: it may have to stand in a URL. */
+  id(key: string): string {
+    const value = this.text(key)
+    if (value && !/\p{Cs}/u.test(value)) return value
+    const reason = value ? 'must be well-formed' : 'must not be empty'
+    throw invalidParams(this.at(key), value === undefined ? 'is missing' : reason)
+  }
+
+  /** As {@link text}; an empty one is none. */
+  filled(key: string): string | undefined {
+    return this.text(key) || undefined
+  }
+
+  flag(key: string): boolean | undefined {
+    return this.#typed(key, 'boolean')
+  }
+
+  count(key: string): number | undefined {
+    return this.#typed(key, 'number')
+  }
+
+  /** What a text stands for. */
+  oneOf<T>(key: string, values: Readonly<Record<string, T>>): T {
+    const name = this.id(key)
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value !== undefined) return value
+    throw invalidParams(this.at(key), `must be one of ${Object.keys(values).join(', ')}`)
+  }
+
+  object(key: string): Fields | undefined {
+    const value = this.get(key)
+    return value === undefined ? undefined : new Fields(value, this.at(key))
+  }
+
+  /** `value` of `key`, unless it is absent. */
+  need<T>(key: string, value: T | undefined): T {
+    if (value !== undefined) return value
+    throw invalidParams(this.at(key), 'is missing')
+  }
+
+  /** The same object, as if it stood under `key`. */
+  under(key: string): Fields {
+    return new Fields(this.#value, this.at(key))
+  }
+
+  /** An object that is kept as it is. */
+  json(key: string): JsonObject | undefined {
+    const object = this.object(key)
+    // It came as JSON.
+    return object === undefined ? undefined : (object.#value as JsonObject)
+  }
+
+  /** `name`: what paths call it. */
+  list<T>(key: string, read: (fields: Fields) => T, name = key): T[] | undefined {
+    return this.#elements(key)?.map((element, index) =>
+      read(new Fields(element, `${this.at(name)}[${index}]`)),
+    )
+  }
+
+  /** An object with objects under names of anybody's choice. */
+  map<T>(key: string, read: (fields: Fields) => T): Record<string, T> | undefined {
+    const map = this.object(key)
+    return map && mapOf(map.keys(), (name) => read(map.need(name, map.object(name))))
+  }
+
+  texts(key: string): string[] | undefined {
+    return this.#elements(key)?.map((element, index) => {
+      if (typeof element === 'string') return element
+      throw wrong(`${this.at(key)}[${index}]`, 'string', element)
+    })
+  }
+
+  #typed<T extends keyof Types>(key: string, type: T): Types[T] | undefined {
+    const value = this.get(key)
+    // The table says what is of that type.
+    if (value === undefined || typeof value === type) return value as Types[T] | undefined
+    throw wrong(this.at(key), type, value)
+  }
+
+  #elements(key: string): readonly unknown[] | undefined {
+    const value = this.get(key)
+    if (value === undefined) return undefined
+    if (Array.isArray(value)) return value as readonly unknown[]
+    throw wrong(this.at(key), 'array', value)
+  }
+}
+
+interface Types {
+  string: string
+  boolean: boolean
+  number: number
+}
+
+function wrong(path: string, expected: string, value: unknown): Error {
+  const got = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  return invalidParams(
+    path,
+    value === undefined ? 'is missing' : `must be ${withArticle(expected)}, got ${withArticle(got)}`,
+  )
+}
+
+function withArticle(type: string): string {
+  return type === 'null' ? type : `${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`
+}

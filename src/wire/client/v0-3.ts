@@ -1,0 +1,89 @@
+/**
+ * A2A 0.3 as a client speaks it.
+ *
+ * @module
+ */
+import type { JsonObject } from '../../core/task.js'
+import { codecsOf, requireState, same, type Encoders } from './codecs.js'
+import type { ClientDialect, ClientRequests, RemotePushConfig } from './dialect.js'
+import type { Operation, SendRequest } from '../dialect.js'
+import { compact } from './fields.js'
+import { protoState } from '../v0-3/forms.js'
+import { JSON_MESSAGES, PROTO_MESSAGES, toMessage, toPushConfig, type MessageForm } from '../v0-3/messages.js'
+import { METHODS, ROUTES } from '../v0-3/routes.js'
+
+function toSendRequest(form: MessageForm, request: SendRequest): JsonObject {
+  const { message, returnImmediately, acceptedOutputModes, historyLength, pushConfig, metadata } = request
+  const configuration = compact({
+    blocking: !returnImmediately,
+    acceptedOutputModes: [...acceptedOutputModes],
+    historyLength,
+    ...(pushConfig && { [form.pushConfig]: toPushConfig(pushConfig) }),
+  })
+  return compact({ message: toMessage(form, message), configuration, metadata })
+}
+
+function toConfigRequest({ taskId, id }: ClientRequests['GetTaskPushNotificationConfig']): JsonObject {
+  return compact({ id: taskId, pushNotificationConfigId: id })
+}
+
+/** The request of the proto, as the SDKs' servers of 0.3 read it: not the configuration alone, which their clients send. */
+function toCreateRequest({ taskId, config }: RemotePushConfig): JsonObject {
+  const { id = '' } = config
+  return {
+    taskId,
+    parent: `tasks/${taskId}`,
+    ...(id && { configId: id }),
+    config: {
+      name: `tasks/${taskId}/pushNotificationConfigs/${id}`,
+      pushNotificationConfig: toPushConfig(config),
+    },
+  }
+}
+
+function toListQuery({ state, since, ...rest }: ClientRequests['ListTasks']): JsonObject {
+  const status = state && protoState(requireState(state))
+  return compact({ ...rest, tenant: undefined, status, statusTimestampAfter: since })
+}
+
+/** `toCreate`: where a configuration is created, the two bindings have nothing in common. */
+function encodersOf(form: MessageForm, toCreate: (request: RemotePushConfig) => JsonObject): Encoders {
+  return {
+    SendMessage: (request) => toSendRequest(form, request),
+    SendStreamingMessage: (request) => toSendRequest(form, request),
+    GetTask: same,
+    CancelTask: same,
+    SubscribeToTask: same,
+    CreateTaskPushNotificationConfig: toCreate,
+    GetTaskPushNotificationConfig: toConfigRequest,
+    ListTaskPushNotificationConfigs: ({ taskId, pageSize, pageToken }) =>
+      compact({ id: taskId, pageSize, pageToken }),
+    DeleteTaskPushNotificationConfig: toConfigRequest,
+    GetExtendedAgentCard: same,
+  }
+}
+
+// Made by functions: bundlers keep what spreads as a module is loaded.
+
+const rpc = (): Encoders =>
+  encodersOf(JSON_MESSAGES, ({ taskId, config }) => ({
+    taskId,
+    pushNotificationConfig: toPushConfig(config),
+  }))
+
+const rest = (): Encoders => ({ ...encodersOf(PROTO_MESSAGES, toCreateRequest), ListTasks: toListQuery })
+
+/** A2A 0.3 as a client speaks it, over JSON-RPC and HTTP+JSON. */
+export const v0_3Client: ClientDialect = {
+  version: '0.3',
+  extensionsHeader: 'X-A2A-Extensions',
+  mediaType: 'application/json',
+  // Of several names of an operation the first is said.
+  methods: new Map(
+    [...METHODS].reverse().map(([method, operation]): [Operation, string] => [operation, method]),
+  ),
+  rpc: codecsOf(rpc(), true),
+  routes: ROUTES,
+  rest: codecsOf(rest(), true),
+  hasTenants: false,
+}

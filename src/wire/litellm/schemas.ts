@@ -1,0 +1,127 @@
+/**
+ * What clients of LiteLLM-RS' A2A gateway send, as schemas, and in the core's terms.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import type { JsonObject, Message, Part } from '../../core/task.js'
+import { JsonValueSchema, PartSchema } from '../../schemas/index.js'
+import { list, nonEmptyString, object, optional, string, strings } from '../../schemas/scalars.js'
+import type { IncomingMessage, Requests } from '../dialect.js'
+import { standardBase64 } from '../view.js'
+
+/** What Rust has as an `Option`, and what the dialect can do without: absent, or null. */
+function option<T extends z.ZodMiniType>(schema: T) {
+  return optional(z.nullable(schema))
+}
+
+/** As long as the core takes ids and names. */
+const name = string.check(z.maxLength(1024, 'must have at most 1024 characters'))
+
+function isBase64(raw: string): boolean {
+  return PartSchema.safeParse({ raw }).success
+}
+
+/** Types whose content is text as it is: only what is binary has to be base64. */
+const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml)\b/i
+
+const AnyFileSchema = object({
+  id: option(string),
+  name: option(name),
+  mime_type: option(name),
+  content: option(string),
+  url: option(string),
+})
+type File = z.infer<typeof AnyFileSchema>
+
+function isReadable({ content, mime_type: type }: File): boolean {
+  return !content || isBase64(content) || TEXT_TYPE.test(type || 'text/plain')
+}
+
+/** The document's `Artifact`. */
+const FileSchema = AnyFileSchema.check(
+  z.refine(({ content, url }) => typeof content === 'string' || !!url, 'must have content or a url'),
+  z.refine(isReadable, { path: ['content'], error: 'must be base64, unless mime_type is of a text' }),
+)
+
+/** The document's `Task`, of which only what is new to the agent is looked at: no state, no output, no times. */
+export const TaskSchema = object({
+  id: option(name),
+  input: object({
+    instruction: string,
+    context: optional(JsonValueSchema),
+    artifacts: option(list(FileSchema)),
+  }),
+  metadata: option(
+    object({
+      agent_id: option(string),
+      provider: option(string),
+      parent_task_id: option(name),
+      session_id: option(name),
+      tags: option(strings),
+    }),
+  ),
+})
+type Task = z.infer<typeof TaskSchema>
+
+/** The parameters of `task_get` and `task_cancel`. */
+export const TaskIdSchema = object({ task_id: nonEmptyString })
+
+/** What a file without an id is called. */
+export function fileId(index: number): string {
+  return `artifact-${index + 1}`
+}
+
+function fromFile({ id, name, mime_type: mediaType, content, url }: File, index: number): Part {
+  const isLink = url && !content
+  const kept = { ...(id && { id }), ...(url && !isLink && { url }) }
+  const about = {
+    ...(name && { filename: name }),
+    ...(mediaType && { mediaType }),
+    ...(Object.keys(kept).length > 0 && { metadata: kept }),
+  }
+  if (isLink) return { url, ...about }
+  const raw = content ?? ''
+  if (isBase64(raw)) return standardBase64({ raw, ...about })
+  // A name tells a text that is a file from the instruction.
+  return { text: raw, ...about, filename: name || id || fileId(index) }
+}
+
+/** What is shown again when the task is asked for: the core has no place of its own for it. */
+function keptOf({ agent_id, provider, tags }: NonNullable<Task['metadata']>): JsonObject | undefined {
+  const kept = {
+    ...(agent_id != null && { agent_id }),
+    ...(provider != null && { provider }),
+    ...(tags != null && { tags }),
+  }
+  return Object.keys(kept).length > 0 ? kept : undefined
+}
+
+function toMessage({ input, metadata }: Task): Omit<Message, 'messageId'> {
+  const { instruction, context = null, artifacts } = input
+  const { session_id: contextId, parent_task_id: parent } = metadata ?? {}
+  const kept = keptOf(metadata ?? {})
+  return {
+    role: 'user',
+    parts: [
+      { text: instruction },
+      ...(context === null ? [] : [{ data: context }]),
+      ...(artifacts ?? []).map(fromFile),
+    ],
+    ...(contextId && { contextId }),
+    ...(parent && { referenceTaskIds: [parent] }),
+    ...(kept !== undefined && { metadata: kept }),
+  }
+}
+
+/** The document answers a task when the work on it is done, and always with a task. */
+export function fromTask(task: Task): Requests['SendMessage'] {
+  const message: IncomingMessage = toMessage(task)
+  return {
+    message,
+    returnImmediately: false,
+    acceptedOutputModes: [],
+    needsTask: true,
+    ...(task.id && { chosenId: task.id }),
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The card of A2A 1.0 as A2A 0.1 has it.
+ *
+ * What 0.1 has no place for is left out: interfaces but the one, extensions, what a skill needs of its own, signatures.
+ *
+ * @module
+ */
+import type { JsonObject } from '../../core/task.js'
+import type { AgentCapabilities, AgentCard, SecurityScheme } from '../../schemas/index.js'
+import { toPlainSkill } from '../v0-3/card.js'
+
+export function toV01Card(card: AgentCard): JsonObject {
+  const { name, description, version, provider, documentationUrl, capabilities, skills } = card
+  const { securitySchemes = {}, defaultInputModes, defaultOutputModes } = card
+  const schemes = [...new Set(Object.values(securitySchemes).map(schemeName))]
+  return {
+    name,
+    description,
+    url: urlOf(card),
+    ...(provider !== undefined && { provider: { ...provider } }),
+    version,
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    capabilities: toCapabilities(capabilities),
+    ...(schemes.length > 0 && { authentication: { schemes } }),
+    defaultInputModes,
+    defaultOutputModes,
+    skills: skills.map(toPlainSkill),
+  }
+}
+
+/** 0.1 has no binding but JSON-RPC. Whoever asks for this card knows that it is spoken there. */
+function urlOf({ supportedInterfaces }: AgentCard): string {
+  const rpc = supportedInterfaces.find(({ protocolBinding }) => protocolBinding.toUpperCase() === 'JSONRPC')
+  return (rpc ?? supportedInterfaces[0])?.url ?? ''
+}
+
+function toCapabilities({ streaming = false, pushNotifications = false }: AgentCapabilities): JsonObject {
+  // The history of states is none of a task's: absent is `false` here.
+  return { streaming, pushNotifications }
+}
+
+/** As the specification spells them (§5.5.3): "Bearer", "OAuth2", "ApiKey". */
+function schemeName(scheme: SecurityScheme): string {
+  if (scheme.httpAuthSecurityScheme !== undefined) {
+    const { scheme: name } = scheme.httpAuthSecurityScheme
+    return name.charAt(0).toUpperCase() + name.slice(1)
+  }
+  if (scheme.apiKeySecurityScheme !== undefined) return 'ApiKey'
+  if (scheme.oauth2SecurityScheme !== undefined) return 'OAuth2'
+  return scheme.openIdConnectSecurityScheme === undefined ? 'MutualTLS' : 'OpenIdConnect'
+}

@@ -1,0 +1,143 @@
+/**
+ * What clients of A2A 0.1 send, as schemas, and as the core's objects.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import type { JsonObject, Part } from '../../core/task.js'
+import { JsonObjectSchema, PartSchema as CorePartSchema } from '../../schemas/index.js'
+import { exactlyOneOf } from '../../schemas/one-of.js'
+import {
+  integer,
+  list,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../../schemas/scalars.js'
+import type { IncomingMessage, PushConfig, SendRequest } from '../dialect.js'
+import { fromData } from '../v0-3/forms.js'
+import { fromPushConfig as fromV03PushConfig, PushNotificationConfigSchema } from '../v0-3/schemas.js'
+import { standardBase64 } from '../view.js'
+
+const metadata = optional(JsonObjectSchema)
+const historyLength = optional(integer(0))
+
+/** What core parts take as `raw`. */
+const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
+
+/** A2A 0.1 §6.6, without files that have no content: there is nothing that the core could make of them. */
+const FileSchema = exactlyOneOf(
+  object({
+    name: optional(string),
+    mimeType: optional(string),
+    bytes: optional(string.check(isBase64)),
+    uri: optional(nonEmptyString),
+  }),
+  ['bytes', 'uri'],
+)
+
+const CONTENTS = ['text', 'file', 'data'] as const
+const content = optional(oneOf(CONTENTS))
+
+/** A2A 0.1 §6.5. Clients that know later versions, too, may call the `type` a `kind`, as these do. */
+const AnyPartSchema = exactlyOneOf(
+  object({
+    type: content,
+    kind: content,
+    text: optional(string),
+    file: optional(FileSchema),
+    data: optional(JsonObjectSchema),
+    metadata,
+  }),
+  CONTENTS,
+)
+
+type AnyPart = z.infer<typeof AnyPartSchema>
+
+function namesContent(key: 'type' | 'kind') {
+  return z.refine<AnyPart>((part) => part[key] === undefined || part[part[key]] !== undefined, {
+    path: [key],
+    error: 'must name the content that the part has',
+  })
+}
+
+const PartSchema = AnyPartSchema.check(namesContent('type'), namesContent('kind'))
+
+/** A2A 0.1 §6.4. */
+const MessageSchema = object({
+  role: oneOf(['user', 'agent']),
+  parts: list(PartSchema, 'must have at least one part'),
+  metadata,
+})
+
+/** A2A 0.1 §7.1.1, and the output modes that only the clients of its repository send. */
+export const SendParamsSchema = object({
+  id: nonEmptyString,
+  sessionId: optional(string),
+  message: MessageSchema,
+  acceptedOutputModes: optional(strings),
+  pushNotification: optional(PushNotificationConfigSchema),
+  historyLength,
+  metadata,
+})
+
+/** A2A 0.1 §7.3.1 and §7.4.1: one schema for all that begin with the id of a task. */
+export const TaskParamsSchema = object({ id: nonEmptyString, historyLength, metadata })
+
+/** A2A 0.1 §6.10. A configuration that is `null` would clear what there is: that is left to the server, and not done. */
+export const SetPushConfigParamsSchema = object({
+  id: nonEmptyString,
+  pushNotificationConfig: PushNotificationConfigSchema,
+})
+
+/** Whether `params` have what every `tasks/send` of 0.1 has, and no request of the protocols that came of it. */
+export function isSend({ id, message }: JsonObject): boolean {
+  return typeof id === 'string' && typeof message === 'object' && message !== null && !Array.isArray(message)
+}
+
+/** A core part. Nothing is lost, except that a name or media type that is empty is none. */
+function fromPart(part: z.infer<typeof PartSchema>): Part {
+  const { metadata } = part
+  if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
+  if (part.data !== undefined) return fromData(part.data, metadata, false)
+  const { name, mimeType, uri, bytes } = part.file
+  return {
+    ...(uri === undefined ? standardBase64({ raw: bytes }) : { url: uri }),
+    ...(name && { filename: name }),
+    ...(mimeType && { mediaType: mimeType }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** 0.1 shows no history that nobody asked for: no length is a length of 0. */
+export function fromSendParams(params: z.infer<typeof SendParamsSchema>): SendRequest<IncomingMessage> {
+  const { id, sessionId, message, pushNotification, metadata } = params
+  const { acceptedOutputModes = [], historyLength = 0 } = params
+  const { role, parts, metadata: own } = message
+  return {
+    chosenId: id,
+    needsTask: true,
+    message: {
+      role,
+      parts: parts.map(fromPart),
+      ...(sessionId && { contextId: sessionId }),
+      ...(own !== undefined && { metadata: own }),
+    },
+    returnImmediately: false,
+    acceptedOutputModes,
+    historyLength,
+    ...(pushNotification !== undefined && { pushConfig: fromPushConfig(id, pushNotification) }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** A task has one configuration in 0.1: under the id of the task, a new one takes the place of the old. */
+export function fromPushConfig(
+  taskId: string,
+  config: z.infer<typeof PushNotificationConfigSchema>,
+): PushConfig {
+  return { ...fromV03PushConfig(config), id: taskId }
+}

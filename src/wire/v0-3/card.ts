@@ -1,0 +1,181 @@
+/**
+ * The card of A2A 1.0 as A2A 0.3 has it, in both of its forms.
+ *
+ * What 0.3 has no place for is left out: tenants, and the signatures, which are of the card of 1.0. The flow for devices
+ * becomes what it ends in, a bearer token.
+ *
+ * @module
+ */
+import type { JsonObject } from '../../core/task.js'
+import type {
+  AgentCapabilities,
+  AgentCard,
+  AgentInterface,
+  AgentSkill,
+  OAuthFlows,
+  SecurityRequirement,
+  SecurityScheme,
+} from '../../schemas/index.js'
+
+/** In what JSON with a `type` and ProtoJSON differ. */
+interface Form {
+  readonly requirement: (requirement: SecurityRequirement) => JsonObject
+  /** `undefined`: 0.3 cannot say it. */
+  readonly scheme: (scheme: SecurityScheme) => JsonObject
+}
+
+/** The card as it is found at its well-known URL, and as JSON-RPC answers it. */
+export function toV03Card(card: AgentCard): JsonObject {
+  const { iconUrl } = card
+  return { ...cardIn(JSON_FORM, card), ...(iconUrl !== undefined && { iconUrl }) }
+}
+
+/** The card as HTTP+JSON answers it. Its form is another than that of the well-known URL. */
+export function toProtoCard(card: AgentCard): JsonObject {
+  return cardIn(PROTO_FORM, card)
+}
+
+function cardIn(form: Form, card: AgentCard): JsonObject {
+  const { name, description, version, provider, documentationUrl, capabilities, skills } = card
+  const { securitySchemes, securityRequirements, defaultInputModes, defaultOutputModes } = card
+  const { extendedAgentCard } = capabilities
+  return {
+    protocolVersion: '0.3.0',
+    name,
+    description,
+    version,
+    ...interfacesOf(card),
+    ...(provider !== undefined && { provider: { ...provider } }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    capabilities: toCapabilities(capabilities),
+    ...(securitySchemes !== undefined && { securitySchemes: toSchemes(form, securitySchemes) }),
+    ...(securityRequirements !== undefined && { security: securityRequirements.map(form.requirement) }),
+    defaultInputModes,
+    defaultOutputModes,
+    skills: skills.map((skill) => toSkill(form, skill)),
+    ...(extendedAgentCard !== undefined && { supportsAuthenticatedExtendedCard: extendedAgentCard }),
+  }
+}
+
+/**
+ * The interfaces that speak 0.3, or, where the card names none, all: who asks for this card knows that it is spoken.
+ */
+function interfacesOf({ supportedInterfaces }: AgentCard): JsonObject {
+  const legacy = supportedInterfaces.filter(({ protocolVersion }) => /^0\.3(\.|$)/.test(protocolVersion))
+  const shown = new Map<string, AgentInterface>()
+  for (const each of legacy.length > 0 ? legacy : supportedInterfaces) {
+    // Clients of 0.3 look for the one URL of a transport: with a second one, they would take the latter.
+    const transport = each.protocolBinding.toUpperCase()
+    if (!shown.has(transport)) shown.set(transport, each)
+  }
+  const all = [...shown.values()].map(({ url, protocolBinding }) => ({ url, transport: protocolBinding }))
+  const { url, transport } = all[0] ?? { url: '', transport: 'JSONRPC' }
+  return { url, preferredTransport: transport, ...(all.length > 1 && { additionalInterfaces: all }) }
+}
+
+function toCapabilities({ streaming, pushNotifications, extensions }: AgentCapabilities): JsonObject {
+  // An extension without a URI cannot be asked for.
+  const named = extensions?.filter(({ uri }) => uri !== undefined).map((extension) => ({ ...extension }))
+  return {
+    ...(streaming !== undefined && { streaming }),
+    ...(pushNotifications !== undefined && { pushNotifications }),
+    ...(named !== undefined && { extensions: named }),
+  }
+}
+
+/** What a skill has said in every version. */
+export function toPlainSkill(skill: AgentSkill): JsonObject {
+  const { id, name, description, tags, examples, inputModes, outputModes } = skill
+  return {
+    id,
+    name,
+    description,
+    tags,
+    ...(examples !== undefined && { examples }),
+    ...(inputModes !== undefined && { inputModes }),
+    ...(outputModes !== undefined && { outputModes }),
+  }
+}
+
+function toSkill(form: Form, skill: AgentSkill): JsonObject {
+  const { securityRequirements } = skill
+  return {
+    ...toPlainSkill(skill),
+    ...(securityRequirements !== undefined && { security: securityRequirements.map(form.requirement) }),
+  }
+}
+
+function toSchemes(form: Form, schemes: Readonly<Record<string, SecurityScheme>>): JsonObject {
+  return Object.fromEntries(Object.entries(schemes).map(([name, scheme]) => [name, form.scheme(scheme)]))
+}
+
+function scopesOf({ schemes = {} }: SecurityRequirement): [name: string, scopes: string[]][] {
+  return Object.entries(schemes).map(([name, { list = [] }]) => [name, list])
+}
+
+const JSON_FORM: Form = {
+  requirement: (requirement) => Object.fromEntries(scopesOf(requirement)),
+  scheme: toTypedScheme,
+}
+
+const PROTO_FORM: Form = {
+  requirement: (requirement) => ({
+    schemes: Object.fromEntries(scopesOf(requirement).map(([name, list]) => [name, { list }])),
+  }),
+  scheme: toProtoScheme,
+}
+
+function toTypedScheme(scheme: SecurityScheme): JsonObject {
+  if (scheme.apiKeySecurityScheme !== undefined) {
+    const { location, ...rest } = scheme.apiKeySecurityScheme
+    return { type: 'apiKey', in: location, ...rest }
+  }
+  if (scheme.httpAuthSecurityScheme !== undefined) return { type: 'http', ...scheme.httpAuthSecurityScheme }
+  if (scheme.oauth2SecurityScheme !== undefined) {
+    const { flows, ...rest } = scheme.oauth2SecurityScheme
+    const shown = toFlows(flows)
+    return shown === undefined ? { type: 'http', ...bearer(rest) } : { type: 'oauth2', ...rest, flows: shown }
+  }
+  if (scheme.openIdConnectSecurityScheme !== undefined) {
+    return { type: 'openIdConnect', ...scheme.openIdConnectSecurityScheme }
+  }
+  return { type: 'mutualTLS', ...scheme.mtlsSecurityScheme }
+}
+
+/** What a client does with the token, however it came by it. */
+function bearer({ description }: { description?: string }): JsonObject {
+  return { scheme: 'bearer', ...(description !== undefined && { description }) }
+}
+
+function toProtoScheme(scheme: SecurityScheme): JsonObject {
+  if (scheme.oauth2SecurityScheme === undefined) return { ...scheme }
+  const { flows, ...rest } = scheme.oauth2SecurityScheme
+  const shown = toFlows(flows)
+  return shown === undefined
+    ? { httpAuthSecurityScheme: bearer(rest) }
+    : { oauth2SecurityScheme: { ...rest, flows: shown } }
+}
+
+/**
+ * `undefined` for the flow of devices, which 0.3 does not have: the official clients read no card with a scheme that
+ * has no flow.
+ */
+function toFlows(flows: OAuthFlows): JsonObject | undefined {
+  const { authorizationCode, clientCredentials, implicit, password } = flows
+  if (authorizationCode !== undefined) {
+    const { authorizationUrl, tokenUrl, refreshUrl, scopes } = authorizationCode
+    return {
+      authorizationCode: {
+        authorizationUrl,
+        tokenUrl,
+        ...(refreshUrl !== undefined && { refreshUrl }),
+        scopes,
+      },
+    }
+  }
+  if (clientCredentials !== undefined) return { clientCredentials: { ...clientCredentials } }
+  // 0.3 requires the scopes of every flow.
+  if (implicit !== undefined) return { implicit: { scopes: {}, ...implicit } }
+  if (password !== undefined) return { password: { scopes: {}, ...password } }
+  return undefined
+}

@@ -1,0 +1,42 @@
+/**
+ * How A2A 0.3 writes states, and data that is no object.
+ *
+ * @module
+ */
+import type { TaskState } from '../../core/lifecycle.js'
+import type { JsonObject, Part } from '../../core/task.js'
+import { STATES, TASK_STATES } from '../v1/objects.js'
+
+/** Marks the data of a part as wrapped in `{value}`, because it is no object. All official SDKs know it. */
+export const WRAPPED = 'data_part_compat'
+
+/** How ProtoJSON spells a state: one otherwise than 1.0. The other form has our names. */
+export function protoState(state: TaskState): string {
+  return state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[state]
+}
+
+/** The states by their names in both forms. */
+export const CORE_STATES = new Map<string, TaskState>(
+  TASK_STATES.flatMap((state) => [
+    [state, state],
+    [protoState(state), state],
+  ]),
+)
+
+/** The data of a part: unwrapped where it is wrapped, and from its own object where ProtoJSON has it in one. */
+export function fromData(given: JsonObject, metadata: JsonObject | undefined, hasNoKind: boolean): Part {
+  const data = hasNoKind ? innerData(given) : given
+  if (metadata?.[WRAPPED] !== true || !('value' in data)) {
+    return { data, ...(metadata !== undefined && { metadata }) }
+  }
+  const rest = Object.entries(metadata).filter(([key]) => key !== WRAPPED)
+  return { data: data['value'], ...(rest.length > 0 && { metadata: Object.fromEntries(rest) }) }
+}
+
+/** ProtoJSON has the data of a part in an object of its own: `{data: {data: {…}}}`. */
+function innerData(given: JsonObject): JsonObject {
+  const [key, ...others] = Object.keys(given)
+  if (key !== 'data' || others.length > 0) return given
+  const inner = given['data']
+  return typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : given
+}

@@ -1,0 +1,116 @@
+/**
+ * Messages of A2A 0.3 in the two forms that its bindings print: JSON with kinds, and the ProtoJSON of its proto.
+ *
+ * @module
+ */
+import type { DeepReadonly, JsonObject, JsonValue, Message, Part } from '../../core/task.js'
+import type { PushConfig } from '../dialect.js'
+import { WRAPPED } from './forms.js'
+import { json } from '../view.js'
+
+/** In what the two forms differ. */
+export interface MessageForm {
+  /** What says which object it is. */
+  readonly kind: (kind: string) => JsonObject
+  readonly roles: Readonly<Record<Message['role'], string>>
+  /** Where a message has its parts. */
+  readonly parts: 'parts' | 'content'
+  readonly bytes: 'bytes' | 'fileWithBytes'
+  readonly uri: 'uri' | 'fileWithUri'
+  readonly data: (data: JsonObject) => JsonObject
+  /** Strict readers of ProtoJSON refuse what their proto does not have. */
+  readonly hasReferences: boolean
+  /** Where a message's configuration says where to tell of changes. */
+  readonly pushConfig: 'pushNotificationConfig' | 'pushNotification'
+}
+
+/** What JSON-RPC prints. */
+export const JSON_MESSAGES: MessageForm = {
+  kind: (kind) => ({ kind }),
+  roles: { user: 'user', agent: 'agent' },
+  parts: 'parts',
+  bytes: 'bytes',
+  uri: 'uri',
+  data: (data) => data,
+  hasReferences: true,
+  pushConfig: 'pushNotificationConfig',
+}
+
+/** What HTTP+JSON prints. */
+export const PROTO_MESSAGES: MessageForm = {
+  kind: () => ({}),
+  roles: { user: 'ROLE_USER', agent: 'ROLE_AGENT' },
+  parts: 'content',
+  bytes: 'fileWithBytes',
+  uri: 'fileWithUri',
+  data: (data) => ({ data }),
+  hasReferences: false,
+  pushConfig: 'pushNotification',
+}
+
+/** Parts as 0.1 and KAOS print them. */
+export const TYPED_PARTS = typed(JSON_MESSAGES)
+
+// A call, which a bundler may leave out where nobody prints them.
+function typed(form: MessageForm): MessageForm {
+  return { ...form, kind: (type) => ({ type }) }
+}
+
+export function toPart(form: MessageForm, part: DeepReadonly<Part>): JsonObject {
+  // The name and the media type of a text, or of data, have no place in 0.3.
+  const { metadata, filename: name, mediaType: mimeType } = part
+  const kept = metadata === undefined ? {} : { metadata: json(metadata) }
+  if (part.text !== undefined) return { ...form.kind('text'), text: part.text, ...kept }
+  if (part.data !== undefined) return toDataPart(form, json(part.data), metadata)
+  const file = part.raw === undefined ? { [form.uri]: part.url } : { [form.bytes]: part.raw }
+  return {
+    ...form.kind('file'),
+    file: { ...file, ...(name && { name }), ...(mimeType && { mimeType }) },
+    ...kept,
+  }
+}
+
+function toDataPart(
+  form: MessageForm,
+  data: JsonValue,
+  metadata: DeepReadonly<JsonObject> | undefined,
+): JsonObject {
+  // What looks wrapped is wrapped once more, for the reader to unwrap.
+  if (isObject(data) && metadata?.[WRAPPED] !== true) {
+    return { ...form.kind('data'), data: form.data(data), ...(metadata && { metadata: json(metadata) }) }
+  }
+  const marked = { ...metadata, [WRAPPED]: true }
+  return { ...form.kind('data'), data: form.data({ value: data }), metadata: json(marked) }
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function toMessage(form: MessageForm, message: DeepReadonly<Message>): JsonObject {
+  const { messageId, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  return {
+    ...form.kind('message'),
+    messageId,
+    role: form.roles[role],
+    [form.parts]: parts.map((part) => toPart(form, part)),
+    ...(contextId !== undefined && { contextId }),
+    ...(taskId !== undefined && { taskId }),
+    ...(metadata !== undefined && { metadata: json(metadata) }),
+    ...(extensions !== undefined && { extensions: json(extensions) }),
+    ...(form.hasReferences && referenceTaskIds !== undefined && { referenceTaskIds: json(referenceTaskIds) }),
+  }
+}
+
+export function toPushConfig({ id, url, token, authentication }: PushConfig): JsonObject {
+  return {
+    ...(id !== undefined && { id }),
+    url,
+    ...(token !== undefined && { token }),
+    ...(authentication !== undefined && { authentication: toAuthentication(authentication) }),
+  }
+}
+
+function toAuthentication({ scheme, credentials }: NonNullable<PushConfig['authentication']>): JsonObject {
+  return { schemes: [scheme], ...(credentials !== undefined && { credentials }) }
+}

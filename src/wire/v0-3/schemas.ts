@@ -1,0 +1,257 @@
+/**
+ * What clients of A2A 0.3 send, as schemas, and as the core's objects.
+ *
+ * The specification has two forms of its objects: JSON with kinds, and ProtoJSON. Either is taken on both bindings.
+ *
+ * @module
+ */
+import * as z from 'zod/mini'
+import type { Message, Part } from '../../core/task.js'
+import { JsonObjectSchema, PartSchema as CorePartSchema } from '../../schemas/index.js'
+import { exactlyOneOf } from '../../schemas/one-of.js'
+import {
+  boolean,
+  dateTime,
+  integer,
+  list,
+  literal,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../../schemas/scalars.js'
+import type { ListRequest, PushConfig } from '../dialect.js'
+import { CORE_STATES, fromData } from './forms.js'
+import { standardBase64 } from '../view.js'
+
+/** ProtoJSON has no other way to leave a text out than to have an empty one: that counts as absent. */
+const optionalText = optional(string)
+
+/** What core parts take as `raw`. */
+const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
+const base64 = optional(string.check(isBase64))
+
+const FileSchema = exactlyOneOf(
+  object({
+    uri: optional(nonEmptyString),
+    fileWithUri: optional(nonEmptyString),
+    bytes: base64,
+    fileWithBytes: base64,
+    mimeType: optionalText,
+    name: optionalText,
+  }),
+  ['uri', 'fileWithUri', 'bytes', 'fileWithBytes'],
+)
+
+const CONTENTS = ['text', 'file', 'data'] as const
+
+/** A2A 0.3 §6.5. */
+const AnyPartSchema = exactlyOneOf(
+  object({
+    kind: optional(oneOf(CONTENTS)),
+    text: optional(string),
+    file: optional(FileSchema),
+    data: optional(JsonObjectSchema),
+    metadata: optional(JsonObjectSchema),
+  }),
+  CONTENTS,
+)
+
+const PartSchema = AnyPartSchema.check(
+  z.refine((part) => part.kind === undefined || part[part.kind] !== undefined, {
+    path: ['kind'],
+    error: 'must name the content that the part has',
+  }),
+)
+
+const partsOf = list(PartSchema, 'must have at least one part')
+
+/** A2A 0.3 §6.4. */
+export const MessageSchema = exactlyOneOf(
+  object({
+    kind: optional(literal('message')),
+    messageId: nonEmptyString,
+    role: oneOf(['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']),
+    parts: optional(partsOf),
+    content: optional(partsOf),
+    contextId: optionalText,
+    taskId: optionalText,
+    metadata: optional(JsonObjectSchema),
+    extensions: optional(strings),
+    referenceTaskIds: optional(list(nonEmptyString)),
+  }),
+  ['parts', 'content'],
+)
+
+/** A2A 0.3 §6.8. */
+export const PushNotificationConfigSchema = object({
+  id: optionalText,
+  url: nonEmptyString,
+  token: optionalText,
+  authentication: optional(
+    object({
+      schemes: list(nonEmptyString, 'must not be empty'),
+      credentials: optionalText,
+    }),
+  ),
+})
+
+const historyLength = optional(integer(0))
+
+/** A2A 0.3 §7.1.2; the proto calls the push configuration `pushNotification`. */
+const ConfigurationSchema = object({
+  acceptedOutputModes: optional(strings),
+  pushNotificationConfig: optional(PushNotificationConfigSchema),
+  pushNotification: optional(PushNotificationConfigSchema),
+  historyLength,
+  blocking: optional(boolean),
+})
+
+const configuration = optional(ConfigurationSchema)
+const metadata = optional(JsonObjectSchema)
+
+/** A2A 0.3 §7.1.1. */
+export const SendParamsSchema = object({
+  message: MessageSchema,
+  configuration,
+  metadata,
+})
+
+/** The body of `message:send` and `message:stream`: the proto calls the message `request`. */
+export const SendBodySchema = exactlyOneOf(
+  object({
+    message: optional(MessageSchema),
+    request: optional(MessageSchema),
+    configuration,
+    metadata,
+  }),
+  ['message', 'request'],
+)
+
+/** A2A 0.3 §7.3.1 and §7.4.1: one schema for all that begin with the id of a task. */
+export const TaskParamsSchema = object({
+  id: nonEmptyString,
+  historyLength,
+  metadata: optional(JsonObjectSchema),
+})
+
+/** A2A 0.3 §7.6.1 and what was sent before it: the id of the configuration may be missing. */
+export const GetPushConfigParamsSchema = object({
+  id: nonEmptyString,
+  pushNotificationConfigId: optionalText,
+})
+
+/** A2A 0.3 §7.8.1. */
+export const DeletePushConfigParamsSchema = object({
+  id: nonEmptyString,
+  pushNotificationConfigId: nonEmptyString,
+})
+
+/** A2A 0.3 §7.7.1; only HTTP+JSON has pages. */
+export const ListPushConfigsParamsSchema = object({
+  id: nonEmptyString,
+  pageSize: optional(integer(0)),
+  pageToken: optionalText,
+})
+
+/** A2A 0.3 §6.10. */
+export const SetPushConfigParamsSchema = object({
+  taskId: nonEmptyString,
+  pushNotificationConfig: PushNotificationConfigSchema,
+})
+
+/** The body of a new configuration, with the task from the path: the configuration, or the proto's request. */
+export const SetPushConfigBodySchema = exactlyOneOf(
+  object({
+    taskId: nonEmptyString,
+    name: optionalText,
+    pushNotificationConfig: optional(PushNotificationConfigSchema),
+    configId: optionalText,
+    config: optional(object({ name: optionalText, pushNotificationConfig: PushNotificationConfigSchema })),
+  }),
+  ['pushNotificationConfig', 'config'],
+)
+
+const isState = z.refine<string>((name) => CORE_STATES.has(name), 'must be a state of a task')
+
+/** The query of `GET /v1/tasks`, of which the specification says nothing: names as in A2A 1.0. */
+export const ListTasksQuerySchema = object({
+  contextId: optionalText,
+  status: optional(string.check(isState)),
+  pageSize: optional(integer(1, 100)),
+  historyLength,
+  statusTimestampAfter: optional(
+    dateTime({ local: true, offset: true, error: 'must be an ISO 8601 timestamp' }),
+  ),
+})
+
+/** A core part. Nothing is lost, except that a name or media type that is empty is none. */
+function fromPart(part: z.infer<typeof PartSchema>): Part {
+  const { metadata } = part
+  if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
+  if (part.data !== undefined) return fromData(part.data, metadata, part.kind === undefined)
+  const { file } = part
+  const { name, mimeType, uri = file.fileWithUri, bytes = file.fileWithBytes } = file
+  return {
+    ...(uri === undefined ? standardBase64({ raw: bytes ?? '' }) : { url: uri }),
+    ...(name && { filename: name }),
+    ...(mimeType && { mediaType: mimeType }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** A core message. */
+export function fromMessage(message: z.infer<typeof MessageSchema>): Message {
+  const { messageId, role, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  const parts = message.parts === undefined ? message.content : message.parts
+  return {
+    messageId,
+    role: role === 'user' || role === 'ROLE_USER' ? 'user' : 'agent',
+    parts: parts.map(fromPart),
+    ...(contextId && { contextId }),
+    ...(taskId && { taskId }),
+    ...(metadata !== undefined && { metadata }),
+    ...(extensions !== undefined && { extensions }),
+    ...(referenceTaskIds !== undefined && { referenceTaskIds }),
+  }
+}
+
+/** Of several authentication schemes the first: the core has one. */
+export function fromPushConfig(config: z.infer<typeof PushNotificationConfigSchema>): PushConfig {
+  const { id, url, token, authentication } = config
+  const [scheme] = authentication?.schemes ?? []
+  const credentials = authentication?.credentials
+  return {
+    url,
+    ...(id && { id }),
+    ...(token && { token }),
+    ...(scheme !== undefined && { authentication: { scheme, ...(credentials && { credentials }) } }),
+  }
+}
+
+/** The id stands in the configuration, in the request, or in the name that the SDKs make of both ids. */
+export function fromSetBody(body: z.infer<typeof SetPushConfigBodySchema>): {
+  readonly taskId: string
+  readonly config: PushConfig
+} {
+  const { taskId, configId } = body
+  const { name = '', pushNotificationConfig } = body.config === undefined ? body : body.config
+  const id = configId || /\/pushNotificationConfigs\/([^/]+)$/.exec(name)?.[1]
+  return { taskId, config: { ...(id && { id }), ...fromPushConfig(pushNotificationConfig) } }
+}
+
+/** Whole tasks, as 0.3 has no others. A timestamp without a time zone is in UTC. */
+export function fromListQuery(query: z.infer<typeof ListTasksQuerySchema>): ListRequest {
+  const { contextId, status = '', pageSize = 100, historyLength: length, statusTimestampAfter: after } = query
+  const state = CORE_STATES.get(status)
+  return {
+    pageSize,
+    includeArtifacts: true,
+    ...(contextId && { contextId }),
+    ...(state !== undefined && { state }),
+    ...(length !== undefined && { historyLength: length }),
+    ...(after !== undefined && { since: /(Z|[+-]\d\d:\d\d)$/.test(after) ? after : `${after}Z` }),
+  }
+}

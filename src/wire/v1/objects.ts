@@ -1,0 +1,53 @@
+/**
+ * The objects of A2A 1.0 and those of the core: what both directions need.
+ *
+ * @module
+ */
+import type { TaskState } from '../../core/lifecycle.js'
+import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
+import type { Message as WireMessage, TaskPushNotificationConfig } from '../../schemas/index.js'
+import type { PushConfig } from '../dialect.js'
+import { completeMessage, json, standardBase64 } from '../view.js'
+
+export const STATES = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  rejected: 'TASK_STATE_REJECTED',
+} as const satisfies Record<TaskState, string>
+
+// The keys of the table are the states.
+export const TASK_STATES = Object.keys(STATES) as TaskState[]
+
+export const CORE_STATES: ReadonlyMap<string, TaskState> = new Map(
+  TASK_STATES.map((state) => [STATES[state], state]),
+)
+
+export const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const
+
+export function toMessage(message: DeepReadonly<Message>): JsonObject {
+  return { ...(json(completeMessage(message)) as JsonObject), role: ROLES[message.role] }
+}
+
+export function fromMessage(message: WireMessage): Message {
+  const { role, parts } = message
+  return { ...message, parts: parts.map(standardBase64), role: role === 'ROLE_USER' ? 'user' : 'agent' }
+}
+
+export function fromPushConfig(params: TaskPushNotificationConfig): PushConfig {
+  const { id, url, token, authentication } = params
+  return {
+    url,
+    ...(id && { id }),
+    ...(token && { token }),
+    ...(authentication !== undefined && { authentication }),
+  }
+}
+
+export function toPushConfig(taskId: string, config: PushConfig): JsonObject {
+  return { taskId, ...(json(config) as JsonObject) }
+}

@@ -1,0 +1,145 @@
+/** What others send under a lease that is just being taken. */
+import { describe, expect, test } from 'vitest'
+import type { TaskSnapshot } from 'a2a-tasks'
+import { gate, lostOnce } from '../../support/faulty-store.js'
+import { rejection, says, textsOf, turn } from '../support/durable.js'
+import { pass, worker, workers, type Worker, type Workers } from '../support/leased.js'
+
+const LONG = { sweepIntervalMs: 1_000_000 }
+
+/** A task that waits for its user, held by nobody. */
+async function waiting(options = {}): Promise<Workers & { id: string }> {
+  const all = workers(options)
+  const { id } = await all.b.createTask({ skill: 'test' })
+  await all.b.addMessage(id, says('before'))
+  await all.b.patchTask(id, { state: 'working' })
+  await all.b.patchTask(id, { state: 'input-required' })
+  return { ...all, id }
+}
+
+/** Sends under the lease that the task has by now. */
+async function send({ b, there }: Workers, id: string, text: string): Promise<boolean> {
+  const seen = await b.peekTask(id)
+  const taking = await there.leased.take(id)
+  if (seen === null || taking.type !== 'elsewhere') throw new Error('It should be held elsewhere')
+  return await there.leased.send(seen, taking.leaseId, says(text))
+}
+
+/** The texts of the messages that a worker was told of. */
+function heard({ told }: Worker): (string | undefined)[] {
+  const events = told.flatMap((each) => ('news' in each ? each.events : []))
+  return events.flatMap((event) =>
+    event.type === 'message' ? event.message.parts.map(({ text }) => text) : [],
+  )
+}
+
+describe('what is sent under a lease', () => {
+  test('while its taker has not heard yet that he has it is told to him, and nothing from before', async () => {
+    const all = await waiting()
+    const { here, id, faults } = all
+    const { opened, open } = gate()
+    faults.after = (step) => (step === 'acquire' ? opened : undefined)
+    const taking = here.leased.take(id)
+    await turn()
+    expect(await send(all, id, 'meanwhile')).toBe(true)
+    open()
+    expect(await taking).toMatchObject({ type: 'taken', task: { state: 'working' } })
+    expect(heard(here)).toEqual(['meanwhile'])
+    expect(textsOf(here.leased.peekTask(id))).toEqual(['before', 'meanwhile'])
+    await send(all, id, 'after')
+    await turn()
+    expect(heard(here)).toEqual(['meanwhile', 'after'])
+  })
+
+  test('while its taker reads the task is told to him, also where somebody else here reads it first', async () => {
+    const all = await waiting()
+    const { a, here, id, faults } = all
+    const { opened, open } = gate()
+    faults.after = (step) => (step === 'acquire' ? opened : undefined)
+    const taking = here.leased.take(id)
+    await turn()
+    expect(await send(all, id, 'meanwhile')).toBe(true)
+    expect(textsOf(await a.getTask(id))).toEqual(['before', 'meanwhile'])
+    open()
+    await taking
+    expect(heard(here)).toEqual(['meanwhile'])
+  })
+
+  test('by another worker of the same manager is told to the taker', async () => {
+    const { a, here, id, faults } = await waiting()
+    const other = worker(a)
+    const { opened, open } = gate()
+    let isFirst = true
+    faults.after = (step) => {
+      if (step !== 'acquire' || !isFirst) return undefined
+      isFirst = false
+      return opened
+    }
+    const taking = here.leased.take(id)
+    await turn()
+    const { leaseId } = await other.leased.take(id)
+    const seen = (await a.peekTask(id)) as TaskSnapshot
+    expect(await other.leased.send(seen, leaseId, says('meanwhile'))).toBe(true)
+    open()
+    await taking
+    expect(heard(here)).toEqual(['meanwhile'])
+    expect(other.told).toEqual([])
+  })
+
+  test('is told where the answer to taking it was lost', async () => {
+    const all = await waiting(LONG)
+    const { here, id, faults, clock } = all
+    faults.after = lostOnce('acquire')
+    const taking = here.leased.take(id)
+    await turn()
+    expect(await send(all, id, 'meanwhile')).toBe(true)
+    await pass(clock, 1_000)
+    expect(await taking).toMatchObject({ type: 'taken' })
+    expect(heard(here)).toEqual(['meanwhile'])
+  })
+
+  test('is not told of where it came before the lease', async () => {
+    const all = await waiting()
+    const { a, here, there, b, id, faults } = all
+    await a.getTask(id)
+    const { opened, open } = gate()
+    faults.before = (step) => (step === 'acquire' ? opened : undefined)
+    const taking = here.leased.take(id)
+    await turn()
+    const taken = await there.leased.take(id)
+    await there.leased.send((await b.peekTask(id)) as TaskSnapshot, taken.leaseId, says('for others'))
+    there.leased.patchTask(id, { state: 'input-required' })
+    expect(await there.leased.release(id)).toBe(true)
+    open()
+    expect(await taking).toMatchObject({ type: 'taken', task: { state: 'input-required' } })
+    expect(here.told).toEqual([])
+  })
+})
+
+describe('a take that fails after all', () => {
+  test('leaves what was sent meanwhile to whoever recovers the task', async () => {
+    const all = await waiting()
+    const { here, id, faults, clock, b } = all
+    const { opened, open } = gate()
+    faults.after = (step) => (step === 'acquire' ? opened : undefined)
+    const taking = rejection(here.leased.take(id))
+    await turn()
+    expect(await send(all, id, 'meanwhile')).toBe(true)
+    void here.leased.close()
+    open()
+    expect(await taking).toMatchObject({ code: 'UNAVAILABLE' })
+    await pass(clock, 50_000)
+    expect((await b.getTask(id))?.state).toBe('failed')
+  })
+
+  test('leaves no lease, also where nobody knows whether it was taken', async () => {
+    const { here, there, id, faults, clock } = await waiting(LONG)
+    faults.after = (step) => {
+      if (step === 'acquire') throw new Error('Lost')
+    }
+    const taking = rejection(here.leased.take(id))
+    await pass(clock, 12_000)
+    expect(await taking).toMatchObject({ code: 'STORE_FAILED' })
+    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+  })
+})

@@ -1,0 +1,254 @@
+/** How often a task is begun again, by whom, and what he is told of it. */
+import { describe, expect, test } from 'vitest'
+import type { DurableTaskManagerOptions, LeasedTasksListener } from 'a2a-tasks/durable'
+import { ManualClock } from 'a2a-tasks/testing'
+import { faultyStore, type Faults } from '../../support/faulty-store.js'
+import { uncaughtBy } from '../../support/uncaught.js'
+import { replicas, says, textsOf, turn, type Replicas } from '../support/durable.js'
+import { pass, worker, workers, type Worker, type Workers } from '../support/leased.js'
+
+const RESTART = { recover: 'restart' } as const
+const ABANDONED = 'The agent stopped before this task was finished'
+
+/** A task that is worked on in a process whose time does not pass from now on. */
+async function dying(
+  options: Partial<DurableTaskManagerOptions> = {},
+  begin: (dead: Worker) => void = () => undefined,
+): Promise<Workers> {
+  const all = workers({ ...RESTART, ...options })
+  const { a } = replicas(1, { store: all.store }, new ManualClock())
+  const dead = worker(a)
+  dead.leased.createTask({ skill: 'test', id: 'x' }, { first: true })
+  dead.leased.patchTask('x', { state: 'working' })
+  begin(dead)
+  await dead.leased.stored('x')
+  await turn()
+  return all
+}
+
+/** What a process was given to do again. */
+function orphans({ told }: Worker): unknown[] {
+  return told.flatMap((each) => ('orphan' in each ? [each.note] : []))
+}
+
+/** A process that is given the task, and stands still from then on. */
+async function killed(all: Workers, options: Partial<DurableTaskManagerOptions> = {}): Promise<Worker> {
+  const clock = new ManualClock()
+  const { a } = replicas(1, { ...RESTART, ...options, store: all.store }, clock)
+  const dead = worker(a)
+  // Of the clock that the store goes by, what was held runs out.
+  all.clock.advance(31_000)
+  await pass(clock, 10_000)
+  return dead
+}
+
+describe('a task that kills each process that works on it', () => {
+  test('is begun again so often, and fails then', async () => {
+    const all = await dying({ maxRestarts: 2, sweepIntervalMs: false })
+    for (const count of [1, 1, 0, 0]) {
+      const dead = await killed(all, { maxRestarts: 2 })
+      expect(orphans(dead)).toEqual(Array.from({ length: count }, () => ({ first: true })))
+    }
+    expect(await all.b.getTask('x')).toMatchObject({ state: 'failed', message: ABANDONED })
+  })
+
+  test('is never begun again with maxRestarts: 0, nor is anybody needed for that', async () => {
+    const { b, clock } = await dying({ maxRestarts: 0 })
+    await pass(clock, 50_000)
+    expect(await b.getTask('x')).toMatchObject({ state: 'failed', message: ABANDONED })
+  })
+
+  test('has three tries unless something else is said', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    for (const count of [1, 1, 1, 0]) expect(orphans(await killed(all))).toHaveLength(count)
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+
+  test('has as many again once somebody got further, which a new note says', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    const once = { maxRestarts: 1 }
+    const first = await killed(all, once)
+    expect(orphans(first)).toHaveLength(1)
+    first.leased.setNote('x', { second: true })
+    await turn()
+    expect(orphans(await killed(all, once))).toEqual([{ second: true }])
+    expect(orphans(await killed(all, once))).toEqual([])
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+
+  test('is not given more by a note that says nothing new', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    const once = { maxRestarts: 1 }
+    const dead = await killed(all, once)
+    dead.leased.setNote('x', { first: true })
+    await turn()
+    expect(orphans(await killed(all, once))).toEqual([])
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+})
+
+describe('setNote', () => {
+  test('is what whoever has to do the work again is told: the latest', async () => {
+    const { here, there, clock } = await dying({}, ({ leased }) => {
+      for (const note of [1, 'two', { n: 3 }]) leased.setNote('x', note)
+    })
+    await turn()
+    await pass(clock, 50_000)
+    expect([here, there].flatMap(orphans)).toEqual([{ n: 3 }])
+  })
+
+  test('comes after what is on its way, and before the lease is given back', async () => {
+    const { here, there, faults } = workers()
+    const { leased } = here
+    const { id } = leased.createTask({ skill: 'test' })
+    const asked: string[] = []
+    faults.before = (step) => asked.push(step)
+    leased.setNote(id, 'noted')
+    leased.addMessage(id, says('hello'))
+    expect(await leased.release(id)).toBe(true)
+    expect(asked.filter((step) => ['create', 'acquire', 'release'].includes(step))).toEqual([
+      'create',
+      'acquire',
+      'release',
+    ])
+    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+  })
+
+  test('that cannot be stored is told to onError, and the one before it stays', async () => {
+    const errors: unknown[] = []
+    const { here, id, clock, faults, store } = await holding({ onError: (error) => errors.push(error) })
+    faults.before = (step) => {
+      if (step === 'acquire') throw new Error('Away')
+    }
+    here.leased.setNote(id, 'never')
+    await pass(clock, 12_000)
+    expect(errors).toMatchObject([{ code: 'STORE_FAILED', data: { operation: 'acquire' } }])
+    expect(here.told).toEqual([])
+    clock.advance(31_000)
+    expect(await store.orphans(1)).toMatchObject([{ note: { note: 'first' } }])
+  })
+
+  test('of a lease that somebody else has by now tells that it is lost', async () => {
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
+    faults.before = (step) => {
+      if (step === 'renew') throw new Error('Paused')
+    }
+    clock.advance(31_000)
+    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    faults.before = undefined
+    here.leased.setNote(id, 'late')
+    await turn()
+    expect(here.told).toMatchObject([{ lost: id, reason: { code: 'LEASE_LOST' } }])
+    expect(() => here.leased.setNote(id, 'later')).toThrow('Task not found')
+  })
+
+  test('does not take a lease back that was lost and is free by now', async () => {
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
+    faults.before = (step) => {
+      if (step === 'renew') throw new Error('Paused')
+    }
+    clock.advance(31_000)
+    await there.leased.take(id)
+    there.leased.patchTask(id, { state: 'working' })
+    there.leased.patchTask(id, { state: 'input-required' })
+    expect(await there.leased.release(id)).toBe(true)
+    faults.before = undefined
+    here.leased.setNote(id, 'late')
+    await turn()
+    expect(here.told.at(-1)).toMatchObject({ lost: id, reason: { code: 'LEASE_LOST' } })
+    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+  })
+
+  test('of a task that has ended is nothing to anybody', async () => {
+    const { here, id } = await holding()
+    here.leased.patchTask(id, { state: 'rejected' })
+    here.leased.setNote(id, 'late')
+    expect(await here.leased.release(id)).toBe(true)
+    expect(here.told).toEqual([])
+  })
+})
+
+describe('an orphan', () => {
+  /** Whoever has room says his name when he is given one. */
+  const listener = (told: string[], name: string, hasRoom: () => boolean): LeasedTasksListener => ({
+    ...{ onNews: () => undefined, onLost: () => undefined, hasRoom },
+    onOrphan: () => told.push(name),
+  })
+
+  /** A task that nobody holds any more, and a process that has not looked for it yet. */
+  async function left(): Promise<Replicas> {
+    const { store, clock } = await dying({ sweepIntervalMs: false })
+    clock.advance(31_000)
+    return replicas(1, { ...RESTART, store })
+  }
+
+  test('is given to the first worker that has room', async () => {
+    const { a, clock } = await left()
+    const told: string[] = []
+    a.lease(listener(told, 'full', () => false))
+    a.lease(listener(told, 'free', () => true))
+    a.lease(listener(told, 'later', () => true))
+    await pass(clock, 10_000)
+    expect(told).toEqual(['free'])
+  })
+
+  test('is left to other processes where none has room', async () => {
+    const { a, clock, store } = await left()
+    const told: string[] = []
+    let hasRoom = false
+    a.lease(listener(told, 'full', () => hasRoom))
+    await pass(clock, 20_000)
+    expect(told).toEqual([])
+    expect(await store.orphans(1)).toHaveLength(1)
+    hasRoom = true
+    await pass(clock, 10_000)
+    expect(told).toEqual(['full'])
+  })
+
+  test('is not given to whoever throws when he is asked', async () => {
+    const { a, clock, store } = await left()
+    const thrown = new Error('From a listener')
+    const told: string[] = []
+    a.lease(
+      listener(told, 'broken', () => {
+        throw thrown
+      }),
+    )
+    expect(await uncaughtBy(() => clock.advance(10_000))).toEqual([thrown])
+    expect(told).toEqual([])
+    expect(await store.orphans(1)).toHaveLength(1)
+  })
+
+  test.each(['acquire', 'heads', 'orphans'] as const)(
+    'comes with all that was sent before, and what is sent meanwhile is told once: at %s',
+    async (moment) => {
+      const { store } = await left()
+      const clock = new ManualClock()
+      const faults: Faults = {}
+      const { a } = replicas(1, { ...RESTART, store: faultyStore(store, faults) }, clock)
+      const { told } = worker(a)
+      await a.addMessage('x', says('before'))
+      const sent: Promise<unknown>[] = []
+      faults.after = (step) => {
+        if (step === moment) sent.push(a.addMessage('x', says(`meanwhile ${sent.length}`)))
+      }
+      await pass(clock, 10_000)
+      faults.after = undefined
+      await Promise.all(sent)
+      const texts = told.flatMap((each) => {
+        if ('orphan' in each) return textsOf(each.orphan)
+        const events = 'news' in each ? each.events : []
+        return events.flatMap((event) => (event.type === 'message' ? event.message.parts[0]?.text : []))
+      })
+      expect(sent.length).toBeGreaterThan(0)
+      expect(texts).toEqual(['before', ...sent.map((_, index) => `meanwhile ${index}`)])
+    },
+  )
+})
+
+async function holding(options: Partial<DurableTaskManagerOptions> = {}): Promise<Workers & { id: string }> {
+  const all = workers(options)
+  const { id } = all.here.leased.createTask({ skill: 'test' }, 'first')
+  await all.here.leased.stored(id)
+  return { ...all, id }
+}

@@ -1,0 +1,133 @@
+import { ManualClock } from 'a2a-tasks/testing'
+import { describe, expect, test } from 'vitest'
+import { CircuitBreaker, type CircuitBreakerOptions } from '../../../src/gateway/admission/circuit-breaker.js'
+
+function setUp() {
+  const clock = new ManualClock()
+  const breaker = new CircuitBreaker({ failures: 3, resetMs: 1_000 }, clock)
+  const fail = (times: number): void => {
+    for (let done = 0; done < times; done += 1) breaker.failed()
+  }
+  return { clock, breaker, fail }
+}
+
+describe('a closed breaker', () => {
+  test('lets pass until enough have failed, one after the other', () => {
+    const { breaker, fail } = setUp()
+    fail(2)
+    breaker.succeeded()
+    fail(2)
+    expect(breaker.waitMs).toBe(0)
+    fail(1)
+    expect(breaker.waitMs).toBe(1_000)
+  })
+
+  test('opens after 5 for 30 seconds by default', () => {
+    const clock = new ManualClock()
+    const breaker = new CircuitBreaker({}, clock)
+    for (let done = 0; done < 4; done += 1) breaker.failed()
+    expect(breaker.waitMs).toBe(0)
+    breaker.failed()
+    expect(breaker.waitMs).toBe(30_000)
+  })
+})
+
+describe('an open breaker', () => {
+  test('says how long it is open', () => {
+    const { breaker, fail, clock } = setUp()
+    fail(3)
+    clock.advance(400)
+    expect(breaker.waitMs).toBe(600)
+  })
+
+  test('heeds nothing of what began before', () => {
+    const { breaker, fail, clock } = setUp()
+    fail(3)
+    clock.advance(400)
+    breaker.failed()
+    breaker.succeeded()
+    expect(breaker.waitMs).toBe(600)
+  })
+
+  test('stays open when somebody sets the clock', () => {
+    const { breaker, fail, clock } = setUp()
+    fail(3)
+    clock.set('2025-01-01T00:00:00Z')
+    expect(breaker.waitMs).toBe(1_000)
+  })
+})
+
+describe('a half open breaker', () => {
+  function halfOpen() {
+    const all = setUp()
+    all.fail(3)
+    all.clock.advance(1_000)
+    return all
+  }
+
+  test('lets one pass, and nobody else meanwhile', () => {
+    const { breaker } = halfOpen()
+    expect(breaker.waitMs).toBe(0)
+    breaker.pass()
+    expect(breaker.waitMs).toBe(1_000)
+  })
+
+  test('closes when that succeeds', () => {
+    const { breaker, fail } = halfOpen()
+    const leave = breaker.pass()
+    breaker.succeeded()
+    leave()
+    expect(breaker.waitMs).toBe(0)
+    fail(2)
+    expect(breaker.waitMs).toBe(0)
+  })
+
+  test('opens for the whole time when that fails', () => {
+    const { breaker, clock } = halfOpen()
+    const leave = breaker.pass()
+    clock.advance(5_000)
+    breaker.failed()
+    leave()
+    expect(breaker.waitMs).toBe(1_000)
+    clock.advance(1_000)
+    expect(breaker.waitMs).toBe(0)
+  })
+
+  test('lets the next one try when that finds out nothing', () => {
+    const { breaker } = halfOpen()
+    breaker.pass()()
+    expect(breaker.waitMs).toBe(0)
+  })
+
+  test('waits for the one who tries, not for one before', () => {
+    const { breaker, clock } = halfOpen()
+    const first = breaker.pass()
+    breaker.failed()
+    clock.advance(1_000)
+    breaker.pass()
+    first()
+    expect(breaker.waitMs).toBe(1_000)
+  })
+
+  test('does not wait for those who passed while it was closed', () => {
+    const { breaker, fail, clock } = setUp()
+    const early = breaker.pass()
+    fail(3)
+    clock.advance(1_000)
+    breaker.pass()
+    early()
+    expect(breaker.waitMs).toBe(1_000)
+  })
+})
+
+test.each<[CircuitBreakerOptions, string]>([
+  [{ failures: 0 }, '"circuitBreaker.failures" must be a whole number above 0, got 0'],
+  [{ resetMs: Number.NaN }, '"circuitBreaker.resetMs" must be a whole number above 0, got NaN'],
+  // As somebody without types has it.
+  [
+    { reset: 1 } as CircuitBreakerOptions,
+    'Unknown option "reset" of "circuitBreaker"; known are failures, resetMs',
+  ],
+])('%j makes no sense', (options, message) => {
+  expect(() => new CircuitBreaker(options)).toThrow(message)
+})

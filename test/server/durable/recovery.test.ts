@@ -1,0 +1,369 @@
+import type { Run, Execute } from 'a2a-tasks/server'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import {
+  as,
+  authenticate,
+  call,
+  gate,
+  jsonRpc,
+  nameOf,
+  open,
+  refused,
+  stateName,
+  textsOf,
+  user,
+  type Gate,
+} from '../spec/support/agent.js'
+import {
+  begin,
+  cluster,
+  get,
+  holdUp,
+  pass,
+  replicas,
+  saidIn,
+  send,
+  settle,
+  stream,
+  subscribe,
+  textOf,
+  type Replica,
+} from './support/replicas.js'
+
+const forEver: Execute = async (run) => {
+  run.start()
+  await new Promise(() => undefined)
+}
+
+const asking: Execute = async (run) => `You said ${textOf(await run.requireInput('Which?'))}`
+
+/** Goes on until it is aborted, with the signal's reason. */
+const untilAborted =
+  (began: Gate<Run>): Execute =>
+  async (run) => {
+    run.start()
+    began.open(run)
+    await new Promise((_, reject) =>
+      run.signal.addEventListener('abort', () => reject(run.signal.reason as Error)),
+    )
+  }
+
+const state = async (at: Replica, id: string): Promise<string> => stateName((await get(at, id)).status.state)
+
+describe('a process that dies', () => {
+  test('leaves tasks that fail, which streams elsewhere are told', async () => {
+    const { a, b, clock } = replicas(forEver)
+    const { id } = await begin(a, 'go')
+    await settle()
+    const events = await subscribe(b, id)
+    expect((await events.next())?.value.task?.status.state).toBe('TASK_STATE_WORKING')
+    a.store.fail()
+    await pass(clock, async () => (await state(b, id)) === 'failed')
+    expect((await events.rest()).map(nameOf)).toEqual(['failed'])
+  })
+
+  test('leaves whoever waits for an answer elsewhere with one', async () => {
+    const { a, b, clock } = replicas(forEver)
+    const { id } = await begin(a, 'go')
+    await settle()
+    const sent = send(b, 'and?', id)
+    await settle()
+    a.store.fail()
+    await pass(clock, async () => (await state(b, id)) === 'failed')
+    expect(stateName((await sent).status.state)).toBe('failed')
+  })
+
+  test('leaves a task that waits for the user waiting: his answer begins a run elsewhere', async () => {
+    const { a, b, clock } = replicas([asking, (run) => `At b: ${run.text}`])
+    const { id } = await send(a, 'go')
+    a.store.fail()
+    await pass(clock, () => clock.now() >= Date.parse('2026-01-01T00:02:00Z'))
+    expect(await state(b, id)).toBe('input-required')
+    expect(textsOf(await send(b, 'this', id))).toEqual(['At b: this'])
+  })
+
+  test('has its runs aborted with the reason, and writes nothing any more', async () => {
+    const began = gate<Run>()
+    const { a, b, clock } = replicas(untilAborted(began))
+    const waiting = call(jsonRpc, a, 'SendMessage', { message: user('go') })
+    const run = await began.opened
+    const { id } = run.task
+    await settle()
+    a.store.fail()
+    await pass(clock, async () => (await state(b, id)) === 'failed')
+    a.store.mend()
+    await pass(clock, () => run.signal.aborted)
+    expect(() => run.artifact('late')).toThrow(`Task ${id} was ended by others: failed`)
+    expect((await waiting).result?.task?.status.state).toBe('TASK_STATE_FAILED')
+    expect(textsOf(await get(b, id))).toEqual([])
+  })
+
+  test("with recover: 'restart' has its runs begun again elsewhere, with what the request had", async () => {
+    const seen: unknown[] = []
+    const again: Execute<{ id: string; name?: string }> = (run) => {
+      const { text, metadata, principal, acceptedOutputModes, tenant } = run
+      seen.push({ text, metadata, principal, acceptedOutputModes, tenant })
+      return 'done again'
+    }
+    const { a, b, clock } = replicas([forEver, again as Execute], {
+      authenticate,
+      principalOf: (id) => Promise.resolve({ id, name: 'Known' }),
+      manager: { recover: 'restart' },
+    })
+    const configuration = { returnImmediately: true, acceptedOutputModes: ['text/plain'] }
+    const params = { message: user('go'), configuration, metadata: { trace: 7 }, tenant: 'acme' }
+    const { result } = await call(jsonRpc, a, 'SendMessage', params, as('alice'))
+    const id = result?.task?.id ?? ''
+    const more = { message: user('more', { taskId: id }), tenant: 'acme', metadata: { trace: 8 } }
+    void call(jsonRpc, b, 'SendMessage', more, as('alice'))
+    await settle()
+    const events = await open(jsonRpc, b, 'SubscribeToTask', { id, tenant: 'acme' }, as('alice'))
+    expect((await events.next())?.value.task?.status.state).toBe('TASK_STATE_WORKING')
+    a.store.fail()
+    await pass(clock, () => seen.length > 1)
+    const names = (await events.rest()).map(nameOf)
+    expect(names.filter((name) => name.startsWith('artifact'))).toEqual(Array(2).fill('artifact:done again'))
+    expect(names.at(-1)).toBe('completed')
+    const always = { principal: { id: 'alice', name: 'Known' }, tenant: 'acme' }
+    expect(seen).toEqual([
+      { text: 'go', metadata: { trace: 7 }, acceptedOutputModes: ['text/plain'], ...always },
+      { text: 'more', metadata: { trace: 8 }, acceptedOutputModes: [], ...always },
+    ])
+  })
+
+  test("with recover: 'restart' and a principal that cannot be found: the task fails", async () => {
+    const { a, b, clock } = replicas(forEver, {
+      authenticate,
+      principalOf: () => Promise.reject(new Error('no directory')),
+      manager: { recover: 'restart' },
+    })
+    const params = { message: user('go'), configuration: { returnImmediately: true } }
+    const { result } = await call(jsonRpc, a, 'SendMessage', params, as('alice'))
+    const id = result?.task?.id ?? ''
+    a.store.fail()
+    await pass(clock, async () => (await b.tasks.stateOf(id)) === 'failed')
+    expect(b.errors).toMatchObject([{ error: { message: 'no directory' }, context: { taskId: id } }])
+  })
+})
+
+describe('close', () => {
+  test('hands over what waits for the user', async () => {
+    const { a, b } = replicas([asking, (run) => `At b: ${run.text}`])
+    const { id } = await send(a, 'go')
+    await a.handler.close({ graceMs: 0 })
+    expect(textsOf(await send(b, 'this', id))).toEqual(['At b: this'])
+    expect(a.errors).toEqual([])
+  })
+
+  test('lets runs end, and stores what they made', async () => {
+    const ended = gate()
+    const { a, b } = replicas(async (run) => {
+      run.start()
+      await ended.opened
+      return 'done'
+    })
+    const { id } = await begin(a, 'go')
+    await settle()
+    const closed = a.handler.close({ graceMs: 1_000 })
+    ended.open()
+    await closed
+    expect(textsOf(await get(b, id))).toEqual(['done'])
+  })
+
+  test('fails those that do not end, and says so at once everywhere', async () => {
+    const { a, b, clock } = replicas(forEver)
+    const { id } = await begin(a, 'go')
+    await settle()
+    const events = await subscribe(b, id)
+    await events.next()
+    const closed = a.handler.close({ graceMs: 1_000 })
+    clock.advance(1_000)
+    await closed
+    expect(await state(b, id)).toBe('failed')
+    expect((await events.rest()).map(nameOf)).toEqual(['failed'])
+  })
+
+  test('fails a task whose answer came too late for it to be handed over', async () => {
+    const { a, b, clock } = replicas(asking)
+    const { id } = await send(a, 'go')
+    const closed = a.handler.close({ graceMs: 0 })
+    const sent = send(b, 'this', id)
+    await pass(clock, () => Promise.race([closed.then(() => true), turn().then(() => false)]))
+    const task = await sent
+    // Whoever of the two was first: it has an answer, and does not hang.
+    expect(['completed', 'failed', 'input-required']).toContain(stateName(task.status.state))
+    expect(saidIn(task)).toContain('this')
+  })
+
+  test('takes no more', async () => {
+    const { a } = replicas(asking)
+    const { id } = await send(a, 'go')
+    await a.handler.close({ graceMs: 0 })
+    const { error } = await call(jsonRpc, a, 'SendMessage', { message: user('this', { taskId: id }) })
+    expect(error?.reason).toBe('UNAVAILABLE')
+    expect(await state(a, id)).toBe('input-required')
+  })
+})
+
+/** What clients read of it. */
+const AWAY = 'The agent cannot reach its tasks now; try again later'
+
+describe('a store that fails', () => {
+  test('while a task is created: the client is told, the run is aborted, and there is no task', async () => {
+    const began = gate<Run>()
+    const { a, b, clock } = replicas(untilAborted(began))
+    a.store.fail('create')
+    const sent = call(jsonRpc, a, 'SendMessage', { message: user('go') })
+    const { signal } = await began.opened
+    await pass(clock, () => signal.aborted)
+    const { error } = await sent
+    expect(error).toMatchObject({ reason: 'UNAVAILABLE', message: AWAY })
+    expect(await b.tasks.size()).toBe(0)
+    expect(a.errors).toMatchObject([{ error: { code: 'STORE_FAILED' } }])
+  })
+
+  test('while a task is created for a stream: there is no stream', async () => {
+    const { a, clock } = replicas(forEver)
+    a.store.fail('create')
+    const request = jsonRpc.request('SendStreamingMessage', { message: user('go') })
+    let response: Response | undefined
+    void a.handler.fetch(request).then((answer) => {
+      response = answer
+    })
+    await pass(clock, () => response !== undefined)
+    expect(await response?.json()).toMatchObject({ error: { message: AWAY } })
+  })
+
+  test('while a message is taken in: nothing is answered before it is stored', async () => {
+    const { a, b, clock } = replicas(asking)
+    const { id } = await send(a, 'go')
+    a.store.fail('commit')
+    let isAnswered = false
+    const sent = begin(a, 'this', id).finally(() => {
+      isAnswered = true
+    })
+    await settle()
+    expect(isAnswered).toBe(false)
+    a.store.mend()
+    await pass(clock, () => isAnswered)
+    expect(saidIn(await sent)).toContain('this')
+    expect(saidIn(await get(b, id))).toContain('this')
+  })
+
+  test('for too long while a message is taken in: the client is told', async () => {
+    const { a, clock } = replicas(asking)
+    const { id } = await send(a, 'go')
+    a.store.fail('commit')
+    const params = { message: user('this', { taskId: id }), configuration: { returnImmediately: true } }
+    const refusal = refused(jsonRpc, a, 'SendMessage', params)
+    await pass(clock, () => a.errors.length > 0)
+    expect(await refusal).toMatchObject({ message: AWAY })
+  })
+
+  test('for a moment: nobody notices', async () => {
+    const { a, b, clock } = replicas(async (run) => {
+      run.artifact('1')
+      await settle()
+      run.artifact('2')
+    })
+    const events = await stream(a, 'go')
+    a.store.fail('commit')
+    await settle()
+    a.store.mend()
+    let names: string[] = []
+    void events.rest().then((items) => {
+      names = items.map(nameOf)
+    })
+    await pass(clock, () => names.length > 0)
+    expect(names.slice(-3)).toEqual(['artifact:1', 'artifact:2', 'completed'])
+    expect(a.errors).toEqual([])
+    const [task] = await b.tasks.listTasks()
+    expect(task?.artifacts).toHaveLength(2)
+  })
+
+  test('for too long: whoever waits at the process is told, and its stream breaks off', async () => {
+    const began = gate<Run>()
+    const { a, clock } = replicas(async (run) => {
+      run.start()
+      began.open(run)
+      await new Promise(() => undefined)
+    })
+    const events = await stream(a, 'go')
+    await events.next()
+    const run = await began.opened
+    await settle()
+    a.store.fail('commit')
+    run.artifact('1')
+    const broken = expect(events.rest()).rejects.toThrow(AWAY)
+    await pass(clock, () => run.signal.aborted)
+    await broken
+    expect(() => run.artifact('2')).toThrow('The store failed: commit')
+    expect(a.errors).toMatchObject([{ error: { code: 'STORE_FAILED' } }])
+  })
+})
+
+describe('a message that comes before anybody has seen that a process died', () => {
+  const work: Execute = async (run) => {
+    run.start()
+    if (run.text === 'long') await new Promise(() => undefined)
+    return `did ${run.text}`
+  }
+  const orphaned = async (
+    recover: 'fail' | 'restart',
+  ): Promise<{ b: Replica; id: string; texts: string[] }> => {
+    const texts: string[] = []
+    const later: Execute = (run) => {
+      texts.push(run.text)
+      return `did ${run.text}`
+    }
+    const { a, b, clock } = replicas([work, later], { manager: { recover, sweepIntervalMs: 1_000_000 } })
+    const { id } = await begin(a, 'long')
+    await settle()
+    await begin(a, 'queued', id)
+    a.store.fail()
+    await pass(clock, () => b.tasks.lastSeen(id) === undefined)
+    const end = clock.now() + 31_000
+    await pass(clock, () => clock.now() >= end)
+    return { b, id, texts }
+  }
+
+  test('comes after what was being done, and what waited there', async () => {
+    const { b, id, texts } = await orphaned('restart')
+    expect(stateName((await send(b, 'more', id)).status.state)).toBe('completed')
+    expect(texts).toEqual(['long', 'queued', 'more'])
+  })
+
+  test('finds a task that has failed, where nothing is done again', async () => {
+    const { b, id, texts } = await orphaned('fail')
+    await expect(send(b, 'more', id)).rejects.toThrow('terminal state: failed')
+    expect(await state(b, id)).toBe('failed')
+    expect(texts).toEqual([])
+  })
+})
+
+test('what was sent to a process that died while it took the task for another message is done by the next one', async () => {
+  const { way, next } = holdUp('acquire', 'after')
+  const texts: string[] = []
+  const execute: Execute = (run) => {
+    texts.push(run.text)
+    if (run.text === 'go') run.requireInput('Which?').catch(() => undefined)
+    return run.text === 'go' ? undefined : `to ${run.text}`
+  }
+  const { all, clock } = cluster(
+    [execute, execute, execute],
+    { manager: { recover: 'restart' } },
+    (store, at) => (at === 0 ? way(store) : store),
+  )
+  const [a, b, c] = all as [Replica, Replica, Replica]
+  const { id } = await begin(b, 'go')
+  await settle()
+  const taking = next()
+  begin(a, 'never stored', id).catch(() => undefined)
+  await taking.called
+  await begin(b, 'this', id)
+  await begin(c, 'and that', id)
+  a.store.fail()
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(texts).toEqual(['go', 'this', 'and that'])
+})

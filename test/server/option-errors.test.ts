@@ -1,0 +1,266 @@
+/** What people get wrong when they begin, and what they are told. */
+import { A2AError } from 'a2a-tasks'
+import { memoryStore } from 'a2a-tasks/durable'
+import {
+  createRequestHandler,
+  SSEStream,
+  textOf,
+  type RequestHandlerOptions,
+  type Run,
+} from 'a2a-tasks/server'
+import { kaos } from 'a2a-tasks/wire'
+import { describe, expect, test } from 'vitest'
+import { thrown } from '../support/manager.js'
+import { agent, call, gate, jsonRpc, taskOf, textsOf, user } from './spec/support/agent.js'
+
+const OPTIONS: RequestHandlerOptions = {
+  card: { name: 'Test', url: 'https://agent.test' },
+  execute: () => undefined,
+}
+
+describe('createRequestHandler says what is wrong with', () => {
+  test.each<[string, object, string]>([
+    ['a manager that is only options', { tasks: { maxTasks: 3 } }, '"tasks" must be a TaskManager'],
+    [
+      'a manager that is on its way',
+      { tasks: Promise.resolve({}) },
+      '"tasks" must be a TaskManager, got a promise: await it',
+    ],
+    [
+      'a store in place of its manager',
+      { tasks: memoryStore() },
+      '"tasks" must be a TaskManager, got a store: new DurableTaskManager({ store })',
+    ],
+    ['a dialect by its name', { dialects: ['1.0'] }, '"dialects" must hold dialects'],
+    ['an option that there is not', { onerror: () => 0 }, 'createRequestHandler(): "onerror" is unknown'],
+    [
+      'limits that are one',
+      { limits: 5 },
+      '"limits" must be an object: { maxBodyBytes: 1_000_000 }, got a number',
+    ],
+    [
+      'a limit that there is not',
+      { limits: { maxBody: 1 } },
+      '"limits.maxBody" is unknown; known are maxBodyBytes, maxDepth',
+    ],
+    [
+      'a preview that there is not',
+      { preview: { generations: true } },
+      '"preview.generations" is unknown; known are generation',
+    ],
+    [
+      'a preview without its name',
+      { preview: true },
+      '"preview" must be an object: { generation: true }, got a boolean',
+    ],
+    [
+      'an option of webhooks that there is not',
+      { push: { retryMs: 5 } },
+      '"push.retryMs" is unknown; known are timeoutMs, maxAttempts',
+    ],
+    [
+      'webhooks without options',
+      { push: true },
+      '"push" must be false or an object: {} for the defaults, got a boolean',
+    ],
+    ['webhooks of a list', { push: ['localhost'] }, '"push" must be false or an object'],
+    [
+      'a host instead of hosts',
+      { push: { allow: 'localhost' } },
+      '"push.allow" must be an array of hosts, got a string',
+    ],
+    [
+      'no attempts',
+      { push: { maxAttempts: 0 } },
+      '"push.maxAttempts" must be an integer from 1 to 2147483647, got 0',
+    ],
+    ['a dialect by its name, shown', { dialects: ['kaos'] }, 'of a2a-tasks/wire, got "kaos"'],
+    ['a dialect that was not called', { dialects: [kaos] }, 'got a function; call it: kaos()'],
+    [
+      'one dialect',
+      { dialects: kaos() },
+      '"dialects" must be an array of dialects: [v1(), kaos()], got an object',
+    ],
+    [
+      'a default in capitals',
+      { defaultDialect: 'KAOS' },
+      '"defaultDialect" must be one of 1.0, 0.3, 0.1, kaos, corvid, litellm, got "KAOS": it is "kaos"',
+    ],
+    ['a card without a place', { card: { name: 'Test' } }, 'card.url is missing: say where'],
+    [
+      'a place that is none',
+      { card: { name: 'Test', url: 'localhost:3000' } },
+      'card.url must be an absolute',
+    ],
+    ['a name in the card', { card: { ...OPTIONS.card, descripton: 'x' } }, 'card.descripton is unknown'],
+  ])('%s', (_, options, message) => {
+    expect(() => createRequestHandler({ ...OPTIONS, ...options })).toThrow(message)
+  })
+})
+
+describe('the methods of a run', () => {
+  test('may be taken apart', async () => {
+    const a = agent(async ({ text, artifact, update, requireInput, complete }) => {
+      update('Reading')
+      artifact(text)
+      artifact(textOf(await requireInput('Which?')))
+      complete('Done')
+    })
+    const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('first') }))
+    const task = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('second', { taskId: id }) }))
+    expect(textsOf(task)).toEqual(['first', 'second'])
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test.each<[string, (run: Run) => unknown, string]>([
+    [
+      'nothing said',
+      (run) => run.requireInput(undefined as never),
+      'A run says a text, or a message with parts',
+    ],
+    [
+      'a number said',
+      (run) => run.complete(5 as never),
+      'A run says a text, or a message with parts, got a number',
+    ],
+    ['no parts', (run) => run.artifact({ name: 'report' }), 'an artifact with at least one part'],
+    [
+      'no such option',
+      (run) => run.artifact('a', { last: true } as never),
+      'run.artifact(): "last" is unknown',
+    ],
+    ['no progress', (run) => run.update({}), 'run.update() takes a text, or an object with'],
+  ])('say what they take: %s', async (_, mistake, message) => {
+    const a = agent((run) => {
+      mistake(run)
+    })
+    const task = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('go') }))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect((a.errors[0]?.error as Error).message).toContain(message)
+  })
+})
+
+describe('what comes of a run', () => {
+  test('a text that is returned while a question is open completes the task', async () => {
+    const a = agent((run) => {
+      void run.requireInput('Which?')
+      return 'never mind'
+    })
+    const task = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('go') }))
+    expect([task.status.state, textsOf(task)]).toEqual(['TASK_STATE_COMPLETED', ['never mind']])
+    expect(task.status.message).toBeUndefined()
+  })
+
+  test('a text that a generator returns is its last', async () => {
+    const a = agent(async function* () {
+      yield await Promise.resolve('one ')
+      return 'two'
+    })
+    const task = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('go') }))
+    expect(textsOf(task)).toEqual(['one two'])
+  })
+
+  test('a message that waits is not swallowed by a text that is returned', async () => {
+    const first = gate()
+    const a = agent(async (run) => {
+      run.start()
+      if (run.text === 'first') await first.opened
+      return `did ${run.text}`
+    })
+    const params = { message: user('first'), configuration: { returnImmediately: true } }
+    const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', params))
+    const second = call(jsonRpc, a, 'SendMessage', { message: user('second', { taskId: id }) })
+    while (a.tasks.peekTask(id)?.messages.length !== 2) await Promise.resolve()
+    first.open()
+    const task = taskOf(await second)
+    expect([task.status.state, textsOf(task)]).toEqual(['TASK_STATE_COMPLETED', ['did first', 'did second']])
+  })
+
+  test('of a policy that there is not, onError is told', async () => {
+    const first = gate()
+    const a = agent(
+      (run) => {
+        run.start()
+        return first.opened
+      },
+      { onFollowUp: () => 'que' as never },
+    )
+    const params = { message: user('first'), configuration: { returnImmediately: true } }
+    const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', params))
+    const { error } = await call(jsonRpc, a, 'SendMessage', { message: user('second', { taskId: id }) })
+    expect(error?.reason).toBe('INTERNAL_ERROR')
+    expect((a.errors[0]?.error as Error).message).toContain('onFollowUp() must return queue, steer, reject')
+    first.open()
+  })
+
+  test.each<[string, (run: Run) => unknown]>([
+    ['a text', () => 'too late'],
+    ['progress', (run) => run.update('too late')],
+    ['an artifact', (run) => run.artifact('too late')],
+  ])(
+    'a run that never looked at its signal may go on after a cancel, and nobody is alarmed: %s',
+    async (what, then) => {
+      const canceled = gate()
+      const over = gate<unknown>()
+      const a = agent(async (run) => {
+        run.start()
+        await canceled.opened
+        try {
+          const outcome = then(run)
+          return typeof outcome === 'string' ? outcome : undefined
+        } catch (error) {
+          over.open(error)
+          throw error
+        }
+      })
+      const params = { message: user('go'), configuration: { returnImmediately: true } }
+      const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', params))
+      await call(jsonRpc, a, 'CancelTask', { id })
+      canceled.open()
+      await a.handler.close()
+      expect(a.errors).toEqual([])
+      if (what !== 'a text') expect(await over.opened).toMatchObject({ code: 'TASK_CANCELED' })
+    },
+  )
+})
+
+describe('who is nobody', () => {
+  test.each([null, undefined])('is refused with 401: %s', async (nobody) => {
+    const { handler, errors } = agent(() => undefined, { authenticate: () => nobody })
+    const response = await handler.fetch(new Request('https://agent.test/tasks'))
+    expect([response.status, errors]).toEqual([401, []])
+  })
+
+  test('and an authenticate that throws is named', async () => {
+    const { handler, errors } = agent(() => undefined, {
+      authenticate: () => {
+        throw new Error('down')
+      },
+    })
+    expect((await handler.fetch(new Request('https://agent.test/tasks'))).status).toBe(500)
+    expect(errors).toMatchObject([{ context: { during: 'authenticate' } }])
+  })
+})
+
+test('fetch says that it takes a Request', async () => {
+  const { fetch } = createRequestHandler(OPTIONS)
+  await expect(fetch({ headers: {} } as never)).rejects.toThrow('in Node use toNodeListener(handler.fetch)')
+})
+
+test('close and dispatch refuse what they do not know', async () => {
+  const handler = createRequestHandler(OPTIONS)
+  await expect(handler.close({ grace: 1 } as never)).rejects.toThrow('close(): "grace" is unknown')
+  await expect(handler.dispatch({}, { principle: {} } as never)).rejects.toThrow('"principle" is unknown')
+})
+
+test('SSEStream refuses options that make no sense', () => {
+  expect(
+    A2AError.is(
+      thrown(() => new SSEStream({ heartbeat: 1 } as never)),
+      'INVALID_PARAMS',
+    ),
+  ).toBe(true)
+  expect(() => new SSEStream({ heartbeatMs: 0 })).toThrow(
+    '"heartbeatMs" must be from 1 to 2147483647 ms, got 0',
+  )
+})

@@ -1,0 +1,185 @@
+/** Webhooks that are told of whole tasks: what that may cost. */
+import type { TaskManager } from 'a2a-tasks'
+import { v0_3, v1, type Dialect } from 'a2a-tasks/wire'
+import { describe, expect, test } from 'vitest'
+import { gate } from '../interop/support/agent.js'
+import { endOf, pushAgent, receiver, until, type PushAgent } from './support/push.js'
+
+interface LegacyTask {
+  readonly status: { readonly state: string }
+  readonly artifacts?: readonly { readonly parts: readonly unknown[] }[]
+}
+
+type Plain = PushAgent<{ id: string }>
+
+const LEGACY = { version: '0.3' }
+
+function register({ call }: Plain, taskId: string, url: string, id: string, who?: string): Promise<unknown> {
+  const context = who === undefined ? LEGACY : { ...LEGACY, principal: { id: who } }
+  const params = { taskId, pushNotificationConfig: { id, url } }
+  return call('tasks/pushNotificationConfig/set', params, context)
+}
+
+function stateOf({ handler }: Plain, taskId: string): string | undefined {
+  return handler.push.health(taskId)[0]?.state
+}
+
+function append(tasks: TaskManager, id: string, text: string): void {
+  tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text }] })
+}
+
+function textOf(body: RequestInit['body']): string {
+  if (typeof body !== 'string') throw new TypeError('The body is no text')
+  return body
+}
+
+/** How many times each text was made. */
+function counting(): { readonly dialects: readonly Dialect[]; readonly made: number[] } {
+  const made: number[] = []
+  const legacy = v0_3()
+  const encodeTaskNotification: Dialect['encodeTaskNotification'] = (task) => {
+    made.push(task.generation)
+    return legacy.encodeTaskNotification?.(task) ?? {}
+  }
+  return { dialects: [v1(), { ...legacy, encodeTaskNotification }], made }
+}
+
+describe('a webhook that is told of whole tasks', () => {
+  test('hears at once of the artifacts that came while it was busy, and of every change of state', async () => {
+    const held = gate()
+    const hook = await receiver((response) => {
+      void held.opened.then(() => response.writeHead(204).end())
+    })
+    const agent: Plain = pushAgent()
+    const { task, tasks } = agent
+    const id = task()
+    await register(agent, id, hook.url, 'one')
+    await hook.arrived(1)
+    tasks.updateTask(id, { state: 'working' })
+    for (const text of ['1', '2', '3']) append(tasks, id, text)
+    tasks.addMessage(id, { role: 'agent', parts: [{ text: 'no event of A2A' }] })
+    append(tasks, id, '4')
+    tasks.updateTask(id, { state: 'input-required' })
+    tasks.updateTask(id, { state: 'working' })
+    append(tasks, id, '5')
+    tasks.addMessage(id, { role: 'agent', parts: [{ text: 'no event either' }] })
+    tasks.updateTask(id, { state: 'completed' })
+    held.open()
+    await until(() => stateOf(agent, id) === 'done')
+    const told = hook.received.map(({ body, headers }) => {
+      const { status, artifacts = [] } = body as unknown as LegacyTask
+      const generation = Number(String(headers['x-a2a-notification-id']).split('/').at(-1))
+      return [generation, status.state, artifacts[0]?.parts.length ?? 0]
+    })
+    expect(told).toEqual([
+      ...[
+        [1, 'submitted', 0],
+        [2, 'working', 0],
+        [7, 'working', 4],
+      ],
+      ...[
+        [8, 'input-required', 4],
+        [9, 'working', 4],
+        [11, 'working', 5],
+        [12, 'completed', 5],
+      ],
+    ])
+  })
+
+  test('hears of an artifact after which nothing comes but messages, also when the agent closes', async () => {
+    const hook = await receiver()
+    const agent: Plain = pushAgent()
+    const { task, tasks, clock, handler } = agent
+    const id = task()
+    await register(agent, id, hook.url, 'one')
+    await until(() => stateOf(agent, id) === 'idle')
+    append(tasks, id, '1')
+    tasks.addMessage(id, { role: 'agent', parts: [{ text: 'no event of A2A' }] })
+    await until(() => hook.accepted.length === 2 && stateOf(agent, id) === 'idle')
+    append(tasks, id, '2')
+    const start = clock.now()
+    await endOf(handler.close({ graceMs: 60_000 }), clock)
+    expect(clock.now() - start).toBeLessThan(60_000)
+    expect(hook.accepted).toHaveLength(3)
+    expect(agent.errors).toEqual([])
+  })
+
+  test('is sent what the others are sent: a text is made once', async () => {
+    const held = gate()
+    const sent: string[] = []
+    const { dialects, made } = counting()
+    const agent: Plain = pushAgent({
+      dialects,
+      push: {
+        fetch: async (url, { body }) => {
+          sent.push(`${url} ${textOf(body)}`)
+          await held.opened
+          return new Response(null, { status: 204 })
+        },
+      },
+    })
+    const { task, tasks } = agent
+    const id = task()
+    const other = task()
+    for (const name of ['a', 'b', 'c']) await register(agent, id, `http://127.0.0.1:9/${name}`, name)
+    await register(agent, other, 'http://127.0.0.1:9/other', 'd')
+    await until(() => sent.length === 4)
+    held.open()
+    await until(() => agent.handler.push.health().every(({ state }) => state === 'idle'))
+    // Once for each of two tasks, which are not taken for each other.
+    expect(made).toEqual([1, 1])
+    expect(new Set(sent.map((text) => text.split(' ').slice(1).join(' '))).size).toBe(2)
+    tasks.updateTask(id, { state: 'working' })
+    await until(() => sent.length === 7)
+    expect(made).toEqual([1, 1, 2])
+  })
+
+  test('leaves the agent as much time as its task is long, and holds up no other owner', async () => {
+    const sent: string[] = []
+    const { dialects, made } = counting()
+    const agent: Plain = pushAgent({
+      dialects,
+      push: {
+        fetch: (_, { body }) => {
+          sent.push(textOf(body))
+          return Promise.resolve(new Response(null, { status: 204 }))
+        },
+      },
+    })
+    const { clock, tasks } = agent
+    const long = tasks.createTask({ skill: 'test', owner: 'eve' }).id
+    const short = tasks.createTask({ skill: 'test', owner: 'bob' }).id
+    append(tasks, long, 'x'.repeat(1_000_000))
+    await register(agent, long, 'http://127.0.0.1:9/long', 'one', 'eve')
+    await until(() => stateOf(agent, long) === 'idle' && clock.pending > 0)
+    expect(made).toEqual([2])
+    append(tasks, long, '1')
+    await until(() => stateOf(agent, long) === 'delivering')
+    await register(agent, short, 'http://127.0.0.1:9/short', 'two', 'bob')
+    await until(() => stateOf(agent, short) === 'idle')
+    append(tasks, long, '2')
+    expect(made).toEqual([2, 1])
+    clock.advance(1_000)
+    await until(() => stateOf(agent, long) === 'idle')
+    // What came during the rest is told at once.
+    expect(made).toEqual([2, 1, 4])
+    expect(sent).toHaveLength(3)
+  })
+
+  test('that is deleted while it waits leaves no timer behind, and nothing is sent', async () => {
+    const { dialects, made } = counting()
+    const fetch = (): Promise<Response> => Promise.resolve(new Response(null, { status: 204 }))
+    const agent: Plain = pushAgent({ dialects, push: { fetch } })
+    const { clock, tasks, task, call, handler } = agent
+    const id = task()
+    append(tasks, id, 'x'.repeat(1_000_000))
+    await register(agent, id, 'http://127.0.0.1:9/', 'one')
+    await until(() => stateOf(agent, id) === 'idle' && clock.pending > 0)
+    append(tasks, id, '1')
+    await until(() => stateOf(agent, id) === 'delivering')
+    await call('tasks/pushNotificationConfig/delete', { id, pushNotificationConfigId: 'one' }, LEGACY)
+    await handler.close({ graceMs: 0 })
+    expect(clock.pending).toBe(0)
+    expect(made).toEqual([2])
+  })
+})
