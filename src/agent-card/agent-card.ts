@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentCapabilities, AgentCard as Card, AgentSkill } from '../schemas/index.js'
+import type { AgentCapabilities, AgentCard as Card, AgentSkill } from '../schemas/agent-card.js'
 import { readAgentCard } from './parse.js'
 
 /** What of a card {@link AgentCard} needs in any case; skills need an id. */

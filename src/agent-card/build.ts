@@ -10,8 +10,8 @@ import {
   type AgentCard,
   type AgentInterface,
   type AgentSkill,
-} from '../schemas/index.js'
-import { check } from '../wire/index.js'
+} from '../schemas/agent-card.js'
+import { check } from '../wire/check.js'
 
 /** A card with what goes without saying left out: a `name`, and where the agent is. */
 export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities'>> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentCard } from '../schemas/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
 import { buildAgentCard, type AgentCardInput } from './build.js'
 import { own, toolsToSkills, type ToolTables } from './skills.js'
 

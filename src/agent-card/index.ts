@@ -26,4 +26,4 @@ export {
 } from './sign.js'
 export { toolsToSkills, type Tool, type ToolTables } from './skills.js'
 export { toHybridCard, type CardEncoder } from './versions.js'
-export { toV03Card } from '../wire/index.js'
+export { toV03Card } from '../wire/v0-3/card.js'

@@ -5,7 +5,7 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../schemas/index.js'
+import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../schemas/agent-card.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import { isRecord, plain, type Unread } from './plain.js'
 import { readRequirements, readScheme } from './read-security.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams, type A2AError } from '../core/errors.js'
-import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../schemas/index.js'
+import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../schemas/security.js'
 import { compact, Fields, mapOf } from '../wire/client/fields.js'
 import { isRecord } from './plain.js'
 

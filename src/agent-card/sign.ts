@@ -5,8 +5,8 @@
  */
 import type * as jose from 'jose'
 import { A2AError, invalidParams } from '../core/errors.js'
-import { AgentCardSchema, type AgentCard, type AgentCardSignature } from '../schemas/index.js'
-import { check } from '../wire/index.js'
+import { AgentCardSchema, type AgentCard, type AgentCardSignature } from '../schemas/agent-card.js'
+import { check } from '../wire/check.js'
 import { canonicalizeAgentCard, canonicalizeStripped } from './canonical.js'
 import { allowed, faultOf, fetchKeys, isJwk, type FetchKeys, type Jwk, type Key } from './keys.js'
 import { DELAY, FLAG, FUNCTION, requireOptions, TEXT, TEXTS, type Rules } from './options.js'

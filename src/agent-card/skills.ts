@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentSkill } from '../schemas/index.js'
+import type { AgentSkill } from '../schemas/agent-card.js'
 
 /** A tool as MCP lists it. */
 export interface Tool {

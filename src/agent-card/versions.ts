@@ -3,8 +3,9 @@
  *
  * @module
  */
-import type { AgentCard, JsonObject, JsonValue } from '../schemas/index.js'
-import { toV03Card } from '../wire/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import type { JsonObject, JsonValue } from '../schemas/json.js'
+import { toV03Card } from '../wire/v0-3/card.js'
 
 /** What makes of a card the card of its version: a dialect of `a2a-tasks/wire` does. */
 export interface CardEncoder {

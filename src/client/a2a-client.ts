@@ -5,18 +5,18 @@
  */
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
-import { AgentCard, parseAgentCard } from '../agent-card/index.js'
-import type { AgentInterface } from '../schemas/index.js'
+import { AgentCard } from '../agent-card/agent-card.js'
+import { parseAgentCard } from '../agent-card/parse.js'
+import type { AgentInterface } from '../schemas/agent-card.js'
 import type {
   ClientRequests,
   ClientResults,
-  Operation,
-  PushConfig,
   RemoteEvent,
   RemotePushConfig,
   RemoteTask,
   SendResult,
-} from '../wire/index.js'
+} from '../wire/client/dialect.js'
+import type { Operation, PushConfig } from '../wire/dialect.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import type { AgentCardCache } from './cards/card-cache.js'
 import { loadCard } from './cards/cards.js'

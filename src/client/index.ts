@@ -52,5 +52,5 @@ export {
   type PushNotification,
   type VerifyNotificationOptions,
 } from './verify-notification.js'
-export { textOf } from '../wire/index.js'
-export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/index.js'
+export { textOf } from '../wire/text.js'
+export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/client/dialect.js'

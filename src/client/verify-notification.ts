@@ -7,7 +7,7 @@ import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode
 import type { Clock } from '../core/ports.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import { readEvent } from '../wire/client/objects.js'
-import type { RemoteEvent } from '../wire/index.js'
+import type { RemoteEvent } from '../wire/client/dialect.js'
 import { Abortion } from '../http/abort.js'
 import { decode } from '../http/request.js'
 import { parseJson, tooLarge } from '../http/json.js'

@@ -14,10 +14,24 @@ import { read, takeGeneration } from './validate.js'
 import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
-import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
-import type { CreateTaskParams, MessageInput, TaskUpdate } from './params.js'
-import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
-import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type {
+  AppendArtifactOptions,
+  ArtifactInput,
+  CancelOptions,
+  ChangeOptions,
+  CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
+} from './params.js'
+import {
+  isOwnedBy,
+  toFilter,
+  toPageQuery,
+  type OwnerFilter,
+  type TaskFilter,
+  type TaskPage,
+  type TaskQuery,
+} from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
 import { Retention } from './retention.js'
 import { entryAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'

@@ -13,10 +13,22 @@ import { abandonTask, signalOf, tellFollowers } from '../core/watchers.js'
 import { read } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
-import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from '../core/params.js'
-import type { CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
-import { isOwnedBy } from '../core/queries.js'
-import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
+import type {
+  AppendArtifactOptions,
+  ArtifactInput,
+  CancelOptions,
+  ChangeOptions,
+  CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
+} from '../core/params.js'
+import {
+  isOwnedBy,
+  type OwnerFilter,
+  type TaskFilter,
+  type TaskPage,
+  type TaskQuery,
+} from '../core/queries.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import { TaskRecord } from '../core/task-record.js'

@@ -6,8 +6,15 @@
 import { invalidParams } from '../core/errors.js'
 import type { TaskEvent } from '../core/events.js'
 import { freezeDeep } from '../core/json.js'
-import { toFilter, toPageQuery, NOBODY, type Filter } from '../core/queries.js'
-import type { TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
+import {
+  toFilter,
+  toPageQuery,
+  NOBODY,
+  type Filter,
+  type TaskFilter,
+  type TaskPage,
+  type TaskQuery,
+} from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { DurableSettings } from './options.js'
 import type { OpenAccess } from './open-access.js'

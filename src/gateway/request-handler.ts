@@ -5,7 +5,9 @@
  */
 import { A2AError } from '../core/errors.js'
 import { isTerminal } from '../core/lifecycle.js'
-import type { Execute, Offer, Principal, Run } from '../server/index.js'
+import type { Execute, Offer } from '../server/options.js'
+import type { Principal } from '../server/caller.js'
+import type { Run } from '../server/runs/run.js'
 import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
 import type { HandleContents } from './turns/handle.js'

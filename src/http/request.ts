@@ -5,7 +5,7 @@
  */
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Clock } from '../core/ports.js'
-import { invalidAnswer } from '../wire/index.js'
+import { invalidAnswer } from '../wire/client/answer.js'
 import { Abortion } from './abort.js'
 import type { AuthenticatedRequest, Authenticator } from './auth.js'
 import { badStatus, ExternalServiceError, unreachable } from './errors.js'

@@ -7,7 +7,7 @@ import { invalidParams, taskNotFound } from '../core/errors.js'
 import { hasLoneSurrogate } from '../core/json.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
-import type { Dialect } from '../wire/index.js'
+import type { Dialect } from '../wire/dialect.js'
 import { isPending, type Soon, type ServedTasks } from './tasks.js'
 
 /** Somebody to whom tasks belong. */

@@ -3,10 +3,16 @@
  *
  * @module
  */
-import { buildAgentCard, type AgentCardInput } from '../agent-card/index.js'
+import { buildAgentCard, type AgentCardInput } from '../agent-card/build.js'
 import { describe, quote } from '../core/json.js'
-import type { AgentCard } from '../schemas/index.js'
-import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from '../wire/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import { corvid } from '../wire/corvid.js'
+import { kaos } from '../wire/kaos.js'
+import { litellm } from '../wire/litellm/dialect.js'
+import { v0_1 } from '../wire/v0-1/dialect.js'
+import { v0_3 } from '../wire/v0-3/dialect.js'
+import { v1 } from '../wire/v1/dialect.js'
+import type { Dialect } from '../wire/dialect.js'
 import { some, type Dialects } from './negotiation.js'
 
 /** The `version` of a dialect; those of others are as welcome. */

@@ -5,8 +5,8 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/task.js'
-import type { AgentCard } from '../schemas/index.js'
-import type { Dialect } from '../wire/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import type { Dialect } from '../wire/dialect.js'
 import { isPending, type Soon } from './tasks.js'
 
 /** The dialects, the preferred one first. */

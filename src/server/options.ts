@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { AgentCardInput } from '../agent-card/index.js'
+import type { AgentCardInput } from '../agent-card/build.js'
 import { A2AError } from '../core/errors.js'
 import { read } from '../core/validate.js'
 import { describe } from '../core/json.js'
 import { randomId, systemClock, type Clock, type GenerateId } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
-import type { AgentCard } from '../schemas/index.js'
-import type { Dialect } from '../wire/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import type { Dialect } from '../wire/dialect.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { reportError } from './platform.js'
 import { withPreview, type PreviewOptions } from './preview.js'

@@ -4,7 +4,8 @@
  * @module
  */
 import { describe } from '../core/json.js'
-import { v1_1, type Dialect } from '../wire/index.js'
+import { v1_1 } from '../wire/v1/preview.js'
+import type { Dialect } from '../wire/dialect.js'
 import type { Dialects } from './negotiation.js'
 import { readOption } from './read-option.js'
 

@@ -6,7 +6,8 @@
 import type { ChangeOptions, MessageInput } from '../core/params.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { TaskSnapshot } from '../core/task.js'
-import type { DurableTaskManager, LeasedTasks } from '../durable/index.js'
+import type { DurableTaskManager } from '../durable/durable-task-manager.js'
+import type { LeasedTasks } from '../durable/leases/leased-tasks.js'
 
 /** What is in memory is there at once; what is in a store comes. */
 export type Soon<T> = T | Promise<T>

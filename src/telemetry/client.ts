@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { A2AClient } from '../client/index.js'
+import type { A2AClient } from '../client/a2a-client.js'
 import { Call } from './call.js'
 import { Callees } from './callee.js'
 import { OPERATIONS, type Operation } from './operations.js'

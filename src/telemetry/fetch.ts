@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Fetch } from '../client/index.js'
+import type { Fetch } from '../client/platform.js'
 import { platformFetch } from './platform.js'
 import { Telemetry, type TelemetryOptions } from './telemetry.js'
 

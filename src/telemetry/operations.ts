@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { A2AClient } from '../client/index.js'
+import type { A2AClient } from '../client/a2a-client.js'
 import { OTHER } from './callee.js'
 
 /** A method that sends. */

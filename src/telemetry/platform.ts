@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Fetch } from '../client/index.js'
+import type { Fetch } from '../client/platform.js'
 import type { OpenTelemetryApi, OtelContext } from './api.js'
 
 /** What an SDK has registered with `@opentelemetry/api`. */

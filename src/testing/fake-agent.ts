@@ -1,10 +1,11 @@
 /**
  * @module
  */
-import type { AgentCardInput } from '../agent-card/index.js'
+import type { AgentCardInput } from '../agent-card/build.js'
 import type { TaskManager } from '../core/task-manager.js'
-import type { AgentCard } from '../schemas/index.js'
-import { createRequestHandler, type RequestHandlerOptions } from '../server/index.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import { createRequestHandler } from '../server/request-handler.js'
+import type { RequestHandlerOptions } from '../server/options.js'
 
 type Execute = RequestHandlerOptions['execute']
 

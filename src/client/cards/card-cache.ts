@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { Clock } from '../../core/ports.js'
-import { invalidAnswer } from '../../wire/index.js'
+import { invalidAnswer } from '../../wire/client/answer.js'
 import { Abortion } from '../../http/abort.js'
 import { isPassing } from '../../http/errors.js'
 import { guarded, type CallLimits, type HttpSettings } from '../../http/request.js'

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { parseAgentCard } from '../../agent-card/index.js'
+import { parseAgentCard } from '../../agent-card/parse.js'
 import { A2AError } from '../../core/errors.js'
-import type { AgentCard } from '../../schemas/index.js'
-import { invalidAnswer } from '../../wire/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import { invalidAnswer } from '../../wire/client/answer.js'
 import { AgentCardCache, type FetchedCard } from './card-cache.js'
 import { ExternalServiceError, ValidationError } from '../../http/errors.js'
 import {

@@ -4,8 +4,9 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { AgentCard } from '../../schemas/index.js'
-import type { ClientRequests, ClientResults, Operation } from '../../wire/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js'
+import type { Operation } from '../../wire/dialect.js'
 import { isPassing, isUndone } from '../../http/errors.js'
 import { interfacesOf } from './interfaces.js'
 import type { CallOptions, Settings } from '../options.js'

@@ -4,8 +4,10 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { AgentCard, AgentInterface } from '../../schemas/index.js'
-import { v0_3Client, v1Client, type ClientDialect } from '../../wire/index.js'
+import type { AgentCard, AgentInterface } from '../../schemas/agent-card.js'
+import { v0_3Client } from '../../wire/client/v0-3.js'
+import { v1Client } from '../../wire/client/v1.js'
+import type { ClientDialect } from '../../wire/client/dialect.js'
 
 /** An interface that the client speaks. */
 export interface Spoken {

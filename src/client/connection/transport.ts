@@ -5,17 +5,11 @@
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
-import type { AgentInterface } from '../../schemas/index.js'
-import {
-  decodeError,
-  invalidAnswer,
-  type ClientCodec,
-  type ClientRequests,
-  type ClientResults,
-  type Operation,
-  type RemoteEvent,
-  type Route,
-} from '../../wire/index.js'
+import type { AgentInterface } from '../../schemas/agent-card.js'
+import { decodeError } from '../../wire/client/errors.js'
+import { invalidAnswer } from '../../wire/client/answer.js'
+import type { ClientCodec, ClientRequests, ClientResults, RemoteEvent } from '../../wire/client/dialect.js'
+import type { Operation, Route } from '../../wire/dialect.js'
 import { badStatus } from '../../http/errors.js'
 import { open, readAnswer, request, type Answer, type HttpCall } from '../../http/request.js'
 import type { Spoken } from './interfaces.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RemoteTask } from '../../wire/index.js'
+import type { RemoteTask } from '../../wire/client/dialect.js'
 import { Abortion } from '../../http/abort.js'
 import type { Connection } from '../connection/connection.js'
 import { isLoss } from './find-message.js'

@@ -5,7 +5,7 @@
  */
 import { A2AError, type AnyA2AError, type ErrorCode } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
-import type { RemoteTask } from '../../wire/index.js'
+import type { RemoteTask } from '../../wire/client/dialect.js'
 import type { Connection } from '../connection/connection.js'
 import { pause } from '../../http/retry.js'
 

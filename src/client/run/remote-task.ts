@@ -5,7 +5,8 @@
  */
 import type { TaskState } from '../../core/lifecycle.js'
 import { compact } from '../../wire/client/fields.js'
-import { textOf, type RemoteEvent, type RemoteTask } from '../../wire/index.js'
+import { textOf } from '../../wire/text.js'
+import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 
 const ENDED: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { hasEnded, fold, outlineOf } from './remote-task.js'
-import type { RemoteEvent, RemoteTask } from '../../wire/index.js'
+import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
 import type { RunHandle, RunOptions } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'

@@ -5,7 +5,7 @@
  */
 import type { A2AError } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
-import type { RemoteEvent, RemoteTask } from '../../wire/index.js'
+import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { MessageInput, SendOptions } from '../options.js'
 
 /** Where a run stands, as plain JSON: another process can `resume` it. */

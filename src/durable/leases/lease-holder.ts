@@ -15,8 +15,9 @@ import type {
   ArtifactInput,
   ChangeOptions,
   CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
 } from '../../core/params.js'
-import type { MessageInput, TaskUpdate } from '../../core/params.js'
 import { randomId, throwLater } from '../../core/ports.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { JsonValue, Task, TaskSnapshot } from '../../core/task.js'

@@ -9,7 +9,7 @@ import {
   clientCredentialsAuth,
   type Authenticator,
   type ClientCredentials,
-} from '../../client/index.js'
+} from '../../http/auth.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/task.js'

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { parseAgentCard } from '../../agent-card/index.js'
-import { A2AClient, type Fetch } from '../../client/index.js'
-import { platformFetch } from '../../client/platform.js'
+import { parseAgentCard } from '../../agent-card/parse.js'
+import { A2AClient } from '../../client/a2a-client.js'
+import { type Fetch, platformFetch } from '../../client/platform.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentProvider, ProviderCall } from '../provider.js'
 import { Service, type ServiceOptions } from './shared/service.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Authenticator } from '../../client/index.js'
+import type { Authenticator } from '../../http/auth.js'
 import type { JsonObject } from '../../core/task.js'
 
 export const AGENT_STATUSES = ['online', 'offline', 'degraded', 'maintenance'] as const

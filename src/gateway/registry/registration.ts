@@ -10,13 +10,13 @@ import {
   clientCredentialsAuth,
   type AuthenticatedRequest,
   type Authenticator,
-  type HttpOptions,
-} from '../../client/index.js'
+} from '../../http/auth.js'
+import type { HttpOptions } from '../../http/request.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep, JsonTaker } from '../../core/json.js'
 import type { JsonObject } from '../../core/task.js'
-import { JsonObjectSchema } from '../../schemas/index.js'
+import { JsonObjectSchema } from '../../schemas/json.js'
 import {
   integer,
   list,

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { HttpOptions } from '../../client/index.js'
-import { toHttpSettings } from '../../http/request.js'
+import { type HttpOptions, toHttpSettings } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep, quote } from '../../core/json.js'
 import { systemClock, throwLater, type Clock } from '../../core/ports.js'

@@ -10,7 +10,7 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../../core/task.js'
-import { textOf } from '../../wire/index.js'
+import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
 
 /** What is asked of an agent: a text, or parts. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { toHybridCard } from '../../agent-card/index.js'
+import { toHybridCard } from '../../agent-card/versions.js'
 import type { Clock } from '../../core/ports.js'
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import type { Dialects } from '../negotiation.js'
 import { digest } from '../platform.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 
 /** `WWW-Authenticate` for the card's security schemes (RFC 9110 §11.6.1); `Bearer` where it has none that HTTP knows. */
 export function challengeOf({ securitySchemes = {}, name }: AgentCard): string {

@@ -5,8 +5,8 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/task.js'
-import { hasRetryAfter } from '../../wire/errors.js'
-import { WIRE_ERRORS, type Dialect } from '../../wire/index.js'
+import { hasRetryAfter, WIRE_ERRORS } from '../../wire/errors.js'
+import type { Dialect } from '../../wire/dialect.js'
 import { readJson } from './body.js'
 import { CardRoute } from './card-route.js'
 import { challengeOf } from './challenge.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { Route } from '../../wire/index.js'
+import type { Route } from '../../wire/dialect.js'
 
 /** The parameters of a request: those of the path come before those of the body or the query. */
 export function paramsOf(

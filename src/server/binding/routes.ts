@@ -4,8 +4,8 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
-import type { AgentCard } from '../../schemas/index.js'
-import type { Dialect, Route } from '../../wire/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { Dialect, Route } from '../../wire/dialect.js'
 import type { Dialects } from '../negotiation.js'
 
 /** A route that a path matches. */

@@ -3,12 +3,13 @@
  *
  * @module
  */
-import type { AgentCardInput } from '../../agent-card/index.js'
+import type { AgentCardInput } from '../../agent-card/build.js'
 import { read } from '../../core/validate.js'
 import { systemClock, type Clock } from '../../core/ports.js'
 import type { JsonObject } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/index.js'
-import { kaos, type Dialect } from '../../wire/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import { kaos } from '../../wire/kaos.js'
+import type { Dialect } from '../../wire/dialect.js'
 import { bind, type BoundAgent } from '../binding/bindings.js'
 import { servedCard, toDialects } from '../dialects.js'
 import { SessionOperations } from './operations.js'

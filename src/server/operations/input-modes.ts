@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { Part } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 
 /**
  * Refuses parts of a media type that neither the card nor any of its skills lists (A2A 1.0 §3.1.1). Parts that do not

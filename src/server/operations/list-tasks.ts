@@ -5,7 +5,7 @@
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { OwnerFilter, TaskFilter, TaskPage } from '../../core/queries.js'
-import type { ListRequest, Results } from '../../wire/index.js'
+import type { ListRequest, Results } from '../../wire/dialect.js'
 import { isPending, type Soon, type ServedTasks } from '../tasks.js'
 
 export async function listTasks(

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { buildAgentCard, type AgentCardInput } from '../../agent-card/index.js'
+import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import type {
   Dialect,
   ListRequest,
@@ -17,7 +17,7 @@ import type {
   Results,
   StreamEntry,
   TaskPushConfig,
-} from '../../wire/index.js'
+} from '../../wire/dialect.js'
 import type { Accepted } from '../runs/accepted-message.js'
 import { EntryStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'

@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/task.js'
-import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/index.js'
+import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/dialect.js'
 import type { Source } from '../streams/frame-stream.js'
 import { inManner } from '../streams/mannered-stream.js'
 import { isStreamOperation, type Operations } from './operations.js'

@@ -7,7 +7,7 @@ import { Abortion } from '../../http/abort.js'
 import { guarded } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
-import type { PushConfig } from '../../wire/index.js'
+import type { PushConfig } from '../../wire/dialect.js'
 import { unavailable } from '../closing.js'
 import type { PushSettings } from './options.js'
 

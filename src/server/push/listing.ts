@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/index.js'
+import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
 
 /** One of them. In a list of them the latest is the last, also if it replaces another. */
 export interface Listed {

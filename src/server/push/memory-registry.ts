@@ -5,7 +5,7 @@
  */
 import type { TaskManager } from '../../core/task-manager.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/index.js'
+import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
 import { settled, unavailable } from '../closing.js'
 import type { Settings } from '../options.js'
 import { healthOf, type PushDeadLetter, type PushDeliveries, type PushHealth } from './health.js'

@@ -7,7 +7,7 @@ import type { ArtifactChanged, OutputChanged, TaskEvent, TaskStreamEvent } from 
 import { apply, thawTask } from '../../core/evolve.js'
 import type { TaskSubscription } from '../../core/subscription.js'
 import type { Task, TaskSnapshot } from '../../core/task.js'
-import type { StreamEntry } from '../../wire/index.js'
+import type { StreamEntry } from '../../wire/dialect.js'
 import { EntryStream } from '../streams/task-stream.js'
 import { isShared, lastSeen, type ServedTasks } from '../tasks.js'
 

@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/index.js'
+import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
 import type { Accepted } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
 import { requirePushConfig } from './config.js'

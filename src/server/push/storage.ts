@@ -6,7 +6,8 @@
  */
 import { taskNotFound } from '../../core/errors.js'
 import type { JsonValue } from '../../core/task.js'
-import type { DocumentCursor, TaskDocument, TaskDocuments, TaskKey } from '../../durable/index.js'
+import type { DocumentCursor, TaskDocument, TaskKey } from '../../durable/task-store.js'
+import type { TaskDocuments } from '../../durable/documents.js'
 import { unavailable } from '../closing.js'
 import type { Listed } from './listing.js'
 import type { PushFailure } from './webhook.js'

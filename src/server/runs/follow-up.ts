@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import { describe } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { SendRequest } from '../../wire/index.js'
+import type { SendRequest } from '../../wire/dialect.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 
 /**

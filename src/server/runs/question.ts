@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/task.js'
-import type { SendRequest } from '../../wire/index.js'
+import type { SendRequest } from '../../wire/dialect.js'
 import type { ReadonlyMessage } from './run.js'
 import type { Caller, Principal } from '../caller.js'
 

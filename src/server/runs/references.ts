@@ -5,8 +5,8 @@
  */
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/index.js'
-import type { SendRequest } from '../../wire/index.js'
+import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
+import type { SendRequest } from '../../wire/dialect.js'
 
 /** How many of the tasks that a message refers to its run can read. */
 const MAX_REFERENCES = 100

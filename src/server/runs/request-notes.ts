@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
-import type { TaskDocuments } from '../../durable/index.js'
+import type { TaskDocuments } from '../../durable/documents.js'
 import type { Queued } from './question.js'
 import type { TaskKey } from './active-run.js'
 import type { Settings } from '../options.js'

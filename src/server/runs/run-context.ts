@@ -5,7 +5,7 @@
  */
 import type { OwnerFilter } from '../../core/queries.js'
 import type { JsonValue, TaskSnapshot } from '../../core/task.js'
-import type { SendRequest } from '../../wire/index.js'
+import type { SendRequest } from '../../wire/dialect.js'
 import type { Queued } from './question.js'
 import type { TaskKey } from './active-run.js'
 import type { Settings } from '../options.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import { corvid } from '../../wire/index.js'
+import { corvid } from '../../wire/corvid.js'
 import { readJson } from '../binding/body.js'
 import { DIRECT, type HttpAnswer, type HttpRequest, type Respond } from '../binding/exchange.js'
 import { toFetch } from '../binding/fetch.js'

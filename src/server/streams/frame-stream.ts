@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
-import type { StreamEntry } from '../../wire/index.js'
+import type { StreamEntry } from '../../wire/dialect.js'
 import type { ErrorContext } from '../options.js'
 
 /** One event of a stream: its JSON, and what SSE says beside it. */

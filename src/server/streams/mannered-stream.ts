@@ -4,7 +4,8 @@
  * @module
  */
 import { isTerminal } from '../../core/lifecycle.js'
-import { artifactEvents, type StreamEntry, type StreamManners } from '../../wire/index.js'
+import { artifactEvents } from '../../wire/view.js'
+import type { StreamEntry, StreamManners } from '../../wire/dialect.js'
 import type { Source } from './frame-stream.js'
 
 type TaskEntry = Extract<StreamEntry, { readonly type: 'task' }>

@@ -7,7 +7,8 @@ import type { TaskStreamEvent } from '../../core/events.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { TaskSubscription } from '../../core/subscription.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { outputEvent, type StreamEntry } from '../../wire/index.js'
+import { outputEvent } from '../../wire/view.js'
+import type { StreamEntry } from '../../wire/dialect.js'
 import type { Source } from './frame-stream.js'
 
 export interface EntryStreamOptions {

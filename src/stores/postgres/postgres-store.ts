@@ -21,7 +21,7 @@ import type {
   TaskDocument,
   TaskKey,
   TaskStore,
-} from '../../durable/index.js'
+} from '../../durable/task-store.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'

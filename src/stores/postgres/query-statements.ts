@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { StoreFilter, StoreQuery } from '../../durable/index.js'
+import type { StoreFilter, StoreQuery } from '../../durable/task-store.js'
 import type { Parameter } from './clients.js'
 import { ANY_SECOND } from './schema.js'
 import { tail } from './task-statements.js'

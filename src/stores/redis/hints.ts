@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Hint, StoreHints } from '../../durable/index.js'
+import type { Hint, StoreHints } from '../../durable/task-store.js'
 import type { Connection } from './client.js'
 
 export function redisHints(connection: Connection, channel: string): StoreHints {

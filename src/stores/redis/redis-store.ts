@@ -21,7 +21,7 @@ import type {
   TaskHead,
   TaskKey,
   TaskStore,
-} from '../../durable/index.js'
+} from '../../durable/task-store.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'

@@ -5,7 +5,7 @@
  */
 import type { TaskEvent } from '../../core/events.js'
 import type { JsonValue, TaskSnapshot } from '../../core/task.js'
-import type { Grant, Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/index.js'
+import type { Grant, Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/task-store.js'
 
 export function toText(value: unknown): string {
   return JSON.stringify(value)

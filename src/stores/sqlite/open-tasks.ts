@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import { DurableTaskManager, type DurableTaskManagerOptions } from '../../durable/index.js'
+import { DurableTaskManager } from '../../durable/durable-task-manager.js'
+import type { DurableTaskManagerOptions } from '../../durable/options.js'
 import { Connection, isLocked, type SqliteDatabase } from './database.js'
 import { builtin, now, pause } from './platform.js'
 import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { StoreFilter, StoreQuery } from '../../durable/index.js'
+import type { StoreFilter, StoreQuery } from '../../durable/task-store.js'
 import { toColumn } from './text.js'
 
 export type Queries = ReturnType<typeof queriesFor>

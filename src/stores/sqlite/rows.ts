@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/task.js'
-import type { TaskDocument, TaskKey } from '../../durable/index.js'
+import type { TaskDocument, TaskKey } from '../../durable/task-store.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'
 

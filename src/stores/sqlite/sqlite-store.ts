@@ -21,7 +21,7 @@ import type {
   TaskHead,
   TaskKey,
   TaskStore,
-} from '../../durable/index.js'
+} from '../../durable/task-store.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { explained } from './failures.js'
 import { now as systemNow } from './platform.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/task.js'
-import type { Grant } from '../../durable/index.js'
+import type { Grant } from '../../durable/task-store.js'
 import { equal, rejects } from './checks.js'
 import { at, change, holder, keyOf, move, put, UNWRITABLE } from './samples.js'
 import type { StoreTests } from './suite.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/task.js'
-import type { TaskKey } from '../../durable/index.js'
+import type { TaskKey } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, change, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'

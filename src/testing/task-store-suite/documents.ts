@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/task.js'
-import type { DocumentCursor, TaskDocument, TaskKey, TaskStore } from '../../durable/index.js'
+import type { DocumentCursor, TaskDocument, TaskKey, TaskStore } from '../../durable/task-store.js'
 import { equal, identical, rejects } from './checks.js'
 import { at, HOSTILE_NAMES, keyOf, move, put, UNWRITABLE } from './samples.js'
 import type { StoreTests } from './suite.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import type { StoredTask, StoreFilter, StoreQuery, TaskKey, TaskStore } from '../../durable/index.js'
+import type { StoredTask, StoreFilter, StoreQuery, TaskKey, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, creation, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'

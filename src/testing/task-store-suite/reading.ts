@@ -5,7 +5,7 @@
  */
 import { evolve } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { StoredTask, TaskKey, TaskStore } from '../../durable/index.js'
+import type { StoredTask, TaskKey, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, change, creation, holder, keyOf, move, put, storedOf, type Change } from './samples.js'
 import type { StoreTests } from './suite.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Creation, Hint, StoreHints, TaskStore } from '../../durable/index.js'
+import type { Creation, Hint, StoreHints, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, creation, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'

@@ -17,7 +17,7 @@ import type {
   TaskHead,
   TaskKey,
   TaskStore,
-} from '../../durable/index.js'
+} from '../../durable/task-store.js'
 
 const ENDED: readonly string[] = [...TERMINAL_STATES]
 

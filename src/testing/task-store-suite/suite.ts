@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Creation, TaskStore } from '../../durable/index.js'
+import type { Creation, TaskStore } from '../../durable/task-store.js'
 import { requireStore } from '../../durable/options.js'
 import { contentTests } from './content.js'
 import { documentTests } from './documents.js'

@@ -5,7 +5,7 @@
  */
 import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject, Message } from '../../core/task.js'
-import type { Artifact } from '../../schemas/index.js'
+import type { Artifact } from '../../schemas/artifact.js'
 import type { ListRequest, Operation, PushConfig, Requests, Route, SendRequest } from '../dialect.js'
 
 /** A task as another agent tells of it, in the core's terms. Plain JSON. */

@@ -9,7 +9,7 @@
 import { invalidParams } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonValue, Message, Part } from '../../core/task.js'
-import type { Artifact } from '../../schemas/index.js'
+import type { Artifact } from '../../schemas/artifact.js'
 import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
 import { compact, type Fields } from './fields.js'
 import { fromData } from '../v0-3/forms.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonObject } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/index.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import { check } from '../check.js'
 import type { Codecs, Dialect, Operation } from '../dialect.js'
 import { describeError } from '../errors.js'

@@ -5,7 +5,8 @@
  */
 import * as z from 'zod/mini'
 import type { JsonObject, Message, Part } from '../../core/task.js'
-import { JsonValueSchema, PartSchema } from '../../schemas/index.js'
+import { JsonValueSchema } from '../../schemas/json.js'
+import { PartSchema } from '../../schemas/part.js'
 import { list, nonEmptyString, object, optional, string, strings } from '../../schemas/scalars.js'
 import type { IncomingMessage, Requests } from '../dialect.js'
 import { standardBase64 } from '../view.js'

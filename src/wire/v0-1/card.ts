@@ -6,7 +6,8 @@
  * @module
  */
 import type { JsonObject } from '../../core/task.js'
-import type { AgentCapabilities, AgentCard, SecurityScheme } from '../../schemas/index.js'
+import type { AgentCapabilities, AgentCard } from '../../schemas/agent-card.js'
+import type { SecurityScheme } from '../../schemas/security.js'
 import { toPlainSkill } from '../v0-3/card.js'
 
 export function toV01Card(card: AgentCard): JsonObject {

@@ -7,15 +7,8 @@
  * @module
  */
 import type { JsonObject } from '../../core/task.js'
-import type {
-  AgentCapabilities,
-  AgentCard,
-  AgentInterface,
-  AgentSkill,
-  OAuthFlows,
-  SecurityRequirement,
-  SecurityScheme,
-} from '../../schemas/index.js'
+import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../schemas/agent-card.js'
+import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../../schemas/security.js'
 
 /** In what JSON with a `type` and ProtoJSON differ. */
 interface Form {

@@ -7,7 +7,8 @@
  */
 import * as z from 'zod/mini'
 import type { Message, Part } from '../../core/task.js'
-import { JsonObjectSchema, PartSchema as CorePartSchema } from '../../schemas/index.js'
+import { JsonObjectSchema } from '../../schemas/json.js'
+import { PartSchema as CorePartSchema } from '../../schemas/part.js'
 import { exactlyOneOf } from '../../schemas/one-of.js'
 import {
   boolean,

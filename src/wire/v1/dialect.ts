@@ -9,18 +9,20 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
 import {
   CancelTaskRequestSchema,
-  DeleteTaskPushNotificationConfigRequestSchema,
   GetExtendedAgentCardRequestSchema,
-  GetTaskPushNotificationConfigRequestSchema,
   GetTaskRequestSchema,
-  ListTaskPushNotificationConfigsRequestSchema,
   ListTasksRequestSchema,
   SendMessageRequestSchema,
   SubscribeToTaskRequestSchema,
-  TaskPushNotificationConfigSchema,
-  type AgentCard,
   type ListTasksRequest,
-} from '../../schemas/index.js'
+} from '../../schemas/requests.js'
+import {
+  DeleteTaskPushNotificationConfigRequestSchema,
+  GetTaskPushNotificationConfigRequestSchema,
+  ListTaskPushNotificationConfigsRequestSchema,
+  TaskPushNotificationConfigSchema,
+} from '../../schemas/push.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import { check } from '../check.js'
 import type { Codecs, Dialect, Operation, SendRequest, StreamEntry, TaskView } from '../dialect.js'
 import { describeError, errorDetails } from '../errors.js'

@@ -5,7 +5,8 @@
  */
 import type { TaskState } from '../../core/lifecycle.js'
 import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
-import type { Message as WireMessage, TaskPushNotificationConfig } from '../../schemas/index.js'
+import type { Message as WireMessage } from '../../schemas/message.js'
+import type { TaskPushNotificationConfig } from '../../schemas/push.js'
 import type { PushConfig } from '../dialect.js'
 import { completeMessage, json, standardBase64 } from '../view.js'
 

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import type { A2AClient, Authenticator, ClientOptions } from '../../../client/index.js'
+import type { A2AClient } from '../../../client/a2a-client.js'
+import type { Authenticator } from '../../../http/auth.js'
+import type { ClientOptions } from '../../../client/options.js'
 import { platformFetch } from '../../../client/platform.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { watched } from '../shared/credentials.js'

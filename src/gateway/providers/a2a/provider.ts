@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { A2AClient, type ClientOptions, type MessageContent, type RemoteTask } from '../../../client/index.js'
+import { A2AClient } from '../../../client/a2a-client.js'
+import type { ClientOptions, MessageContent } from '../../../client/options.js'
+import type { RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import type { JsonObject, Part } from '../../../core/task.js'
 import { compact } from '../../../wire/client/fields.js'

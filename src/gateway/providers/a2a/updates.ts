@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RemoteEvent, RemoteTask } from '../../../client/index.js'
+import type { RemoteEvent, RemoteTask } from '../../../wire/client/dialect.js'
 import { isInterrupted, type TaskState } from '../../../core/lifecycle.js'
 import type { ArtifactInput } from '../../../core/params.js'
 import type { Message } from '../../../core/task.js'

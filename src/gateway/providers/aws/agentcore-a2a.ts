@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { parseAgentCard } from '../../../agent-card/index.js'
-import { A2AClient } from '../../../client/index.js'
+import { parseAgentCard } from '../../../agent-card/parse.js'
+import { A2AClient } from '../../../client/a2a-client.js'
 import { A2AError } from '../../../core/errors.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'

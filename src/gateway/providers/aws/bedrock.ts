@@ -4,10 +4,9 @@
  * @module
  */
 import * as z from 'zod/mini'
-import type { Fetch } from '../../../client/index.js'
+import { type Fetch, clientClock } from '../../../client/platform.js'
 import { Abortion } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
-import { clientClock } from '../../../client/platform.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import type { Clock } from '../../../core/ports.js'
 import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import type { Authenticator, Fetch, UrlGuard } from '../../../client/index.js'
+import type { Authenticator } from '../../../http/auth.js'
+import { type Fetch, platformFetch } from '../../../client/platform.js'
+import type { UrlGuard } from '../../../http/url-guard.js'
 import {
   chunksOf,
   decode,
@@ -17,7 +19,6 @@ import {
 } from '../../../http/request.js'
 import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
 import { parseJson } from '../../../http/json.js'
-import { platformFetch } from '../../../client/platform.js'
 import { A2AError } from '../../../core/errors.js'
 import type { Clock } from '../../../core/ports.js'
 import type { JsonValue } from '../../../core/task.js'

@@ -5,7 +5,7 @@
  */
 import type * as z from 'zod/mini'
 import type { DeepReadonly, JsonObject, JsonValue, Part } from '../../../core/task.js'
-import { JsonValueSchema } from '../../../schemas/index.js'
+import { JsonValueSchema } from '../../../schemas/json.js'
 import { nonEmptyString, object } from '../../../schemas/scalars.js'
 import type { ProviderCall, ProviderTask, TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from 'zod/mini'
-import { A2AClient } from '../../../client/index.js'
+import { A2AClient } from '../../../client/a2a-client.js'
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
 import type { JsonValue } from '../../../core/task.js'
 import {

@@ -5,7 +5,7 @@
  */
 import type { PartInput } from '../../../core/params.js'
 import type { JsonObject, JsonValue } from '../../../core/task.js'
-import { JsonObjectSchema } from '../../../schemas/index.js'
+import { JsonObjectSchema } from '../../../schemas/json.js'
 import { boolean, list, object, optional, string, strings } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
