@@ -1,52 +1,38 @@
-/** The arrows of the house: which folder of src/ may import which, and which package. Here they are decided. */
+/** The arrows of `src/`: the folders and packages that each folder may import. */
 import { dirname, join } from 'node:path/posix'
 import { describe, expect, it } from 'vitest'
 import { INDEXES, read, SOURCES } from '../support/repository.js'
 import { importsOf, type Import } from '../support/source.js'
 
-/** `public`: whatever users can import, too. A file instead of a folder: that file only. */
+/** `public`: the files whose exports users can import. A file instead of a folder: that file only. */
 interface Arrows {
   readonly values?: readonly string[]
   readonly types?: readonly string[]
 }
 
 const ARROWS: Record<string, Arrows> = {
-  'index.ts': { values: ['core'] },
-  core: { types: ['schemas'] },
+  'index.ts': { values: ['core', 'runtime'] },
+  runtime: {},
   schemas: {},
-  wire: { values: ['schemas', 'core/errors.ts'], types: ['core'] },
-  'agent-card': { values: ['schemas', 'wire', 'core/errors.ts'] },
-  client: { values: ['wire', 'agent-card', 'core/errors.ts'], types: ['core', 'schemas'] },
-  server: {
-    values: [
-      ...['core', 'wire', 'agent-card', 'schemas'],
-      ...['http/abort.ts', 'http/request.ts', 'http/retry.ts', 'http/url-guard.ts'],
-    ],
-    types: ['durable'],
-  },
-  durable: { values: ['core'] },
-  'stores/*': { values: ['durable', 'core/errors.ts'], types: ['core'] },
+  core: { values: ['runtime'], types: ['schemas'] },
+  http: { values: ['runtime', 'core/errors.ts'] },
+  wire: { values: ['runtime', 'schemas', 'core/errors.ts'], types: ['core'] },
+  'agent-card': { values: ['runtime', 'schemas', 'wire', 'core/errors.ts'] },
+  client: { values: ['runtime', 'http', 'schemas', 'wire', 'agent-card', 'core'] },
+  durable: { values: ['runtime', 'core'] },
+  'stores/*': { values: ['runtime', 'core', 'durable'] },
+  server: { values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card'], types: ['durable'] },
   gateway: {
-    values: [
-      'client',
-      'agent-card',
-      'core',
-      'schemas',
-      'wire',
-      'http/request.ts',
-      'http/json.ts',
-      'client/platform.ts',
-      'http/sse-reader.ts',
-    ],
+    values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'client'],
     types: ['server'],
   },
-  telemetry: { types: ['public'] },
-  testing: { values: ['public'] },
+  telemetry: { values: ['runtime'], types: ['public'] },
+  testing: { values: ['runtime', 'public'] },
 }
 
 const PACKAGES: Record<string, readonly string[]> = {
   eventemitter3: ['core/emitter.ts'],
-  uuid: ['core/ports.ts'],
+  uuid: ['runtime/ids.ts'],
   zod: ['schemas', 'wire', 'server', 'gateway'],
   jose: ['agent-card/sign.ts'],
   'eventsource-parser': ['http/sse-reader.ts'],
@@ -59,16 +45,22 @@ const PACKAGES: Record<string, readonly string[]> = {
   yaml: ['gateway/config/config.ts'],
 }
 
-/** Entered by other folders too, where an index.ts would hand them to users. */
-const BUILDING_BLOCKS = [
-  ...['schemas/one-of.ts', 'schemas/scalars.ts', 'wire/client/fields.ts', 'wire/client/objects.ts'],
-  ...['http/abort.ts', 'http/request.ts', 'http/retry.ts', 'http/url-guard.ts'],
-  ...['http/json.ts', 'client/platform.ts', 'http/sse-reader.ts', 'http/url.ts'],
-  ...['wire/check.ts', 'wire/errors.ts', 'wire/view.ts', 'durable/options.ts'],
-]
-
-/** They may use what only Node has, in a folder called `node` below them too. */
+/** Folders that may use modules of Node's, as may every folder named `node`. */
 const NODE_FOLDERS = ['telemetry', 'testing', 'stores/sqlite', 'stores/postgres', 'stores/redis']
+
+const MAX_FILES = 26
+const MAX_CHAIN = 30
+
+type Graph = ReadonlyMap<string, readonly string[]>
+
+const IMPORTS: Graph = new Map(
+  SOURCES.map((file) => [
+    file,
+    importsOf(read(`src/${file}`))
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier }) => resolve(file, specifier)),
+  ]),
+)
 
 const PUBLIC = new Set(
   INDEXES.flatMap((index) => [
@@ -83,11 +75,23 @@ describe('the imports of src/', () => {
     expect(faults.filter((fault) => fault !== undefined)).toEqual([])
   })
 
-  it('have no cycle that is left when types are gone', () => {
-    const graph = new Map(SOURCES.map((file) => [file, valueTargets(file)]))
-    expect(cycleOf(graph)).toEqual([])
+  it('have no cycle, imports of types included', () => {
+    expect(cycleOf(IMPORTS)).toEqual([])
     expect(cycleOf(new Map(Object.entries({ a: ['b'], b: ['c'], c: ['b'] })))).toEqual(['b', 'c', 'b'])
   })
+
+  it(`have no chain of more than ${MAX_CHAIN} files`, () => {
+    const chain = longestChain(IMPORTS)
+    expect(chain.slice(MAX_CHAIN), chain.join(' → ')).toEqual([])
+    expect(longestChain(new Map(Object.entries({ a: ['c'], b: ['a', 'c'], c: [] })))).toEqual(['b', 'a', 'c'])
+  })
+
+  it.each([...new Set(SOURCES.map((file) => dirname(file)))])(
+    `are of folders that can be overlooked: %s has at most ${MAX_FILES} files`,
+    (folder) => {
+      expect(SOURCES.filter((file) => dirname(file) === folder).length).toBeLessThanOrEqual(MAX_FILES)
+    },
+  )
 })
 
 describe('the arrows refuse', () => {
@@ -96,42 +100,27 @@ describe('the arrows refuse', () => {
     ['core/task.ts', `import * as z from 'zod/mini'`, 'core imports zod/mini'],
     ['core/task.ts', `import { v4 } from 'uuid'`, 'core imports uuid'],
     ['server/span.ts', `import { trace } from '@opentelemetry/api/x'`, 'server imports @opentelemetry/api/x'],
+    ['core/json.ts', `import 'node:buffer'`, 'core is runtime-neutral, and imports node:buffer'],
+    ['core/decide.ts', `import { part } from '../schemas/part.js'`, 'core imports a value of schemas'],
+    ['core/decide.ts', `import { type Part } from '../schemas/part.js'`, 'core imports a value of schemas'],
+    ['core/decide.ts', `import type { Store } from '../durable/task-store.js'`, 'core imports durable'],
+    ['core/decide.ts', `export { TaskManager } from '../index.js'`, 'index.ts is for users'],
+    ['runtime/clock.ts', `import { A2AError } from '../core/errors.js'`, 'runtime imports core'],
+    ['http/request.ts', `import { evolve } from '../core/evolve.js'`, 'http imports core'],
+    ['testing/clock.ts', `import { x } from './index.js'`, 'testing/index.ts is for users'],
+    ['client/run/run.ts', `import { x } from '../../wire/index.js'`, 'wire/index.ts is for users'],
+    ['testing/clock.ts', `import { x } from '../core/task-table.js'`, 'testing imports core'],
+    ['wire/v1/objects.ts', `import { x } from '../../core/evolve.js'`, 'wire imports a value of core'],
     [
-      'core/json.ts',
-      `import { Buffer } from 'node:buffer'`,
-      'core is runtime-neutral, and imports node:buffer',
-    ],
-    ['core/decide.ts', `import { part } from '../schemas/index.js'`, 'core imports a value of schemas'],
-    ['core/decide.ts', `import { type Part } from '../schemas/index.js'`, 'core imports a value of schemas'],
-    [
-      'core/decide.ts',
-      `import type { Part } from '../schemas/part.js'`,
-      'schemas is entered by its index.ts',
-    ],
-    ['core/decide.ts', `import type { Store } from '../durable/index.js'`, 'core imports durable'],
-    ['core/decide.ts', `export { TaskManager } from '../index.js'`, 'src/index.ts is for users'],
-    [
-      'testing/manual-clock.ts',
-      `import { x } from './index.js'`,
-      'a file of testing imports its own index.ts',
-    ],
-    ['testing/manual-clock.ts', `import { x } from '../core/task-table.js'`, 'testing imports core'],
-    [
-      'client/client.ts',
-      `import { TaskManager } from '../core/task-manager.js'`,
-      'client imports a value of core',
-    ],
-    [
-      'server/push.ts',
-      `const { open } = await import('../durable/index.js')`,
+      'server/push/push.ts',
+      `const { open } = await import('../../durable/task-store.js')`,
       'server imports a value of durable',
     ],
-    ['server/push.ts', `import { A2AClient } from '../client/index.js'`, 'server imports client'],
-    ['server/push.ts', `import { run } from '../client/run.js'`, 'client is entered by its index.ts'],
-    ['stores/redis/index.ts', `import { Redis } from 'ioredis'`, 'stores/redis imports ioredis'],
+    ['server/push/push.ts', `import { run } from '../../client/run/run.js'`, 'server imports client'],
+    ['stores/redis/store.ts', `import { Redis } from 'ioredis'`, 'stores/redis imports ioredis'],
     [
-      'stores/redis/index.ts',
-      `import { row } from '../sqlite/index.js'`,
+      'stores/redis/store.ts',
+      `import { row } from '../sqlite/rows.js'`,
       'stores/redis imports stores/sqlite',
     ],
     ['agent-card/build.ts', `import * as jose from 'jose'`, 'agent-card imports jose'],
@@ -143,16 +132,16 @@ describe('the arrows refuse', () => {
 
 describe('the arrows allow', () => {
   it.each([
-    ['core/decide.ts', `import type { Part } from '../schemas/index.js'`],
+    ['core/decide.ts', `import type { Part } from '../schemas/part.js'`],
     ['core/decide.ts', `import { evolve } from './evolve.js'`],
-    ['core/ports.ts', `import { v4 } from 'uuid'`],
+    ['runtime/ids.ts', `import { v4 } from 'uuid'`],
     ['schemas/part.ts', `import * as z from 'zod/mini'`],
     ['telemetry/span.ts', `import { trace } from '@opentelemetry/api/x'`],
     ['client/client.ts', `import { A2AError } from '../core/errors.js'`],
-    ['client/client.ts', `import type { Task } from '../core/task.js'`],
     ['server/node/index.ts', `import type { Server } from 'node:http'`],
-    ['server/push.ts', `import { urlGuard } from '../client/url-guard.js'`],
-    ['stores/redis/index.ts', `import { rowOf } from '../../durable/index.js'`],
+    ['server/push/push.ts', `import { urlGuard } from '../../http/url-guard.js'`],
+    ['server/request-handler.ts', `import type { TaskStore } from '../durable/task-store.js'`],
+    ['stores/redis/index.ts', `import { RedisStore } from './redis-store.js'`],
     ['testing/clock.ts', `import { TaskManager } from '../core/task-manager.js'`],
   ])('in %s: %s', (file, code) => {
     expect(importsOf(code).map((imported) => faultOf(file, imported))).toEqual([undefined])
@@ -171,12 +160,8 @@ function faultOf(file: string, { specifier, typeOnly }: Import): string | undefi
   }
   const target = resolve(file, specifier)
   const to = folderOf(target)
-  if (target === 'index.ts') return 'src/index.ts is for users'
-  if (to === from) {
-    return target === `${to}/index.ts` ? `a file of ${to} imports its own index.ts` : undefined
-  }
-  const isOpen = to === 'core' || BUILDING_BLOCKS.includes(target)
-  if (!isOpen && target !== `${to}/index.ts`) return `${to} is entered by its index.ts`
+  if (INDEXES.includes(target) || target === 'index.ts') return `${target} is for users`
+  if (to === from) return undefined
   const arrows = ARROWS[from.replace(/^stores\/.*/, 'stores/*')]
   if (arrows === undefined) return `${from} has no arrows`
   const reaches = (ends: readonly string[] = []): boolean =>
@@ -200,17 +185,12 @@ function folderOf(file: string): string {
 }
 
 function resolve(file: string, specifier: string): string {
-  return join(dirname(file), specifier).replace(/\.js$/, '.ts')
+  const target = join(dirname(file), specifier).replace(/\.js$/, '.ts')
+  return SOURCES.includes(target) ? target : target.replace(/\.ts$/, '.d.ts')
 }
 
-function valueTargets(file: string): string[] {
-  return importsOf(read(`src/${file}`))
-    .filter(({ specifier, typeOnly }) => !typeOnly && specifier.startsWith('.'))
-    .map(({ specifier }) => resolve(file, specifier))
-}
-
-/** One cycle, if there is any. */
-function cycleOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
+/** A cycle, if the graph has one. */
+function cycleOf(graph: Graph): string[] {
   const done = new Set<string>()
   const walk = (file: string, path: readonly string[]): string[] => {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
@@ -222,4 +202,19 @@ function cycleOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
     return cycle ?? []
   }
   return [...graph.keys()].map((file) => walk(file, [])).find(({ length }) => length > 0) ?? []
+}
+
+/** The longest path of a graph that has no cycle. */
+function longestChain(graph: Graph): string[] {
+  const known = new Map<string, string[]>()
+  const from = (file: string): string[] => {
+    const chain = known.get(file) ?? [file, ...longest((graph.get(file) ?? []).map(from))]
+    known.set(file, chain)
+    return chain
+  }
+  return longest([...graph.keys()].map(from))
+}
+
+function longest(chains: readonly string[][]): string[] {
+  return chains.reduce((best, chain) => (chain.length > best.length ? chain : best), [])
 }
