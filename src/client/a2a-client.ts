@@ -20,7 +20,7 @@ import type { Operation, PushConfig } from '../wire/dialect.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import type { AgentCardCache } from './cards/card-cache.js'
 import { loadCard } from './cards/cards.js'
-import { Connection } from './connection/connection.js'
+import { Connection, pagesFrom } from './connection/connection.js'
 import { Delegates, type Clients } from './delegation/delegation.js'
 import { inSecret } from './connection/interfaces.js'
 import { Mirror } from './delegation/local-copy.js'
@@ -31,15 +31,11 @@ import {
   requireOptions,
   requirePositive,
   SEND_KEYS,
-  toMessage,
   toSettings,
-  type CallOptions,
   type ClientOptions,
-  type MessageInput,
-  type SendOptions,
   type Settings,
 } from './options.js'
-import { pagesFrom } from './connection/paging.js'
+import { toMessage, type CallOptions, type MessageInput, type SendOptions } from './message.js'
 import { Run, RUN_KEYS } from './run/run.js'
 import type { RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
 import type { StreamOptions } from './connection/transport.js'

@@ -31,14 +31,8 @@ export {
 export { ExternalServiceError, ValidationError } from '../http/errors.js'
 export type { HttpOptions } from '../http/request.js'
 export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
-export type {
-  CallOptions,
-  ClientLimits,
-  ClientOptions,
-  MessageContent,
-  MessageInput,
-  SendOptions,
-} from './options.js'
+export type { CallOptions, MessageContent, MessageInput, SendOptions } from './message.js'
+export type { ClientLimits, ClientOptions } from './options.js'
 export type { Fetch } from './platform.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
 export type { RetryOptions } from '../http/retry.js'

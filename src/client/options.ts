@@ -3,19 +3,15 @@
  *
  * @module
  */
-import { invalidParams } from '../core/errors.js'
 import type { Clock, GenerateId } from '../core/ports.js'
 import type { TaskManager } from '../core/task-manager.js'
-import type { JsonObject, Message, Part } from '../core/task.js'
-import { compact, Fields } from '../wire/client/fields.js'
-import { readMessage } from '../wire/client/objects.js'
-import type { PushConfig } from '../wire/dialect.js'
-import type { A2AClient } from './a2a-client.js'
+import { Fields } from '../wire/client/fields.js'
 import type { Authenticator } from '../http/auth.js'
 import type { HttpSettings } from '../http/request.js'
 import { chance, clientClock, platformFetch, randomId, type Fetch } from './platform.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
+import type { TaskRunner } from './run/run-types.js'
 
 /** What an agent may send. */
 export interface ClientLimits {
@@ -52,55 +48,12 @@ export interface ClientOptions {
   /** The agent's tasks are mirrored into it as they become known. */
   readonly taskManager?: TaskManager | undefined
   /** Agents that `sendTask` knows by name: their URLs, or clients, with credentials of their own. */
-  readonly agents?: Readonly<Record<string, string | A2AClient>> | undefined
+  readonly agents?: Readonly<Record<string, string | TaskRunner>> | undefined
   readonly clock?: Clock | undefined
   /** Makes the ids of messages and conversations. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
   /** From 0 to 1: what pauses leave to chance. Default is `Math.random`. */
   readonly random?: (() => number) | undefined
-}
-
-/** What every call takes. */
-export interface CallOptions {
-  /** Ends the call. */
-  readonly signal?: AbortSignal | undefined
-  /** Default is that of the client. */
-  readonly timeoutMs?: number | undefined
-  /** Beside those of the client. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-}
-
-/** What is said: a text, or parts. */
-export type MessageInput = string | MessageContent
-
-export interface MessageContent {
-  readonly parts: readonly Part[]
-  /** Continues this task. */
-  readonly taskId?: string | undefined
-  /** Belongs to this conversation. */
-  readonly contextId?: string | undefined
-  /** Default is a new id. */
-  readonly messageId?: string | undefined
-  readonly referenceTaskIds?: readonly string[] | undefined
-  readonly metadata?: JsonObject | undefined
-  readonly extensions?: readonly string[] | undefined
-}
-
-export interface SendOptions extends CallOptions {
-  /** Continues this task; as in the message. */
-  readonly taskId?: string | undefined
-  /** Belongs to this conversation; as in the message. */
-  readonly contextId?: string | undefined
-  /** The media types that are understood. Default is any. */
-  readonly acceptedOutputModes?: readonly string[] | undefined
-  /** How many messages of the conversation the answer may hold. Default is what the agent likes. */
-  readonly historyLength?: number | undefined
-  /** Of the request, not of the message. */
-  readonly metadata?: JsonObject | undefined
-  /** Where the agent shall tell of the task's changes. */
-  readonly pushConfig?: PushConfig | undefined
-  /** Do not wait for the end of the task. Default is `false`. */
-  readonly returnImmediately?: boolean | undefined
 }
 
 /** The options of calls. */
@@ -133,7 +86,7 @@ export interface Settings extends HttpSettings {
   readonly protocolVersions: readonly string[]
   readonly protocolBindings: readonly string[]
   readonly taskManager: TaskManager | undefined
-  readonly agents: Readonly<Record<string, string | A2AClient>>
+  readonly agents: Readonly<Record<string, string | TaskRunner>>
   readonly generateId: GenerateId
 }
 
@@ -251,33 +204,4 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
   fields.count('historyLength')
   fields.object('pushConfig')?.id('url')
   return options
-}
-
-/**
- * A message of the user, complete, and a copy.
- *
- * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong: `message.parts[0] …`.
- */
-export function toMessage(input: MessageInput, options: SendOptions, generateId: GenerateId): Message {
-  const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
-  const { taskId, contextId } = options
-  const about = compact({ messageId: generateId(), taskId, contextId })
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw invalidParams('message', 'must be a text, or an object with parts')
-  }
-  const given = { ...about, ...content, role: 'user' }
-  const message = readMessage(new Fields(given, 'message'), false)
-  if (message.parts.length > 0) return message
-  throw invalidParams('message.parts', 'must be an array with at least one part')
-}
-
-/** What is changed after the call changes nothing of what is sent. */
-function copyOf(value: unknown): unknown {
-  try {
-    // What is no JSON at all has no text, whatever the type says.
-    const text = JSON.stringify(value) as string | undefined
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch (cause) {
-    throw invalidParams('message', 'must be JSON', cause)
-  }
 }

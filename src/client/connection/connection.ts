@@ -9,7 +9,8 @@ import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js
 import type { Operation } from '../../wire/dialect.js'
 import { isPassing, isUndone } from '../../http/errors.js'
 import { interfacesOf } from './interfaces.js'
-import type { CallOptions, Settings } from '../options.js'
+import type { CallOptions } from '../message.js'
+import type { Settings } from '../options.js'
 import { retry } from '../../http/retry.js'
 import { Transport, type Streaming, type StreamItem, type StreamOptions, type Unary } from './transport.js'
 
@@ -128,4 +129,24 @@ function isOfWay(error: unknown): boolean {
     A2AError.is(error, 'INVALID_AGENT_RESPONSE') ||
     A2AError.is(error, 'REQUEST_TIMED_OUT')
   )
+}
+
+interface Page {
+  /** Empty on the last one. */
+  readonly nextPageToken: string
+}
+
+/** `first`, and the pages after it. An agent that names a page again has no more to say. */
+export async function* pagesFrom<P extends Page>(
+  first: Promise<P>,
+  load: (pageToken: string) => Promise<P>,
+): AsyncGenerator<P, undefined> {
+  const seen = new Set([''])
+  for (let page = await first; ;) {
+    yield page
+    const { nextPageToken } = page
+    if (seen.has(nextPageToken)) return
+    seen.add(nextPageToken)
+    page = await load(nextPageToken)
+  }
 }

@@ -6,23 +6,22 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { JsonValue, Part, TaskSnapshot } from '../../core/task.js'
-import type { A2AClient } from '../a2a-client.js'
 import { Abortion } from '../../http/abort.js'
 import { Copy, Mirror } from './local-copy.js'
-import type { MessageContent } from '../options.js'
+import type { MessageContent } from '../message.js'
 import { clientClock } from '../platform.js'
 import { hasEnded } from '../run/remote-task.js'
-import type { RunHandle, RunOptions, RunResult } from '../run/run-types.js'
+import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 
 /** How a client for another agent is made: without the credentials of anybody. */
 export interface Clients {
-  readonly connect: (url: string) => Promise<A2AClient>
-  readonly of: (card: object) => A2AClient
+  readonly connect: (url: string) => Promise<TaskRunner>
+  readonly of: (card: object) => TaskRunner
 }
 
 /** A task of ours that its agent has not ended. */
 interface Begun {
-  readonly client: A2AClient
+  readonly client: TaskRunner
   readonly handle: RunHandle
   /** The user's latest answer that was sent. */
   readonly answered: string | undefined
@@ -36,13 +35,13 @@ export class Delegates {
   readonly #manager: TaskManager
   readonly #clients: Clients
   /** By name or URL. */
-  readonly #known: Map<string, Promise<A2AClient>>
+  readonly #known: Map<string, Promise<TaskRunner>>
   /** By card. */
-  readonly #made = new WeakMap<object, A2AClient>()
+  readonly #made = new WeakMap<object, TaskRunner>()
   /** By the ids of our tasks. */
   readonly #begun = new Map<string, Begun>()
 
-  constructor(manager: TaskManager, clients: Clients, agents: Readonly<Record<string, string | A2AClient>>) {
+  constructor(manager: TaskManager, clients: Clients, agents: Readonly<Record<string, string | TaskRunner>>) {
     this.#manager = manager
     this.#clients = clients
     this.#known = new Map()
@@ -83,7 +82,7 @@ export class Delegates {
     options: RunOptions,
   ): Promise<RunResult> {
     const { id: taskId } = local
-    let client: A2AClient
+    let client: TaskRunner
     try {
       client = await this.#found(this.#clientOf(agent, url), options)
     } catch (error) {
@@ -103,7 +102,10 @@ export class Delegates {
   }
 
   /** The caller need not wait for a card. */
-  async #found(client: Promise<A2AClient>, { signal, timeoutMs = Infinity }: RunOptions): Promise<A2AClient> {
+  async #found(
+    client: Promise<TaskRunner>,
+    { signal, timeoutMs = Infinity }: RunOptions,
+  ): Promise<TaskRunner> {
     const abortion = new Abortion(clientClock, signal)
     try {
       abortion.arm(timeoutMs)
@@ -113,7 +115,7 @@ export class Delegates {
     }
   }
 
-  #clientOf(agent: string | object, url: string | undefined): Promise<A2AClient> {
+  #clientOf(agent: string | object, url: string | undefined): Promise<TaskRunner> {
     if (typeof agent !== 'string') return Promise.resolve(isClient(agent) ? agent : this.#clientBy(agent))
     const known = this.#known.get(agent)
     if (known !== undefined) return known
@@ -123,14 +125,14 @@ export class Delegates {
     return made
   }
 
-  #clientBy(card: object): A2AClient {
+  #clientBy(card: object): TaskRunner {
     const client = this.#made.get(card) ?? this.#clients.of(card)
     this.#made.set(card, client)
     return client
   }
 
   async #follow(
-    client: A2AClient,
+    client: TaskRunner,
     local: TaskSnapshot,
     handle: RunHandle | undefined,
     answer: MessageContent | undefined,
@@ -182,7 +184,7 @@ function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
 }
 
 /** Of this copy of the library, or of another. */
-function isClient(agent: object): agent is A2AClient {
+function isClient(agent: object): agent is TaskRunner {
   return 'sendTask' in agent
 }
 
@@ -204,7 +206,7 @@ function answerIn(
 
 /** Goes on with what was begun; what the agent has no trace of was not. */
 async function proceed(
-  client: A2AClient,
+  client: TaskRunner,
   local: TaskSnapshot,
   handle: RunHandle | undefined,
   answer: MessageContent | undefined,

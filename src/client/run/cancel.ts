@@ -7,7 +7,7 @@ import type { RemoteTask } from '../../wire/client/dialect.js'
 import { Abortion } from '../../http/abort.js'
 import type { Connection } from '../connection/connection.js'
 import { isLoss } from './find-message.js'
-import type { CallOptions } from '../options.js'
+import type { CallOptions } from '../message.js'
 import { pause } from '../../http/retry.js'
 
 /** How long the agent has to confirm that it canceled a task. */

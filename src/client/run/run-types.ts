@@ -6,7 +6,7 @@
 import type { A2AError } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
-import type { MessageInput, SendOptions } from '../options.js'
+import type { MessageInput, SendOptions } from '../message.js'
 
 /** Where a run stands, as plain JSON: another process can `resume` it. */
 export interface RunHandle {
@@ -87,3 +87,10 @@ export type RunResult =
   | ({ readonly type: 'aborted' } & Unfinished)
   /** The agent refused, or could not be reached any more. With a `taskId` in its handle the run can be resumed. */
   | ({ readonly type: 'error' } & Unfinished)
+
+/** An agent that runs tasks to their end, as `A2AClient` does. */
+export interface TaskRunner {
+  readonly card: { readonly name: string }
+  run(message: MessageInput, options?: RunOptions): Promise<RunResult>
+  resume(handle: RunHandle, options?: RunOptions): Promise<RunResult>
+}

@@ -4,7 +4,8 @@
  * @module
  */
 import { A2AClient } from '../../../client/a2a-client.js'
-import type { ClientOptions, MessageContent } from '../../../client/options.js'
+import type { MessageContent } from '../../../client/message.js'
+import type { ClientOptions } from '../../../client/options.js'
 import type { RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import type { JsonObject, Part } from '../../../core/task.js'
