@@ -15,7 +15,7 @@ import { Agents, type TaskNeeds } from './admission/agent-selection.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import { aborted, type Beginning, type Drive } from './turns/turn.js'
 import { Drives } from './turns/turns.js'
-import type { GatewayConfig } from './config/config.js'
+import type { GatewayConfig } from './config/types.js'
 import type { HealthMonitoring } from './registry/health.js'
 import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {

@@ -5,7 +5,7 @@
  */
 export { A2AGateway, type WorkOptions } from './gateway.js'
 export type { TaskNeeds } from './admission/agent-selection.js'
-export type { A2AGatewayOptions, GatewayErrorContext, GatewaySettings } from './options.js'
+export type { A2AGatewayOptions, GatewayErrorContext } from './options.js'
 export type { SendTaskOptions, TaskContent, TaskInput } from './turns/input.js'
 export type { HandleContents } from './turns/handle.js'
 export { gatewayRequestHandler, type GatewayRequestHandlerOptions } from './request-handler.js'
@@ -15,7 +15,8 @@ export type { AgentQuery, AgentRegistryOptions, StatusChange } from './registry/
 export type { HealthCheck, HealthMonitoring } from './registry/health.js'
 export type { CircuitBreakerOptions } from './admission/circuit-breaker.js'
 export type { RateLimitOptions } from './admission/rate-limit.js'
-export { loadGatewayConfig, type GatewayConfig, type LoadGatewayConfigOptions } from './config/config.js'
+export { loadGatewayConfig, type LoadGatewayConfigOptions } from './config/config.js'
+export type { GatewayConfig, GatewaySettings } from './config/types.js'
 export type {
   AgentProvider,
   ProviderCall,
@@ -42,7 +43,8 @@ export {
   type CustomRun,
   type Said,
 } from './providers/custom.js'
-export { langGraph, type LangGraphOptions, type LangGraphStreamMode } from './providers/langgraph/provider.js'
+export type { LangGraphOptions, LangGraphStreamMode } from './providers/langgraph/options.js'
+export { langGraph } from './providers/langgraph/provider.js'
 export { pydanticAI, type PydanticAIOptions } from './providers/pydantic.js'
 export { vertexAI, type VertexAIOptions } from './providers/vertex/provider.js'
 export type { GoogleCredentials } from './providers/vertex/credentials.js'

@@ -12,31 +12,13 @@ import type { Clock } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
-import type { CircuitBreakerOptions } from './admission/circuit-breaker.js'
-import type { GatewayConfig } from './config/config.js'
+import type { GatewayConfig, GatewaySettings } from './config/types.js'
 import type { DriveSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './registry/provider-names.js'
 import { reportError } from './platform.js'
-import type { RateLimitOptions } from './admission/rate-limit.js'
 import { AgentRegistry } from './registry/registry.js'
 import { capabilitiesIn } from './registry/selection.js'
-
-/** What a gateway holds to. `loadGatewayConfig` reads it from a file. */
-export interface GatewaySettings {
-  /** How long a task may be worked on at a stretch, in ms: up to its end or a question. Default is 300,000. */
-  readonly taskTimeoutMs?: number | undefined
-  /** How many tasks may be worked on at a time. Default is 100. */
-  readonly maxConcurrentTasks?: number | undefined
-  /** How many tasks each owner may begin in how much time. Default is no limit. */
-  readonly rateLimit?: RateLimitOptions | undefined
-  /** After how many failures in a row an agent's service is left alone, and how long. Default is 5, and 30,000 ms; `false` for never. */
-  readonly circuitBreaker?: CircuitBreakerOptions | false | undefined
-  /** The first pause between two looks at a task that goes on, in ms; they grow to ten times that. Default is 1,000. */
-  readonly pollIntervalMs?: number | undefined
-  /** How long a service may take to cancel a task, in ms. Default is 10,000. */
-  readonly cancelTimeoutMs?: number | undefined
-}
 
 /** Where an error came from. */
 export interface GatewayErrorContext {

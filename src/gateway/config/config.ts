@@ -6,7 +6,6 @@
 import type * as yaml from 'yaml'
 import { type A2AError, invalidParams } from '../../core/errors.js'
 import { quote } from '../../core/json.js'
-import type { AgentInput } from '../registry/agent.js'
 import { suggestion } from './suggestions.js'
 import {
   ConfigNode,
@@ -18,26 +17,10 @@ import {
   type Tree,
 } from './node.js'
 import { readConfig } from './sections.js'
-import type { GatewaySettings } from '../options.js'
+import type { GatewayConfig } from './types.js'
 import { environment } from '../platform.js'
 import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
 import { requireKnown } from '../require.js'
-
-/**
- * A configuration. Credentials under `auth` are not shown when it is printed or made JSON; a variable in `url`, `settings` or
- * any other value is.
- */
-export interface GatewayConfig {
-  /** Default is `true`. Where it is `false`, the rest is as it is by default. */
-  readonly enabled: boolean
-  readonly gateway: GatewaySettings & {
-    /** How often `A2AGateway.fromConfig` has the agents' health checked, in ms. Default is 30,000. */
-    readonly healthCheckIntervalMs: number
-    readonly taskTimeoutMs: number
-    readonly maxConcurrentTasks: number
-  }
-  readonly agents: readonly AgentInput[]
-}
 
 export interface LoadGatewayConfigOptions {
   /** Where variables are looked up. Default is the environment of the process. */
@@ -88,10 +71,15 @@ async function parse(text: string, file: string): Promise<Tree> {
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
   const document = parseDocument(text, {
-    ...{ lineCounter: lines, version: '1.2', schema: 'core' },
-    ...{ merge: false, stringKeys: true, resolveKnownTags: false },
+    lineCounter: lines,
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    stringKeys: true,
+    resolveKnownTags: false,
     // Both look at what is there again and again; keys are compared here, and what is pretty shows values.
-    ...{ uniqueKeys: false, prettyErrors: false },
+    uniqueKeys: false,
+    prettyErrors: false,
   })
   const [problem] = document.errors
   if (problem !== undefined) {

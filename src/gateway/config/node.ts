@@ -6,7 +6,6 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/task.js'
 import { suggestion } from './suggestions.js'
-import { interpolate, type Lookup } from './variables.js'
 
 /** Both count from 1. */
 export interface Position {
@@ -30,6 +29,9 @@ export interface Entry {
   readonly tree: Tree
 }
 
+/** The value of a variable. `undefined` where it is not set. */
+type Lookup = (name: string) => string | undefined
+
 /** What all values of a file have in common. */
 export interface Source {
   readonly file: string
@@ -45,6 +47,12 @@ const MAX_INT32 = 2_147_483_647
 /** Of all values of a file, those that aliases stand for as often as they do. */
 export const MAX_VALUES = 100_000
 export const MAX_DEPTH = 100
+
+/**
+ * The two signs for themselves, or the beginning of a variable, and the whole of it if it is one. A default that does not end
+ * is taken to the end of the text: nothing is looked at twice.
+ */
+const VARIABLE = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?(\}|$))?/g
 
 export class ConfigNode {
   readonly path: string
@@ -187,7 +195,10 @@ export function configurationError(
 ): A2AError<'CONFIGURATION_ERROR'> {
   const where = `${file}:${line}:${column}`
   return new A2AError('CONFIGURATION_ERROR', `${where} ${key === '' ? '' : `${key}: `}${reason}`, {
-    ...{ file, line, column, key },
+    file,
+    line,
+    column,
+    key,
   })
 }
 
@@ -211,4 +222,21 @@ function kindOfScalar(value: Scalar['value']): string {
 /** A number that is none of those that are wanted says so itself. */
 function unlessNumber(value: Scalar['value']): string {
   return typeof value === 'number' ? '' : `, got ${kindOfScalar(value)}`
+}
+
+/**
+ * `text` with the values of its variables: `${NAME}`, or `${NAME:-default}` for one that is not set, or empty. `$${` is
+ * `${`. Values are taken as they are: what they hold is no variable again.
+ */
+function interpolate(text: string, lookup: Lookup, toError: (reason: string) => Error): string {
+  return text.replace(VARIABLE, (whole: string, name?: string, byDefault?: string, end?: string) => {
+    if (whole === '$${') return '${'
+    if (name === undefined || !end) {
+      throw toError('has ${ without a variable: write ${NAME}, ${NAME:-default}, or $${ for the two signs')
+    }
+    const set = lookup(name)
+    const value = byDefault === undefined ? set : set || byDefault
+    if (value === undefined) throw toError(`the variable ${name} is not set`)
+    return value
+  })
 }

@@ -15,7 +15,7 @@ import { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/task.js'
 import { compact } from '../../wire/client/fields.js'
 import type { AgentInput } from '../registry/agent.js'
-import type { GatewayConfig } from './config.js'
+import type { GatewayConfig } from './types.js'
 import { suggestion } from './suggestions.js'
 import type { ConfigNode } from './node.js'
 import { providerName } from '../registry/provider-names.js'
@@ -33,13 +33,17 @@ export function readConfig(section: ConfigNode, providers: readonly string[]): G
 }
 
 const GATEWAY_KEYS = [
-  ...(['health_check_interval_seconds', 'task_timeout_seconds', 'max_concurrent_tasks'] as const),
-  ...(['poll_interval_seconds', 'cancel_timeout_seconds', 'rate_limit', 'circuit_breaker'] as const),
-]
+  'health_check_interval_seconds',
+  'task_timeout_seconds',
+  'max_concurrent_tasks',
+  'poll_interval_seconds',
+  'cancel_timeout_seconds',
+  'rate_limit',
+  'circuit_breaker',
+] as const
 
 function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
   const given = node?.map(GATEWAY_KEYS) ?? {}
-  const rate = given.rate_limit?.map(['requests', 'per_seconds'])
   return {
     healthCheckIntervalMs: given.health_check_interval_seconds?.milliseconds() ?? 30_000,
     taskTimeoutMs: given.task_timeout_seconds?.milliseconds() ?? 300_000,
@@ -48,13 +52,16 @@ function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
       pollIntervalMs: given.poll_interval_seconds?.milliseconds(),
       cancelTimeoutMs: given.cancel_timeout_seconds?.milliseconds(),
     }),
-    ...(given.rate_limit !== undefined && {
-      rateLimit: {
-        requests: need(given.rate_limit, 'requests', rate?.requests).count(),
-        perMs: need(given.rate_limit, 'per_seconds', rate?.per_seconds).milliseconds(),
-      },
-    }),
+    ...(given.rate_limit !== undefined && { rateLimit: readRateLimit(given.rate_limit) }),
     ...(given.circuit_breaker !== undefined && { circuitBreaker: readBreaker(given.circuit_breaker) }),
+  }
+}
+
+function readRateLimit(node: ConfigNode): NonNullable<GatewayConfig['gateway']['rateLimit']> {
+  const { requests, per_seconds: perSeconds } = node.map(['requests', 'per_seconds'])
+  return {
+    requests: need(node, 'requests', requests).count(),
+    perMs: need(node, 'per_seconds', perSeconds).milliseconds(),
   }
 }
 
@@ -78,9 +85,17 @@ function readAgents(node: ConfigNode | undefined, providers: readonly string[]):
 }
 
 const AGENT_KEYS = [
-  ...(['id', 'name', 'description', 'provider', 'endpoint', 'capabilities'] as const),
-  ...(['max_concurrent_tasks', 'status', 'settings', 'metadata'] as const),
-]
+  'id',
+  'name',
+  'description',
+  'provider',
+  'endpoint',
+  'capabilities',
+  'max_concurrent_tasks',
+  'status',
+  'settings',
+  'metadata',
+] as const
 
 function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
   const given = node.map(AGENT_KEYS)

@@ -13,6 +13,8 @@ import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskUpdate } from '../provider.js'
 import { providerError } from '../providers/shared/service.js'
 
+type Changes = Parameters<TaskManager['patchTask']>[1]
+
 const QUIET: readonly TaskState[] = ['submitted', 'working']
 
 /**
@@ -30,33 +32,58 @@ export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpda
     return
   }
   const task = tasks.peekTask(taskId)
-  const target = targetOf(update, task?.state)
   // What it throws says which it is.
-  if (task === null || target === undefined || isTerminal(task.state)) {
-    tasks.patchTask(taskId, {})
-    return
-  }
-  const said = messageOf(update, task, target)
+  if (task === null || isTerminal(task.state)) tasks.patchTask(taskId, {})
+  else applyTo(tasks, task, update)
+}
+
+function applyTo(tasks: TaskManager, task: TaskSnapshot, update: TaskUpdate): void {
+  const target = targetOf(update, task.state)
+  const message = applyMessage(tasks, task, target, messageOf(update, task, target))
+  const state = applySteps(tasks, task, target, update)
+  if (update.chunk !== undefined) tasks.appendArtifact(task.id, update.chunk)
+  const changes = { ...statusChange(state, message), ...resultChange(update, task) }
+  if (Object.keys(changes).length > 0) tasks.patchTask(task.id, changes)
+}
+
+/** The status message to set: none where the task says the same already. */
+function applyMessage(
+  tasks: TaskManager,
+  task: TaskSnapshot,
+  target: TaskState,
+  message: MessageInput | undefined,
+): MessageInput | undefined {
   // Services are asked again and again, and say the same: that is no change.
-  const news = said !== undefined && target === task.state && isSame(said, task.message) ? undefined : said
+  if (message === undefined || (target === task.state && isSame(message, task.message))) return undefined
   // An agent that asks, or is done, has said so in the conversation; how its work goes is no part of it.
-  const isPart = news !== undefined && !QUIET.includes(target)
-  const message = isPart ? tasks.addMessage(taskId, news).message : news
+  return QUIET.includes(target) ? message : tasks.addMessage(task.id, message).message
+}
+
+/** Walks up to the last step to `target`, and returns that step: its change carries the message and the results. */
+function applySteps(
+  tasks: TaskManager,
+  task: TaskSnapshot,
+  target: TaskState,
+  update: TaskUpdate,
+): TaskState | undefined {
   const path = target === task.state ? [] : (shortestPath(task.state, target) ?? [target])
   // What is told of work, there is work on.
   const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
-  for (const state of steps) tasks.patchTask(taskId, { state, message: null })
-  if (update.chunk !== undefined) tasks.appendArtifact(taskId, update.chunk)
-  const state = path[steps.length]
-  const { output } = update
-  const artifacts = newsIn(update.artifacts ?? [], task)
-  const changes = {
-    ...(state !== undefined && { state, message: message ?? null }),
-    ...(state === undefined && message !== undefined && { message }),
-    ...(artifacts.length > 0 && { artifacts }),
+  for (const state of steps) tasks.patchTask(task.id, { state, message: null })
+  return path[steps.length]
+}
+
+function statusChange(state: TaskState | undefined, message: MessageInput | undefined): Changes {
+  if (state !== undefined) return { state, message: message ?? null }
+  return message === undefined ? {} : { message }
+}
+
+function resultChange({ artifacts = [], output }: TaskUpdate, task: TaskSnapshot): Changes {
+  const changed = newsIn(artifacts, task)
+  return {
+    ...(changed.length > 0 && { artifacts: changed }),
     ...(output !== undefined && !isEqual(output, task.output) && { output }),
   }
-  if (Object.keys(changes).length > 0) tasks.patchTask(taskId, changes)
 }
 
 const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure']
@@ -82,7 +109,7 @@ function isState(state: unknown): state is TaskState {
 }
 
 /** A result says that there is work, unless the service says more. */
-function targetOf(update: TaskUpdate, current: TaskState | undefined): TaskState | undefined {
+function targetOf(update: TaskUpdate, current: TaskState): TaskState {
   const state = update.state ?? current
   return state === 'submitted' && (current !== 'submitted' || bringsResult(update)) ? 'working' : state
 }

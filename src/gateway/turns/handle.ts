@@ -52,7 +52,8 @@ export class HandleSeal {
   }
 
   async seal(contents: HandleContents): Promise<string> {
-    const { subtle, nonce } = { subtle: platformCrypto().subtle, nonce: randomBytes(NONCE_BYTES) }
+    const { subtle } = platformCrypto()
+    const nonce = randomBytes(NONCE_BYTES)
     const plain = new TextEncoder().encode(JSON.stringify(contents))
     const [key] = this.#keys
     // There is always one.

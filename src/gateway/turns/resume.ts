@@ -75,16 +75,15 @@ export class Resumption {
   }
 
   async #takeUp({ taskId, contextId, agentId, provider: name, ref, owner }: HandleContents): Promise<void> {
-    const { tasks, registry } = this.#settings
+    const { tasks } = this.#settings
     const known = tasks.peekTask(taskId)
-    if (known !== null && known.owner !== owner) throw taskNotFound(taskId)
-    if (known !== null && (this.#affinity.agentOf(taskId) !== undefined || isTerminal(known.state))) return
+    if (known !== null) {
+      if (known.owner !== owner) throw taskNotFound(taskId)
+      if (this.#affinity.agentOf(taskId) !== undefined || isTerminal(known.state)) return
+    }
     this.#drives.requireOpen()
-    const agent = registry.get(agentId)
-    if (agent === null) throw agentNotFound(agentId)
-    // Its place means nothing to another kind of service.
-    if (agent.provider !== name) throw taskNotFound(taskId)
-    const reached = { agent, provider: this.#providerOf(agent) }
+    const reached = this.#reach(taskId, agentId, name)
+    const { agent } = reached
     // What is forgotten with the task, and not known of another that gets its id.
     const own = known === null ? undefined : this.#affinity.set(taskId, agent)
     const update = await this.#ask(reached, taskId, ref)
@@ -98,6 +97,14 @@ export class Resumption {
     if (!isTerminal(state)) this.#follow(reached, taskId, update, ref)
     // It has ended here while its service was asked.
     else if (!hasEnded(update)) await cancelAt(this.#settings, agent, reached.provider, taskId, ref)
+  }
+
+  #reach(taskId: string, agentId: string, providerName: string): Reached {
+    const agent = this.#settings.registry.get(agentId)
+    if (agent === null) throw agentNotFound(agentId)
+    // Its place means nothing to another kind of service.
+    if (agent.provider !== providerName) throw taskNotFound(taskId)
+    return { agent, provider: this.#providerOf(agent) }
   }
 
   /** Takes in what the service has said, and follows the task if it goes on. */

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { invalidParams } from '../../../src/core/errors.js'
 import type { AgentInput } from '../../../src/gateway/registry/agent.js'
-import { loadGatewayConfig, type GatewayConfig } from '../../../src/gateway/config/config.js'
+import { loadGatewayConfig } from '../../../src/gateway/config/config.js'
+import type { GatewayConfig } from '../../../src/gateway/config/types.js'
 import { A2AGateway } from '../../../src/gateway/gateway.js'
 import { thrown } from '../../support/manager.js'
 import {

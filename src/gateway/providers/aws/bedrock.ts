@@ -220,7 +220,9 @@ async function toInput(
   const { sessionId, invocationId } =
     known === undefined ? { sessionId: await sessionIdOf({ contextId, owner }, SESSION_ID) } : readRef(known)
   const call = {
-    ...{ agentId, agentAliasId, sessionId },
+    agentId,
+    agentAliasId,
+    sessionId,
     ...(memoryId !== undefined && { memoryId }),
     ...(streamFinalResponse !== undefined && { streamingConfigurations: { streamFinalResponse } }),
   }

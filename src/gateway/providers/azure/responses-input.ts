@@ -7,8 +7,13 @@ import type { DeepReadonly, JsonObject, Message, Part } from '../../../core/task
 
 /** Data of these types is an item of its own. */
 const ANSWERS = [
-  ...['function_call_output', 'custom_tool_call_output', 'computer_call_output', 'local_shell_call_output'],
-  ...['shell_call_output', 'apply_patch_call_output', 'mcp_approval_response'],
+  'function_call_output',
+  'custom_tool_call_output',
+  'computer_call_output',
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+  'mcp_approval_response',
 ]
 
 /** What answers the calls that the agent waits for. */

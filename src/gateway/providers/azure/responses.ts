@@ -121,7 +121,9 @@ export class AzureResponses {
     // It was called `agent` once.
     const agent_reference = { type: 'agent_reference', name, ...(version !== undefined && { version }) }
     const body = {
-      ...{ conversation: conversationId, input, background },
+      conversation: conversationId,
+      input,
+      background,
       ...(agentEndpoint !== true && { agent_reference }),
     }
     return { conversationId, body }

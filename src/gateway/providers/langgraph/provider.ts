@@ -4,34 +4,10 @@
  * @module
  */
 import { quote } from '../../../core/json.js'
-import type { JsonValue } from '../../../core/task.js'
-import type { AgentProvider, ProviderTask } from '../../provider.js'
-import type { ServiceOptions } from '../shared/service.js'
+import type { AgentProvider } from '../../provider.js'
 import { LangGraphServer } from './server.js'
 import { LiteLlmRsServer } from './litellm-rs.js'
-
-/** What streams tell: texts of models as they are written, which steps are done, and what nodes write themselves. */
-const LANGGRAPH_STREAM_MODES = ['messages-tuple', 'updates', 'custom'] as const
-export type LangGraphStreamMode = (typeof LANGGRAPH_STREAM_MODES)[number]
-
-const PROFILES = ['langgraph', 'litellm-rs'] as const
-
-export interface LangGraphOptions extends ServiceOptions {
-  /**
-   * Which paths the service has: those of LangGraph's API, or, with `'litellm-rs'`, the ones that the LiteLLM-RS document
-   * has for it (`/runs/{id}`, no threads), which LangGraph's own servers lack. Default is `'langgraph'`.
-   */
-  readonly profile?: (typeof PROFILES)[number] | undefined
-  /** Default is all. The other profile has `'updates'` only. */
-  readonly streamMode?: readonly LangGraphStreamMode[] | undefined
-  /** What becomes of a task whose conversation has another that has not ended. Default is `'enqueue'`: it waits its turn. */
-  readonly multitaskStrategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback' | undefined
-  /**
-   * What a graph is given to begin with, for those whose state has other names. Default is `{ messages, context }`: the text
-   * and the images of the message, and its data; or its data alone, where it is all there is, and an object.
-   */
-  readonly input?: ((task: ProviderTask) => JsonValue) | undefined
-}
+import { LANGGRAPH_STREAM_MODES, PROFILES, type LangGraphOptions } from './options.js'
 
 /**
  * Speaks to a LangGraph server: `endpoint.url` is its root, and `settings.assistantId` the id of an assistant or the name of

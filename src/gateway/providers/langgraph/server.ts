@@ -11,7 +11,7 @@ import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { Service, type ServiceAnswer } from '../shared/service.js'
 import { read, settingsOf } from '../shared/answers.js'
-import type { LangGraphOptions, LangGraphStreamMode } from './provider.js'
+import type { LangGraphOptions, LangGraphStreamMode } from './options.js'
 import {
   asking,
   completed,

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { apiKeyAuth, bearerAuth } from 'a2a-tasks/client'
 import { ManualClock } from 'a2a-tasks/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { langGraph, type LangGraphOptions } from '../../../../src/gateway/providers/langgraph/provider.js'
+import type { LangGraphOptions } from '../../../../src/gateway/providers/langgraph/options.js'
+import { langGraph } from '../../../../src/gateway/providers/langgraph/provider.js'
 import { sendJson, type StubServer } from '../../../services/stub-server.js'
 import {
   all,
