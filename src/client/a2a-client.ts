@@ -21,9 +21,9 @@ import { compact, Fields } from '../wire/client/fields.js'
 import type { AgentCardCache } from './cards/card-cache.js'
 import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
-import { Delegates, type Clients } from './delegation/delegation.js'
-import { inSecret } from './connection/interfaces.js'
-import { Mirror } from './delegation/local-copy.js'
+import { DelegationManager, type ClientFactory } from './delegation/delegation.js'
+import { withoutPlainHttp } from './connection/interfaces.js'
+import { TaskReplicator } from './delegation/local-copy.js'
 import {
   CALL_KEYS,
   QUERY_KEYS,
@@ -73,8 +73,8 @@ export class A2AClient {
   readonly #options: ClientOptions
   readonly #settings: Settings
   readonly #connection: Connection | undefined
-  readonly #mirror: Mirror | undefined
-  #delegates: Delegates | undefined
+  readonly #replicator: TaskReplicator | undefined
+  #delegation: DelegationManager | undefined
 
   /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card. */
   constructor({ card, ...options }: A2AClientOptions = {}) {
@@ -86,7 +86,7 @@ export class A2AClient {
     const parsed = parseAgentCard(card)
     this.#connection = new Connection(parsed, this.#settings)
     const { taskManager } = this.#settings
-    this.#mirror = taskManager && new Mirror(taskManager, parsed.name)
+    this.#replicator = taskManager && new TaskReplicator(taskManager, parsed.name)
   }
 
   /**
@@ -100,7 +100,7 @@ export class A2AClient {
     const url = requireId(at instanceof URL ? at.href : at, 'url')
     const card = await loadCard(toSettings(others), url, { cache: cardCache, signal })
     const isOpen = others.auth === undefined && others.headers === undefined
-    return clients.of({ ...others, card: isOpen ? card : inSecret(card, url) })
+    return factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, url) })
   }
 
   /** The agent's card as one of A2A 1.0, whatever version it is of. */
@@ -110,14 +110,14 @@ export class A2AClient {
 
   /** The interface in use. */
   get interface(): AgentInterface {
-    return { ...this.#agent.current.spoken.face }
+    return { ...this.#agent.current.selected.agentInterface }
   }
 
   /** Sends a message, and waits for the end of the task, or for the agent to wait for somebody. See {@link run}. */
   async send(message: MessageInput, options: SendOptions = {}): Promise<SendResult> {
     const { request, call, asked } = this.#toSend(message, options)
     const sent = await this.#agent.call('SendMessage', request, call)
-    if (sent.type === 'task') this.#mirror?.follow(asked, {}).saw(sent.task)
+    if (sent.type === 'task') this.#replicator?.startCall(asked, {}).applyTask(sent.task)
     return sent
   }
 
@@ -133,13 +133,13 @@ export class A2AClient {
     const { idleTimeoutMs, ...others } = options
     if (idleTimeoutMs !== undefined) requirePositive('idleTimeoutMs', idleTimeoutMs)
     const { request, call, asked } = this.#toSend(message, others)
-    const follower = this.#mirror?.follow(asked, { isWatched: false })
+    const replica = this.#replicator?.startCall(asked, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
     for await (const { event } of this.#agent.stream('SendStreamingMessage', request, {
       ...call,
       idleTimeoutMs,
     })) {
-      follower?.heard(event)
+      replica?.applyEvent(event)
       yield event
     }
   }
@@ -148,7 +148,7 @@ export class A2AClient {
   async getTask(id: string, options: CallOptions & { historyLength?: number } = {}): Promise<RemoteTask> {
     const { historyLength, ...call } = requireCall(options, ['historyLength'], 'getTask')
     const task = await this.#agent.call('GetTask', compact({ id: requireId(id), historyLength }), call)
-    this.#mirror?.saw(task)
+    this.#replicator?.applyTask(task)
     return task
   }
 
@@ -174,7 +174,7 @@ export class A2AClient {
   async cancelTask(id: string, options: CallOptions = {}): Promise<RemoteTask> {
     const call = requireCall(options, [], 'cancelTask')
     const task = await this.#agent.call('CancelTask', { id: requireId(id) }, call)
-    this.#mirror?.saw(task)
+    this.#replicator?.applyTask(task)
     return task
   }
 
@@ -188,7 +188,7 @@ export class A2AClient {
     const call = requireCall(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
     this.#requireStreams('SubscribeToTask')
     for await (const { event } of this.#agent.stream('SubscribeToTask', { id: requireId(id) }, call)) {
-      this.#mirror?.heard(event)
+      this.#replicator?.applyEvent(event)
       yield event
     }
   }
@@ -257,7 +257,7 @@ export class A2AClient {
     const isNew = given.taskId === undefined && given.contextId === undefined
     // An id of our own making: it finds the task if the answer is lost.
     const asked =
-      isNew && this.#agent.current.has('ListTasks') ? { ...given, contextId: generateId() } : given
+      isNew && this.#agent.current.supports('ListTasks') ? { ...given, contextId: generateId() } : given
     const { messageId, taskId, contextId } = asked
     const handle = compact({ messageId, taskId, contextId })
     return await this.#run(asked, handle, options, asked !== given)
@@ -289,19 +289,19 @@ export class A2AClient {
     requireRun(options)
     if (taskManager === undefined)
       throw invalidParams('taskManager', 'is missing in the options of A2AClient')
-    this.#delegates ??= new Delegates(taskManager, this.#others, agents)
+    this.#delegation ??= new DelegationManager(taskManager, this.#clientFactory, agents)
     const named = typeof agent === 'string' && Object.hasOwn(agents, agent) ? agents[agent] : undefined
     const url = typeof named === 'string' ? named : undefined
-    return await this.#delegates.send(agent, url, typeof task === 'string' ? task : task.id, options)
+    return await this.#delegation.send(agent, url, typeof task === 'string' ? task : task.id, options)
   }
 
   /** Their tasks are mirrored by whoever delegates them, and our credentials are for our agent. */
-  get #others(): Clients {
+  get #clientFactory(): ClientFactory {
     const ours = { auth: undefined, headers: undefined, taskManager: undefined, agents: undefined }
     const options = { ...this.#options, ...ours }
     return {
-      connect: (url) => clients.connect(url, options),
-      of: (card) => clients.of({ ...options, card }),
+      connect: (url) => factory.connect(url, options),
+      of: (card) => factory.of({ ...options, card }),
     }
   }
 
@@ -311,18 +311,18 @@ export class A2AClient {
     options: RunOptions,
     isOurs: boolean,
   ): Promise<RunResult> {
-    const follower = this.#mirror?.follow(asked, {})
-    if (follower === undefined) return await new Run(this.#agent, handle, options, isOurs).drive(asked)
+    const replica = this.#replicator?.startCall(asked, {})
+    if (replica === undefined) return await new Run(this.#agent, handle, options, isOurs).drive(asked)
     const onUpdate = (update: RunUpdate): void => {
-      follower.heard(update.event)
+      replica.applyEvent(update.event)
       return options.onUpdate?.(update)
     }
     try {
       const result = await new Run(this.#agent, handle, { ...options, onUpdate }, isOurs).drive(asked)
-      follower.conclude(result)
+      replica.conclude(result)
       return result
     } catch (error) {
-      follower.conclude()
+      replica.conclude()
       throw error
     }
   }
@@ -358,7 +358,7 @@ export class A2AClient {
 }
 
 // A class that names itself within is called otherwise by bundlers: in stacks, and where it is printed.
-const clients = {
+const factory = {
   connect: (url: string, options: ConnectOptions): Promise<A2AClient> => A2AClient.connect(url, options),
   of: (options: A2AClientOptions): A2AClient => new A2AClient(options),
 }

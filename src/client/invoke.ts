@@ -16,7 +16,7 @@ import {
   type HttpOptions,
   type HttpSettings,
 } from '../http/request.js'
-import { inSecret } from './connection/interfaces.js'
+import { withoutPlainHttp } from './connection/interfaces.js'
 import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { sleep } from '../http/retry.js'
@@ -75,35 +75,35 @@ export async function invokeRemoteAgent(
   requirePositive('pollIntervalMs', pollIntervalMs)
   const settings = toHttpSettings(options, MAX_ANSWER_BYTES)
   const base = trimSlashes(baseUrl)
-  const patience = new Patience(settings.clock, timeoutMs)
+  const deadline = new Deadline(settings.clock, timeoutMs)
   if (options.protocol === 'auto') {
-    const result = await invokeByCard(base, message, options, patience)
+    const result = await invokeByCard(base, message, options, deadline)
     if (result !== undefined) return result
-    if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
+    if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
   }
   const body = JSON.stringify({ params: { message, skill, timeoutMs } })
   let taskId: string
   let url: string
   try {
-    taskId = await submit(settings, `${base}/a2a/tasks/send`, body, patience, signal)
+    taskId = await submit(settings, `${base}/a2a/tasks/send`, body, deadline, signal)
     url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
+    if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
     return failure('', `Submit failed: ${error instanceof Error ? error.message : String(error)}`)
   }
   for (;;) {
-    const { state, messages } = await poll(settings, url, patience, signal)
+    const { state, messages } = await poll(settings, url, deadline, signal)
     const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
     if (result !== undefined) return result
-    const pauseMs = Math.min(pollIntervalMs, patience.leftMs)
+    const pauseMs = Math.min(pollIntervalMs, deadline.leftMs)
     if (pauseMs > 0) await sleep(settings.clock, pauseMs, signal)
-    if (patience.leftMs === 0) return failure(taskId, timedOut(timeoutMs))
+    if (deadline.leftMs === 0) return failure(taskId, timedOut(timeoutMs))
   }
 }
 
 /** How long there is still to wait. */
-class Patience {
+class Deadline {
   readonly #clock: Clock
   readonly #end: number
 
@@ -127,11 +127,11 @@ async function submit(
   settings: HttpSettings,
   url: string,
   body: string,
-  patience: Patience,
+  deadline: Deadline,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
-  const timeoutMs = Math.min(SUBMIT_TIMEOUT_MS, patience.leftMs)
+  const timeoutMs = Math.min(SUBMIT_TIMEOUT_MS, deadline.leftMs)
   const opened = await open(settings, { method: 'POST', url, headers, body }, { signal, timeoutMs })
   try {
     const { ok, status } = opened.response
@@ -155,11 +155,11 @@ async function submit(
 async function poll(
   settings: HttpSettings,
   url: string,
-  patience: Patience,
+  deadline: Deadline,
   signal: AbortSignal | undefined,
 ): Promise<Unread> {
   try {
-    const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs) }
+    const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs) }
     const headers = { accept: 'application/json' }
     const { status, text } = await request(settings, { method: 'GET', url, headers }, limits)
     return status >= 200 && status < 300 ? fieldsOf(parseJson(text, MAX_DEPTH)) : {}
@@ -218,26 +218,26 @@ async function invokeByCard(
   url: string,
   message: string,
   { fetch, headers, auth, urlGuard, clock, signal, timeoutMs = Infinity }: InvokeOptions,
-  patience: Patience,
+  deadline: Deadline,
 ): Promise<RemoteInvocationResult | undefined> {
   const http = { fetch, headers, auth, urlGuard, clock }
   let client: A2AClient
   try {
     const settings = {
       ...toHttpSettings(http, MAX_ANSWER_BYTES),
-      timeoutMs: Math.min(POLL_TIMEOUT_MS, patience.leftMs),
+      timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs),
     }
     const card = await loadCard(settings, url, { signal })
     client = new A2AClient({
       ...http,
-      card: auth === undefined && headers === undefined ? card : inSecret(card, url),
+      card: auth === undefined && headers === undefined ? card : withoutPlainHttp(card, url),
     })
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
     return undefined
   }
-  if (patience.leftMs === 0) return failure('', timedOut(timeoutMs))
-  const result = await client.run(message, { timeoutMs: patience.leftMs, signal })
+  if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
+  const result = await client.run(message, { timeoutMs: deadline.leftMs, signal })
   if (signal?.aborted) throw aborted(signal)
   const { id = '' } = (result.type === 'message' ? undefined : result.task) ?? {}
   const text = result.text || null

@@ -12,7 +12,7 @@ import type { Authenticator } from '../http/auth.js'
 import { loadKaosCard } from './cards/cards.js'
 import { aborted, badStatus, ExternalServiceError } from '../http/errors.js'
 import { request, toHttpSettings, type HttpOptions, type HttpSettings } from '../http/request.js'
-import { inSecret } from './connection/interfaces.js'
+import { withoutPlainHttp } from './connection/interfaces.js'
 import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { shownUrl, trimSlashes } from '../http/url.js'
@@ -44,15 +44,15 @@ const KEYS = [
 const MAX_ANSWER_BYTES = 16_777_216
 const MAX_DEPTH = 100
 const CANCEL_TIMEOUT_MS = 10_000
-const ENDED_BADLY = ['failed', 'canceled', 'cancelled', 'rejected']
+const FAILED_STATES = ['failed', 'canceled', 'cancelled', 'rejected']
 
 interface Agent {
   readonly card: Unread
   /** By A2A. */
-  readonly ask: Ask | undefined
+  readonly sendText: SendText | undefined
 }
 
-type Ask = (text: string, signal: AbortSignal | undefined) => Promise<string>
+type SendText = (text: string, signal: AbortSignal | undefined) => Promise<string>
 
 /**
  * An agent that is reached by A2A where its card offers it, else, or when that fails, by chat completions.
@@ -81,7 +81,10 @@ export class RemoteAgent {
     this.name = name
     this.cardUrl = trimSlashes(cardUrl)
     this.#timeoutMs = requirePositive('timeoutMs', timeoutMs)
-    this.#options = { ...options, auth: injectHeaders === undefined ? auth : injecting(injectHeaders, auth) }
+    this.#options = {
+      ...options,
+      auth: injectHeaders === undefined ? auth : injectingAuthenticator(injectHeaders, auth),
+    }
     this.#http = toHttpSettings(this.#options, MAX_ANSWER_BYTES)
   }
 
@@ -104,11 +107,11 @@ export class RemoteAgent {
     messages: readonly ChatMessage[],
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    const { ask } = await this.#init(signal)
+    const { sendText } = await this.#init(signal)
     const text = messages.findLast(({ role }) => role === 'user')?.content
-    if (ask !== undefined && typeof text === 'string' && text !== '') {
+    if (sendText !== undefined && typeof text === 'string' && text !== '') {
       try {
-        return await ask(text, signal)
+        return await sendText(text, signal)
       } catch (error) {
         if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
         this.#options.onFallback?.(error)
@@ -119,8 +122,8 @@ export class RemoteAgent {
     } catch (error) {
       if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
       this.#agent = undefined
-      const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-      throw this.#failed(told, error)
+      const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+      throw this.#failed(reason, error)
     }
   }
 
@@ -139,7 +142,7 @@ export class RemoteAgent {
   async #discover(): Promise<Agent> {
     try {
       const card = await loadKaosCard(this.#http, this.cardUrl, { timeoutMs: this.#timeoutMs })
-      return { card, ask: this.#askBy(card) }
+      return { card, sendText: this.#senderFor(card) }
     } catch (cause) {
       this.#agent = undefined
       const { name, cardUrl: url } = this
@@ -153,25 +156,25 @@ export class RemoteAgent {
     }
   }
 
-  #askBy(card: Unread): Ask | undefined {
+  #senderFor(card: Unread): SendText | undefined {
     const { supportedProtocols, supportedInterfaces, additionalInterfaces, preferredTransport } = card
     if (Array.isArray(supportedProtocols) && supportedProtocols.includes('jsonrpc')) {
-      return (text, signal) => this.#askKaos(text, signal)
+      return (text, signal) => this.#sendToKaos(text, signal)
     }
-    const faces = [supportedInterfaces, additionalInterfaces].flat().map(fieldsOf)
-    const bindings = faces.map(({ protocolBinding, transport }) => protocolBinding ?? transport)
-    const isSpoken = [preferredTransport, ...bindings].some((one) =>
+    const interfaces = [supportedInterfaces, additionalInterfaces].flat().map(fieldsOf)
+    const bindings = interfaces.map(({ protocolBinding, transport }) => protocolBinding ?? transport)
+    const offersA2A = [preferredTransport, ...bindings].some((one) =>
       /^(jsonrpc|http\+json)$/i.test(asText(one)),
     )
-    return isSpoken ? (text, signal) => this.#askA2A(card, text, signal) : undefined
+    return offersA2A ? (text, signal) => this.#sendByA2A(card, text, signal) : undefined
   }
 
-  async #askA2A(card: Unread, text: string, signal: AbortSignal | undefined): Promise<string> {
+  async #sendByA2A(card: Unread, text: string, signal: AbortSignal | undefined): Promise<string> {
     const { fetch, headers, auth, urlGuard, clock } = this.#options
     const parsed = parseAgentCard(card)
     const client = new A2AClient({
       ...{ fetch, headers, auth, urlGuard, clock },
-      card: auth === undefined && headers === undefined ? parsed : inSecret(parsed, this.cardUrl),
+      card: auth === undefined && headers === undefined ? parsed : withoutPlainHttp(parsed, this.cardUrl),
     })
     const abortion = new Abortion(this.#http.clock, signal)
     try {
@@ -195,7 +198,7 @@ export class RemoteAgent {
     }
   }
 
-  async #askKaos(text: string, signal: AbortSignal | undefined): Promise<string> {
+  async #sendToKaos(text: string, signal: AbortSignal | undefined): Promise<string> {
     const parts = [{ type: 'text', text }]
     const { result, error } = await this.#post('/', signal, {
       jsonrpc: '2.0',
@@ -207,7 +210,7 @@ export class RemoteAgent {
     const task = fieldsOf(result)
     const state = asText(fieldsOf(task['status'])['state'])
     const answer = textOfKaos(task)
-    if (ENDED_BADLY.includes(state)) throw this.#failed(`task ${state}: ${answer}`)
+    if (FAILED_STATES.includes(state)) throw this.#failed(`task ${state}: ${answer}`)
     return answer
   }
 
@@ -238,9 +241,9 @@ export class RemoteAgent {
 
 /** Its artifacts, else its output, else the agent's last message, else the status. */
 function textOfKaos({ artifacts, output, history, status }: Unread): string {
-  const said = listOf(history).filter(({ role }) => role === 'agent')
+  const agentMessages = listOf(history).filter(({ role }) => role === 'agent')
   const { message } = fieldsOf(status)
-  const texts = [firstText(listOf(artifacts)), output, firstText(said.reverse()), message]
+  const texts = [firstText(listOf(artifacts)), output, firstText(agentMessages.reverse()), message]
   return texts.find((text): text is string => typeof text === 'string' && text !== '') ?? ''
 }
 
@@ -254,7 +257,10 @@ function listOf(value: unknown): Unread[] {
 }
 
 /** The headers go where the credentials go: to the agent, not along with a redirect. */
-function injecting(inject: (headers: Record<string, string>) => void, auth?: Authenticator): Authenticator {
+function injectingAuthenticator(
+  inject: (headers: Record<string, string>) => void,
+  auth?: Authenticator,
+): Authenticator {
   return {
     async apply(sent) {
       const headers: Record<string, string> = {}

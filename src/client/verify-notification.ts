@@ -118,12 +118,12 @@ export async function verifyNotification(
   if (request.bodyUsed) {
     throw new TypeError('verifyNotification() reads the body: it takes requests that nobody has read yet')
   }
-  const notification = await refusing(() => receive(request, settings))
+  const notification = await asNotificationError(() => receive(request, settings))
   const { taskId } = notification
   for (const { header, expected } of settings.secrets) {
     if (typeof expected === 'string') continue
     const secret = await expected(taskId)
-    await refusing(() => requireSame(header, givenSecret(request, header), secret))
+    await asNotificationError(() => requireSame(header, givenSecret(request, header), secret))
   }
   const isTask = options.taskId === undefined || options.taskId === taskId
   const isExpected = isTask && (options.isExpected === undefined || (await options.isExpected(taskId)))
@@ -199,7 +199,7 @@ function toSecret(name: string, header: string, expected: ExpectedSecret | undef
 }
 
 /** What goes wrong with a notification is told to its sender; what goes wrong here is not. */
-async function refusing<T>(work: () => Promise<T>): Promise<T> {
+async function asNotificationError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

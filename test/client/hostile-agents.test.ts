@@ -1,7 +1,7 @@
 /** What hostile agents, and callbacks that fail, did to runs once. */
 import { describe, expect, it, test, vi } from 'vitest'
 import { A2AClient, bearerAuth, type ClientOptions } from '../../src/client/index.js'
-import { fold } from '../../src/client/run/remote-task.js'
+import { applyEvent } from '../../src/client/run/remote-task.js'
 import { trimSlashes } from '../../src/http/url.js'
 import type { RemoteTask } from '../../src/wire/index.js'
 import {
@@ -352,7 +352,7 @@ test('many artifacts take no time that grows with their square', () => {
   for (const append of [false, true]) {
     for (let index = 0; index < 100_000; index += 1) {
       const artifact = { artifactId: `a-${index}`, parts: [{ text: '.' }] }
-      folded = fold(folded, { ...about, artifact, append })
+      folded = applyEvent(folded, { ...about, artifact, append })
     }
   }
   expect(performance.now() - before).toBeLessThan(5_000)
@@ -362,7 +362,7 @@ test('many artifacts take no time that grows with their square', () => {
 
 test('artifacts are found where somebody has changed the list', () => {
   const put = (task: RemoteTask | undefined, artifactId: string): RemoteTask =>
-    fold(task, {
+    applyEvent(task, {
       ...{ type: 'artifact', taskId: 't', append: true, lastChunk: false },
       artifact: { artifactId, parts: [{ text: '.' }] },
     })

@@ -38,13 +38,13 @@ interface Entry {
   readonly url: string
   readonly card: Unread
   /** What the agent said of it: `etag`, `last-modified`, `cache-control`. */
-  readonly said: Readonly<Record<string, string>>
+  readonly cacheHeaders: Readonly<Record<string, string>>
   /** By the clock's `now`. */
   readonly fetchedAt: number
   readonly softTtlMs: number
 }
 
-interface Flight {
+interface PendingCard {
   readonly url: string
   readonly card: Promise<Unread>
 }
@@ -60,7 +60,7 @@ export class AgentCardCache {
   readonly #hardTtlMs: number
   /** The one that was asked for last is the last. */
   readonly #entries = new Map<string, Entry>()
-  readonly #flights = new Map<string, Flight>()
+  readonly #pending = new Map<string, PendingCard>()
   readonly #ids = new WeakMap<object, number>()
   #lastId = 0
 
@@ -79,13 +79,13 @@ export class AgentCardCache {
 
   clear(): void {
     this.#entries.clear()
-    this.#flights.clear()
+    this.#pending.clear()
   }
 
   /** Forgets the card at this URL, and those of the agent at this base URL. */
   delete(url: string): void {
     const below = `${trimSlashes(url)}/.well-known/`
-    for (const map of [this.#entries, this.#flights]) {
+    for (const map of [this.#entries, this.#pending]) {
       for (const [key, of] of map) if (of.url === url || of.url.startsWith(below)) map.delete(key)
     }
   }
@@ -101,59 +101,59 @@ export class AgentCardCache {
     try {
       const key = this.#keyOf(settings, url)
       const entry = this.#entries.get(key)
-      if (entry !== undefined && isYoung(entry, entry.softTtlMs, settings.clock)) {
+      if (entry !== undefined && isFresh(entry, entry.softTtlMs, settings.clock)) {
         this.#store(key, entry)
         abortion.arm(limits.timeoutMs)
         await abortion.race(() => guarded(settings, new URL(url)))
         return structuredClone(entry.card)
       }
-      const flight = this.#flights.get(key)
+      const pending = this.#pending.get(key)
       // Who waits for the request of another waits as long as he wants to, not as long as the other.
-      if (flight !== undefined) abortion.arm(limits.timeoutMs)
-      const { card } = flight ?? this.#fly(key, url, settings.clock, fetchCard)
+      if (pending !== undefined) abortion.arm(limits.timeoutMs)
+      const { card } = pending ?? this.#startFetch(key, url, settings.clock, fetchCard)
       return structuredClone(await abortion.race(() => card))
     } finally {
       abortion.dispose()
     }
   }
 
-  #fly(key: string, url: string, clock: Clock, fetchCard: FetchCard): Flight {
+  #startFetch(key: string, url: string, clock: Clock, fetchCard: FetchCard): PendingCard {
     const entry = this.#entries.get(key)
-    const known = entry !== undefined && isYoung(entry, this.#hardTtlMs, clock) ? entry : undefined
-    const fetched = fetchCard(conditionsOf(known)).then((answer) => {
-      const same = answer.card === 'unchanged' ? known : undefined
+    const cached = entry !== undefined && isFresh(entry, this.#hardTtlMs, clock) ? entry : undefined
+    const fetched = fetchCard(conditionsOf(cached)).then((answer) => {
+      const same = answer.card === 'unchanged' ? cached : undefined
       const card = answer.card === 'unchanged' ? same?.card : answer.card
       if (card === undefined) throw invalidAnswer('it is 304, and nothing is known that could be unchanged')
-      const taken = { url, card, said: same?.said, headers: answer.headers }
+      const received = { url, card, cacheHeaders: same?.cacheHeaders, headers: answer.headers }
       // Who cleared the cache meanwhile does not want what was on its way.
-      if (this.#flights.get(key) === flight) this.#take(key, taken, clock.now())
+      if (this.#pending.get(key) === pending) this.#keep(key, received, clock.now())
       return card
     })
     const card = fetched.catch((error: unknown) => {
-      const isOut = isPassing(error) || A2AError.is(error, 'REQUEST_TIMED_OUT')
-      if (isOut && known !== undefined && mayBeStale(known)) return known.card
+      const isUnavailable = isPassing(error) || A2AError.is(error, 'REQUEST_TIMED_OUT')
+      if (isUnavailable && cached !== undefined && allowsStale(cached)) return cached.card
       throw error
     })
-    const flight = { url, card }
-    this.#flights.set(key, flight)
-    const land = (): void => {
-      if (this.#flights.get(key) === flight) this.#flights.delete(key)
+    const pending = { url, card }
+    this.#pending.set(key, pending)
+    const forget = (): void => {
+      if (this.#pending.get(key) === pending) this.#pending.delete(key)
     }
-    card.then(land, land)
-    return flight
+    card.then(forget, forget)
+    return pending
   }
 
-  #take(key: string, { url, card, said: before, headers }: Taken, fetchedAt: number): void {
-    const said: Record<string, string> = { ...before }
+  #keep(key: string, { url, card, cacheHeaders: before, headers }: ReceivedCard, fetchedAt: number): void {
+    const cacheHeaders: Record<string, string> = { ...before }
     for (const name of ['etag', 'last-modified', 'cache-control']) {
       const value = headers.get(name)
-      if (value !== null) said[name] = value
+      if (value !== null) cacheHeaders[name] = value
     }
-    const directives = directivesOf(said)
+    const directives = directivesOf(cacheHeaders)
     const ttlMs = ttlOf(directives, headers.get('age')) ?? this.#softTtlMs
     const softTtlMs = Math.min(ttlMs, this.#hardTtlMs)
     if (directives.includes('no-store')) this.#entries.delete(key)
-    else this.#store(key, { url, card, said, fetchedAt, softTtlMs })
+    else this.#store(key, { url, card, cacheHeaders, fetchedAt, softTtlMs })
   }
 
   #store(key: string, entry: Entry): void {
@@ -175,30 +175,30 @@ export class AgentCardCache {
   }
 }
 
-interface Taken {
+interface ReceivedCard {
   readonly url: string
   readonly card: Unread
   /** What still holds of what was said before: all, where the card is unchanged. */
-  readonly said: Entry['said'] | undefined
+  readonly cacheHeaders: Entry['cacheHeaders'] | undefined
   readonly headers: Headers
 }
 
 /** A clock that was set back makes nothing young. */
-function isYoung({ fetchedAt }: Entry, ttlMs: number, clock: Clock): boolean {
+function isFresh({ fetchedAt }: Entry, ttlMs: number, clock: Clock): boolean {
   const ageMs = clock.now() - fetchedAt
   return ttlMs > 0 && ageMs >= 0 && ageMs <= ttlMs
 }
 
-function conditionsOf(known: Entry | undefined): Record<string, string> {
-  const { etag, 'last-modified': lastModified } = known?.said ?? {}
+function conditionsOf(cached: Entry | undefined): Record<string, string> {
+  const { etag, 'last-modified': lastModified } = cached?.cacheHeaders ?? {}
   return {
     ...(etag !== undefined && { 'if-none-match': etag }),
     ...(lastModified !== undefined && { 'if-modified-since': lastModified }),
   }
 }
 
-function directivesOf(said: Entry['said']): string[] {
-  return (said['cache-control'] ?? '').split(',').map((directive) => directive.trim().toLowerCase())
+function directivesOf(cacheHeaders: Entry['cacheHeaders']): string[] {
+  return (cacheHeaders['cache-control'] ?? '').split(',').map((directive) => directive.trim().toLowerCase())
 }
 
 /** In ms; not above 0 when the agent wants to be asked. `undefined`: it does not say. */
@@ -209,6 +209,6 @@ function ttlOf(directives: readonly string[], age: string | null): number | unde
   return seconds === undefined ? undefined : (Number(seconds) - (Number(age) || 0)) * 1000
 }
 
-function mayBeStale({ said }: Entry): boolean {
-  return !directivesOf(said).some((directive) => /^(must-revalidate|no-cache)/.test(directive))
+function allowsStale({ cacheHeaders }: Entry): boolean {
+  return !directivesOf(cacheHeaders).some((directive) => /^(must-revalidate|no-cache)/.test(directive))
 }

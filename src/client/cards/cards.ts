@@ -214,8 +214,13 @@ async function fetchCard(
   conditions: Readonly<Record<string, string>>,
 ): Promise<FetchedCard> {
   // The card says where they go: nobody else may give one.
-  const stays = settings.auth !== undefined || Object.keys(settings.headers).length > 0
-  const call = { method: 'GET', url, headers: { accept: 'application/json', ...conditions }, stays } as const
+  const hasCredentials = settings.auth !== undefined || Object.keys(settings.headers).length > 0
+  const call = {
+    method: 'GET',
+    url,
+    headers: { accept: 'application/json', ...conditions },
+    stays: hasCredentials,
+  } as const
   const { status, statusText, text, headers } = await request(settings, call, limits)
   if (status === 304 && Object.keys(conditions).length > 0) return { card: 'unchanged', headers }
   if (status < 200 || status > 299) {

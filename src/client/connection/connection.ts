@@ -8,14 +8,14 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js'
 import type { Operation } from '../../wire/dialect.js'
 import { isPassing, isUndone } from '../../http/errors.js'
-import { interfacesOf } from './interfaces.js'
+import { selectInterfaces } from './interfaces.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { retry } from '../../http/retry.js'
 import { Transport, type Streaming, type StreamItem, type StreamOptions, type Unary } from './transport.js'
 
 /** Doing them twice is doing them once (A2A 1.0 §3.3.1). */
-const REPEATABLE: readonly Operation[] = [
+const IDEMPOTENT: readonly Operation[] = [
   'GetTask',
   'ListTasks',
   'CancelTask',
@@ -36,11 +36,11 @@ export class Connection {
   /** @throws {A2AError} `VERSION_NOT_SUPPORTED` when no interface of the card is spoken. */
   constructor(card: AgentCard, settings: Settings) {
     const { protocolVersions, protocolBindings } = settings
-    const [first, ...others] = interfacesOf(card, protocolVersions, protocolBindings)
+    const [first, ...others] = selectInterfaces(card, protocolVersions, protocolBindings)
     this.card = card
     this.settings = settings
     this.#current = new Transport(first, settings)
-    this.#transports = [this.#current, ...others.map((spoken) => new Transport(spoken, settings))]
+    this.#transports = [this.#current, ...others.map((selected) => new Transport(selected, settings))]
   }
 
   /** The interface in use. */
@@ -62,7 +62,9 @@ export class Connection {
     options: CallOptions,
   ): Promise<ClientResults[O]> {
     if ('pushConfig' in params) this.requirePush()
-    return await this.#byAny(operation, options, (transport) => transport.call(operation, params, options))
+    return await this.#withFailover(operation, options, (transport) =>
+      transport.call(operation, params, options),
+    )
   }
 
   /** Other interfaces are tried until the first event; from then on the stream is what it is. */
@@ -72,7 +74,7 @@ export class Connection {
     options: StreamOptions,
   ): AsyncGenerator<StreamItem, undefined> {
     if ('pushConfig' in params) this.requirePush()
-    const { items, first } = await this.#byAny(operation, options, async (transport) => {
+    const { items, first } = await this.#withFailover(operation, options, async (transport) => {
       const opened = transport.stream(operation, params, options)
       return { items: opened, first: await opened.next() }
     })
@@ -86,36 +88,36 @@ export class Connection {
   }
 
   /** By the interface in use, else by the others in the card's order. Where none is left, the first error is the one to be told. */
-  async #byAny<T>(
+  async #withFailover<T>(
     operation: Operation,
     { signal }: CallOptions,
     work: (transport: Transport) => Promise<T>,
   ): Promise<T> {
-    const isRepeatable = REPEATABLE.includes(operation)
+    const isIdempotent = IDEMPOTENT.includes(operation)
     const inOrder = [this.#current, ...this.#transports.filter((transport) => transport !== this.#current)]
-    const able = inOrder.filter((transport) => transport.has(operation))
-    const closed = new Set<string>()
+    const capable = inOrder.filter((transport) => transport.supports(operation))
+    const unreachableOrigins = new Set<string>()
     let failure: { readonly error: unknown } | undefined
-    for (const transport of able.length > 0 ? able : inOrder.slice(0, 1)) {
+    for (const transport of capable.length > 0 ? capable : inOrder.slice(0, 1)) {
       const { origin } = transport
-      if (closed.has(origin)) continue
+      if (unreachableOrigins.has(origin)) continue
       try {
-        const done = await retry(
+        const result = await retry(
           this.settings.pacing,
           signal,
-          (error) => isPassing(error) && (isRepeatable || isUndone(error)),
+          (error) => isPassing(error) && (isIdempotent || isUndone(error)),
           () => work(transport),
         )
         this.#current = transport
-        return done
+        return result
       } catch (error) {
         failure ??= { error }
         // Where nobody is, there is no other interface either.
         if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status === undefined)
-          closed.add(origin)
-        const mayGoOn = isUndone(error) || (isRepeatable && isOfWay(error))
+          unreachableOrigins.add(origin)
+        const mayTryNext = isUndone(error) || (isIdempotent && isTransportFailure(error))
         // What the agent answers, or may have done, outweighs that another way was closed.
-        if (!mayGoOn || signal?.aborted) throw error
+        if (!mayTryNext || signal?.aborted) throw error
       }
     }
     throw failure?.error
@@ -123,7 +125,7 @@ export class Connection {
 }
 
 /** Whether the way to the agent failed, and not what it was asked. */
-function isOfWay(error: unknown): boolean {
+function isTransportFailure(error: unknown): boolean {
   return (
     A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ||
     A2AError.is(error, 'INVALID_AGENT_RESPONSE') ||

@@ -10,8 +10,8 @@ import { v1Client } from '../../wire/client/v1.js'
 import type { ClientDialect } from '../../wire/client/dialect.js'
 
 /** An interface that the client speaks. */
-export interface Spoken {
-  readonly face: AgentInterface
+export interface SelectedInterface {
+  readonly agentInterface: AgentInterface
   readonly dialect: ClientDialect
   readonly isRpc: boolean
 }
@@ -28,21 +28,23 @@ function versionOf({ protocolVersion }: AgentInterface): string {
  *
  * @throws {A2AError} `VERSION_NOT_SUPPORTED` when there is none.
  */
-export function interfacesOf(
+export function selectInterfaces(
   { name, supportedInterfaces }: AgentCard,
   versions: readonly string[],
   bindings: readonly string[],
-): readonly [Spoken, ...Spoken[]] {
-  const spoken = supportedInterfaces.flatMap((face): Spoken[] => {
-    const binding = face.protocolBinding.toUpperCase()
-    const dialect = DIALECTS.find(({ version }) => version === versionOf(face) && versions.includes(version))
+): readonly [SelectedInterface, ...SelectedInterface[]] {
+  const selected = supportedInterfaces.flatMap((agentInterface): SelectedInterface[] => {
+    const binding = agentInterface.protocolBinding.toUpperCase()
+    const dialect = DIALECTS.find(
+      ({ version }) => version === versionOf(agentInterface) && versions.includes(version),
+    )
     if (dialect === undefined || !bindings.includes(binding)) return []
-    return [{ face, dialect, isRpc: binding === 'JSONRPC' }]
+    return [{ agentInterface, dialect, isRpc: binding === 'JSONRPC' }]
   })
-  const [first, ...others] = spoken
+  const [first, ...others] = selected
   if (first !== undefined) return [first, ...others]
   const offered = supportedInterfaces
-    .map((face) => `${face.protocolBinding} ${face.protocolVersion}`)
+    .map((agentInterface) => `${agentInterface.protocolBinding} ${agentInterface.protocolVersion}`)
     .join(', ')
   throw new A2AError(
     'VERSION_NOT_SUPPORTED',
@@ -56,9 +58,11 @@ export function interfacesOf(
  *
  * @throws {A2AError} `URL_BLOCKED` when no other is left.
  */
-export function inSecret(card: AgentCard, url: string): AgentCard {
+export function withoutPlainHttp(card: AgentCard, url: string): AgentCard {
   if (!/^https:/i.test(url)) return card
-  const supportedInterfaces = card.supportedInterfaces.filter((face) => !/^http:/i.test(face.url))
+  const supportedInterfaces = card.supportedInterfaces.filter(
+    (agentInterface) => !/^http:/i.test(agentInterface.url),
+  )
   if (supportedInterfaces.length > 0) return { ...card, supportedInterfaces }
   const reason = 'credentials do not go by http to an agent that was found by https'
   throw new A2AError('URL_BLOCKED', `${card.name}: ${reason}`, {

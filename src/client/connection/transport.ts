@@ -12,7 +12,7 @@ import type { ClientCodec, ClientRequests, ClientResults, RemoteEvent } from '..
 import type { Operation, Route } from '../../wire/dialect.js'
 import { badStatus } from '../../http/errors.js'
 import { open, readAnswer, request, type Answer, type HttpCall } from '../../http/request.js'
-import type { Spoken } from './interfaces.js'
+import type { SelectedInterface } from './interfaces.js'
 import { parseJson } from '../../http/json.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
@@ -41,27 +41,27 @@ const DEFAULT_TIMEOUT_MS = 60_000
 const SEND_TIMEOUT_MS = 300_000
 
 export class Transport {
-  readonly spoken: Spoken
+  readonly selected: SelectedInterface
   readonly #settings: Settings
   /** The URL that paths are added to, and the query that goes after them. */
   readonly #base: readonly [base: string, query: string]
   #requests = 0
 
-  constructor(spoken: Spoken, settings: Settings) {
-    this.spoken = spoken
+  constructor(selected: SelectedInterface, settings: Settings) {
+    this.selected = selected
     this.#settings = settings
-    this.#base = baseOf(spoken.face.url)
+    this.#base = baseOf(selected.agentInterface.url)
   }
 
   /** Where the interface is. */
   get origin(): string {
-    const { url } = this.spoken.face
+    const { url } = this.selected.agentInterface
     return URL.canParse(url) ? new URL(url).origin : url
   }
 
   /** Whether the version has this operation over this binding. */
-  has(operation: Operation): boolean {
-    const { dialect, isRpc } = this.spoken
+  supports(operation: Operation): boolean {
+    const { dialect, isRpc } = this.selected
     return (isRpc ? dialect.rpc : dialect.rest)[operation] !== undefined
   }
 
@@ -74,7 +74,7 @@ export class Transport {
     const call = this.#toCall(operation, codec.encode(params), options, false)
     const answer = await request(this.#settings, call, this.#limits(operation, options))
     const result = codec.decode(this.#resultOf(answer, operation, taskIdOf(params)))
-    if (operation === 'GetTask' || operation === 'CancelTask') requireSame(params, result)
+    if (operation === 'GetTask' || operation === 'CancelTask') requireSameTask(params, result)
     return result
   }
 
@@ -93,7 +93,7 @@ export class Transport {
       if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
         const answer = await readAnswer(this.#settings, opened)
         const event = codec.decode(this.#resultOf(answer, operation, taskId))
-        if (operation === 'SubscribeToTask') requireSame(params, event)
+        if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id: undefined, size: answer.text.length }
         return
       }
@@ -104,7 +104,7 @@ export class Transport {
         if (data === '' || data === '[DONE]') continue
         const json = this.#unwrap(parseJson(data, maxDepth), operation, taskId)
         const event = codec.decode(json)
-        if (operation === 'SubscribeToTask') requireSame(params, event)
+        if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id, size: data.length }
       }
     } finally {
@@ -114,7 +114,7 @@ export class Transport {
   }
 
   #codecOf<O extends Operation>(operation: O): ClientCodec<ClientRequests[O], ClientResults[O]> {
-    const { dialect, isRpc, face } = this.spoken
+    const { dialect, isRpc, agentInterface } = this.selected
     const codecs: { readonly [K in Operation]?: ClientCodec<ClientRequests[K], ClientResults[K]> } = isRpc
       ? dialect.rpc
       : dialect.rest
@@ -122,7 +122,7 @@ export class Transport {
     if (codec !== undefined) return codec
     throw new A2AError(
       'UNSUPPORTED_OPERATION',
-      `A2A ${dialect.version} has no ${operation} over ${face.protocolBinding}`,
+      `A2A ${dialect.version} has no ${operation} over ${agentInterface.protocolBinding}`,
       { operation },
     )
   }
@@ -132,12 +132,12 @@ export class Transport {
     { signal, timeoutMs }: CallOptions,
   ): { signal?: AbortSignal | undefined; timeoutMs: number } {
     // It waits for the end of the task.
-    const byDefault = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
-    return { signal, timeoutMs: timeoutMs ?? this.#settings.timeoutMs ?? byDefault }
+    const defaultMs = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
+    return { signal, timeoutMs: timeoutMs ?? this.#settings.timeoutMs ?? defaultMs }
   }
 
   #toCall(operation: Operation, params: JsonObject, options: StreamOptions, isStream: boolean): HttpCall {
-    const { dialect, isRpc, face } = this.spoken
+    const { dialect, isRpc, agentInterface } = this.selected
     const { extensions } = this.#settings
     const headers: Record<string, string> = {
       accept: isStream ? 'text/event-stream, application/json' : 'application/json, application/a2a+json',
@@ -145,23 +145,22 @@ export class Transport {
       ...(extensions.length > 0 && { [dialect.extensionsHeader.toLowerCase()]: extensions.join(',') }),
       ...(options.lastEventId !== undefined && { 'last-event-id': options.lastEventId }),
     }
-    const { tenant } = face
-    const own = options.headers
-    if (!isRpc) return { ...this.#toRest(operation, params, headers), own }
+    const { tenant } = agentInterface
+    if (!isRpc) return { ...this.#toRest(operation, params, headers), own: options.headers }
     const method = dialect.methods.get(operation)
-    const all = dialect.hasTenants && tenant ? { ...params, tenant } : params
-    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#requests, method, params: all })
+    const tenantParams = dialect.hasTenants && tenant ? { ...params, tenant } : params
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#requests, method, params: tenantParams })
     return {
       method: 'POST',
-      url: face.url,
+      url: agentInterface.url,
       headers: { 'content-type': 'application/json', ...headers },
-      own,
+      own: options.headers,
       body,
     }
   }
 
   #toRest(operation: Operation, params: JsonObject, headers: Record<string, string>): HttpCall {
-    const { dialect, face } = this.spoken
+    const { dialect, agentInterface } = this.selected
     const route = dialect.routes.find((each) => each.operation === operation)
     // Every operation of the binding has a route.
     const { verb, path } = route as Route
@@ -172,7 +171,7 @@ export class Transport {
       return encodeSegment(name, value)
     })
     const [base, query] = this.#base
-    const url = `${base}${dialect.hasTenants ? tenantOf(face) : ''}${filled}`
+    const url = `${base}${dialect.hasTenants ? tenantOf(agentInterface) : ''}${filled}`
     if (verb !== 'POST') return { method: verb, url: urlOf(url, query, queryOf(rest)), headers }
     return {
       method: verb,
@@ -191,21 +190,22 @@ export class Transport {
       json = parseJson(text, this.#settings.maxDepth)
     } catch (error) {
       if (isOk) throw error
-      throw byStatus(answer) ?? badStatus(url, status, statusText)
+      throw errorForStatus(answer) ?? badStatus(url, status, statusText)
     }
     if (isOk) return this.#unwrap(json, operation, taskId)
     const error = decodeError(json, { status, operation, taskId })
     if (!A2AError.is(error, 'UNAVAILABLE'))
-      throw error ?? byStatus(answer) ?? badStatus(url, status, statusText)
+      throw error ?? errorForStatus(answer) ?? badStatus(url, status, statusText)
     // A gateway says so, too, of an agent that broke off in the middle.
-    if (status === 503 && !isOfAgent(text)) throw byStatus(answer) ?? badStatus(url, status, statusText)
+    if (status === 503 && !hasUnavailableReason(text))
+      throw errorForStatus(answer) ?? badStatus(url, status, statusText)
     throw unavailable(error.message, headers, error)
   }
 
   /** What the envelope holds, or the error in it. */
   #unwrap(json: unknown, operation: Operation, taskId: string | undefined): unknown {
     const isObject = typeof json === 'object' && json !== null
-    if (!this.spoken.isRpc) {
+    if (!this.selected.isRpc) {
       if (!isObject || !isRestError(json)) return json
       throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     }
@@ -224,11 +224,11 @@ function isRestError(json: object): boolean {
 }
 
 /** Whether an error says by its reason that nothing was done (A2A 1.0 §9.5, §11.6). In a text the quotes are escaped. */
-function isOfAgent(text: string): boolean {
+function hasUnavailableReason(text: string): boolean {
   return /"reason"\s*:\s*"UNAVAILABLE"/.test(text)
 }
 
-function byStatus({ status, headers, url }: Answer): A2AError | undefined {
+function errorForStatus({ status, headers, url }: Answer): A2AError | undefined {
   const shown = shownUrl(url)
   if (status === 401)
     return new A2AError('UNAUTHENTICATED', `${shown} wants other credentials (HTTP 401)`, {})
@@ -265,12 +265,13 @@ function taskIdOf(params: object): string | undefined {
 }
 
 /** @throws {A2AError} `INVALID_AGENT_RESPONSE` when what is told is not of the task that was asked for. */
-function requireSame(params: object, told: unknown): void {
+function requireSameTask(params: object, answer: unknown): void {
   // Tasks and events are objects.
-  const { id, taskId = id, task } = told as { id?: string; taskId?: string; task?: { id: string } }
-  const got = task?.id ?? taskId
+  const { id, taskId = id, task } = answer as { id?: string; taskId?: string; task?: { id: string } }
+  const answeredId = task?.id ?? taskId
   // A message is of no task.
-  if (got !== undefined && got !== taskIdOf(params)) throw invalidAnswer('it tells of another task')
+  if (answeredId !== undefined && answeredId !== taskIdOf(params))
+    throw invalidAnswer('it tells of another task')
 }
 
 /** Dots alone would be read as a way up, however they are encoded; half a character cannot be encoded. */

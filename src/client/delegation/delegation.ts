@@ -7,46 +7,50 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { JsonValue, Part, TaskSnapshot } from '../../core/task.js'
 import { Abortion } from '../../http/abort.js'
-import { Copy, Mirror } from './local-copy.js'
+import { LocalCopy, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
 import { clientClock } from '../platform.js'
-import { hasEnded } from '../run/remote-task.js'
+import { isTerminal } from '../run/remote-task.js'
 import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 
 /** How a client for another agent is made: without the credentials of anybody. */
-export interface Clients {
+export interface ClientFactory {
   readonly connect: (url: string) => Promise<TaskRunner>
   readonly of: (card: object) => TaskRunner
 }
 
 /** A task of ours that its agent has not ended. */
-interface Begun {
+interface StartedDelegation {
   readonly client: TaskRunner
   readonly handle: RunHandle
   /** The user's latest answer that was sent. */
-  readonly answered: string | undefined
+  readonly sentAnswerId: string | undefined
 }
 
 /** The tasks that are being done, whoever delegated them. */
-const busy = new WeakMap<TaskManager, Set<string>>()
+const tasksInProgress = new WeakMap<TaskManager, Set<string>>()
 
 /** The agents that are handed tasks, and how far they are with them. */
-export class Delegates {
+export class DelegationManager {
   readonly #manager: TaskManager
-  readonly #clients: Clients
+  readonly #factory: ClientFactory
   /** By name or URL. */
-  readonly #known: Map<string, Promise<TaskRunner>>
+  readonly #clientsByName: Map<string, Promise<TaskRunner>>
   /** By card. */
-  readonly #made = new WeakMap<object, TaskRunner>()
+  readonly #clientsByCard = new WeakMap<object, TaskRunner>()
   /** By the ids of our tasks. */
-  readonly #begun = new Map<string, Begun>()
+  readonly #started = new Map<string, StartedDelegation>()
 
-  constructor(manager: TaskManager, clients: Clients, agents: Readonly<Record<string, string | TaskRunner>>) {
+  constructor(
+    manager: TaskManager,
+    factory: ClientFactory,
+    agents: Readonly<Record<string, string | TaskRunner>>,
+  ) {
     this.#manager = manager
-    this.#clients = clients
-    this.#known = new Map()
+    this.#factory = factory
+    this.#clientsByName = new Map()
     for (const [name, agent] of Object.entries(agents)) {
-      if (typeof agent !== 'string') this.#known.set(name, Promise.resolve(agent))
+      if (typeof agent !== 'string') this.#clientsByName.set(name, Promise.resolve(agent))
     }
   }
 
@@ -57,11 +61,16 @@ export class Delegates {
     options: RunOptions,
   ): Promise<RunResult> {
     const local = requireLive(this.#manager, taskId)
-    if (typeof agent === 'string' && url === undefined && !this.#known.has(agent) && !URL.canParse(agent)) {
+    if (
+      typeof agent === 'string' &&
+      url === undefined &&
+      !this.#clientsByName.has(agent) &&
+      !URL.canParse(agent)
+    ) {
       throw invalidParams('agent', `${JSON.stringify(agent)} is neither a URL nor a name in "agents"`)
     }
-    const current = busy.get(this.#manager) ?? new Set()
-    busy.set(this.#manager, current)
+    const current = tasksInProgress.get(this.#manager) ?? new Set()
+    tasksInProgress.set(this.#manager, current)
     if (current.has(taskId)) {
       throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} is with an agent already`, {
         operation: 'sendTask',
@@ -84,25 +93,25 @@ export class Delegates {
     const { id: taskId } = local
     let client: TaskRunner
     try {
-      client = await this.#found(this.#clientOf(agent, url), options)
+      client = await this.#awaitClient(this.#clientOf(agent, url), options)
     } catch (error) {
-      const isOurs = A2AError.is(error, 'REQUEST_ABORTED') || A2AError.is(error, 'REQUEST_TIMED_OUT')
-      if (!isOurs) new Copy(this.#manager, taskId).end('failed', 'The agent cannot be reached')
+      const isCallerAbort = A2AError.is(error, 'REQUEST_ABORTED') || A2AError.is(error, 'REQUEST_TIMED_OUT')
+      if (!isCallerAbort) new LocalCopy(this.#manager, taskId).finish('failed', 'The agent cannot be reached')
       throw error
     }
-    const last = this.#begun.get(taskId)
-    const begun = last?.client === client ? last : undefined
-    const answer = begun && answerIn(local, begun)
-    const result = await this.#follow(client, local, begun?.handle, answer, options)
-    const answered = answer?.messageId ?? begun?.answered
-    if ('handle' in result) this.#begun.set(taskId, { client, handle: result.handle, answered })
-    else this.#begun.delete(taskId)
-    this.#forget()
+    const last = this.#started.get(taskId)
+    const started = last?.client === client ? last : undefined
+    const answer = started && unsentAnswer(local, started)
+    const result = await this.#follow(client, local, started?.handle, answer, options)
+    const sentAnswerId = answer?.messageId ?? started?.sentAnswerId
+    if ('handle' in result) this.#started.set(taskId, { client, handle: result.handle, sentAnswerId })
+    else this.#started.delete(taskId)
+    this.#forgetFinished()
     return result
   }
 
   /** The caller need not wait for a card. */
-  async #found(
+  async #awaitClient(
     client: Promise<TaskRunner>,
     { signal, timeoutMs = Infinity }: RunOptions,
   ): Promise<TaskRunner> {
@@ -117,17 +126,17 @@ export class Delegates {
 
   #clientOf(agent: string | object, url: string | undefined): Promise<TaskRunner> {
     if (typeof agent !== 'string') return Promise.resolve(isClient(agent) ? agent : this.#clientBy(agent))
-    const known = this.#known.get(agent)
+    const known = this.#clientsByName.get(agent)
     if (known !== undefined) return known
-    const made = this.#clients.connect(url ?? agent)
-    this.#known.set(agent, made)
-    made.catch(() => this.#known.delete(agent))
-    return made
+    const connecting = this.#factory.connect(url ?? agent)
+    this.#clientsByName.set(agent, connecting)
+    connecting.catch(() => this.#clientsByName.delete(agent))
+    return connecting
   }
 
   #clientBy(card: object): TaskRunner {
-    const client = this.#made.get(card) ?? this.#clients.of(card)
-    this.#made.set(card, client)
+    const client = this.#clientsByCard.get(card) ?? this.#factory.of(card)
+    this.#clientsByCard.set(card, client)
     return client
   }
 
@@ -139,26 +148,26 @@ export class Delegates {
     options: RunOptions,
   ): Promise<RunResult> {
     const { id } = local
-    const follower = new Mirror(this.#manager, client.card.name).follow(undefined, { localId: id })
+    const replica = new TaskReplicator(this.#manager, client.card.name).startCall(undefined, { localId: id })
     const abortion = new AbortController()
     const signals = [this.#manager.signalOf(id), options.signal].filter((signal) => signal !== undefined)
     const abort = (): void => abortion.abort(signals.find(({ aborted }) => aborted)?.reason)
     for (const signal of signals) signal.addEventListener('abort', abort)
     if (signals.some(({ aborted }) => aborted)) abort()
-    const followed: RunOptions = {
+    const runOptions: RunOptions = {
       ...options,
       signal: abortion.signal,
       onUpdate(update) {
-        follower.heard(update.event)
+        replica.applyEvent(update.event)
         return options.onUpdate?.(update)
       },
     }
     try {
-      const result = await proceed(client, local, handle, answer, followed)
-      follower.conclude(result)
+      const result = await startOrResume(client, local, handle, answer, runOptions)
+      replica.conclude(result)
       return result
     } catch (error) {
-      follower.conclude()
+      replica.conclude()
       throw error
     } finally {
       for (const signal of signals) signal.removeEventListener('abort', abort)
@@ -166,10 +175,10 @@ export class Delegates {
   }
 
   /** Tasks that have ended here, or are gone, are not gone on with. */
-  #forget(): void {
-    for (const taskId of this.#begun.keys()) {
+  #forgetFinished(): void {
+    for (const taskId of this.#started.keys()) {
       const local = this.#manager.peekTask(taskId)
-      if (local === null || hasEnded(local)) this.#begun.delete(taskId)
+      if (local === null || isTerminal(local)) this.#started.delete(taskId)
     }
   }
 }
@@ -179,7 +188,7 @@ function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
   const local = manager.peekTask(taskId)
   if (local === null) throw new A2AError('TASK_NOT_FOUND', `Task not found: ${taskId}`, { taskId })
   const { state } = local
-  if (!hasEnded(local)) return local
+  if (!isTerminal(local)) return local
   throw new A2AError('TASK_TERMINAL', `Cannot send task in terminal state: ${state}`, { taskId, state })
 }
 
@@ -194,18 +203,18 @@ function toContent({ input, skill }: TaskSnapshot): MessageContent {
 }
 
 /** What the user has said since the agent asked, and was not sent yet. */
-function answerIn(
+function unsentAnswer(
   { state, messages }: TaskSnapshot,
-  { handle, answered }: Begun,
+  { handle, sentAnswerId }: StartedDelegation,
 ): MessageContent | undefined {
   const last = messages.at(-1)
-  if (state !== 'input-required' || last?.role !== 'user' || last.messageId === answered) return undefined
+  if (state !== 'input-required' || last?.role !== 'user' || last.messageId === sentAnswerId) return undefined
   const { taskId, contextId } = handle
   return { messageId: last.messageId, parts: structuredClone(last.parts) as Part[], taskId, contextId }
 }
 
 /** Goes on with what was begun; what the agent has no trace of was not. */
-async function proceed(
+async function startOrResume(
   client: TaskRunner,
   local: TaskSnapshot,
   handle: RunHandle | undefined,
@@ -216,8 +225,10 @@ async function proceed(
   const isResumable = handle !== undefined && (handle.taskId ?? handle.contextId) !== undefined
   if (!isResumable) return await client.run(toContent(local), options)
   const resumed = await client.resume(handle, options)
-  const isNowhere = resumed.type === 'error' && resumed.error.code === 'TASK_NOT_FOUND'
-  return isNowhere && handle.taskId === undefined ? await client.run(toContent(local), options) : resumed
+  const isUnknownToAgent = resumed.type === 'error' && resumed.error.code === 'TASK_NOT_FOUND'
+  return isUnknownToAgent && handle.taskId === undefined
+    ? await client.run(toContent(local), options)
+    : resumed
 }
 
 function partOf(input: NonNullable<TaskSnapshot['input']>): Part {

@@ -10,13 +10,13 @@ import type { JsonValue, Message } from '../../core/task.js'
 import { compact } from '../../wire/client/fields.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
-import { hasEnded } from '../run/remote-task.js'
+import { isTerminal } from '../run/remote-task.js'
 import type { RunResult } from '../run/run-types.js'
 
 /** What an agent tells in the course of one call. */
-export interface Follower {
-  heard(event: RemoteEvent): void
-  saw(task: RemoteTask): void
+export interface CallReplica {
+  applyEvent(event: RemoteEvent): void
+  applyTask(task: RemoteTask): void
   /** How a run ended. Without a result it was given up. */
   conclude(result?: RunResult): void
 }
@@ -25,11 +25,11 @@ export interface Follower {
  * Follows what an agent tells. A task of ours that has ended or is gone is left alone; one that cannot hold what the
  * agent sends fails, and says why; where the manager takes no more tasks, there is none. Whoever called is not troubled.
  */
-export class Mirror {
+export class TaskReplicator {
   readonly #manager: TaskManager
   readonly #agent: string
   /** Tasks of ours by the ids there, of those that have not ended. */
-  readonly #copies = new Map<string, Copy>()
+  readonly #copies = new Map<string, LocalCopy>()
 
   constructor(manager: TaskManager, agent: string) {
     this.#manager = manager
@@ -40,73 +40,77 @@ export class Mirror {
    * One call, which concerns one task. Of a task that is not known yet a copy is made, with where it came from in
    * `metadata.remote`; the task of ours with the id `localId` is it, where one is given.
    */
-  follow(
-    asked: Message | undefined,
-    { localId, isWatched = true }: { localId?: string; isWatched?: boolean },
-  ): Follower {
-    let copy = localId === undefined ? undefined : new Copy(this.#manager, localId)
+  startCall(
+    request: Message | undefined,
+    { localId, isRun = true }: { localId?: string; isRun?: boolean },
+  ): CallReplica {
+    let copy = localId === undefined ? undefined : new LocalCopy(this.#manager, localId)
     let remoteId: string | undefined
-    const copyOf = (id: string, contextId?: string): Copy | undefined => {
+    const copyOf = (id: string, contextId?: string): LocalCopy | undefined => {
       remoteId ??= id
       if (id !== remoteId) return undefined
-      copy ??= this.#copies.get(id) ?? this.#make(id, contextId, asked)
+      copy ??= this.#copies.get(id) ?? this.#createCopy(id, contextId, request)
       if (copy !== undefined) this.#copies.set(id, copy)
       return copy
     }
-    const saw = (task: RemoteTask): void => {
-      const isOver = hasEnded(task)
+    const applyTask = (task: RemoteTask): void => {
+      const isEnded = isTerminal(task)
       // Of a task that is looked at again, when it has ended, there was a copy.
-      if (!isOver || asked !== undefined || copy !== undefined || this.#copies.has(task.id)) {
-        copyOf(task.id, task.contextId)?.saw(task)
+      if (!isEnded || request !== undefined || copy !== undefined || this.#copies.has(task.id)) {
+        copyOf(task.id, task.contextId)?.applyTask(task)
       }
-      if (isOver) this.#copies.delete(task.id)
+      if (isEnded) this.#copies.delete(task.id)
     }
     return {
-      saw,
-      heard: (event) => {
-        if (event.type === 'task') saw(event.task)
+      applyTask,
+      applyEvent: (event) => {
+        if (event.type === 'task') applyTask(event.task)
         // How it ended is taken from the whole task, if somebody looks at that.
-        else if (event.type !== 'message' && !(isWatched && event.type === 'status' && hasEnded(event))) {
-          copyOf(event.taskId, event.contextId)?.heard(event)
-          if (event.type === 'status' && hasEnded(event)) this.#copies.delete(event.taskId)
+        else if (event.type !== 'message' && !(isRun && event.type === 'status' && isTerminal(event))) {
+          copyOf(event.taskId, event.contextId)?.applyEvent(event)
+          if (event.type === 'status' && isTerminal(event)) this.#copies.delete(event.taskId)
         }
       },
       conclude: (result) => {
-        if (result === undefined) copy?.end('canceled', 'Given up')
-        else if (result.type === 'message') copy?.end('completed', result.text, result.text)
+        if (result === undefined) copy?.finish('canceled', 'Given up')
+        else if (result.type === 'message') copy?.finish('completed', result.text, result.text)
         else if ('error' in result) {
           // What the agent may still be doing can be gone on with.
-          const isGone = result.handle.taskId === undefined || result.error.code === 'TASK_NOT_FOUND'
-          if (isGone) copy?.end(result.type === 'aborted' ? 'canceled' : 'failed', result.text)
-        } else saw(result.task)
-        const isLive = result !== undefined && 'handle' in result
-        if (!isLive && remoteId !== undefined) this.#copies.delete(remoteId)
+          const isLost = result.handle.taskId === undefined || result.error.code === 'TASK_NOT_FOUND'
+          if (isLost) copy?.finish(result.type === 'aborted' ? 'canceled' : 'failed', result.text)
+        } else applyTask(result.task)
+        const isResumable = result !== undefined && 'handle' in result
+        if (!isResumable && remoteId !== undefined) this.#copies.delete(remoteId)
       },
     }
   }
 
   /** A task that is looked at: its copy follows, if there is one. */
-  saw(task: RemoteTask): void {
-    this.#copies.get(task.id)?.saw(task)
-    if (hasEnded(task)) this.#copies.delete(task.id)
+  applyTask(task: RemoteTask): void {
+    this.#copies.get(task.id)?.applyTask(task)
+    if (isTerminal(task)) this.#copies.delete(task.id)
   }
 
-  heard(event: RemoteEvent): void {
-    if (event.type === 'task') this.saw(event.task)
+  applyEvent(event: RemoteEvent): void {
+    if (event.type === 'task') this.applyTask(event.task)
     else if (event.type !== 'message') {
-      this.#copies.get(event.taskId)?.heard(event)
-      if (event.type === 'status' && hasEnded(event)) this.#copies.delete(event.taskId)
+      this.#copies.get(event.taskId)?.applyEvent(event)
+      if (event.type === 'status' && isTerminal(event)) this.#copies.delete(event.taskId)
     }
   }
 
   /** Its conversation is one of ours: agents do not say which. */
-  #make(taskId: string, contextId: string | undefined, asked: Message | undefined): Copy | undefined {
+  #createCopy(
+    taskId: string,
+    contextId: string | undefined,
+    request: Message | undefined,
+  ): LocalCopy | undefined {
     try {
       const remote = compact({ agent: this.#agent, taskId, contextId })
-      const input = asked === undefined ? null : textOf(asked)
+      const input = request === undefined ? null : textOf(request)
       const { id } = this.#manager.createTask({ skill: this.#agent, input, metadata: { remote } })
-      const copy = new Copy(this.#manager, id)
-      if (asked !== undefined) copy.add([asked])
+      const copy = new LocalCopy(this.#manager, id)
+      if (request !== undefined) copy.addMessages([request])
       return copy
     } catch (error) {
       if (A2AError.is(error)) return undefined
@@ -116,7 +120,7 @@ export class Mirror {
 }
 
 /** A task of ours that is what an agent says of its own. */
-export class Copy {
+export class LocalCopy {
   readonly #manager: TaskManager
   readonly #id: string
   readonly #artifacts = new Map<string, string>()
@@ -127,23 +131,24 @@ export class Copy {
     this.#id = id
   }
 
-  saw(task: RemoteTask): void {
-    this.#change(() => {
+  applyTask(task: RemoteTask): void {
+    this.#tryChange(() => {
       for (const artifact of task.artifacts) {
         const text = JSON.stringify(artifact)
-        if ((this.#artifacts.get(artifact.artifactId) || this.#textOf(artifact.artifactId)) === text) continue
+        if ((this.#artifacts.get(artifact.artifactId) || this.#storedArtifact(artifact.artifactId)) === text)
+          continue
         this.#manager.appendArtifact(this.#id, artifact, { append: false })
         this.#artifacts.set(artifact.artifactId, text)
       }
-      this.#add(task.messages)
-      this.#move(task.state, task.message)
+      this.#addMessages(task.messages)
+      this.#moveTo(task.state, task.message)
     })
   }
 
-  heard(event: Exclude<RemoteEvent, { type: 'task' | 'message' }>): void {
-    this.#change(() => {
+  applyEvent(event: Exclude<RemoteEvent, { type: 'task' | 'message' }>): void {
+    this.#tryChange(() => {
       if (event.type === 'status') {
-        this.#move(event.state, event.message)
+        this.#moveTo(event.state, event.message)
         return
       }
       const { artifact, lastChunk } = event
@@ -154,22 +159,22 @@ export class Copy {
     })
   }
 
-  add(messages: readonly Message[]): void {
-    this.#change(() => this.#add(messages))
+  addMessages(messages: readonly Message[]): void {
+    this.#tryChange(() => this.#addMessages(messages))
   }
 
-  end(state: TaskState, message: string, output?: JsonValue): void {
-    this.#change(() => this.#move(state, message, output))
+  finish(state: TaskState, message: string, output?: JsonValue): void {
+    this.#tryChange(() => this.#moveTo(state, message, output))
   }
 
   /** The artifact as it is here. */
-  #textOf(id: string): string | undefined {
+  #storedArtifact(id: string): string | undefined {
     return JSON.stringify(
       this.#manager.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id),
     )
   }
 
-  #add(messages: readonly Message[]): void {
+  #addMessages(messages: readonly Message[]): void {
     for (const message of messages) {
       if (this.#messages.has(message.messageId)) continue
       this.#messages.add(message.messageId)
@@ -183,7 +188,7 @@ export class Copy {
     }
   }
 
-  #change(change: () => void): void {
+  #tryChange(change: () => void): void {
     try {
       change()
     } catch (error) {
@@ -195,9 +200,9 @@ export class Copy {
   }
 
   /** Agents jump: from submitted to completed there is a step between. */
-  #move(state: TaskState, message?: string | Message, output?: JsonValue): void {
+  #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#manager.peekTask(this.#id)
-    if (local === null || hasEnded(local)) return
+    if (local === null || isTerminal(local)) return
     const said = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
       if (!this.#manager.can(this.#id, state) && this.#manager.can(this.#id, 'working')) {
@@ -206,7 +211,7 @@ export class Copy {
       if (this.#manager.can(this.#id, state)) this.#manager.updateTask(this.#id, { state, ...said })
       return
     }
-    const isNews = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)
-    if (isNews || output !== undefined) this.#manager.updateTask(this.#id, said)
+    const hasNewMessage = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)
+    if (hasNewMessage || output !== undefined) this.#manager.updateTask(this.#id, said)
   }
 }

@@ -6,7 +6,7 @@
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import { Abortion } from '../../http/abort.js'
 import type { Connection } from '../connection/connection.js'
-import { isLoss } from './find-message.js'
+import { isInconclusive } from './find-message.js'
 import type { CallOptions } from '../message.js'
 import { pause } from '../../http/retry.js'
 
@@ -20,20 +20,20 @@ const CANCEL_TIMEOUT_MS = 10_000
 export async function cancel(
   connection: Connection,
   headers: CallOptions['headers'],
-  seek: (signal: AbortSignal) => Promise<string | undefined>,
+  findTaskId: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<RemoteTask | undefined> {
   const { pacing, clock } = connection.settings
   const abortion = new Abortion(clock, undefined)
   const { signal } = abortion
   abortion.arm(CANCEL_TIMEOUT_MS)
   try {
-    const id = await seek(signal)
+    const id = await findTaskId(signal)
     if (id === undefined) return undefined
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await cancelOnce(connection, id, { signal, headers })
       } catch (error) {
-        if (!isLoss(error) || signal.aborted || attempt >= pacing.attempts) return undefined
+        if (!isInconclusive(error) || signal.aborted || attempt >= pacing.attempts) return undefined
         await pause(pacing, signal, attempt, error)
       }
     }
@@ -48,7 +48,7 @@ async function cancelOnce(connection: Connection, id: string, options: CallOptio
   try {
     return await connection.call('CancelTask', { id }, options)
   } catch (error) {
-    if (isLoss(error)) throw error
+    if (isInconclusive(error)) throw error
     // It may have ended by itself.
     return await connection.call('GetTask', { id }, options)
   }

@@ -10,18 +10,18 @@ import type { Connection } from '../connection/connection.js'
 import { pause } from '../../http/retry.js'
 
 /** How often the agent has to say that it has no trace of the message before it is believed. */
-const LOOKS = 4
+const REQUIRED_DENIALS = 4
 
 /** What says nothing of whether the agent has got what it was sent. */
-const LOSSES: readonly ErrorCode[] = [
+const INCONCLUSIVE_CODES: readonly ErrorCode[] = [
   'EXTERNAL_SERVICE_ERROR',
   'REQUEST_TIMED_OUT',
   'INVALID_AGENT_RESPONSE',
   'UNAVAILABLE',
 ]
 
-export function isLoss(error: unknown): error is AnyA2AError {
-  if (!A2AError.is(error) || !LOSSES.includes(error.code)) return false
+export function isInconclusive(error: unknown): error is AnyA2AError {
+  if (!A2AError.is(error) || !INCONCLUSIVE_CODES.includes(error.code)) return false
   // Told by the agent, it is an answer: that of another agent was none.
   return error.code !== 'INVALID_AGENT_RESPONSE' || error.cause === undefined || error.cause instanceof Error
 }
@@ -30,7 +30,7 @@ export function isLoss(error: unknown): error is AnyA2AError {
 const HISTORY_LENGTH = 1_000
 
 /** What a message is found by. */
-export type Sought = Pick<Message, 'messageId' | 'taskId' | 'contextId'>
+export type MessageKey = Pick<Message, 'messageId' | 'taskId' | 'contextId'>
 
 export type Finding =
   | { readonly type: 'found'; readonly task: RemoteTask }
@@ -39,11 +39,11 @@ export type Finding =
   /** Nobody can tell. `error`: the agent does not say. */
   | { readonly type: 'unknown'; readonly error?: A2AError | undefined }
 
-export interface Clues {
+export interface SearchHints {
   /** Whether nobody else knows the id of the conversation. */
-  readonly isOurs: boolean
+  readonly isOwnContext: boolean
   /** A message that the agent had before: a history with it lacks nothing that came later. */
-  readonly since: string
+  readonly earlierMessageId: string
 }
 
 /**
@@ -54,35 +54,35 @@ export interface Clues {
  *
  * @throws {A2AError} `REQUEST_ABORTED`.
  */
-export async function find(
+export async function findTask(
   connection: Connection,
-  message: Sought,
+  message: MessageKey,
   signal: AbortSignal,
-  clues: Clues,
+  hints: SearchHints,
 ): Promise<Finding> {
   const { pacing } = connection.settings
   let failure: A2AError | undefined
-  for (let attempt = 1, answers = 0; attempt <= LOOKS + 2 * pacing.attempts; attempt += 1) {
+  for (let attempt = 1, denials = 0; attempt <= REQUIRED_DENIALS + 2 * pacing.attempts; attempt += 1) {
     await pause(pacing, signal, attempt)
     try {
-      const finding = await look(connection, message, signal, clues)
+      const finding = await search(connection, message, signal, hints)
       if (finding.type !== 'nowhere') return finding
-      answers += 1
-      if (answers === LOOKS) return finding
+      denials += 1
+      if (denials === REQUIRED_DENIALS) return finding
     } catch (error) {
       if (signal.aborted || !A2AError.is(error)) throw error
-      if (!isLoss(error)) return { type: 'unknown', error }
+      if (!isInconclusive(error)) return { type: 'unknown', error }
       failure = error
     }
   }
   return { type: 'unknown', error: failure }
 }
 
-async function look(
+async function search(
   connection: Connection,
-  message: Sought,
+  message: MessageKey,
   signal: AbortSignal,
-  { isOurs, since }: Clues,
+  { isOwnContext, earlierMessageId }: SearchHints,
 ): Promise<Finding> {
   const { taskId, contextId } = message
   const historyLength = HISTORY_LENGTH
@@ -90,24 +90,24 @@ async function look(
     const task = await connection.call('GetTask', { id: taskId, historyLength }, { signal })
     if (hasMessage(task, message)) return { type: 'found', task }
     // A history that is not told, or only in part, says nothing.
-    return { type: hasMessage(task, { messageId: since }) ? 'nowhere' : 'unknown' }
+    return { type: hasMessage(task, { messageId: earlierMessageId }) ? 'nowhere' : 'unknown' }
   }
   if (contextId === undefined) return { type: 'unknown' }
   const page = await connection.call('ListTasks', { contextId, pageSize: 100, historyLength }, { signal })
   const task = page.tasks.find(
-    (each) => hasMessage(each, message) || (isOurs && each.contextId === contextId),
+    (each) => hasMessage(each, message) || (isOwnContext && each.contextId === contextId),
   )
   if (task !== undefined) return { type: 'found', task }
   // A task begins with a message of the user: a history that does not is told only in part.
-  const mayHide = page.tasks.some(
+  const isPartial = page.tasks.some(
     (each) =>
       each.contextId === undefined || (each.contextId === contextId && each.messages[0]?.role !== 'user'),
   )
   // Agents of 0.3 may give a conversation another id.
-  const isBlind = page.tasks.length === 0 && connection.current.spoken.dialect.version === '0.3'
-  return { type: mayHide || isBlind || page.nextPageToken !== '' ? 'unknown' : 'nowhere' }
+  const mayRenameContext = page.tasks.length === 0 && connection.current.selected.dialect.version === '0.3'
+  return { type: isPartial || mayRenameContext || page.nextPageToken !== '' ? 'unknown' : 'nowhere' }
 }
 
-function hasMessage({ messages }: RemoteTask, { messageId }: Sought): boolean {
+function hasMessage({ messages }: RemoteTask, { messageId }: MessageKey): boolean {
   return messages.some((message) => message.messageId === messageId)
 }

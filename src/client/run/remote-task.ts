@@ -8,52 +8,55 @@ import { compact } from '../../wire/client/fields.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 
-const ENDED: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
+const TERMINAL_STATES: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
 
-export function hasEnded({ state }: { readonly state: TaskState }): boolean {
-  return ENDED.includes(state)
+export function isTerminal({ state }: { readonly state: TaskState }): boolean {
+  return TERMINAL_STATES.includes(state)
 }
 
 /** `task` after `event`: changed in place, so that a stream of chunks costs what its chunks cost. */
-export function fold(
+export function applyEvent(
   task: RemoteTask | undefined,
   event: Exclude<RemoteEvent, { type: 'message' }>,
 ): RemoteTask {
   if (event.type === 'task') return event.task
   const { taskId, contextId } = event
-  const folded = task ?? { id: taskId, state: 'submitted', artifacts: [], messages: [], metadata: {} }
-  if (contextId) folded.contextId = contextId
+  const next = task ?? { id: taskId, state: 'submitted', artifacts: [], messages: [], metadata: {} }
+  if (contextId) next.contextId = contextId
   if (event.type === 'status') {
-    folded.state = event.state
+    next.state = event.state
     // A status takes the place of the one before, message and all.
-    delete folded.message
-    delete folded.updatedAt
-    return Object.assign(folded, compact({ message: event.message, updatedAt: event.updatedAt }))
+    delete next.message
+    delete next.updatedAt
+    return Object.assign(next, compact({ message: event.message, updatedAt: event.updatedAt }))
   }
   const { artifact, append } = event
-  const { artifacts } = folded
+  const { artifacts } = next
   const index = indexOf(artifacts, artifact.artifactId)
   const known = artifacts[index]
   if (known !== undefined && append) appendTo(known, artifact)
   else artifacts[index] = artifact
-  return folded
+  return next
 }
 
 /** Where each artifact stands: to search for it would cost as much as there are. */
-const PLACES = new WeakMap<RemoteTask['artifacts'], Map<string, number>>()
+const POSITIONS = new WeakMap<RemoteTask['artifacts'], Map<string, number>>()
 
 /** Where `id` stands; behind the last if it is new. */
 function indexOf(artifacts: RemoteTask['artifacts'], id: string): number {
-  let places = PLACES.get(artifacts)
+  let positions = POSITIONS.get(artifacts)
   // Whoever is told of the task may have changed it.
-  const place = places?.get(id)
-  if (places?.size !== artifacts.length || (place !== undefined && artifacts[place]?.artifactId !== id)) {
+  const position = positions?.get(id)
+  if (
+    positions?.size !== artifacts.length ||
+    (position !== undefined && artifacts[position]?.artifactId !== id)
+  ) {
     const first = artifacts.map(({ artifactId }, index) => [artifactId, index] as const).reverse()
-    places = new Map(first)
-    PLACES.set(artifacts, places)
+    positions = new Map(first)
+    POSITIONS.set(artifacts, positions)
   }
-  const index = places.get(id) ?? artifacts.length
-  places.set(id, index)
+  const index = positions.get(id) ?? artifacts.length
+  positions.set(id, index)
   return index
 }
 
@@ -67,15 +70,18 @@ function appendTo(known: RemoteTask['artifacts'][number], { parts, metadata }: t
  * waits, or did not come to its end, first what its status says of that.
  */
 export function textOfTask({ state, artifacts, message, messages }: RemoteTask): string {
-  const made = artifacts.map(textOf).filter((text) => text !== '')
-  const said = message === undefined ? '' : textOf(message)
-  const result = made.join('\n')
-  const last = messages.findLast(({ role }) => role === 'agent')
-  return (state === 'completed' ? result || said : said || result) || (last === undefined ? '' : textOf(last))
+  const artifactTexts = artifacts.map(textOf).filter((text) => text !== '')
+  const statusText = message === undefined ? '' : textOf(message)
+  const result = artifactTexts.join('\n')
+  const lastMessage = messages.findLast(({ role }) => role === 'agent')
+  return (
+    (state === 'completed' ? result || statusText : statusText || result) ||
+    (lastMessage === undefined ? '' : textOf(lastMessage))
+  )
 }
 
 /** What changes when the task does. */
-export function outlineOf({ state, updatedAt, message, artifacts, messages }: RemoteTask): string {
+export function fingerprintOf({ state, updatedAt, message, artifacts, messages }: RemoteTask): string {
   const sizes = artifacts.map(({ artifactId, parts }) => [artifactId, parts.length])
   return JSON.stringify([state, updatedAt, message?.messageId, sizes, messages.length])
 }

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { hasEnded, fold, outlineOf } from './remote-task.js'
+import { isTerminal, applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
 import type { RunHandle, RunOptions } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'
 
-export interface StoryOptions {
+export interface RunStateOptions {
   readonly maxTaskBytes: number
   readonly onUpdate: RunOptions['onUpdate']
   /** Told of an `onUpdate` that fails after it has returned. */
@@ -26,18 +26,18 @@ export class CallbackFailure extends Error {
   }
 }
 
-export class Story {
-  readonly #options: StoryOptions
-  readonly #sizes = new Sizes()
+export class RunState {
+  readonly #options: RunStateOptions
+  readonly #taskSize = new TaskSize()
   #handle: RunHandle
   #task: RemoteTask | undefined
-  #told = 0
+  #eventCount = 0
   /** Whether what is told of other tasks is none of ours. */
   #isBound: boolean
   /** The question that was answered last. */
-  #answered: string | undefined
+  #answeredQuestion: string | undefined
 
-  constructor(handle: RunHandle, options: StoryOptions) {
+  constructor(handle: RunHandle, options: RunStateOptions) {
     // A stream goes on after an event only for whoever has the task as it was then.
     this.#handle = { ...handle }
     Reflect.deleteProperty(this.#handle, 'lastEventId')
@@ -54,8 +54,8 @@ export class Story {
   }
 
   /** How much the agent has told. */
-  get told(): number {
-    return this.#told
+  get eventCount(): number {
+    return this.#eventCount
   }
 
   /** A message goes out: the agent may answer with another task. */
@@ -75,7 +75,7 @@ export class Story {
   }
 
   /** The task as it is in the end, told to nobody. */
-  keep(task: RemoteTask): void {
+  setTask(task: RemoteTask): void {
     this.#task = task
     this.#moveTo(task, undefined)
   }
@@ -86,7 +86,7 @@ export class Story {
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    * @throws {CallbackFailure}
    */
-  take({ event, id, size }: StreamItem, isAnswer = false): boolean {
+  apply({ event, id, size }: StreamItem, isReply = false): boolean {
     if (event.type === 'message') return false
     const taskId = event.type === 'task' ? event.task.id : event.taskId
     if (taskId !== this.#handle.taskId) {
@@ -94,20 +94,20 @@ export class Story {
       this.#task = undefined
     }
     // What comes twice, or too late, is not told again; GetTask has the last word anyway.
-    if (event.type !== 'task' && this.#task !== undefined && isPast(id, this.#handle.lastEventId))
+    if (event.type !== 'task' && this.#task !== undefined && isAlreadySeen(id, this.#handle.lastEventId))
       return false
-    this.#weigh(event, size)
-    const task = fold(this.#task, event)
+    this.#requireWithinLimit(event, size)
+    const task = applyEvent(this.#task, event)
     this.#task = task
     // A snapshot without an id is later than whatever had one.
-    this.#moveTo(task, isUsable(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
-    if (isAnswer && event.type === 'status' && !isWaiting(task)) this.#answered = undefined
-    this.#told += 1
+    this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
+    if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
+    this.#eventCount += 1
     try {
       const { onUpdate, fail } = this.#options
-      const later: unknown = onUpdate?.({ event, task, handle: this.#handle })
-      if (later !== undefined) {
-        Promise.resolve(later).catch((error: unknown) => fail(new CallbackFailure(error)))
+      const returned: unknown = onUpdate?.({ event, task, handle: this.#handle })
+      if (returned !== undefined) {
+        Promise.resolve(returned).catch((error: unknown) => fail(new CallbackFailure(error)))
       }
     } catch (error) {
       throw new CallbackFailure(error)
@@ -116,34 +116,39 @@ export class Story {
   }
 
   /** A task that was looked at is news if it has changed. */
-  look(task: RemoteTask): void {
-    if (this.#task === undefined || outlineOf(task) !== outlineOf(this.#task)) this.#tell(task)
+  reportIfChanged(task: RemoteTask): void {
+    if (this.#task === undefined || fingerprintOf(task) !== fingerprintOf(this.#task)) this.#report(task)
   }
 
   /** The task as it settled is news if the stream told it otherwise. */
-  conclude(task: RemoteTask): void {
+  reportFinal(task: RemoteTask): void {
     // Agents differ in what they keep of messages.
     const { messages } = task
-    const seen = this.#task && { ...task, state: this.#task.state, artifacts: this.#task.artifacts, messages }
-    if (seen === undefined || outlineOf(task) !== outlineOf(seen)) this.#tell(task)
+    const reported = this.#task && {
+      ...task,
+      state: this.#task.state,
+      artifacts: this.#task.artifacts,
+      messages,
+    }
+    if (reported === undefined || fingerprintOf(task) !== fingerprintOf(reported)) this.#report(task)
   }
 
   /** What GetTask says counts: a task that works has got the answer to whatever it asked. */
-  saw(task: RemoteTask): void {
-    if (!isWaiting(task)) this.#answered = undefined
+  observe(task: RemoteTask): void {
+    if (!isWaiting(task)) this.#answeredQuestion = undefined
   }
 
   /** What `task` asks is answered: if it is seen once more, it has not come to that yet. */
-  answer(task: RemoteTask): void {
-    this.#answered = questionOf(task)
+  markAnswered(task: RemoteTask): void {
+    this.#answeredQuestion = questionOf(task)
   }
 
   isSettled(task: RemoteTask): boolean {
-    return hasEnded(task) || (isWaiting(task) && questionOf(task) !== this.#answered)
+    return isTerminal(task) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
   }
 
-  #tell(task: RemoteTask): void {
-    this.take({ event: { type: 'task', task }, id: undefined, size: 0 })
+  #report(task: RemoteTask): void {
+    this.apply({ event: { type: 'task', task }, id: undefined, size: 0 })
   }
 
   #moveTo({ id, contextId = this.#handle.contextId }: RemoteTask, lastEventId: string | undefined): void {
@@ -156,15 +161,15 @@ export class Story {
     }
   }
 
-  #weigh(event: RemoteEvent, size: number): void {
+  #requireWithinLimit(event: RemoteEvent, size: number): void {
     const { maxTaskBytes } = this.#options
-    const total = this.#sizes.add(event, size)
+    const total = this.#taskSize.add(event, size)
     if (total > maxTaskBytes) throw tooLarge('maxTaskBytes', maxTaskBytes, total)
   }
 }
 
 /** How long all is that a task is made of. What was replaced no longer counts. */
-class Sizes {
+class TaskSize {
   readonly #parts = new Map<string, number>()
   #total = 0
 
@@ -174,10 +179,10 @@ class Sizes {
       this.#total = 0
     }
     const key = event.type === 'artifact' ? `artifact/${event.artifact.artifactId}` : event.type
-    const known = this.#parts.get(key) ?? 0
-    const now = event.type === 'artifact' && event.append ? known + size : size
-    this.#parts.set(key, now)
-    this.#total += now - known
+    const previous = this.#parts.get(key) ?? 0
+    const newSize = event.type === 'artifact' && event.append ? previous + size : size
+    this.#parts.set(key, newSize)
+    this.#total += newSize - previous
     return this.#total
   }
 }
@@ -192,12 +197,12 @@ function questionOf({ state, updatedAt, message }: RemoteTask): string {
 }
 
 /** Whether it can stand in a header, and in a handle. */
-function isUsable(id: string | undefined): id is string {
+function isHeaderSafe(id: string | undefined): id is string {
   return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id)
 }
 
 /** Agents of this library number their events. */
-function isPast(id: string | undefined, last: string | undefined): boolean {
+function isAlreadySeen(id: string | undefined, last: string | undefined): boolean {
   const numbers = /^\d+$/
   return numbers.test(id ?? '') && numbers.test(last ?? '') && Number(id) <= Number(last)
 }
