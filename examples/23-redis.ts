@@ -34,7 +34,8 @@ const work = (async () => {
 // The other one reads along, and has seen enough at ten.
 let progress = 0
 for await (const event of there.subscribe(id)) {
-  if (event.type === 'status' && event.from === event.to) progress += 1
+  if (event.type !== 'status' || event.from !== event.to) continue
+  progress += 1
   if (progress === 10) await there.cancelTask(id, { message: 'Ten is enough' })
 }
 

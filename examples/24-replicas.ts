@@ -1,6 +1,6 @@
 /** Two processes serve one agent from one file. The one that works is killed, and its client hears of it by the other. */
 import assert from 'node:assert/strict'
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -21,7 +21,7 @@ await (file === undefined ? main() : replica(file))
 /** One of the processes: it says where it listens, and works until it is told to end. */
 async function replica(path: string): Promise<void> {
   const tasks = await openTasks(new Database(path), {
-    leaseMs: 1_000,
+    leaseMs: 2_000,
     sweepIntervalMs: 200,
     pollIntervalMs: 50,
   })
@@ -37,28 +37,27 @@ async function replica(path: string): Promise<void> {
   })
   const server = createServer(toNodeListener(handler.fetch)).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  process.once('disconnect', () => process.exit())
   process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'replicas-'))
-  const program = fileURLToPath(import.meta.url)
-  const children = [0, 1].map(() => fork(program, [join(folder, 'tasks.db')]))
-  const [a = '', b = ''] = await Promise.all(
-    children.map(async (child) => String((await once(child, 'message'))[0])),
-  )
-  const [atA, atB] = await Promise.all([a, b].map((url) => clientOf(url)))
-  assert(atA && atB)
+  const start = (): ChildProcess => fork(fileURLToPath(import.meta.url), [join(folder, 'tasks.db')])
+  const [first, second] = [start(), start()]
+  const [atA, atB] = await Promise.all([clientOf(first), clientOf(second)])
 
   // Sent to one, followed at the other.
   const sent = await atA.send('Tick', { returnImmediately: true })
   assert(sent.type === 'task')
   const { id } = sent.task
-  let last = ''
+  let ticks = 0
   for await (const event of atB.subscribe(id)) {
-    if (event.type === 'artifact') last = textOf(event.artifact)
-    // What was stored stays, and nobody waits for ever for the rest.
-    if (last === '5 ') children[0]?.kill('SIGKILL')
+    // A stream begins with the task as it is, which may have ticked already.
+    if (event.type === 'task') ticks = event.task.artifacts[0]?.parts.length ?? 0
+    if (event.type === 'artifact') ticks += event.artifact.parts.length
+    // The other replica keeps the ticks that were stored, and fails the task when the lease runs out.
+    if (ticks >= 5) first.kill('SIGKILL')
     if (event.type === 'status') console.log(`${event.state}: ${textOf(event.message ?? {})}`)
   }
   const task = await atB.getTask(id)
@@ -66,12 +65,15 @@ async function main(): Promise<void> {
   assert.ok(textOf(task.artifacts[0] ?? {}).startsWith('1 2 3 4 5 '))
   console.log(`${task.artifacts[0]?.parts.length} ticks were kept`)
 
-  children[1]?.kill()
+  // The file is in use until its last process has ended.
+  second.kill()
+  await once(second, 'exit')
   await rm(folder, { recursive: true })
 }
 
 /** Behind a load balancer both have one URL. Here the client is told which one it speaks to. */
-async function clientOf(url: string): Promise<A2AClient> {
+async function clientOf(child: ChildProcess): Promise<A2AClient> {
+  const [url] = (await once(child, 'message')) as [string]
   return await A2AClient.connect(url, {
     fetch: (to: string, init?: RequestInit) => fetch(new URL(new URL(to).pathname, url), init),
   })

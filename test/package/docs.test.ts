@@ -29,7 +29,7 @@ describe('the README', () => {
   })
 })
 
-describe.each(PROGRAMS)('the program at $at', { timeout: 60_000 }, (program) => {
+describe.each(PROGRAMS)('the program at $at', { timeout: 90_000 }, (program) => {
   const file = consumer.write(`${program.at.replace(/\W/g, '-')}.${program.language}`, program.code)
 
   it('runs, and prints what it says', async () => {
@@ -38,12 +38,12 @@ describe.each(PROGRAMS)('the program at $at', { timeout: 60_000 }, (program) => 
 })
 
 describe('all programs', () => {
-  it('have right types', { timeout: 60_000 }, () => {
+  it('have right types', { timeout: 90_000 }, () => {
     expect(typeErrors([...PROGRAMS, ...AGENTS])).toEqual([])
   })
 })
 
-describe.each(AGENTS)('the agent at $at', { timeout: 60_000 }, (agent) => {
+describe.each(AGENTS)('the agent at $at', { timeout: 90_000 }, (agent) => {
   it('answers its page', async () => {
     // Of tests that run at a time, each has a port of its own.
     const listening = '.listen(0, function () { console.log(this.address().port) })'

@@ -43,7 +43,7 @@ describe.each(EXAMPLES)('%s', (example) => {
     expect(read(example)).toMatch(/from 'a2a-tasks['/]/)
   })
 
-  it('runs to its end', { timeout: 60_000 }, async () => {
+  it('runs to its end', { timeout: 90_000 }, async () => {
     await consumer.run(example)
   })
 })

@@ -3,14 +3,16 @@
  *
  * @module
  */
-import { execFile } from 'node:child_process'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { ROOT } from './repository.js'
 
 const TSX = import.meta.resolve('tsx')
+
+/** A busy machine takes many times the second or two that a program needs. */
+const TIMEOUT_MS = 60_000
 
 export class Consumer {
   readonly folder = mkdtempSync(join(tmpdir(), 'a2a-tasks-'))
@@ -30,17 +32,28 @@ export class Consumer {
     return path
   }
 
-  /** What the program prints. Rejects with what it printed when it fails, or is not done within 30 seconds. */
+  /** Returns what the program prints. A program that fails, or runs for longer than a minute, rejects with its output. */
   async run(file: string): Promise<string> {
     const loader = file.endsWith('.ts') ? ['--import', TSX] : []
-    const { stdout } = await promisify(execFile)(process.execPath, [...loader, file], {
-      cwd: this.folder,
-      timeout: 30_000,
+    return await new Promise((resolve, reject) => {
+      execFile(
+        process.execPath,
+        [...loader, file],
+        { cwd: this.folder, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
+        (error, stdout, stderr) => {
+          if (error === null) resolve(stdout)
+          else reject(new Error(`${file} ${endOf(error)}\n\nstdout:\n${stdout}\nstderr:\n${stderr}`))
+        },
+      )
     })
-    return stdout
   }
 
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true })
   }
+}
+
+function endOf({ killed, code, signal }: ExecFileException): string {
+  if (killed === true) return `was still running after ${TIMEOUT_MS / 1_000} s`
+  return signal ? `was ended by ${signal}` : `ended with ${String(code)}`
 }
