@@ -11,7 +11,10 @@ import { throwLater } from './ports.js'
 import type { TaskSnapshot } from './task.js'
 
 type EventName<S extends string> = keyof TaskEvents<S>
-type ListenerOf<S extends string, E extends EventName<S>> = EventEmitter.EventListener<TaskEvents<S>, E>
+export type ListenerOf<S extends string, E extends EventName<S>> = EventEmitter.EventListener<
+  TaskEvents<S>,
+  E
+>
 // What a listener takes differs by event; this class only passes it on.
 type Listener = (this: unknown, payload: never) => unknown
 

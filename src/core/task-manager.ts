@@ -13,6 +13,7 @@ import { abandonTask, signalOf, tellFollowers } from './watchers.js'
 import { read, takeGeneration } from './validate.js'
 import { describe, freezeDeep } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type {
   AppendArtifactOptions,
@@ -55,7 +56,7 @@ import { waitFor, type WaitOptions } from './wait.js'
  * tasks.updateTask(task.id, { state: 'working', message: 'Reading' })
  * tasks.patchTask(task.id, { state: 'completed', output: { summary: '…' } })
  */
-export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> {
+export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> implements LocalTasks<S> {
   readonly #settings: Settings<S>
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline

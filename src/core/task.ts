@@ -91,6 +91,16 @@ export interface Task<S extends string = TaskState> {
   updatedAt: string
 }
 
+/** Identifies a task among all that have had its id: an id can be used again once its task is removed. */
+export interface TaskKey {
+  readonly id: string
+  readonly createdAt: string
+}
+
+export function keyOf({ id, createdAt }: TaskKey): TaskKey {
+  return { id, createdAt }
+}
+
 /** `T` with every property and element read-only, all the way down. */
 export type DeepReadonly<T> = [JsonValue, T] extends [T, JsonValue] ? ReadonlyJson : Elementwise<T>
 type Elementwise<T> = T extends readonly (infer E)[]

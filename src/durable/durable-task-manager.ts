@@ -36,10 +36,11 @@ import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/timeline.js'
 import { waitFor, type WaitOptions } from '../core/wait.js'
 import type { Take } from './cache/change.js'
-import { documentsOf, type TaskDocuments } from './documents.js'
+import { documentsOf } from './documents.js'
+import type { TaskDocuments } from '../core/documents.js'
 import { HeldTasks } from './leases/lease-holder.js'
 import { Listing } from './listing.js'
-import type { LeasedTasks, LeasedTasksListener } from './leases/leased-tasks.js'
+import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
 import { Mirrors } from './cache/task-cache.js'
 import { OpenAccess } from './open-access.js'
 import { toDurableSettings, type DurableTaskManagerOptions } from './options.js'
@@ -69,7 +70,10 @@ import { decider, type Workshop } from './context.js'
  * const tasks = new DurableTaskManager({ store })
  * const task = await tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
  */
-export class DurableTaskManager<S extends string = TaskState> extends TaskEmitter<S> {
+export class DurableTaskManager<S extends string = TaskState>
+  extends TaskEmitter<S>
+  implements SharedTasks<S>
+{
   /** What whoever serves tasks keeps beside them: webhooks, and how far they were told. */
   readonly documents: TaskDocuments
   readonly #shop: Workshop<S>

@@ -3,16 +3,15 @@
  *
  * @module
  */
-export type { TaskDocuments } from './documents.js'
+export type { TaskDocuments } from '../core/documents.js'
 export { DurableTaskManager } from './durable-task-manager.js'
-export type { LeasedTasks, LeasedTasksListener, Taking } from './leases/leased-tasks.js'
+export type { LeasedTasks, LeasedTasksListener, Taking } from '../core/managers.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {
   Commit,
   CommitResult,
   Creation,
-  DocumentCursor,
   EndedQuery,
   Grant,
   Hint,
@@ -22,8 +21,8 @@ export type {
   StoreFilter,
   StoreHints,
   StoreQuery,
-  TaskDocument,
   TaskHead,
-  TaskKey,
   TaskStore,
 } from './task-store.js'
+export type { DocumentCursor, TaskDocument } from '../core/documents.js'
+export type { TaskKey } from '../core/task.js'

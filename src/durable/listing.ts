@@ -15,11 +15,11 @@ import {
   type TaskPage,
   type TaskQuery,
 } from '../core/queries.js'
-import type { TaskSnapshot } from '../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import type { DurableSettings } from './options.js'
 import type { OpenAccess } from './open-access.js'
 import { unfold } from './cache/checkpoint.js'
-import type { StoreFilter, StoreQuery, TaskKey } from './task-store.js'
+import type { StoreFilter, StoreQuery } from './task-store.js'
 
 const PAGE = 500
 /** While tasks are created faster than they can be read there would be no end. */

@@ -5,12 +5,11 @@
  */
 import type { TaskEvent } from '../core/events.js'
 import { systemClock } from '../core/ports.js'
-import type { JsonValue, TaskSnapshot } from '../core/task.js'
+import { type JsonValue, type TaskSnapshot, keyOf, type TaskKey } from '../core/task.js'
 import type {
   Commit,
   CommitResult,
   Creation,
-  DocumentCursor,
   EndedQuery,
   Grant,
   Hint,
@@ -20,11 +19,10 @@ import type {
   StoreFilter,
   StoreHints,
   StoreQuery,
-  TaskDocument,
   TaskHead,
-  TaskKey,
   TaskStore,
 } from './task-store.js'
+import type { DocumentCursor, TaskDocument } from '../core/documents.js'
 
 export interface MemoryStoreOptions {
   /** What leases run out by, in ms. Default: the runtime's clock. */
@@ -335,10 +333,6 @@ function toStored(row: Row): StoredTask {
   // It went in as a task.
   const checkpoint = JSON.parse(row.checkpoint.text) as TaskSnapshot<string>
   return { checkpoint, events: toEvents(eventsAfter(row, checkpoint.generation)) }
-}
-
-function keyOf({ id, createdAt }: TaskKey): TaskKey {
-  return { id, createdAt }
 }
 
 function documentsOf(row: Row | undefined, kind: string): TaskDocument[] {

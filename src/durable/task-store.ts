@@ -4,13 +4,8 @@
  * @module
  */
 import type { TaskEvent } from '../core/events.js'
-import type { JsonValue, TaskSnapshot } from '../core/task.js'
-
-/** A task among those that have had its id: ids can be used again when a task is gone. */
-export interface TaskKey {
-  readonly id: string
-  readonly createdAt: string
-}
+import type { TaskDocuments } from '../core/documents.js'
+import type { JsonValue, TaskKey, TaskSnapshot } from '../core/task.js'
 
 /** What a store finds and orders tasks by, as they are at `generation`. */
 export interface TaskHead extends TaskKey {
@@ -111,21 +106,6 @@ export type EndedQuery = { readonly state: string; readonly limit: number } & (
   | { readonly beyond: number }
 )
 
-/** A small piece of JSON that belongs to a task, and goes when the task goes. */
-export interface TaskDocument {
-  readonly key: TaskKey
-  /** What it is: documents of different kinds have nothing to do with each other. */
-  readonly kind: string
-  /** Unique among the documents of this kind that the task has. */
-  readonly id: string
-  readonly value: JsonValue
-  /** How often it has been written: 1, 2, 3 … */
-  readonly version: number
-}
-
-/** Which documents of one kind come next: those after this one. */
-export type DocumentCursor = { readonly taskId: string; readonly createdAt: string; readonly id: string }
-
 /** That a task has come to a generation. */
 export interface Hint {
   readonly taskId: string
@@ -151,7 +131,7 @@ export interface StoreHints {
  * They do not look into tasks and events: these are JSON, and come back as they went in. `testTaskStore` of
  * `a2a-tasks/testing` tests all that is said here.
  */
-export interface TaskStore {
+export interface TaskStore extends TaskDocuments {
   /** `false` when a task has this id, and nothing has changed. */
   create(creation: Creation): Promise<boolean>
   commit(commit: Commit): Promise<CommitResult>
@@ -189,22 +169,6 @@ export interface TaskStore {
   release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean>
   /** Leases that have run out, longest ago first. */
   orphans(limit: number): Promise<readonly Orphan[]>
-
-  /** `false` when the document is not at `expectedVersion` (0: it must not exist), or there is no such task. */
-  putDocument(
-    document: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
-    expectedVersion: number,
-  ): Promise<boolean>
-  /** `false` when it was not there. */
-  deleteDocument(document: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean>
-  /** Those of one task, in the order of their ids. */
-  documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]>
-  /** Those of all tasks, in one fixed order. */
-  allDocuments(
-    kind: string,
-    after: DocumentCursor | undefined,
-    limit: number,
-  ): Promise<readonly TaskDocument[]>
 
   readonly hints?: StoreHints | undefined
 }

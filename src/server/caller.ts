@@ -8,7 +8,8 @@ import { hasLoneSurrogate } from '../core/json.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect } from '../wire/dialect.js'
-import { isPending, type Soon, type ServedTasks } from './tasks.js'
+import { isPending, type ServedTasks } from './tasks.js'
+import type { MaybePromise } from '../core/managers.js'
 
 /** Somebody to whom tasks belong. */
 export interface Principal {
@@ -68,7 +69,11 @@ export function ownedBy(
  * @throws {A2AError} At once or as a rejection: `TASK_NOT_FOUND`, the same whether it is somebody else's or nobody's
  *   (A2A 1.0 §3.3.2).
  */
-export function requireVisible(tasks: ServedTasks, id: string, owner: OwnerFilter): Soon<TaskSnapshot> {
+export function requireVisible(
+  tasks: ServedTasks,
+  id: string,
+  owner: OwnerFilter,
+): MaybePromise<TaskSnapshot> {
   const found = (task: TaskSnapshot | null): TaskSnapshot => {
     if (task === null) throw taskNotFound(id)
     return task

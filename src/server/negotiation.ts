@@ -7,7 +7,8 @@ import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/task.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
-import { isPending, type Soon } from './tasks.js'
+import { isPending } from './tasks.js'
+import type { MaybePromise } from '../core/managers.js'
 
 /** The dialects, the preferred one first. */
 export type Dialects = readonly [Dialect, ...Dialect[]]
@@ -49,8 +50,8 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
 export function choose(
   candidates: Dialects,
   params: unknown,
-  originOf: (taskId: string) => Soon<Dialect | undefined>,
-): Soon<Dialect> {
+  originOf: (taskId: string) => MaybePromise<Dialect | undefined>,
+): MaybePromise<Dialect> {
   const [first] = candidates
   if (candidates.length === 1 || !isObject(params)) return first
   // What somebody has made of another dialect stands after it, and knows its own better.

@@ -3,35 +3,25 @@
  *
  * @module
  */
-import type { ChangeOptions, MessageInput } from '../core/params.js'
-import type { TaskManager } from '../core/task-manager.js'
+import type { LeasedTasks, LocalTasks, MaybePromise, SharedTasks, SyncTasks } from '../core/managers.js'
 import type { TaskSnapshot } from '../core/task.js'
-import type { DurableTaskManager } from '../durable/durable-task-manager.js'
-import type { LeasedTasks } from '../durable/leases/leased-tasks.js'
 
-/** What is in memory is there at once; what is in a store comes. */
-export type Soon<T> = T | Promise<T>
+/** A manager that the server can serve. */
+export type ServedTasks = LocalTasks | SharedTasks
 
-/** What operations ask, of any task. */
-export type ServedTasks = TaskManager | DurableTaskManager
-
-/** What runs do: the methods of a `TaskManager`, of tasks that this process works on. */
-export interface WorkedTasks extends Pick<
-  LeasedTasks,
-  'createTask' | 'patchTask' | 'appendArtifact' | 'can' | 'peekTask' | 'signalOf'
-> {
-  addMessage(taskId: string, message: MessageInput, options?: ChangeOptions): unknown
+/** The tasks that runs work on: all those of a local manager, or those that this process holds leases of. */
+export interface WorkedTasks extends SyncTasks {
   /** Where others may come first: as `patchTask`, but that it then changes nothing. */
   readonly finish?: LeasedTasks['finish']
 }
 
 /** Whether other processes may work on them, too. */
-export function isShared(tasks: ServedTasks): tasks is DurableTaskManager {
+export function isShared(tasks: ServedTasks): tasks is SharedTasks {
   return 'lease' in tasks
 }
 
 /** Only what has to be waited for is: tasks change meanwhile. */
-export function isPending<T>(value: Soon<T>): value is Promise<T> {
+export function isPending<T>(value: MaybePromise<T>): value is Promise<T> {
   return value instanceof Promise
 }
 

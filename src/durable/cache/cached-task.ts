@@ -11,13 +11,13 @@ import { quote } from '../../core/json.js'
 import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import { randomId } from '../../core/ports.js'
 import { TaskRecord } from '../../core/task-record.js'
-import type { Task } from '../../core/task.js'
+import type { Task, TaskKey } from '../../core/task.js'
 import type { Change, Decide, Executed, Origin, Take } from './change.js'
 import { changedTooOften, Conflicts } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
 import { isRefusal, type StoreAccess } from '../store-client.js'
 import { Checkpoints, fold, headOf, unreadable } from './checkpoint.js'
-import type { CommitResult, Lease, TaskKey } from '../task-store.js'
+import type { CommitResult, Lease } from '../task-store.js'
 
 /** What a mirror needs of its manager. */
 export interface MirrorHost<S extends string> {

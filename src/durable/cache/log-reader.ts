@@ -11,7 +11,7 @@ import { caughtUp, type SubscribeOptions, type TaskSubscription } from '../../co
 import type { Mirrors } from './task-cache.js'
 import { sizeOf } from './checkpoint.js'
 import type { TaskMirror } from './cached-task.js'
-import type { TaskKey } from '../task-store.js'
+import type { TaskKey } from '../../core/task.js'
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
 

@@ -10,7 +10,7 @@ import { instantOf } from '../../core/timeline.js'
 import { usageOf } from '../../core/sizes.js'
 import { Checkpoints, endingOf, unfold, unreadable } from './checkpoint.js'
 import { TaskMirror, type MirrorHost } from './cached-task.js'
-import type { TaskKey } from '../task-store.js'
+import type { TaskKey } from '../../core/task.js'
 
 /** How many are looked at, to find one that nobody needs, for each that is added. */
 const LOOKED_AT = 8

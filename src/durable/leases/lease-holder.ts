@@ -20,16 +20,15 @@ import type {
 } from '../../core/params.js'
 import { randomId, throwLater } from '../../core/ports.js'
 import { TaskRecord } from '../../core/task-record.js'
-import type { JsonValue, Task, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue, Task, TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { Decide } from '../cache/change.js'
 import { Heartbeat } from './renewal.js'
 import { abortEnded, hasEnded, taken, tell, type Held } from './leased-task.js'
 import { isSameNote, toStoredNote, type LeaseNote } from './lease-note.js'
-import type { LeasedTasks, LeasedTasksListener, Taking } from './leased-tasks.js'
+import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
 import { send } from './forward-message.js'
 import { Takings } from './acquire.js'
 import { leaseLost, TaskMirror } from '../cache/cached-task.js'
-import type { TaskKey } from '../task-store.js'
 import type { Workshop } from '../context.js'
 
 /** Of how many tasks that were lost it is remembered why. */

@@ -7,7 +7,7 @@ import { ended } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import { throwLater } from '../../core/ports.js'
 import type { LeaseNote } from './lease-note.js'
-import type { Taking } from './leased-tasks.js'
+import type { Taking } from '../../core/managers.js'
 import type { TaskMirror } from '../cache/cached-task.js'
 
 export interface Held<S extends string> {

@@ -21,7 +21,8 @@ import { perform } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
 import { Heart, SSE_HEADERS } from '../streams/sse.js'
-import { isPending, type Soon } from '../tasks.js'
+import { isPending } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
@@ -106,7 +107,10 @@ export class HttpBinding<P extends Principal> {
   }
 
   /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
-  #choose(candidates: readonly [RouteMatch, ...RouteMatch[]], principal: P | undefined): Soon<RouteMatch> {
+  #choose(
+    candidates: readonly [RouteMatch, ...RouteMatch[]],
+    principal: P | undefined,
+  ): MaybePromise<RouteMatch> {
     const [first, ...others] = candidates
     if (others.length === 0) return first
     const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]

@@ -6,7 +6,8 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { OwnerFilter, TaskFilter, TaskPage } from '../../core/queries.js'
 import type { ListRequest, Results } from '../../wire/dialect.js'
-import { isPending, type Soon, type ServedTasks } from '../tasks.js'
+import { isPending, type ServedTasks } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 
 export async function listTasks(
   tasks: ServedTasks,
@@ -35,7 +36,7 @@ async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: 
   let count = 0
   let cursor: string | undefined
   do {
-    const next: Soon<TaskPage> = tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
+    const next: MaybePromise<TaskPage> = tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
     const page: TaskPage = isPending(next) ? await next : next
     count += page.tasks.length
     cursor = page.nextCursor
@@ -44,7 +45,7 @@ async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: 
 }
 
 /** The manager calls the token a cursor. */
-async function readPage(read: () => Soon<TaskPage>): Promise<TaskPage> {
+async function readPage(read: () => MaybePromise<TaskPage>): Promise<TaskPage> {
   try {
     return await read()
   } catch (error) {

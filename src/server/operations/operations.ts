@@ -30,7 +30,8 @@ import { noDeliveries, toPush, type EitherDeliveries } from '../push/either.js'
 import { acceptWith, pushNotSupported, type PushService } from '../push/service.js'
 import { Runs, type IncomingRequest } from '../runs/run-manager.js'
 import { Streams } from '../streams/stream-limit.js'
-import { isPending, lastSeen, type Soon } from '../tasks.js'
+import { isPending, lastSeen } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
 
 /** The operations that answer with a stream. */
@@ -40,7 +41,7 @@ export type Answer<O extends Operation> = O extends StreamOperation ? Source<Str
 /** What a binding asks beside. */
 export interface TaskOrigins {
   /** The dialect in which a caller who names none has made a task, where it is not the preferred one. */
-  originOf?(taskId: string, principal: Principal | undefined): Soon<Dialect | undefined>
+  originOf?(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined>
 }
 
 /** Each throws an `A2AError` for what the protocol has an error for; whatever else is thrown is for `onError`. */
@@ -88,7 +89,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     this.#origins.close()
   }
 
-  originOf(taskId: string, principal: Principal | undefined): Soon<Dialect | undefined> {
+  originOf(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined> {
     return this.#origins.of(taskId, principal)
   }
 
@@ -305,7 +306,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   #find(
     { id, tenant }: { id: string; tenant?: string | undefined },
     { principal }: Caller<P>,
-  ): Soon<TaskSnapshot> {
+  ): MaybePromise<TaskSnapshot> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
   }
 

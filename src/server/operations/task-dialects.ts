@@ -7,14 +7,13 @@
  * @module
  */
 import { hasLoneSurrogate } from '../../core/json.js'
-import type { TaskManager } from '../../core/task-manager.js'
+import type { LocalTasks, SharedTasks, MaybePromise } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
-import type { TaskDocument } from '../../durable/task-store.js'
+import type { TaskDocument } from '../../core/documents.js'
 import type { Dialect } from '../../wire/dialect.js'
 import type { Accepted } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
-import { isShared, type Soon } from '../tasks.js'
+import { isShared } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
 
 export interface Origins {
@@ -23,7 +22,7 @@ export interface Origins {
   /** What comes of a message, once what was noted of it is where every process finds it. */
   keep(accepted: Promise<Accepted>, caller: Caller): Promise<Accepted>
   /** `undefined` also for what somebody else has made: nobody learns of it. */
-  of(taskId: string, principal: Principal | undefined): Soon<Dialect | undefined>
+  of(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined>
   close(): void
 }
 
@@ -41,12 +40,12 @@ interface Origin {
 
 /** Holds what there is to remember for as long as the task is held. */
 class LocalOrigins implements Origins {
-  readonly #tasks: TaskManager
+  readonly #tasks: LocalTasks
   readonly #preferred: Dialect
   readonly #byTask = new Map<string, Origin>()
   #isListening = false
 
-  constructor(tasks: TaskManager, preferred: Dialect) {
+  constructor(tasks: LocalTasks, preferred: Dialect) {
     this.#tasks = tasks
     this.#preferred = preferred
   }
@@ -107,14 +106,14 @@ const NOTED_MS = 60_000
 
 /** What there is to remember stands beside the task in the store. */
 class SharedOrigins implements Origins {
-  readonly #tasks: DurableTaskManager
+  readonly #tasks: SharedTasks
   readonly #settings: Pick<Settings, Needed>
   /** The tasks that are noted, and not stored yet. */
   readonly #noted = new WeakMap<Caller, string>()
   /** The one that was read first is the first. */
   readonly #known = new Map<string, Known>()
 
-  constructor(tasks: DurableTaskManager, settings: Pick<Settings, Needed>) {
+  constructor(tasks: SharedTasks, settings: Pick<Settings, Needed>) {
     this.#tasks = tasks
     this.#settings = settings
   }

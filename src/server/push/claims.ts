@@ -5,9 +5,8 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { randomId } from '../../core/ports.js'
-import type { TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
-import type { TaskKey } from '../../durable/task-store.js'
+import type { TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { SharedTasks } from '../../core/managers.js'
 import { settled } from '../closing.js'
 import type { ErrorContext, Settings } from '../options.js'
 import { CLAIM_MS, Delivery } from './delivery.js'
@@ -19,7 +18,7 @@ import { PushStory } from './notifications.js'
 import { TaskTexts, Texts } from './payloads.js'
 
 export interface SharedContext extends Pick<Settings, 'onError' | 'generateId' | 'clock' | 'dialects'> {
-  readonly tasks: DurableTaskManager
+  readonly tasks: SharedTasks
 }
 
 /** How often claims are looked at: to renew one's own, and to take those that have run out. */

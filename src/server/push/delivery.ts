@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { Clock } from '../../core/ports.js'
-import type { TaskKey } from '../../durable/task-store.js'
+import type { TaskKey } from '../../core/task.js'
 import type { Progress, PushDocuments, Registration } from './storage.js'
 import { Outbox, type OutboxClaim, type OutboxContext } from './outbox.js'
 import type { Happening } from './notifications.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskManager } from '../../core/task-manager.js'
+import type { LocalTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
 import { settled, unavailable } from '../closing.js'
@@ -30,7 +30,7 @@ interface Registered extends Listed {
 const MAX_RELEASED = 10_000
 
 interface Context extends Pick<Settings, 'onError' | 'generateId' | 'clock'> {
-  readonly tasks: TaskManager
+  readonly tasks: LocalTasks
 }
 
 /** Webhooks that live in memory, as their tasks do. */

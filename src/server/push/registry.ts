@@ -4,9 +4,8 @@
  * @module
  */
 import { randomId } from '../../core/ports.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
-import type { TaskKey } from '../../durable/task-store.js'
 import { unavailable } from '../closing.js'
 import { Claims, type SharedContext } from './claims.js'
 import { healthOf, type DurablePushDeliveries, type PushDeadLetter, type PushHealth } from './health.js'

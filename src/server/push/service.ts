@@ -12,13 +12,14 @@ import { requirePushConfig } from './config.js'
 import type { PushSettings } from './options.js'
 import { Slots } from './concurrency.js'
 import type { PushFailure } from './webhook.js'
-import { isPending, type ServedTasks, type Soon } from '../tasks.js'
+import { isPending, type ServedTasks } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 import type { Caller } from '../caller.js'
 
 /** A configuration that was checked, and a place for it. */
 export interface Ticket {
   /** Registers it. Its first notification is the task as it is now; `null` when that is gone. */
-  register(taskId: string, task: TaskSnapshot | null): Soon<TaskPushConfig>
+  register(taskId: string, task: TaskSnapshot | null): MaybePromise<TaskPushConfig>
   /** Gives the place back, unless it was taken. */
   cancel(): void
 }
@@ -37,13 +38,13 @@ export interface PushService {
     isInline: boolean,
   ): Promise<Ticket>
   /** The configuration with this id; without one, the latest. */
-  get(task: TaskSnapshot, id: string | undefined): Soon<TaskPushConfig>
+  get(task: TaskSnapshot, id: string | undefined): MaybePromise<TaskPushConfig>
   list(
     task: TaskSnapshot,
     request: Requests['ListTaskPushNotificationConfigs'],
-  ): Soon<Results['ListTaskPushNotificationConfigs']>
+  ): MaybePromise<Results['ListTaskPushNotificationConfigs']>
   /** Nothing is sent from now on; what is on its way at the moment may still arrive. Deleting twice is deleting once. */
-  delete(task: TaskSnapshot, id: string): Soon<void>
+  delete(task: TaskSnapshot, id: string): MaybePromise<void>
   /** Takes no more, and ends within `graceMs`. */
   close(graceMs: number): Promise<void>
 }

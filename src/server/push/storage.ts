@@ -5,9 +5,8 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import type { JsonValue } from '../../core/task.js'
-import type { DocumentCursor, TaskDocument, TaskKey } from '../../durable/task-store.js'
-import type { TaskDocuments } from '../../durable/documents.js'
+import type { JsonValue, TaskKey } from '../../core/task.js'
+import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/documents.js'
 import { unavailable } from '../closing.js'
 import type { Listed } from './listing.js'
 import type { PushFailure } from './webhook.js'

@@ -4,13 +4,10 @@
  * @module
  */
 import type { OwnerFilter } from '../../core/queries.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Queued } from './question.js'
 import type { TaskRun } from './run-controller.js'
 import type { Principal } from '../caller.js'
-
-/** A task among those that have had its id. */
-export type TaskKey = Pick<TaskSnapshot, 'id' | 'createdAt'>
 
 export interface LiveRun<P extends Principal> {
   readonly run: TaskRun<P>

@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { Clock } from '../../core/ports.js'
 import { unavailable } from '../closing.js'
-import type { TaskKey } from './active-run.js'
+import type { TaskKey } from '../../core/task.js'
 import { TIMED_OUT } from './run-failures.js'
 import { isPending, type ServedTasks } from '../tasks.js'
 

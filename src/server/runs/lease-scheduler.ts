@@ -5,12 +5,11 @@
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
-import type { LeasedTasks } from '../../durable/leases/leased-tasks.js'
+import type { JsonValue, Message, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { SharedTasks, LeasedTasks, MaybePromise } from '../../core/managers.js'
 import type { AcceptedTask } from './accepted-message.js'
 import type { Queued } from './question.js'
-import type { LiveRun, TaskKey } from './active-run.js'
+import type { LiveRun } from './active-run.js'
 import { toDo, type NotedRequests } from './request-notes.js'
 import type { Settings } from '../options.js'
 import type { Queues } from './message-queue.js'
@@ -18,7 +17,6 @@ import { referencesOf } from './references.js'
 import type { Incoming, Start } from './run-context.js'
 import { FAILED, SHUT_DOWN } from './run-failures.js'
 import { toNote } from './run-note.js'
-import type { Soon } from '../tasks.js'
 import { Turns } from '../../runtime/keyed-queue.js'
 import type { Principal } from '../caller.js'
 
@@ -42,7 +40,7 @@ export interface RunsHere<P extends Principal> {
 /** What there is to work with. */
 interface Workplace<P extends Principal> {
   readonly settings: Settings<P>
-  readonly tasks: DurableTaskManager
+  readonly tasks: SharedTasks
   readonly leased: LeasedTasks
   readonly runs: RunsHere<P>
   readonly requests: NotedRequests<P>
@@ -210,7 +208,7 @@ export class WorkTurns<P extends Principal> {
   }
 
   /** With what came with it. */
-  #recall(task: TaskSnapshot, next: Queued<P>): Soon<Queued<P>> {
+  #recall(task: TaskSnapshot, next: Queued<P>): MaybePromise<Queued<P>> {
     const { requests } = this.#place
     const { message } = next.request
     if (next.note !== undefined) return requests.restore(message, next.note)
@@ -218,7 +216,7 @@ export class WorkTurns<P extends Principal> {
   }
 
   /** Begins a run. Where that cannot be, the task fails, and this is `false`. */
-  async #begin(task: TaskSnapshot, give: () => Soon<Queued<P>>, isNoted: boolean): Promise<boolean> {
+  async #begin(task: TaskSnapshot, give: () => MaybePromise<Queued<P>>, isNoted: boolean): Promise<boolean> {
     const { tasks, leased, runs } = this.#place
     const { id, owner = null } = task
     try {

@@ -5,7 +5,7 @@
  */
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
+import type { SharedTasks } from '../../core/managers.js'
 import type { SendRequest } from '../../wire/dialect.js'
 
 /** How many of the tasks that a message refers to its run can read. */
@@ -13,7 +13,7 @@ const MAX_REFERENCES = 100
 
 /** Those that `owner` has. Runs ask for them at once, so they are read before. */
 export async function referencesOf(
-  tasks: DurableTaskManager,
+  tasks: SharedTasks,
   { message }: SendRequest,
   owner: OwnerFilter,
 ): Promise<TaskSnapshot[]> {

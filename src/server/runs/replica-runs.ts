@@ -8,8 +8,7 @@ import type { TaskEvent } from '../../core/events.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
-import type { DurableTaskManager } from '../../durable/durable-task-manager.js'
-import type { LeasedTasks, LeasedTasksListener, Taking } from '../../durable/leases/leased-tasks.js'
+import type { SharedTasks, LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
 import type { Accepted, AcceptedTask } from './accepted-message.js'
 import type { Queued } from './question.js'
 import { settled, unavailable } from '../closing.js'
@@ -35,14 +34,14 @@ const STORING_MS = 5_000
 export class Replica<P extends Principal> implements LeasedTasksListener {
   readonly leased: LeasedTasks
   readonly #settings: Settings<P>
-  readonly #tasks: DurableTaskManager
+  readonly #tasks: SharedTasks
   readonly #runs: RunsHere<P>
   readonly #requests: NotedRequests<P>
   readonly #turns: WorkTurns<P>
   /** What is being sent to tasks that are held here. */
   readonly #sent = new Map<string, Queued<P>>()
 
-  constructor(settings: Settings<P>, tasks: DurableTaskManager, runs: RunsHere<P>) {
+  constructor(settings: Settings<P>, tasks: SharedTasks, runs: RunsHere<P>) {
     this.#settings = settings
     this.#tasks = tasks
     this.#runs = runs

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
-import type { TaskDocuments } from '../../durable/documents.js'
+import { type JsonValue, type Message, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import type { TaskDocuments } from '../../core/documents.js'
 import type { Queued } from './question.js'
-import type { TaskKey } from './active-run.js'
 import type { Settings } from '../options.js'
 import { fromNote, toNote, type RunNote } from './run-note.js'
 import type { Principal } from '../caller.js'
@@ -122,8 +121,4 @@ function isWorthNoting<P extends Principal>({ request, caller }: Queued<P>): boo
 
 function documentOf(task: TaskKey, messageId: string): { key: TaskKey; kind: string; id: string } {
   return { key: keyOf(task), kind: KIND, id: messageId }
-}
-
-function keyOf({ id, createdAt }: TaskKey): TaskKey {
-  return { id, createdAt }
 }

@@ -4,10 +4,9 @@
  * @module
  */
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue, TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { Queued } from './question.js'
-import type { TaskKey } from './active-run.js'
 import type { Settings } from '../options.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'

@@ -15,7 +15,8 @@ import { textOf } from '../../wire/text.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
 import { RunTask } from './run-task.js'
-import type { Soon, WorkedTasks } from '../tasks.js'
+import type { WorkedTasks } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
 export class TaskRun<P extends Principal> implements Run<P> {
@@ -230,7 +231,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
    *
    * @returns `false`, and nothing has changed, when another process has changed the task meanwhile.
    */
-  finish(text?: string): Soon<boolean> {
+  finish(text?: string): MaybePromise<boolean> {
     const { id } = this.#open()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()

@@ -7,7 +7,7 @@ import { A2AError, ended, invalidParams } from '../../core/errors.js'
 import { requireMessage } from '../../core/validate.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue, Message, TaskSnapshot, TaskKey } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { Requests, SendRequest } from '../../wire/dialect.js'
 import { acceptedBy, type Accepted, type AcceptedTask } from './accepted-message.js'
@@ -17,7 +17,7 @@ import { settled, unavailable } from '../closing.js'
 import { Deadlines, failLate } from './deadlines.js'
 import { finish, takeBack } from './finish-run.js'
 import { policyFor, requireTaking } from './follow-up.js'
-import { isListening, steer, toLive, type LiveRun, type TaskKey } from './active-run.js'
+import { isListening, steer, toLive, type LiveRun } from './active-run.js'
 import { Openings } from './auto-start.js'
 import { Queues } from './message-queue.js'
 import { referencesOf } from './references.js'
@@ -26,7 +26,8 @@ import type { Incoming, RunContext, Start } from './run-context.js'
 import { FAILED, RunFailures, SHUT_DOWN } from './run-failures.js'
 import { toNote } from './run-note.js'
 import { TaskRun } from './run-controller.js'
-import { isPending, isShared, type Soon, type WorkedTasks } from '../tasks.js'
+import { isPending, isShared, type WorkedTasks } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
 import type { RunsHere } from './lease-scheduler.js'
 
@@ -114,7 +115,7 @@ export class Runs<P extends Principal> implements RunsHere<P> {
   }
 
   /** With an id for the message, and the task that is meant by the id that the client has chosen, if there is one. */
-  #identify(given: IncomingRequest, owner: OwnerFilter): Soon<SendRequest> {
+  #identify(given: IncomingRequest, owner: OwnerFilter): MaybePromise<SendRequest> {
     const { message, chosenId } = given
     const { generateId, tasks } = this.#settings
     const complete = { ...message, messageId: message.messageId ?? generateId() }

@@ -4,12 +4,11 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { JsonValue, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue, TaskSnapshot, TaskKey } from '../../core/task.js'
 import type {
   Commit,
   CommitResult,
   Creation,
-  DocumentCursor,
   EndedQuery,
   Grant,
   Lease,
@@ -18,10 +17,9 @@ import type {
   StoreFilter,
   StoreHints,
   StoreQuery,
-  TaskDocument,
-  TaskKey,
   TaskStore,
 } from '../../durable/task-store.js'
+import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'

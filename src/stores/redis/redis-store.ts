@@ -8,7 +8,6 @@ import type {
   Commit,
   CommitResult,
   Creation,
-  DocumentCursor,
   EndedQuery,
   Grant,
   Lease,
@@ -17,11 +16,11 @@ import type {
   StoreFilter,
   StoreHints,
   StoreQuery,
-  TaskDocument,
   TaskHead,
-  TaskKey,
   TaskStore,
 } from '../../durable/task-store.js'
+import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
+import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'

@@ -4,8 +4,9 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { JsonValue, TaskSnapshot } from '../../core/task.js'
-import type { Grant, Orphan, StoredTask, TaskDocument, TaskKey } from '../../durable/task-store.js'
+import type { JsonValue, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { Grant, Orphan, StoredTask } from '../../durable/task-store.js'
+import type { TaskDocument } from '../../core/documents.js'
 
 export function toText(value: unknown): string {
   return JSON.stringify(value)

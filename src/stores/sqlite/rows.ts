@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
-import type { TaskDocument, TaskKey } from '../../durable/task-store.js'
+import type { JsonValue, TaskKey } from '../../core/task.js'
+import type { TaskDocument } from '../../core/documents.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'
 

@@ -4,12 +4,11 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type {
   Commit,
   CommitResult,
   Creation,
-  DocumentCursor,
   EndedQuery,
   Grant,
   Lease,
@@ -17,11 +16,10 @@ import type {
   StoredTask,
   StoreFilter,
   StoreQuery,
-  TaskDocument,
   TaskHead,
-  TaskKey,
   TaskStore,
 } from '../../durable/task-store.js'
+import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { explained } from './failures.js'
 import { now as systemNow } from './platform.js'

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
+import { type JsonValue, keyOf } from '../../core/task.js'
 import type { Grant } from '../../durable/task-store.js'
 import { equal, rejects } from './checks.js'
-import { at, change, holder, keyOf, move, put, UNWRITABLE } from './samples.js'
+import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
 import type { StoreTests } from './suite.js'
 
 /** In ms. */

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
-import type { TaskKey } from '../../durable/task-store.js'
+import { type JsonValue, type TaskKey, keyOf } from '../../core/task.js'
 import { equal, identical } from './checks.js'
-import { at, change, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
+import { at, change, holder, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'
 
 function nested(depth: number, around: (inner: JsonValue) => JsonValue): JsonValue {

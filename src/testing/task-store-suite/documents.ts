@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
-import type { DocumentCursor, TaskDocument, TaskKey, TaskStore } from '../../durable/task-store.js'
+import { type JsonValue, type TaskKey, keyOf } from '../../core/task.js'
+import type { TaskStore } from '../../durable/task-store.js'
+import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import { equal, identical, rejects } from './checks.js'
-import { at, HOSTILE_NAMES, keyOf, move, put, UNWRITABLE } from './samples.js'
+import { at, HOSTILE_NAMES, move, put, UNWRITABLE } from './samples.js'
 import type { StoreTests } from './suite.js'
 
 const KIND = 'kind'

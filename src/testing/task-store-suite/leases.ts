@@ -4,7 +4,8 @@
  * @module
  */
 import { equal, rejects } from './checks.js'
-import { at, change, holder, keyOf, move, put, UNWRITABLE } from './samples.js'
+import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
+import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './suite.js'
 import { takingTests } from './acquire.js'
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { equal, identical, rejects } from './checks.js'
-import { at, change, commitId, creation, holder, keyOf, move, put, storedOf, UNWRITABLE } from './samples.js'
+import { at, change, commitId, creation, holder, move, put, storedOf, UNWRITABLE } from './samples.js'
+import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './suite.js'
 
 const creationTests: StoreTests = {

@@ -4,9 +4,10 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import type { StoredTask, StoreFilter, StoreQuery, TaskKey, TaskStore } from '../../durable/task-store.js'
+import type { StoredTask, StoreFilter, StoreQuery, TaskStore } from '../../durable/task-store.js'
+import { type TaskKey, keyOf } from '../../core/task.js'
 import { equal, identical } from './checks.js'
-import { at, creation, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
+import { at, creation, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'
 
 const ALL = 1_000

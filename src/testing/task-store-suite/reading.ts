@@ -4,10 +4,10 @@
  * @module
  */
 import { evolve } from '../../core/evolve.js'
-import type { TaskSnapshot } from '../../core/task.js'
-import type { StoredTask, TaskKey, TaskStore } from '../../durable/task-store.js'
+import { type TaskSnapshot, type TaskKey, keyOf } from '../../core/task.js'
+import type { StoredTask, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
-import { at, change, creation, holder, keyOf, move, put, storedOf, type Change } from './samples.js'
+import { at, change, creation, holder, move, put, storedOf, type Change } from './samples.js'
 import type { StoreTests } from './suite.js'
 
 /** Commits one after the other, `write(n)` of them. */

@@ -5,7 +5,8 @@
  */
 import type { Creation, Hint, StoreHints, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
-import { at, creation, holder, HOSTILE_NAMES, keyOf, move, put, storedOf } from './samples.js'
+import { at, creation, holder, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
+import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './suite.js'
 
 export const reopenTests: StoreTests = {

@@ -7,7 +7,7 @@ import { evolve } from '../../core/evolve.js'
 import type { TaskCreated, TaskEvent } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { TERMINAL_STATES } from '../../core/states.js'
-import type { JsonValue, TaskSnapshot } from '../../core/task.js'
+import { type JsonValue, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
 import type {
   Commit,
   Creation,
@@ -15,7 +15,6 @@ import type {
   Lease,
   StoredTask,
   TaskHead,
-  TaskKey,
   TaskStore,
 } from '../../durable/task-store.js'
 
@@ -130,10 +129,6 @@ export async function move(store: TaskStore, before: Snapshot, traits?: ChangeTr
 /** The lease that the task has after this. */
 export async function holder(acquiring: Promise<Grant | undefined>): Promise<string | undefined> {
   return (await acquiring)?.leaseId
-}
-
-export function keyOf({ id, createdAt }: TaskKey): TaskKey {
-  return { id, createdAt }
 }
 
 /** What `get` gives when no commit since the creation had a checkpoint. */

@@ -3,7 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { postgresStore, type PostgresStoreOptions } from 'a2a-tasks/stores/postgres'
-import { change, creation, keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
+import { change, creation, put } from '../../../src/testing/task-store-suite/samples.js'
+import { keyOf } from '../../../src/core/task.js'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
 
 whenPostgres('postgresStore', () => {

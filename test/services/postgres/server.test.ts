@@ -11,7 +11,8 @@ import {
 } from 'a2a-tasks/stores/postgres'
 import type { Hint, TaskKey } from 'a2a-tasks/durable'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
-import { change, keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
+import { change, put } from '../../../src/testing/task-store-suite/samples.js'
+import { keyOf } from '../../../src/core/task.js'
 
 whenPostgres('postgresStore over a real server', () => {
   let server: PostgresServer

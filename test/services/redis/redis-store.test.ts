@@ -5,7 +5,8 @@ import { createClient, RESP_TYPES } from 'redis'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { memoryStore, type Creation, type Hint } from 'a2a-tasks/durable'
 import { redisStore } from 'a2a-tasks/stores/redis'
-import { change, creation, keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
+import { change, creation, put } from '../../../src/testing/task-store-suite/samples.js'
+import { keyOf } from '../../../src/core/task.js'
 import { skipWithoutRedis, startRedis, type RedisServer } from '../../support/redis-server.js'
 import {
   CLIENTS,

@@ -2,7 +2,8 @@
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
-import { keyOf, put } from '../../../src/testing/task-store-suite/samples.js'
+import { put } from '../../../src/testing/task-store-suite/samples.js'
+import { keyOf } from '../../../src/core/task.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
 
 const KEY = { id: 'task 7', createdAt: '2026-01-01T00:00:07.000Z' }

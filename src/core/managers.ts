@@ -1,0 +1,210 @@
+/**
+ * Interfaces of task managers, for code that serves, observes or works on the tasks of any manager.
+ *
+ * `TaskManager` implements {@link LocalTasks}, `DurableTaskManager` implements {@link SharedTasks}, and managers of your own
+ * may implement either.
+ *
+ * @module
+ */
+import type { TaskDocuments } from './documents.js'
+import type { ListenerOf } from './emitter.js'
+import type { ArtifactChanged, MessageAdded, TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
+import type { Lifecycle, TaskState } from './lifecycle.js'
+import type {
+  AppendArtifactOptions,
+  ArtifactInput,
+  CancelOptions,
+  ChangeOptions,
+  CreateTaskParams,
+  MessageInput,
+  TaskUpdate,
+} from './params.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type { SubscribeOptions, TaskSubscription } from './subscription.js'
+import type { JsonValue, Task, TaskSnapshot } from './task.js'
+import type { WaitOptions } from './wait.js'
+
+/** A value from memory, or a promise of a value from a store. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** Reading tasks, following them, and listening to the changes that this manager makes. */
+export interface TaskReader<S extends string = TaskState> {
+  readonly lifecycle: Lifecycle<S>
+
+  /** A copy of the task; `null` when there is none. */
+  getTask(taskId: string): MaybePromise<Task<S> | null>
+  /** The task, frozen; `null` when there is none, or when it belongs to another owner than `filter` names. */
+  peekTask(taskId: string, filter?: OwnerFilter): MaybePromise<TaskSnapshot<S> | null>
+  /** The task's state; `null` when there is no such task. */
+  stateOf(taskId: string): MaybePromise<S | null>
+  /** Whether the lifecycle lets the task move to `state` now. `false` when there is no such task. */
+  can(taskId: string, state: S): MaybePromise<boolean>
+
+  /** Copies of all matching tasks, oldest first. */
+  listTasks(filter?: TaskFilter<S> | null): MaybePromise<Task<S>[]>
+  /** One page of the matching tasks, latest change first, frozen. */
+  pageTasks(query?: TaskQuery<S> | null): MaybePromise<TaskPage<S>>
+  countTasks(filter?: TaskFilter<S> | null): MaybePromise<number>
+  size(): MaybePromise<number>
+
+  /** The events after the generation `after` (default `0`: all), oldest first, or one `resync` entry in their place. */
+  events(
+    taskId: string,
+    options?: { readonly after?: number | undefined },
+  ): MaybePromise<TaskStreamEvent<S>[]>
+  /** The events after a cursor without gap or repetition, or a snapshot and the events after it. */
+  subscribe(taskId: string, options?: SubscribeOptions): TaskSubscription<S>
+  /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
+  waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
+  /** A signal that aborts when work on the task is no longer wanted. Its reason is an `A2AError`. */
+  signalOf(taskId: string): MaybePromise<AbortSignal>
+
+  on<E extends keyof TaskEvents<S>>(event: E, listener: ListenerOf<S, E>): unknown
+  off<E extends keyof TaskEvents<S>>(event: E, listener: ListenerOf<S, E>): unknown
+}
+
+/** Changing tasks. Each change is checked as a whole and then applied; a refused one changes nothing. */
+export interface TaskWriter<S extends string = TaskState> {
+  createTask(params: CreateTaskParams): MaybePromise<Task<S>>
+  /** Changes a task and returns a copy of it. */
+  updateTask(taskId: string, update: TaskUpdate<S>): MaybePromise<Task<S>>
+  /** As {@link updateTask}, without the cost of a copy. */
+  patchTask(taskId: string, update: TaskUpdate<S>): MaybePromise<void>
+  cancelTask(taskId: string, options?: CancelOptions): MaybePromise<Task<S>>
+  appendArtifact(
+    taskId: string,
+    artifact: ArtifactInput,
+    options?: AppendArtifactOptions,
+  ): MaybePromise<ArtifactChanged>
+  addMessage(taskId: string, message: MessageInput, options?: ChangeOptions): MaybePromise<MessageAdded>
+}
+
+/** The methods that running code needs. They take effect in this process before they return. */
+export interface SyncTasks<S extends string = TaskState> {
+  /** @param note - What a process that recovers the task needs to know. A local manager ignores it. */
+  createTask(params: CreateTaskParams, note?: JsonValue): Task<S>
+  addMessage(taskId: string, message: MessageInput, options?: ChangeOptions): MessageAdded
+  patchTask(taskId: string, update: TaskUpdate<S>): void
+  appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged
+  can(taskId: string, state: S): boolean
+  peekTask(taskId: string): TaskSnapshot<S> | null
+  signalOf(taskId: string): AbortSignal
+}
+
+/** A manager whose tasks live in the memory of this process. */
+export interface LocalTasks<S extends string = TaskState>
+  extends SyncTasks<S>, Omit<TaskReader<S> & TaskWriter<S>, keyof SyncTasks> {
+  peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null
+}
+
+/** A manager whose tasks live in a store that other processes may share. */
+export interface SharedTasks<S extends string = TaskState> extends TaskReader<S>, TaskWriter<S> {
+  /** Documents beside the tasks, in the same store. */
+  readonly documents: TaskDocuments
+  /**
+   * The task, frozen, as this process last read it, without a request to the store. Available while this process works on
+   * the task, waits for it or reads its events.
+   */
+  lastSeen(taskId: string): TaskSnapshot<S> | undefined
+  /** Lets this process work on tasks under leases. The listener receives what other processes do to them. */
+  lease(listener: LeasedTasksListener<S>): LeasedTasks<S>
+}
+
+/**
+ * The result of {@link LeasedTasks.take}. `'taken'`: this process holds the lease. `'elsewhere'`: another process does, and
+ * `leaseId` is its lease.
+ */
+export type Taking<S extends string = TaskState> =
+  | { readonly type: 'taken'; readonly task: TaskSnapshot<S>; readonly leaseId: string }
+  | { readonly type: 'elsewhere'; readonly leaseId: string }
+
+/** Receives what happens to leased tasks from outside. What a method throws becomes an uncaught error. */
+export interface LeasedTasksListener<S extends string = TaskState> {
+  /**
+   * Another caller has changed a task that this process holds: it added a message, or canceled the task. Called after the
+   * change is stored.
+   */
+  onNews(task: TaskSnapshot<S>, events: readonly TaskEvent<S>[]): void
+  /**
+   * This process no longer holds the task: its lease was lost, or the store accepted no change for too long. Changes that
+   * were not stored are dropped. The task's signal has aborted with the same reason.
+   */
+  onLost(taskId: string, reason: Error): void
+  /**
+   * With `recover: 'restart'`: the process that worked on the task has died, and this process now holds its lease. `note`
+   * is the last one that the dead process stored.
+   */
+  onOrphan(task: TaskSnapshot<S>, note: JsonValue | undefined): void
+  /**
+   * Whether this process can work on one more recovered task. Called before its lease is acquired, so that another process
+   * can recover the task instead. Default is always `true`.
+   */
+  hasRoom?(): boolean
+}
+
+/**
+ * Work on the tasks whose leases this process holds.
+ *
+ * Changes take effect in this process at once and are stored afterwards, in their order; other processes see what is
+ * stored. The methods throw what those of `TaskManager` throw, and `TASK_NOT_FOUND` for tasks that this process does not
+ * hold. A change that another caller's change makes illegal before it is stored is dropped. A task that has ended is held
+ * until it is released.
+ */
+export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> {
+  /**
+   * Creates a task and holds its lease. When the id turns out to be in use, {@link stored} rejects.
+   *
+   * @param note - What a process that recovers the task needs to know.
+   */
+  createTask(params: CreateTaskParams, note?: JsonValue): Task<S>
+  /**
+   * As {@link patchTask}, unless another caller changes the task before the update is stored.
+   *
+   * @returns `false` when another change came first: nothing has changed, and `onNews` has received that change.
+   */
+  finish(taskId: string, update: TaskUpdate<S>): Promise<boolean>
+  /** The task as this process sees it, with changes that are not stored yet; `null` when it does not hold the task. */
+  peekTask(taskId: string): TaskSnapshot<S> | null
+  /** Aborts when the task is canceled or times out, in whichever process, and when it is removed or lost. */
+  signalOf(taskId: string): AbortSignal
+
+  /**
+   * Acquires the lease of a task that no process holds. A task whose holder has died is recovered first: `onOrphan` is
+   * called before this resolves, or the task has failed. Resolves to `taken` when this process holds the task already.
+   * `onNews` receives the messages that others send under the lease from the moment it is granted, perhaps before this
+   * resolves.
+   *
+   * @param note - What a process that recovers the task needs to know.
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.
+   */
+  take(taskId: string, note?: JsonValue): Promise<Taking<S>>
+  /**
+   * Adds a message to a task for the holder of the lease `leaseId` to answer, and resolves when it is stored. A task that
+   * waits for input moves to `working`. The holder, this process or another, receives the message by `onNews`.
+   *
+   * @param seen - The task that the message answers.
+   * @returns `false`, with nothing changed, when the task has changed since `seen`, or has another lease.
+   */
+  send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
+  /**
+   * Resolves when every change that this process has made to the task is stored, or was dropped because another caller has
+   * ended the task. Resolves for a task that was never held here. Rejects with the reason of
+   * {@link LeasedTasksListener.onLost} when the task is lost, also when it was lost earlier and has been neither released
+   * nor held again; the reasons of the last 1,000 lost tasks are kept.
+   */
+  stored(taskId: string): Promise<void>
+  /**
+   * Replaces what a process that recovers the task needs to know. Stored after the changes made so far; a failure is
+   * reported to `onError`, and a recovering process then finds an older note. A new note resets the count of restarts.
+   */
+  setNote(taskId: string, note: JsonValue): void
+  /**
+   * Releases the lease once every change is stored. While it does, changes throw `TASK_NOT_FOUND`.
+   *
+   * @returns `false` when another caller changed the task first: `onNews` has received the change, and this process still
+   *   holds the task.
+   */
+  release(taskId: string): Promise<boolean>
+  /** Stops renewing all leases, and releases those of tasks that have ended or wait for input. Others expire. */
+  close(): Promise<void>
+}
