@@ -52,16 +52,15 @@ export type {
 export type {
   Artifact,
   DeepReadonly,
-  JsonObject,
-  JsonValue,
   Message,
   Part,
-  ReadonlyJson,
   StateTransition,
   Task,
   TaskSnapshot,
 } from './core/task.js'
+export type { JsonObject, JsonValue, ReadonlyJson } from './core/json-types.js'
+export type { Clock } from './runtime/clock.js'
+export type { GenerateId } from './runtime/ids.js'
 
 export { A2AError } from './core/errors.js'
 export type { AnyA2AError, ErrorCode, ErrorData } from './core/errors.js'
-export type { Clock, GenerateId } from './core/ports.js'

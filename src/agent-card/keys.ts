@@ -4,7 +4,7 @@
  * @module
  */
 import { isRecord, plain } from './plain.js'
-import { within } from './platform.js'
+import { withTimeout } from '../runtime/abort.js'
 
 /** A JSON Web Key (RFC 7517). After `exp`, in seconds since 1970, and with `revoked`, it signs nothing any more. */
 export interface Jwk {
@@ -67,7 +67,7 @@ const MAX_BYTES = 262_144
 
 /** The public keys at a URL (RFC 7517 §5). Rejects where there are none, within `timeoutMs`. */
 export async function fetchKeys(url: URL, fetch: FetchKeys, timeoutMs: number): Promise<readonly Jwk[]> {
-  const set = plain(JSON.parse(await within(timeoutMs, (signal) => load(url, fetch, signal))))
+  const set = plain(JSON.parse(await withTimeout(timeoutMs, (signal) => load(url, fetch, signal))))
   const keys: unknown = isRecord(set) ? set['keys'] : undefined
   if (!Array.isArray(keys)) throw new Error('no key set')
   // A secret that is there for everybody to read proves nothing.

@@ -12,7 +12,8 @@ import { allowed, faultOf, fetchKeys, isJwk, type FetchKeys, type Jwk, type Key 
 import { DELAY, FLAG, FUNCTION, requireOptions, TEXT, TEXTS, type Rules } from './options.js'
 import { parseAgentCard } from './parse.js'
 import { isRecord, plain } from './plain.js'
-import { now as systemNow, within } from './platform.js'
+import { systemClock } from '../runtime/clock.js'
+import { withTimeout } from '../runtime/abort.js'
 
 export interface SignOptions {
   /** The private key. */
@@ -183,10 +184,11 @@ async function verifyOne(
   const { algorithms = ALGORITHMS, isRevoked, timeoutMs = 5_000 } = options
   if (!algorithms.includes(header.alg))
     throw new Error(`the algorithm ${header.alg.slice(0, 20)} is not allowed`)
-  if (isRevoked && (await within(timeoutMs, () => isRevoked(header)))) throw new Error('its key is revoked')
+  if (isRevoked && (await withTimeout(timeoutMs, () => isRevoked(header))))
+    throw new Error('its key is revoked')
   const found = await keysFor(header, options, sets)
   if (found.length === 0) throw new Error('its key is not known')
-  const now = (options.now ?? systemNow)()
+  const now = options.now?.() ?? systemClock.now()
   const live = found.filter((key) => faultOf(key, now) === undefined)
   if (live.length === 0) throw new Error(found.map((key) => faultOf(key, now)).join(', '))
   let failure: unknown
@@ -227,7 +229,7 @@ async function keysFor(
   const named = (each: Jwk): boolean => each.kid === header.kid
   const known = ('length' in keys ? keys : keys.keys).filter(named)
   if (known.length > 0) return known
-  const given = getKey && (await within(timeoutMs, () => getKey(header)))
+  const given = getKey && (await withTimeout(timeoutMs, () => getKey(header)))
   if (given) return [given]
   if (header.jku === undefined) return []
   const url = allowed(header.jku, allowedJku)

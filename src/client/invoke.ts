@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
+import { elapsed, type Clock } from '../runtime/clock.js'
 import { A2AClient } from './a2a-client.js'
 import { loadCard } from './cards/cards.js'
 import { aborted } from '../http/errors.js'
@@ -118,7 +118,7 @@ class Deadline {
   }
 
   #now(): number {
-    return this.#clock.monotonic?.() ?? this.#clock.now()
+    return elapsed(this.#clock)
   }
 }
 

@@ -4,8 +4,9 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import type { GenerateId } from '../core/ports.js'
-import type { JsonObject, Message, Part } from '../core/task.js'
+import type { GenerateId } from '../runtime/ids.js'
+import type { JsonObject } from '../core/json-types.js'
+import type { Message, Part } from '../core/task.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import { readMessage } from '../wire/client/objects.js'
 import type { PushConfig } from '../wire/dialect.js'

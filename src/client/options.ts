@@ -3,12 +3,14 @@
  *
  * @module
  */
-import type { Clock, GenerateId } from '../core/ports.js'
+import { type Clock, keepAliveClock } from '../runtime/clock.js'
+import { type GenerateId, randomId } from '../runtime/ids.js'
+import { platformRandom } from '../runtime/crypto.js'
+import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import type { TaskManager } from '../core/task-manager.js'
 import { Fields } from '../wire/client/fields.js'
 import type { Authenticator } from '../http/auth.js'
 import type { HttpSettings } from '../http/request.js'
-import { chance, clientClock, platformFetch, randomId, type Fetch } from './platform.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { TaskRunner } from './run/run-types.js'
@@ -114,8 +116,8 @@ export function toSettings(options: ClientOptions): Settings {
   requireHeaders(options.headers)
   const {
     fetch = platformFetch,
-    clock = clientClock,
-    random = chance,
+    clock = keepAliveClock,
+    random = platformRandom,
     headers = {},
     auth,
     urlGuard,

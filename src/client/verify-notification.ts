@@ -4,7 +4,8 @@
  * @module
  */
 import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
+import { type Clock, keepAliveClock } from '../runtime/clock.js'
+import { sha256 } from '../runtime/crypto.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import { readEvent } from '../wire/client/objects.js'
 import type { RemoteEvent } from '../wire/client/dialect.js'
@@ -12,7 +13,6 @@ import { Abortion } from '../http/abort.js'
 import { decode } from '../http/request.js'
 import { parseJson, tooLarge } from '../http/json.js'
 import { requireFunctions, requireKnown, requirePositive } from './options.js'
-import { clientClock, sha256 } from './platform.js'
 
 /** A secret, or what looks up that of a task; `undefined` where the task has none, and nobody is believed. */
 export type ExpectedSecret = string | ((taskId: string) => string | undefined | Promise<string | undefined>)
@@ -170,7 +170,7 @@ function toSettings(options: VerifyNotificationOptions): Settings {
   requireKnown(options, KEYS, 'verifyNotification')
   requireFunctions(options, ['isExpected'])
   const { token, authorization, taskId, isExpected } = options
-  const { maxBytes = 4_194_304, timeoutMs = 30_000, clock = clientClock } = options
+  const { maxBytes = 4_194_304, timeoutMs = 30_000, clock = keepAliveClock } = options
   const secrets = [
     ...toSecret('token', TOKEN, token === false ? undefined : token),
     ...toSecret('authorization', AUTHORIZATION, authorization),

@@ -14,7 +14,10 @@ import {
   takeName,
   takeNames,
 } from './validate.js'
-import { describe, JsonTaker, quote } from './json.js'
+import { JsonTaker } from './json.js'
+import { describe, quote } from '../runtime/describe.js'
+import type { GenerateId } from '../runtime/ids.js'
+import type { JsonObject, JsonValue } from './json-types.js'
 import type { Limits } from './options.js'
 import type { TaskState } from './lifecycle.js'
 import type {
@@ -26,8 +29,7 @@ import type {
   MessageInput,
   TaskUpdate,
 } from './params.js'
-import type { GenerateId } from './ports.js'
-import type { Artifact, JsonObject, JsonValue, Message } from './task.js'
+import type { Artifact, Message } from './task.js'
 
 /** An artifact, taken in, and an upper bound of its size. */
 export interface TakenArtifact {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { JsonValue, TaskKey } from './task.js'
+import type { TaskKey } from './task.js'
+import type { JsonValue } from './json-types.js'
 
 /** One JSON value that belongs to a task. */
 export interface TaskDocument {

@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskState } from './lifecycle.js'
-import type { Artifact, DeepReadonly, JsonObject, JsonValue, Message, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, Message, TaskSnapshot } from './task.js'
+import type { JsonObject, JsonValue } from './json-types.js'
 
 interface EventBase {
   readonly taskId: string

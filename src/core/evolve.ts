@@ -6,7 +6,8 @@
 import type { ArtifactChanged, TaskCreated, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
-import type { Artifact, DeepReadonly, JsonObject, JsonValue, Message, Task, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from './task.js'
+import type { JsonObject, JsonValue } from './json-types.js'
 
 /**
  * The task that comes of `task` by `event`: of no task and a `created` event comes a task, and a `snapshot` or

@@ -6,8 +6,9 @@
  *
  * @module
  */
+import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams } from './errors.js'
-import type { JsonObject, JsonValue } from './task.js'
+import type { JsonObject, JsonValue } from './json-types.js'
 
 /** An inclusive bound in bytes of UTF-8 JSON, and how to speak of it. */
 export interface SizeLimit {
@@ -172,13 +173,6 @@ export class JsonTaker {
   }
 }
 
-/** Whether `value` is what `{}` makes, and no instance of anything. */
-export function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // Object.prototype of another realm (a vm, an iframe) is another object, whose own prototype is null too.
-  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
 /**
  * A string that UTF-8 cannot hold. The regular expression does a second thing on V8: it makes one piece of a string
  * built of many, as ids and texts made by `+=` are, which otherwise hold on to each piece (a UUID: 517 bytes as a key
@@ -203,29 +197,6 @@ export function tooLarge(limit: SizeLimit, size: number, prefix = ''): A2AError<
     `${subject} size (${prefix}${size} bytes) exceeds ${option} (${maxBytes} bytes)`,
     { limit: option, max: maxBytes, actual: size },
   )
-}
-
-/** `value` in two or three words, for the end of "must be a string, got …". Reveals no content. */
-export function describe(value: unknown): string {
-  if (value === undefined || value === null) return String(value)
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value !== 'object') return typeof value === 'bigint' ? 'a BigInt' : `a ${typeof value}`
-  const name = classOf(value)
-  return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `an instance of ${name}`
-}
-
-function classOf(value: object): unknown {
-  try {
-    return typeof value.constructor === 'function' ? value.constructor.name : ''
-  } catch {
-    return ''
-  }
-}
-
-/** A value as an error shows it where a choice was to be made: short, and told apart from a number by its quotes. */
-export function quote(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value)
 }
 
 /** A deep copy of something clean, mutable all the way down. */

@@ -21,7 +21,8 @@ import type {
 } from './params.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
-import type { JsonValue, Task, TaskSnapshot } from './task.js'
+import type { Task, TaskSnapshot } from './task.js'
+import type { JsonValue } from './json-types.js'
 import type { WaitOptions } from './wait.js'
 
 /** A value from memory, or a promise of a value from a store. */

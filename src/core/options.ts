@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { describe, quote, type SizeLimit } from './json.js'
+import type { SizeLimit } from './json.js'
+import { describe, quote } from '../runtime/describe.js'
+import { randomId, type GenerateId } from '../runtime/ids.js'
+import { systemClock, type Clock } from '../runtime/clock.js'
 import { A2A_LIFECYCLE, canTransition, isLifecycle, type Lifecycle, type TaskState } from './lifecycle.js'
-import { randomId, systemClock, type Clock, type GenerateId } from './ports.js'
 
 /** Default of `maxTasks`. */
 export const MAX_TASKS = 1000

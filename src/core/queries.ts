@@ -5,7 +5,7 @@
  */
 import { invalidParams } from './errors.js'
 import { read, takeName, takeTimestamp } from './validate.js'
-import { describe, quote } from './json.js'
+import { describe, quote } from '../runtime/describe.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 

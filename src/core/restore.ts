@@ -14,11 +14,13 @@ import {
   takeNames,
   takeTimestamp,
 } from './validate.js'
-import { describe, JsonTaker, quote } from './json.js'
+import { JsonTaker } from './json.js'
+import { describe, quote } from '../runtime/describe.js'
+import type { JsonObject, JsonValue } from './json-types.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './options.js'
 import { TaskRecord } from './task-record.js'
-import type { JsonObject, JsonValue, StateTransition, Task, TaskSnapshot } from './task.js'
+import type { StateTransition, Task, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './timeline.js'
 import { usageOf } from './sizes.js'
 

@@ -3,16 +3,8 @@
  *
  * @module
  */
+import type { JsonObject, JsonValue, ReadonlyJson } from './json-types.js'
 import type { TaskState } from './lifecycle.js'
-
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
-export interface JsonObject {
-  [key: string]: JsonValue
-}
-
-/** JSON that cannot be written to. */
-export type ReadonlyJson =
-  string | number | boolean | null | readonly ReadonlyJson[] | { readonly [key: string]: ReadonlyJson }
 
 // A type, not an interface: only a type may be passed where an object with any other properties is taken.
 type PartBase = {

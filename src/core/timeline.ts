@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { throwLater, type Clock } from './ports.js'
+import { throwLater } from '../runtime/report.js'
+import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 
 /** A moment, as a number and as the task's timestamps show it. All tasks of one millisecond share one. */
 export interface Instant {
@@ -11,8 +12,6 @@ export interface Instant {
   readonly iso: string
 }
 
-/** setTimeout takes 31 bits; a longer delay would fire at once. */
-const MAX_DELAY_MS = 2 ** 31 - 1
 /** As far as a Date goes. */
 const MAX_DATE_MS = 8.64e15
 
@@ -88,7 +87,7 @@ export class Timeline {
   }
 
   #passed(): number {
-    return this.#clock.monotonic?.() ?? this.#clock.now()
+    return elapsed(this.#clock)
   }
 
   /** The timer of a later deadline gives way; that of an earlier one may fire for nothing, and arms anew. */

@@ -4,8 +4,10 @@
  * @module
  */
 import { type A2AError, invalidParams } from './errors.js'
-import { describe, hasLoneSurrogate, isPlain, quote } from './json.js'
-import type { Artifact, JsonObject, JsonValue, Message } from './task.js'
+import { hasLoneSurrogate } from './json.js'
+import { describe, isPlain, quote } from '../runtime/describe.js'
+import type { JsonObject, JsonValue } from './json-types.js'
+import type { Artifact, Message } from './task.js'
 
 /** Long enough for any id or URI, short enough not to be a payload. In UTF-16 units. */
 const MAX_NAME_LENGTH = 1024

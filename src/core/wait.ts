@@ -6,7 +6,7 @@
 import { A2AError, ended, invalidParams } from './errors.js'
 import { copyTask } from './evolve.js'
 import { read, takeSignal } from './validate.js'
-import { describe, quote } from './json.js'
+import { describe, quote } from '../runtime/describe.js'
 import { isInterrupted, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { TaskRecord, Waiter } from './task-record.js'
 import type { Task, TaskSnapshot } from './task.js'

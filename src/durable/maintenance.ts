@@ -5,7 +5,7 @@
  */
 import { A2AError, ended } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
-import { randomId } from '../core/ports.js'
+import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/timeline.js'

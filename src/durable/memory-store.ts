@@ -4,8 +4,9 @@
  * @module
  */
 import type { TaskEvent } from '../core/events.js'
-import { systemClock } from '../core/ports.js'
-import { type JsonValue, type TaskSnapshot, keyOf, type TaskKey } from '../core/task.js'
+import { systemClock } from '../runtime/clock.js'
+import type { JsonValue } from '../core/json-types.js'
+import { type TaskSnapshot, keyOf, type TaskKey } from '../core/task.js'
 import type {
   Commit,
   CommitResult,

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { MAX_DELAY_MS } from '../runtime/clock.js'
 import type { A2AError } from '../core/errors.js'
-import { describe, quote } from '../core/json.js'
+import { describe, quote } from '../runtime/describe.js'
 import type { TaskState } from '../core/lifecycle.js'
 import { refuseUnknownOptions, toSettings, type Settings, type TaskManagerOptions } from '../core/options.js'
 import type { TaskStore } from './task-store.js'
@@ -98,7 +99,6 @@ const STORE_METHODS = [
 ] as const satisfies readonly (keyof TaskStore)[]
 
 const THIRTY_DAYS_MS = 2_592_000_000
-const MAX_DELAY_MS = 2 ** 31 - 1
 
 /**
  * @throws {RangeError} when a number is not positive, or not whole where only a whole one makes sense.

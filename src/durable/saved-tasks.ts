@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import { randomId } from '../core/ports.js'
+import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { DurableSettings } from './options.js'
 import type { OpenAccess } from './open-access.js'

@@ -4,9 +4,10 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import { throwLater, type Clock } from '../core/ports.js'
+import { throwLater } from '../runtime/report.js'
+import { elapsed, type Clock } from '../runtime/clock.js'
+import { keepAlive } from '../runtime/timers.js'
 import type { DurableSettings } from './options.js'
-import { keepAlive } from './platform.js'
 
 const FIRST_DELAY_MS = 25
 const MAX_DELAY_MS = 1_000
@@ -56,7 +57,7 @@ export class StoreAccess {
 
   /** In ms, by the clock that is never set. */
   now(): number {
-    return this.#clock.monotonic?.() ?? this.#clock.now()
+    return elapsed(this.#clock)
   }
 
   /**

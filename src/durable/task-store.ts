@@ -5,7 +5,8 @@
  */
 import type { TaskEvent } from '../core/events.js'
 import type { TaskDocuments } from '../core/documents.js'
-import type { JsonValue, TaskKey, TaskSnapshot } from '../core/task.js'
+import type { TaskKey, TaskSnapshot } from '../core/task.js'
+import type { JsonValue } from '../core/json-types.js'
 
 /** What a store finds and orders tasks by, as they are at `generation`. */
 export interface TaskHead extends TaskKey {

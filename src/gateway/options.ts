@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { MAX_DELAY_MS } from '../http/abort.js'
-import { clientClock } from '../client/platform.js'
-import { invalidParams } from '../core/errors.js'
+import { MAX_DELAY_MS, keepAliveClock, type Clock } from '../runtime/clock.js'
+import { describe } from '../runtime/describe.js'
+import { A2AError, invalidParams } from '../core/errors.js'
 import { read } from '../core/validate.js'
-import { describe } from '../core/json.js'
-import type { Clock } from '../core/ports.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
@@ -16,7 +14,7 @@ import type { GatewayConfig, GatewaySettings } from './config/types.js'
 import type { DriveSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './registry/provider-names.js'
-import { reportError } from './platform.js'
+import { emitWarning } from '../runtime/report.js'
 import { AgentRegistry } from './registry/registry.js'
 import { capabilitiesIn } from './registry/selection.js'
 
@@ -75,7 +73,7 @@ const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck
 /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
 export function toSettings(options: A2AGatewayOptions): Settings {
   const given = read(options, KEYS, 'A2AGateway')
-  const { clock = clientClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
+  const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
   const config = read(given.config ?? {}, CONFIG_KEYS, 'config')
   const numbers: Record<string, number> = { ...CONFIG }
   for (const name of Object.keys(CONFIG) as (keyof typeof CONFIG)[]) {
@@ -109,6 +107,17 @@ function toProviders(given: A2AGatewayOptions['providers'] | undefined): Readonl
     providers.set(providerName(name), provider)
   }
   return providers
+}
+
+/** Reports an error as a warning of the process, with the reason that a provider gave. */
+function reportError(error: unknown, { during, agentId = '' }: GatewayErrorContext): void {
+  const { message = 'something that is no error', stack = '', cause } = error instanceof Error ? error : {}
+  const { reason = '' } = A2AError.is(error, 'PROVIDER_ERROR') ? error.data : {}
+  const text = message.endsWith(reason) ? message : `${message} (${reason})`
+  emitWarning(
+    `${during}, agent ${agentId}: ${text}. Pass "onError" to handle it`,
+    cause instanceof Error ? (cause.stack ?? stack) : stack,
+  )
 }
 
 /** Whoever is told of errors makes none. */

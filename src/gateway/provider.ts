@@ -5,7 +5,8 @@
  */
 import type { TaskState } from '../core/lifecycle.js'
 import type { ArtifactInput, PartInput } from '../core/params.js'
-import type { DeepReadonly, JsonObject, JsonValue, Message } from '../core/task.js'
+import type { DeepReadonly, Message } from '../core/task.js'
+import type { JsonObject, JsonValue } from '../core/json-types.js'
 import type { AgentStatus, RegisteredAgent } from './registry/agent.js'
 
 /** Where a service keeps a task: its own ids, as plain JSON, such as those of a thread and a run. */

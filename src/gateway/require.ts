@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { quote } from '../core/json.js'
+import { quote } from '../runtime/describe.js'
 
 /** @throws {RangeError} naming the option, unless it is an integer above 0. */
 export function requireWhole(name: string, value: unknown): number {

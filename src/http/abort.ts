@@ -3,11 +3,8 @@
  *
  * @module
  */
-import type { Clock } from '../core/ports.js'
+import { MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { aborted, timedOut } from './errors.js'
-
-/** setTimeout takes 31 bits. */
-export const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** A signal that follows the caller's, and a timer that can be set anew. Ends with `dispose`. */
 export class Abortion {

@@ -4,12 +4,12 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
+import { type Clock, keepAliveClock } from '../runtime/clock.js'
+import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { ExternalServiceError } from './errors.js'
 import { request, type Answer, type HttpSettings } from './request.js'
 import { fieldsOf, asText, type Unread } from './json.js'
 import { requireKnown, requirePositive } from '../client/options.js'
-import { clientClock, platformFetch, type Fetch } from '../client/platform.js'
 import { shownUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
@@ -124,7 +124,7 @@ interface Token {
 export function clientCredentialsAuth(options: ClientCredentials): Authenticator {
   requireKnown(options, KEYS, 'clientCredentialsAuth')
   for (const name of ['tokenUrl', 'clientId', 'clientSecret'] as const) requireText(name, options[name], ANY)
-  const { clock = clientClock } = options
+  const { clock = keepAliveClock } = options
   const endpoint = new TokenEndpoint(options, clock)
   let token: Token | undefined
   let flight: Promise<Token> | undefined

@@ -4,13 +4,13 @@
  * @module
  */
 import { A2AError, invalidParams } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
+import { type Clock, keepAliveClock } from '../runtime/clock.js'
+import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { invalidAnswer } from '../wire/client/answer.js'
 import { Abortion } from './abort.js'
 import type { AuthenticatedRequest, Authenticator } from './auth.js'
 import { badStatus, ExternalServiceError, unreachable } from './errors.js'
 import { tooLarge } from './json.js'
-import { clientClock, platformFetch, type Fetch } from '../client/platform.js'
 import { shownUrl, webUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
@@ -40,7 +40,7 @@ export interface HttpOptions {
 }
 
 export function toHttpSettings(options: HttpOptions, maxResponseBytes: number): HttpSettings {
-  const { fetch = platformFetch, clock = clientClock, headers = {}, auth, urlGuard } = options
+  const { fetch = platformFetch, clock = keepAliveClock, headers = {}, auth, urlGuard } = options
   return { fetch, clock, headers, auth, urlGuard, maxResponseBytes }
 }
 

@@ -4,8 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { Clock } from '../core/ports.js'
-import { MAX_DELAY_MS } from './abort.js'
+import { type Clock, MAX_DELAY_MS } from '../runtime/clock.js'
 import { aborted } from './errors.js'
 
 export interface RetryOptions {

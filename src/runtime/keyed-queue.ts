@@ -1,26 +1,26 @@
 /**
- * One thing after the other.
+ * Serial execution of jobs per key.
  *
  * @module
  */
 
-/** What has to be done about each task, in the order in which it came. */
-export class Turns {
+/** A queue for each key. Queues of different keys are independent. */
+export class KeyedQueue {
   readonly #latest = new Map<string, Promise<void>>()
 
-  /** Does `job` when all that came before it about this task is done, well or not. */
-  take<T>(taskId: string, job: () => Promise<T>): Promise<T> {
-    const before = this.#latest.get(taskId) ?? Promise.resolve()
-    const result = before.then(job)
+  /** Runs `job` after all earlier jobs of the key have settled. Returns its result. */
+  run<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const previous = this.#latest.get(key) ?? Promise.resolve()
+    const result = previous.then(job)
     const leave = (): void => {
-      if (this.#latest.get(taskId) === ended) this.#latest.delete(taskId)
+      if (this.#latest.get(key) === ended) this.#latest.delete(key)
     }
     const ended: Promise<void> = result.then(leave, leave)
-    this.#latest.set(taskId, ended)
+    this.#latest.set(key, ended)
     return result
   }
 
-  /** Resolves when there is nothing left to do. */
+  /** Resolves when all queues are empty. */
   async ended(): Promise<void> {
     while (this.#latest.size > 0) await Promise.all(this.#latest.values())
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import { buildAgentCard, type AgentCardInput } from '../agent-card/build.js'
-import { describe, quote } from '../core/json.js'
+import { describe, quote } from '../runtime/describe.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { corvid } from '../wire/corvid.js'
 import { kaos } from '../wire/kaos.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import type { JsonObject } from '../core/task.js'
+import type { JsonObject } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
 import { isPending } from './tasks.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describe } from '../core/json.js'
+import { describe } from '../runtime/describe.js'
 import { v1_1 } from '../wire/v1/preview.js'
 import type { Dialect } from '../wire/dialect.js'
 import type { Dialects } from './negotiation.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import { describe, isPlain } from '../core/json.js'
+import { describe, isPlain } from '../runtime/describe.js'
 
 /**
  * A copy of `value`, the option of that name. One that is unknown is refused, with the way to it: `push.retryMs`.

@@ -6,14 +6,14 @@
 import { CLIENT, ERROR, type OtelAttributes, type OtelContext, type OtelSpan } from './api.js'
 import { OTHER, type Callee } from './callee.js'
 import { classOf, toldBy, type Operation, type Told } from './operations.js'
-import { elapsed } from './platform.js'
+import { elapsed, systemClock } from '../runtime/clock.js'
 import { quietly, short, type Telemetry } from './telemetry.js'
 
 export class Call {
   readonly #telemetry: Telemetry
   readonly #operation: Operation
   readonly #callee: Callee
-  readonly #startedAt = elapsed()
+  readonly #startedAt = elapsed(systemClock)
   readonly #span: OtelSpan | undefined
   readonly #context: OtelContext | undefined
   #failure: string | undefined
@@ -86,7 +86,7 @@ export class Call {
     const target = isKnown && this.#failure !== 'INVALID_PARAMS' ? name : OTHER
     const labels = { target, success: String(this.#failure === undefined) }
     this.#telemetry.count(`${prefix}.delegations`, 'Work given to other agents', labels)
-    const ms = (): number => elapsed() - this.#startedAt
+    const ms = (): number => elapsed(systemClock) - this.#startedAt
     this.#telemetry.recordMs(`${prefix}.delegation.duration`, 'From asking to the answer', ms, labels)
   }
 }

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { Fetch } from '../client/platform.js'
-import { platformFetch } from './platform.js'
+import { type Fetch, platformFetch } from '../runtime/fetch.js'
 import { Telemetry, type TelemetryOptions } from './telemetry.js'
 
 /**

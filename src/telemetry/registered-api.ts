@@ -5,7 +5,38 @@
  * @module
  */
 import type { OpenTelemetryApi, OtelContext, OtelSpan } from './api.js'
-import { registered } from './platform.js'
+import { globalRegistry } from '../runtime/environment.js'
+
+/** The providers that an SDK has registered with `@opentelemetry/api`. */
+interface Registered {
+  readonly trace?: Pick<OpenTelemetryApi['trace'], 'getTracer'>
+  readonly metrics?: OpenTelemetryApi['metrics']
+  readonly context?: OpenTelemetryApi['context']
+  readonly propagation?: Propagator
+}
+
+interface Propagator {
+  inject(context: OtelContext, carrier: Record<string, string>, setter: Setter): void
+  extract(context: OtelContext, carrier: Record<string, string>, getter: Getter): OtelContext
+}
+
+interface Setter {
+  set(carrier: Record<string, string>, key: string, value: string): void
+}
+
+interface Getter {
+  keys(carrier: Record<string, string>): string[]
+  get(carrier: Record<string, string>, key: string): string | undefined
+}
+
+/** The key of the registry that all copies of the package share: any 1.x, imported, required or bundled. */
+const REGISTRY = Symbol.for('opentelemetry.js.api.1')
+
+/** Looked up at every use: an SDK may register itself at any time. */
+function registered(): Registered {
+  // The package itself writes it.
+  return (globalRegistry(REGISTRY) as Registered | undefined) ?? {}
+}
 
 /** Of the package: in a context, what it is called by is where all copies of 1.x have the span. */
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN')

@@ -1,7 +1,7 @@
 /**
  * @module
  */
-import type { Clock } from '../core/ports.js'
+import type { Clock } from '../runtime/clock.js'
 
 interface Timer {
   readonly at: number

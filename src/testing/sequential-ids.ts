@@ -1,7 +1,7 @@
 /**
  * @module
  */
-import type { GenerateId } from '../core/ports.js'
+import type { GenerateId } from '../runtime/ids.js'
 
 /** Ids in order: `task-1`, `task-2`, … */
 export function sequentialIds(prefix = 'task'): GenerateId {

@@ -5,7 +5,8 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { TaskState } from '../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, Message } from '../core/task.js'
+import type { DeepReadonly, Message } from '../core/task.js'
+import type { JsonObject } from '../core/json-types.js'
 import { integer, object, optional, string } from '../schemas/scalars.js'
 import { check } from './check.js'
 import { conversationOf } from './conversation.js'

@@ -6,7 +6,8 @@
 import type { A2AError } from '../core/errors.js'
 import type { ArtifactChanged, StatusChanged } from '../core/events.js'
 import type { TaskState } from '../core/lifecycle.js'
-import type { JsonObject, JsonValue, Message, TaskSnapshot } from '../core/task.js'
+import type { Message, TaskSnapshot } from '../core/task.js'
+import type { JsonObject, JsonValue } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 
 /** Where the client wants to be told of a task's changes. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { A2AError, ErrorCode } from '../core/errors.js'
-import type { JsonObject } from '../core/task.js'
+import type { JsonObject } from '../core/json-types.js'
 
 /** An error of the protocol (A2A 1.0 §5.4). */
 export interface WireError {

@@ -5,15 +5,8 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { ArtifactChanged, OutputChanged } from '../core/events.js'
-import type {
-  Artifact,
-  DeepReadonly,
-  JsonValue,
-  Message,
-  Part,
-  ReadonlyJson,
-  TaskSnapshot,
-} from '../core/task.js'
+import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../core/task.js'
+import type { JsonValue, ReadonlyJson } from '../core/json-types.js'
 
 /** JSON that is only read from here on: what the core freezes is sent as it is. */
 export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {

@@ -10,7 +10,7 @@ import {
   type ClientCredentials,
 } from '../../src/http/auth.js'
 import { request, toHttpSettings, type Answer } from '../../src/http/request.js'
-import type { Fetch } from '../../src/client/platform.js'
+import type { Fetch } from '../../src/runtime/fetch.js'
 import { urlGuard } from '../../src/http/url-guard.js'
 import { failureOf, fakeFetch, settle, site, type Answerer, type FakeFetch } from './support/http.js'
 

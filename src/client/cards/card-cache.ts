@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
 import { invalidAnswer } from '../../wire/client/answer.js'
 import { Abortion } from '../../http/abort.js'
 import { isPassing } from '../../http/errors.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentInterface } from '../../schemas/agent-card.js'
 import { decodeError } from '../../wire/client/errors.js'
 import { invalidAnswer } from '../../wire/client/answer.js'

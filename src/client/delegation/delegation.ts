@@ -5,11 +5,12 @@
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskManager } from '../../core/task-manager.js'
-import type { JsonValue, Part, TaskSnapshot } from '../../core/task.js'
+import type { Part, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { keepAliveClock } from '../../runtime/clock.js'
 import { Abortion } from '../../http/abort.js'
 import { LocalCopy, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
-import { clientClock } from '../platform.js'
 import { isTerminal } from '../run/remote-task.js'
 import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 
@@ -115,7 +116,7 @@ export class DelegationManager {
     client: Promise<TaskRunner>,
     { signal, timeoutMs = Infinity }: RunOptions,
   ): Promise<TaskRunner> {
-    const abortion = new Abortion(clientClock, signal)
+    const abortion = new Abortion(keepAliveClock, signal)
     try {
       abortion.arm(timeoutMs)
       return await abortion.race(() => client)

@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { elapsed, type Clock } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
-import type { Clock } from '../../core/ports.js'
 import type { Message } from '../../core/task.js'
 import { invalidAnswer } from '../../wire/client/answer.js'
 import { textOf } from '../../wire/text.js'
@@ -252,7 +252,7 @@ export class Run {
       // A stream that resumes after its last event goes on from the task as its events made it.
       if (!this.#usesStreams || this.#state.handle.lastEventId === undefined)
         this.#state.reportIfChanged(task)
-      const since = timeOf(this.#connection.settings.clock)
+      const since = elapsed(this.#connection.settings.clock)
       const streamSaysSettled = this.#usesStreams && (await this.#follow(id))
       // Whoever only claims that the task has settled is asked no faster for it.
       skipsPause = streamSaysSettled && unchangedPolls === 0 && !skipsPause
@@ -304,7 +304,7 @@ export class Run {
     const pollMs =
       pollIntervalMs * Math.min(10, 1.5 ** Math.min(unchangedPolls, 20)) * (0.9 + 0.2 * pacing.random())
     const delayMs = this.#usesStreams && unchangedPolls === 0 ? pauseMs(pacing, 1) : pollMs
-    const restMs = delayMs - Math.max(0, timeOf(clock) - since)
+    const restMs = delayMs - Math.max(0, elapsed(clock) - since)
     if (restMs > 0) await sleep(clock, restMs, this.#signal)
   }
 
@@ -366,10 +366,6 @@ function withoutContext(message: Message): Message {
   const rest = { ...message }
   delete rest.contextId
   return rest
-}
-
-function timeOf(clock: Clock): number {
-  return clock.monotonic?.() ?? clock.now()
 }
 
 function resultOf(task: RemoteTask): RunResult {

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, ended, invalidParams, taskNotFound } from '../../core/errors.js'
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
 import { TaskRecord } from '../../core/task-record.js'
 import { instantOf } from '../../core/timeline.js'
 import { usageOf } from '../../core/sizes.js'

@@ -18,9 +18,11 @@ import type {
   MessageInput,
   TaskUpdate,
 } from '../../core/params.js'
-import { randomId, throwLater } from '../../core/ports.js'
+import { randomId } from '../../runtime/ids.js'
+import { throwLater } from '../../runtime/report.js'
+import type { JsonValue } from '../../core/json-types.js'
 import { TaskRecord } from '../../core/task-record.js'
-import type { JsonValue, Task, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { Task, TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { Decide } from '../cache/change.js'
 import { Heartbeat } from './renewal.js'
 import { abortEnded, hasEnded, taken, tell, type Held } from './leased-task.js'

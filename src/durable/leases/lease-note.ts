@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 
 export interface LeaseNote {
   /** How often the task has been begun again since the note was made. */

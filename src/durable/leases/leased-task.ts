@@ -5,7 +5,7 @@
  */
 import { ended } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import { throwLater } from '../../core/ports.js'
+import { throwLater } from '../../runtime/report.js'
 import type { LeaseNote } from './lease-note.js'
 import type { Taking } from '../../core/managers.js'
 import type { TaskMirror } from '../cache/cached-task.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { systemClock, type Clock } from '../../core/ports.js'
+import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { CircuitBreaker, type CircuitBreakerOptions } from './circuit-breaker.js'
 import { RateLimiter, type RateLimitOptions } from './rate-limit.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { systemClock, type Clock } from '../../core/ports.js'
+import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { requireKnown, requireWhole } from '../require.js'
 
 export interface CircuitBreakerOptions {
@@ -82,6 +82,6 @@ export class CircuitBreaker {
   }
 
   #now(): number {
-    return this.#clock.monotonic?.() ?? this.#clock.now()
+    return elapsed(this.#clock)
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { systemClock, type Clock } from '../../core/ports.js'
+import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { requireKnown, requireWhole } from '../require.js'
 
 export interface RateLimitOptions {
@@ -66,7 +66,7 @@ export class RateLimiter {
 
   /** In parts of a ms, so many that a token takes a whole number of them: nothing is lost by rounding. */
   #now(): number {
-    return Math.floor(this.#clock.monotonic?.() ?? this.#clock.now()) * this.#requests
+    return Math.floor(elapsed(this.#clock)) * this.#requests
   }
 
   #dropFull(now: number): void {

@@ -5,7 +5,8 @@
  */
 import type * as yaml from 'yaml'
 import { type A2AError, invalidParams } from '../../core/errors.js'
-import { quote } from '../../core/json.js'
+import { quote } from '../../runtime/describe.js'
+import { environment } from '../../runtime/environment.js'
 import { suggestion } from './suggestions.js'
 import {
   ConfigNode,
@@ -18,7 +19,6 @@ import {
 } from './node.js'
 import { readConfig } from './sections.js'
 import type { GatewayConfig } from './types.js'
-import { environment } from '../platform.js'
 import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
 import { requireKnown } from '../require.js'
 

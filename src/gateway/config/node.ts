@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { suggestion } from './suggestions.js'
 
 /** Both count from 1. */

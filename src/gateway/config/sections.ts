@@ -12,7 +12,7 @@ import {
 } from '../../http/auth.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError } from '../../core/errors.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { compact } from '../../wire/client/fields.js'
 import type { AgentInput } from '../registry/agent.js'
 import type { GatewayConfig } from './types.js'

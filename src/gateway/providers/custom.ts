@@ -4,14 +4,14 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
+import { raceAbort } from '../../runtime/abort.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { AgentStatus, RegisteredAgent } from '../registry/agent.js'
 import { requireUpdate } from '../turns/apply-update.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import { providerError } from './shared/service.js'
 import { fold } from './shared/fold.js'
-import { unlessAborted } from './shared/unless-aborted.js'
 
 /** What every handler is told beside the task. */
 export interface CustomCall extends ProviderCall {
@@ -154,7 +154,7 @@ class CustomProvider implements AgentProvider {
   async #told<T>(agent: RegisteredAgent, signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
     try {
       signal.throwIfAborted()
-      return await unlessAborted(signal, Promise.resolve(work()))
+      return await raceAbort(signal, Promise.resolve(work()))
     } catch (cause) {
       signal.throwIfAborted()
       if (A2AError.is(cause, 'PROVIDER_ERROR') || A2AError.is(cause, 'TASK_NOT_FOUND')) throw cause

@@ -5,8 +5,8 @@
  */
 import { parseAgentCard } from '../../agent-card/parse.js'
 import { A2AClient } from '../../client/a2a-client.js'
-import { type Fetch, platformFetch } from '../../client/platform.js'
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import { type Fetch, platformFetch } from '../../runtime/fetch.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentProvider, ProviderCall } from '../provider.js'

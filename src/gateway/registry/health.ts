@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { Abortion, MAX_DELAY_MS } from '../../http/abort.js'
+import { Abortion } from '../../http/abort.js'
+import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { open, type HttpSettings } from '../../http/request.js'
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../core/ports.js'
 import type { AgentStatus, RegisteredAgent } from './agent.js'
 import type { ProviderCall } from '../provider.js'
 

@@ -15,7 +15,7 @@ import type { HttpOptions } from '../../http/request.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep, JsonTaker } from '../../core/json.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { JsonObjectSchema } from '../../schemas/json.js'
 import {
   integer,

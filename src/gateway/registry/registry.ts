@@ -5,8 +5,10 @@
  */
 import { type HttpOptions, toHttpSettings } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
-import { freezeDeep, quote } from '../../core/json.js'
-import { systemClock, throwLater, type Clock } from '../../core/ports.js'
+import { freezeDeep } from '../../core/json.js'
+import { quote } from '../../runtime/describe.js'
+import { systemClock, type Clock } from '../../runtime/clock.js'
+import { throwLater } from '../../runtime/report.js'
 import { instantOf } from '../../core/timeline.js'
 import { AGENT_STATUSES, type AgentInput, type AgentStatus, type RegisteredAgent } from './agent.js'
 import {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describe, isPlain } from '../../core/json.js'
+import { describe, isPlain } from '../../runtime/describe.js'
 import { isTerminal, shortestPath, type TaskState } from '../../core/lifecycle.js'
 import { VALID_STATES } from '../../core/states.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'

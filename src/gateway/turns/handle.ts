@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { platformCrypto, type AesKey } from '../platform.js'
+import { platformCrypto, type AesKey } from '../../runtime/crypto.js'
 import type { TaskRef } from '../provider.js'
 
 /** What a handle holds. */

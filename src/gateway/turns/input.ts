@@ -5,11 +5,12 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
 import type { TaskManager } from '../../core/task-manager.js'
-import type { DeepReadonly, JsonObject, Message, TaskSnapshot } from '../../core/task.js'
+import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
 

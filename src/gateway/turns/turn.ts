@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { MAX_DELAY_MS } from '../../http/abort.js'
+import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
 import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { Clock } from '../../core/ports.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate, requireUpdate } from './apply-update.js'
-import { yieldTurn } from '../platform.js'
 import type { AgentProvider, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 
 /** What clients read when the service fails: what really happened is the operator's business. */
@@ -185,7 +184,7 @@ export class Drive {
         const next = await raced(this.#controller.signal, updates.next())
         if (next.done) return
         this.#take(next.value)
-        if (taken % UPDATES_AT_ONCE === 0) await yieldTurn()
+        if (taken % UPDATES_AT_ONCE === 0) await yieldToEventLoop()
       }
     } catch (error) {
       if (this.#isStopped || this.#ref === undefined || !isPassing(error)) throw error

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { MAX_DELAY_MS } from '../../http/abort.js'
+import { MAX_DELAY_MS } from '../../runtime/clock.js'
 import { A2AError, ended } from '../../core/errors.js'
 import type { StateChange } from '../../core/events.js'
 import { isTerminal } from '../../core/lifecycle.js'

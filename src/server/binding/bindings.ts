@@ -5,7 +5,8 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
+import { keepAlive } from '../../runtime/timers.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect } from '../../wire/dialect.js'
 import { DIRECT, type Respond } from './exchange.js'
@@ -16,7 +17,6 @@ import { answerRpc } from './json-rpc.js'
 import { knownExtensions } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
-import { keepAlive } from '../platform.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 /** What HTTP would say beside the body of a request. */

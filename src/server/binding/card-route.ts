@@ -4,11 +4,11 @@
  * @module
  */
 import { toHybridCard } from '../../agent-card/versions.js'
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
+import { sha256 } from '../../runtime/crypto.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import type { Dialects } from '../negotiation.js'
-import { digest } from '../platform.js'
 
 interface Representation {
   readonly body: string
@@ -70,4 +70,10 @@ export class CardRoute {
 async function represent(dialects: Dialects, card: AgentCard): Promise<Representation> {
   const body = JSON.stringify(toHybridCard(card, dialects))
   return { body, etag: `"${await digest(body)}"` }
+}
+
+/** The first 128 bits of the SHA-256 of a text, in hexadecimal. */
+async function digest(text: string): Promise<string> {
+  const bytes = await sha256(text)
+  return [...bytes.slice(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

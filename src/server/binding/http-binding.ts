@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonValue } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import { hasRetryAfter, WIRE_ERRORS } from '../../wire/errors.js'
 import type { Dialect } from '../../wire/dialect.js'
 import { readJson } from './body.js'

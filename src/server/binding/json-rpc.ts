@@ -4,8 +4,8 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { describe, quote } from '../../core/json.js'
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import { describe, quote } from '../../runtime/describe.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect, Operation } from '../../wire/dialect.js'
 import { FrameStream, sourceOf, toA2AError, type Frame, type Source } from '../streams/frame-stream.js'

@@ -4,7 +4,8 @@
  * @module
  */
 import { read } from '../../core/validate.js'
-import { quote } from '../../core/json.js'
+import { quote } from '../../runtime/describe.js'
+import { environment } from '../../runtime/environment.js'
 import {
   LocalTaskManager,
   OPTION_KEYS,
@@ -12,7 +13,6 @@ import {
   type ProcessFn,
 } from './local-task-manager.js'
 import { NullTaskManager } from './null-task-manager.js'
-import { environment } from '../platform.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 
 export interface TaskManagerFromEnvironmentOptions extends LocalTaskManagerOptions {

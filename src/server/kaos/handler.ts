@@ -5,8 +5,9 @@
  */
 import type { AgentCardInput } from '../../agent-card/build.js'
 import { read } from '../../core/validate.js'
-import { systemClock, type Clock } from '../../core/ports.js'
-import type { JsonObject } from '../../core/task.js'
+import { systemClock, type Clock } from '../../runtime/clock.js'
+import type { JsonObject } from '../../core/json-types.js'
+import { reportError } from '../../runtime/report.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import { kaos } from '../../wire/kaos.js'
 import type { Dialect } from '../../wire/dialect.js'
@@ -25,7 +26,6 @@ import {
   type HandlerLimits,
   type RequestHandlerOptions,
 } from '../options.js'
-import { reportError } from '../platform.js'
 import { readOption } from '../read-option.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import type { Principal } from '../caller.js'

@@ -5,15 +5,17 @@
  */
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
+import { systemClock, type Clock } from '../../runtime/clock.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { unavailable } from '../unavailable.js'
+import { reportError } from '../../runtime/report.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import { systemClock, type Clock } from '../../core/ports.js'
 import { TaskManager } from '../../core/task-manager.js'
-import type { ReadonlyJson, Task } from '../../core/task.js'
-import { settled, unavailable } from '../closing.js'
+import type { Task } from '../../core/task.js'
 import { joinText } from './join-text.js'
 import { guarded, requireDelay, requireFunction, requireTasks, type ErrorContext } from '../options.js'
-import { reportError } from '../platform.js'
 import { FAILED, isAbort, SHUT_DOWN } from '../runs/run-failures.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
@@ -171,7 +173,7 @@ export class LocalTaskManager implements SessionTaskManager {
         this.#onError(error, { during: 'shutdown', taskId })
       }
     }
-    await settled(this.#clock, graceMs, this.#work.values())
+    await settleWithin(this.#clock, graceMs, this.#work.values())
   }
 
   /** A task with the text as its first message; where that is refused, one that nobody was told of. */

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { randomId, systemClock } from '../../core/ports.js'
+import { randomId } from '../../runtime/ids.js'
+import { systemClock } from '../../runtime/clock.js'
 import type { Task } from '../../core/task.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 

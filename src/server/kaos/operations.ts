@@ -5,12 +5,13 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { unavailable } from '../unavailable.js'
 import type { Task } from '../../core/task.js'
 import type { Requests, Results } from '../../wire/dialect.js'
 import type { ClosableOperations } from '../binding/bindings.js'
 import { pushNotSupported } from '../push/service.js'
-import { settled, unavailable } from '../closing.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
 
@@ -38,12 +39,12 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     this.#isClosing = true
     const began = this.#clock.now()
     // One time for both: a manager of somebody's own may take longer.
-    await settled(this.#clock, graceMs, [this.#end(graceMs, began)])
+    await settleWithin(this.#clock, graceMs, [this.#end(graceMs, began)])
   }
 
   /** The manager gets what is left of the time when the work has ended. */
   async #end(graceMs: number, began: number): Promise<void> {
-    await settled(this.#clock, graceMs, this.#sends)
+    await settleWithin(this.#clock, graceMs, this.#sends)
     // The clock may have been set.
     const leftMs = Math.min(Math.max(Math.ceil(began + graceMs - this.#clock.now()), 0), Math.ceil(graceMs))
     await this.#manager.shutdown({ graceMs: leftMs })

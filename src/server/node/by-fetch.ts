@@ -4,7 +4,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { reportError } from '../platform.js'
+import { reportError } from '../../runtime/report.js'
 import { headersOf, parsedBody, signalOf } from './incoming.js'
 
 type Answer = (request: Request) => Promise<Response> | Response

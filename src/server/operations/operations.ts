@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { elapsed } from '../../runtime/clock.js'
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
@@ -80,7 +81,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   /** Ends all runs and streams, and then what is left to tell webhooks. */
   async close(graceMs: number): Promise<void> {
     const { clock } = this.#settings
-    const now = (): number => clock.monotonic?.() ?? clock.now()
+    const now = (): number => elapsed(clock)
     const start = now()
     await this.#runs.close(graceMs)
     this.#streams.close()

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonValue } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/dialect.js'
 import type { Source } from '../streams/frame-stream.js'
 import { inManner } from '../streams/mannered-stream.js'

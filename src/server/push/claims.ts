@@ -4,10 +4,10 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { randomId } from '../../core/ports.js'
+import { randomId } from '../../runtime/ids.js'
+import { settleWithin } from '../../runtime/shutdown.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { SharedTasks } from '../../core/managers.js'
-import { settled } from '../closing.js'
 import type { ErrorContext, Settings } from '../options.js'
 import { CLAIM_MS, Delivery } from './delivery.js'
 import type { Progress, PushDocuments, Registration, StoredProgress } from './storage.js'
@@ -187,10 +187,10 @@ export class Claims {
     const { clock } = this.#context
     for (const delivery of this.#live.values()) delivery.close()
     const work = [...this.#live.values()].map(({ ended }) => ended)
-    if (graceMs > 0) await settled(clock, graceMs, work)
+    if (graceMs > 0) await settleWithin(clock, graceMs, work)
     for (const delivery of this.#live.values()) delivery.giveBack()
     const ending = [...this.#live.values()].map(({ ended }) => ended)
-    await settled(clock, STORING_MS, [...ending, this.#sweeping ?? Promise.resolve()])
+    await settleWithin(clock, STORING_MS, [...ending, this.#sweeping ?? Promise.resolve()])
     this.#texts.close()
   }
 }

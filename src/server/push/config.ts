@@ -8,7 +8,7 @@ import { guarded } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import type { PushConfig } from '../../wire/dialect.js'
-import { unavailable } from '../closing.js'
+import { unavailable } from '../unavailable.js'
 import type { PushSettings } from './options.js'
 
 const MAX = { id: 256, url: 2_048, token: 4_096, scheme: 64, credentials: 8_192 }

@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { elapsed, type Clock } from '../../runtime/clock.js'
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../core/ports.js'
 import type { TaskKey } from '../../core/task.js'
 import type { Progress, PushDocuments, Registration } from './storage.js'
 import { Outbox, type OutboxClaim, type OutboxContext } from './outbox.js'
@@ -209,6 +209,6 @@ export class Delivery implements OutboxClaim {
 
   #now(): number {
     const { clock } = this.#context
-    return clock.monotonic?.() ?? clock.now()
+    return elapsed(clock)
   }
 }

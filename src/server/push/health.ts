@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { Outbox, PushState } from './outbox.js'
 import type { ServedTasks } from '../tasks.js'

@@ -6,7 +6,8 @@
 import type { LocalTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
-import { settled, unavailable } from '../closing.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { unavailable } from '../unavailable.js'
 import type { Settings } from '../options.js'
 import { healthOf, type PushDeadLetter, type PushDeliveries, type PushHealth } from './health.js'
 import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Listed, type Place } from './listing.js'
@@ -120,7 +121,7 @@ export class PushNotifications implements PushService, PushDeliveries {
     for (const outbox of outboxes) outbox.close()
     if (graceMs > 0) {
       const work = outboxes.map(({ ended }) => ended)
-      await settled(this.#context.clock, graceMs, work)
+      await settleWithin(this.#context.clock, graceMs, work)
     }
     for (const [taskId, { outbox }] of this.#all()) this.#drop(taskId, outbox, 'the agent shuts down')
     for (const [outbox, taskId] of [...this.#released]) this.#drop(taskId, outbox, 'the agent shuts down')

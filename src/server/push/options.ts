@@ -6,11 +6,12 @@
 import { urlGuard } from '../../http/url-guard.js'
 import type { HttpSettings } from '../../http/request.js'
 import type { Pacing } from '../../http/retry.js'
-import { describe, quote } from '../../core/json.js'
-import type { Clock } from '../../core/ports.js'
+import { describe, quote } from '../../runtime/describe.js'
+import type { Clock } from '../../runtime/clock.js'
+import { platformRandom } from '../../runtime/crypto.js'
+import { platformFetch } from '../../runtime/fetch.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Resolve } from '../../http/pinned-fetch.js'
-import { chance, platformFetch } from '../platform.js'
 import { lookUp, pushFetch } from './webhook-fetch.js'
 import { readOption } from '../read-option.js'
 
@@ -104,7 +105,8 @@ export function toPushSettings(
   }
   const resolve = toResolve(given.resolve)
   const guard = urlGuard({ allow: given.allow, resolve })
-  const { fetch = (resolve && pushFetch(given.allow, resolve)) ?? platformFetch, random = chance } = given
+  const { fetch = (resolve && pushFetch(given.allow, resolve)) ?? platformFetch, random = platformRandom } =
+    given
   const { maxAttempts: attempts, retryMinMs: baseDelayMs, retryMaxMs: maxDelayMs } = numbers
   return {
     http: { fetch, clock, headers: {}, urlGuard: guard, maxResponseBytes: MAX_ANSWER_BYTES },
@@ -120,9 +122,9 @@ function toRandom(random: () => unknown): () => number {
   return () => {
     try {
       const value = random()
-      return typeof value === 'number' && value >= 0 && value <= 1 ? value : chance()
+      return typeof value === 'number' && value >= 0 && value <= 1 ? value : platformRandom()
     } catch {
-      return chance()
+      return platformRandom()
     }
   }
 }

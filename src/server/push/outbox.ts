@@ -5,7 +5,7 @@
  */
 import { pauseMs, sleep } from '../../http/retry.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
 import type { PushSettings } from './options.js'
 import type { Slots } from './concurrency.js'

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Clock } from '../../core/ports.js'
-import { yieldTurn } from '../platform.js'
+import type { Clock } from '../../runtime/clock.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
 
 /** Characters that are made or sent, for which there is a rest of 1 ms. */
 const CHARACTERS_PER_MS = 100_000
@@ -82,7 +82,7 @@ export class Texts {
 
   async #serve(owner: string | undefined, line: Line): Promise<void> {
     for (;;) {
-      await yieldTurn()
+      await yieldToEventLoop()
       // What was granted before has been made by now.
       const restMs = line.load / CHARACTERS_PER_MS
       line.load = 0

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { randomId } from '../../core/ports.js'
+import { randomId } from '../../runtime/ids.js'
+import { unavailable } from '../unavailable.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
-import { unavailable } from '../closing.js'
 import { Claims, type SharedContext } from './claims.js'
 import { healthOf, type DurablePushDeliveries, type PushDeadLetter, type PushHealth } from './health.js'
 import { PushDocuments, type Progress, type Registration, type StoredProgress } from './storage.js'

@@ -5,9 +5,10 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import type { JsonValue, TaskKey } from '../../core/task.js'
+import type { TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { unavailable } from '../unavailable.js'
 import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/documents.js'
-import { unavailable } from '../closing.js'
 import type { Listed } from './listing.js'
 import type { PushFailure } from './webhook.js'
 

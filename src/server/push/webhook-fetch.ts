@@ -10,7 +10,7 @@ import {
   type NodeModules,
   type Resolve,
 } from '../../http/pinned-fetch.js'
-import { builtin, isCloudflareWorker } from '../platform.js'
+import { builtin, isCloudflareWorker } from '../../runtime/environment.js'
 
 /** The DNS of the runtime, where it has one. */
 export function lookUp(): Resolve | undefined {

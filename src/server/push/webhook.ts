@@ -5,7 +5,7 @@
  */
 import { chunksOf, open, type HttpCall, type Opened } from '../../http/request.js'
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { PushConfig } from '../../wire/dialect.js'
 import { MAX_ANSWER_BYTES, type PushSettings } from './options.js'
 

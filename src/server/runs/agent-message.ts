@@ -4,7 +4,8 @@
  * @module
  */
 import { requireMessage } from '../../core/validate.js'
-import { describe, JsonTaker } from '../../core/json.js'
+import { JsonTaker } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
 import type { Progress, Say } from './run.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { TaskRun } from './run-controller.js'
 import type { Principal } from '../caller.js'
 

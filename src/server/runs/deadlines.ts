@@ -5,8 +5,8 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import type { Clock } from '../../core/ports.js'
-import { unavailable } from '../closing.js'
+import type { Clock } from '../../runtime/clock.js'
+import { unavailable } from '../unavailable.js'
 import type { TaskKey } from '../../core/task.js'
 import { TIMED_OUT } from './run-failures.js'
 import { isPending, type ServedTasks } from '../tasks.js'

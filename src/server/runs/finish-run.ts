@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { GenerateId } from '../../core/ports.js'
+import type { GenerateId } from '../../runtime/ids.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { LiveRun } from './active-run.js'
 import type { Outcome } from '../options.js'

@@ -5,7 +5,7 @@
  */
 import { requireGeneration } from '../../core/decide.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'

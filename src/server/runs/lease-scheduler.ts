@@ -5,7 +5,8 @@
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, Message, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { Message, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { SharedTasks, LeasedTasks, MaybePromise } from '../../core/managers.js'
 import type { AcceptedTask } from './accepted-message.js'
 import type { Queued } from './question.js'
@@ -17,7 +18,7 @@ import { referencesOf } from './references.js'
 import type { Incoming, Start } from './run-context.js'
 import { FAILED, SHUT_DOWN } from './run-failures.js'
 import { toNote } from './run-note.js'
-import { Turns } from '../../runtime/keyed-queue.js'
+import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import type { Principal } from '../caller.js'
 
 /** When what a store was away for is tried again. */
@@ -52,7 +53,7 @@ interface Workplace<P extends Principal> {
  */
 export class WorkTurns<P extends Principal> {
   readonly #place: Workplace<P>
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedQueue()
   /** The latest runs of tasks that are held here, and are not worked on at the moment. */
   readonly #over = new Map<string, LiveRun<P>>()
   /** How many runs of processes that have died are about to begin here. */
@@ -73,7 +74,7 @@ export class WorkTurns<P extends Principal> {
 
   /** Does `job` when all that was begun about this task before is done. */
   take<T>(taskId: string, job: () => Promise<T>): Promise<T> {
-    return this.#turns.take(taskId, job)
+    return this.#turns.run(taskId, job)
   }
 
   /** Resolves when there is nothing left to do. */

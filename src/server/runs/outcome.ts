@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describe } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
 import type { Run } from './run.js'
 
 /**

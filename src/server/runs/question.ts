@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonValue } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { ReadonlyMessage } from './run.js'
 import type { Caller, Principal } from '../caller.js'

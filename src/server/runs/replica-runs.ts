@@ -7,11 +7,13 @@ import { A2AError } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, Message, TaskSnapshot } from '../../core/task.js'
+import type { Message, TaskSnapshot } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { unavailable } from '../unavailable.js'
 import type { SharedTasks, LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
 import type { Accepted, AcceptedTask } from './accepted-message.js'
 import type { Queued } from './question.js'
-import { settled, unavailable } from '../closing.js'
 import { noMore, policyFor, requireTaking } from './follow-up.js'
 import { isListening, steer, type LiveRun } from './active-run.js'
 import { NotedRequests } from './request-notes.js'
@@ -248,8 +250,8 @@ export class Replica<P extends Principal> implements LeasedTasksListener {
   /** Waits until all is stored, and leaves what is held here to the others. */
   async close(): Promise<void> {
     const { clock } = this.#settings
-    await settled(clock, STORING_MS, [this.#turns.close()])
-    await settled(clock, STORING_MS, [this.leased.close()])
+    await settleWithin(clock, STORING_MS, [this.#turns.close()])
+    await settleWithin(clock, STORING_MS, [this.leased.close()])
   }
 }
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type JsonValue, type Message, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import { type Message, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { TaskDocuments } from '../../core/documents.js'
 import type { Queued } from './question.js'
 import type { Settings } from '../options.js'

@@ -4,7 +4,8 @@
  * @module
  */
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { Queued } from './question.js'
 import type { Settings } from '../options.js'

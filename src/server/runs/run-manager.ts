@@ -7,13 +7,15 @@ import { A2AError, ended, invalidParams } from '../../core/errors.js'
 import { requireMessage } from '../../core/validate.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { OwnerFilter } from '../../core/queries.js'
-import type { JsonValue, Message, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { Message, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { unavailable } from '../unavailable.js'
 import { textOf } from '../../wire/text.js'
 import type { Requests, SendRequest } from '../../wire/dialect.js'
 import { acceptedBy, type Accepted, type AcceptedTask } from './accepted-message.js'
 import type { Queued } from './question.js'
 import type { Offer, Settings } from '../options.js'
-import { settled, unavailable } from '../closing.js'
 import { Deadlines, failLate } from './deadlines.js'
 import { finish, takeBack } from './finish-run.js'
 import { policyFor, requireTaking } from './follow-up.js'
@@ -136,7 +138,7 @@ export class Runs<P extends Principal> implements RunsHere<P> {
     for (const live of this.#live) if (live.run.isWaiting) live.run.abort(unavailable())
     const { clock, tasks } = this.#settings
     const work = [...this.#live].map((live) => live.ended)
-    await settled(clock, graceMs, work)
+    await settleWithin(clock, graceMs, work)
     for (const live of this.#live) {
       this.#shutDown(live)
       live.run.detach(unavailable())

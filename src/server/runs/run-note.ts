@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { Queued } from './question.js'
 import type { Principal } from '../caller.js'
 

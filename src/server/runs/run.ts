@@ -4,7 +4,8 @@
  * @module
  */
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
-import type { DeepReadonly, JsonObject, Part, ReadonlyJson, TaskSnapshot } from '../../core/task.js'
+import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
+import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 
 /** A message that cannot be written to. */

@@ -5,14 +5,14 @@
  * @module
  */
 import { read } from '../../core/validate.js'
-import { describe } from '../../core/json.js'
-import { systemClock } from '../../core/ports.js'
-import { unavailable } from '../closing.js'
+import { describe } from '../../runtime/describe.js'
+import { systemClock } from '../../runtime/clock.js'
+import { unavailable } from '../unavailable.js'
+import { reportError } from '../../runtime/report.js'
 import { inboundFetch } from './routes.js'
 import { InboundStore } from './store.js'
 import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from './types.js'
 import { guarded, type ErrorContext } from '../options.js'
-import { reportError } from '../platform.js'
 
 export interface InboundHandlerOptions {
   /** How many tasks are held, those that have ended included. Default is `1_000`. */

@@ -5,7 +5,8 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import { takeName } from '../../core/validate.js'
-import { describe, hasLoneSurrogate } from '../../core/json.js'
+import { hasLoneSurrogate } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
 
 const DEFAULT_SKILL = 'default'
 const DEFAULT_TIMEOUT_MS = 300_000

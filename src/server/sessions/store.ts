@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { describe, hasLoneSurrogate } from '../../core/json.js'
+import { hasLoneSurrogate } from '../../core/json.js'
+import { describe } from '../../runtime/describe.js'
+import type { Clock } from '../../runtime/clock.js'
 import { defineLifecycle } from '../../core/lifecycle.js'
-import type { Clock } from '../../core/ports.js'
 import { TaskManager } from '../../core/task-manager.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { Timeline, type Deadline } from '../../core/timeline.js'

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Clock, GenerateId } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
+import type { GenerateId } from '../../runtime/ids.js'
 
 /** The states of an inbound task: each follows from those before it, and nothing leads back. */
 export type A2ATaskState = 'submitted' | 'working' | 'completed' | 'failed'

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonObject, JsonValue } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
 import type { ErrorContext } from '../options.js'
 

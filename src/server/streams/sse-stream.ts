@@ -4,7 +4,7 @@
  * @module
  */
 import { read } from '../../core/validate.js'
-import { systemClock, type Clock } from '../../core/ports.js'
+import { systemClock, type Clock } from '../../runtime/clock.js'
 import { requireDelay, requirePositive } from '../options.js'
 import { formatEvent, Heart, SSE_HEADERS } from './sse.js'
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from '../../core/ports.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { Frame } from './frame-stream.js'
 
 /** A comment: parsers skip it, connections stay open. */

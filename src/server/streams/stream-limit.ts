@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { unavailable } from '../closing.js'
+import { unavailable } from '../unavailable.js'
 
 interface Closable {
   close(): void

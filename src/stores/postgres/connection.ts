@@ -4,7 +4,7 @@
  * @module
  */
 import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
-import { pause } from './platform.js'
+import { sleep } from '../../runtime/timers.js'
 
 /** The columns of a row, in their order. Everything is selected as text. */
 export type Row = readonly (string | null)[]
@@ -157,7 +157,7 @@ class PgConnection implements Connection {
         listener.end()
       } catch {
         // The server is away; everybody else who asks it hears so too.
-        await pause(waitMs, signal)
+        await sleep(waitMs, signal)
       }
       if (signal.aborted) return undefined
     }

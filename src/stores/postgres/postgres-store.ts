@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { JsonValue, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type {
   Commit,
   CommitResult,

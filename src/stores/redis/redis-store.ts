@@ -26,7 +26,7 @@ import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './docum
 import { redisHints } from './hints.js'
 import { bringUpToDate, explained, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
-import { nonce } from './platform.js'
+import { randomId } from '../../runtime/ids.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
 import {
   items,
@@ -249,7 +249,7 @@ class Store implements RedisStore {
     expectedVersion: number,
   ): Promise<boolean> {
     const place = [key.id, key.createdAt, kind, id]
-    const args = [...place, expectedVersion, expectedVersion + 1, nonce(), toText(value)]
+    const args = [...place, expectedVersion, expectedVersion + 1, randomId(), toText(value)]
     return isYes(await this.#run('putDocument', PUT_DOCUMENT, args))
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { pause } from './platform.js'
+import { sleep } from '../../runtime/timers.js'
 
 /** What this store asks of a statement. */
 export interface SqliteStatement {
@@ -73,7 +73,7 @@ export class Connection {
     } catch (error) {
       if (isLocked(error)) {
         this.#locked = error
-        void pause(RESPITE_MS).then(() => (this.#locked = undefined))
+        void sleep(RESPITE_MS).then(() => (this.#locked = undefined))
       }
       throw error
     }

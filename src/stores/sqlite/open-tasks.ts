@@ -7,7 +7,9 @@ import type { TaskState } from '../../core/lifecycle.js'
 import { DurableTaskManager } from '../../durable/durable-task-manager.js'
 import type { DurableTaskManagerOptions } from '../../durable/options.js'
 import { Connection, isLocked, type SqliteDatabase } from './database.js'
-import { builtin, now, pause } from './platform.js'
+import { systemClock } from '../../runtime/clock.js'
+import { builtin } from '../../runtime/environment.js'
+import { sleep } from '../../runtime/timers.js'
 import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
 
 export interface OpenTasksOptions<S extends string = TaskState>
@@ -100,13 +102,13 @@ const LOCKED_MS = 5_000
 
 /** While another process has the file locked. Some of what is asked fails at once then, whatever the busy timeout. */
 async function whenUnlocked(work: () => void | Promise<void>): Promise<void> {
-  for (const deadline = now() + LOCKED_MS; ;) {
+  for (const deadline = systemClock.now() + LOCKED_MS; ;) {
     try {
       await work()
       return
     } catch (error) {
-      if (!isLocked(error) || now() >= deadline) throw error
-      await pause(20)
+      if (!isLocked(error) || systemClock.now() >= deadline) throw error
+      await sleep(20)
     }
   }
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { JsonValue, TaskKey } from '../../core/task.js'
+import type { TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { TaskDocument } from '../../core/documents.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'

@@ -22,7 +22,7 @@ import type {
 import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { explained } from './failures.js'
-import { now as systemNow } from './platform.js'
+import { systemClock } from '../../runtime/clock.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
 import { documentOf, keyOf, noteOf, numberOf, placeOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
@@ -61,7 +61,7 @@ export interface SqliteStore extends TaskStore {
  *   has the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  const { now = systemNow, prefix = 'a2a_', ...unknown } = options
+  const { now = () => systemClock.now(), prefix = 'a2a_', ...unknown } = options
   for (const option of Object.keys(unknown)) {
     throw new TypeError(`Unknown option "${option}"; known are now, prefix`)
   }

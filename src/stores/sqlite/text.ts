@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { Row } from './database.js'
 
 /**

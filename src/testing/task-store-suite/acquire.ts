@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type JsonValue, keyOf } from '../../core/task.js'
+import { keyOf } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { Grant } from '../../durable/task-store.js'
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type JsonValue, type TaskKey, keyOf } from '../../core/task.js'
+import { type TaskKey, keyOf } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import { equal, identical } from './checks.js'
 import { at, change, holder, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
 import type { StoreTests } from './suite.js'

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type JsonValue, type TaskKey, keyOf } from '../../core/task.js'
+import { type TaskKey, keyOf } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { TaskStore } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import { equal, identical, rejects } from './checks.js'

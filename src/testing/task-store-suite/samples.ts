@@ -7,7 +7,8 @@ import { evolve } from '../../core/evolve.js'
 import type { TaskCreated, TaskEvent } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { TERMINAL_STATES } from '../../core/states.js'
-import { type JsonValue, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import { type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type {
   Commit,
   Creation,

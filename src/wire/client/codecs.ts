@@ -5,7 +5,7 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { ClientCodecs, ClientRequests, ClientResults } from './dialect.js'
 import type { Operation } from '../dialect.js'
 import type { Fields } from './fields.js'

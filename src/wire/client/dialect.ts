@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import type { JsonObject, Message } from '../../core/task.js'
+import type { Message } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { Artifact } from '../../schemas/artifact.js'
 import type { ListRequest, Operation, PushConfig, Requests, Route, SendRequest } from '../dialect.js'
 

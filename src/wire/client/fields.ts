@@ -7,7 +7,7 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 type Maybe<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }

@@ -8,7 +8,8 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { JsonValue, Message, Part } from '../../core/task.js'
+import type { Message, Part } from '../../core/task.js'
+import type { JsonValue } from '../../core/json-types.js'
 import type { Artifact } from '../../schemas/artifact.js'
 import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
 import { compact, type Fields } from './fields.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { codecsOf, requireState, same, type Encoders } from './codecs.js'
 import type { ClientDialect, ClientRequests, RemotePushConfig } from './dialect.js'
 import type { Operation, SendRequest } from '../dialect.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import { check } from '../check.js'
 import type { Codecs, Dialect, Operation } from '../dialect.js'

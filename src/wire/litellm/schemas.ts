@@ -4,7 +4,8 @@
  * @module
  */
 import * as z from 'zod/mini'
-import type { JsonObject, Message, Part } from '../../core/task.js'
+import type { Message, Part } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { JsonValueSchema } from '../../schemas/json.js'
 import { PartSchema } from '../../schemas/part.js'
 import { list, nonEmptyString, object, optional, string, strings } from '../../schemas/scalars.js'

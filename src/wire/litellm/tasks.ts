@@ -5,7 +5,8 @@
  */
 import type { ArtifactChanged, StatusChanged } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, JsonValue, Message, Part, TaskSnapshot } from '../../core/task.js'
+import type { DeepReadonly, Message, Part, TaskSnapshot } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../dialect.js'
 import { fileId } from './schemas.js'
 import { textOf } from '../text.js'

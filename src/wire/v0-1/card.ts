@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { AgentCapabilities, AgentCard } from '../../schemas/agent-card.js'
 import type { SecurityScheme } from '../../schemas/security.js'
 import { toPlainSkill } from '../v0-3/card.js'

@@ -5,7 +5,8 @@
  */
 import type { ArtifactChanged, StatusChanged } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { Artifact, DeepReadonly, JsonObject, Message, Part, TaskSnapshot } from '../../core/task.js'
+import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { StreamEntry, TaskPushConfig, TaskView } from '../dialect.js'
 import { toPart, toPushConfig as toV03PushConfig, TYPED_PARTS } from '../v0-3/messages.js'
 import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessage } from '../view.js'

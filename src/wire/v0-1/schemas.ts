@@ -4,7 +4,8 @@
  * @module
  */
 import * as z from 'zod/mini'
-import type { JsonObject, Part } from '../../core/task.js'
+import type { Part } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { JsonObjectSchema } from '../../schemas/json.js'
 import { PartSchema as CorePartSchema } from '../../schemas/part.js'
 import { exactlyOneOf } from '../../schemas/one-of.js'

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../schemas/agent-card.js'
 import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../../schemas/security.js'
 

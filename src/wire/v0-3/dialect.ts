@@ -5,7 +5,7 @@
  */
 import type * as z from 'zod/mini'
 import type { A2AError } from '../../core/errors.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { check } from '../check.js'
 import type { Codecs, Dialect, RpcError, SendRequest } from '../dialect.js'
 import { describeError, errorDetails } from '../errors.js'

@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import type { JsonObject, Part } from '../../core/task.js'
+import type { Part } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import { STATES, TASK_STATES } from '../v1/objects.js'
 
 /** Marks the data of a part as wrapped in `{value}`, because it is no object. All official SDKs know it. */

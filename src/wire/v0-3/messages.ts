@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { DeepReadonly, JsonObject, JsonValue, Message, Part } from '../../core/task.js'
+import type { DeepReadonly, Message, Part } from '../../core/task.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { PushConfig } from '../dialect.js'
 import { WRAPPED } from './forms.js'
 import { json } from '../view.js'

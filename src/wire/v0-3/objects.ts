@@ -5,7 +5,8 @@
  */
 import type { ArtifactChanged, StatusChanged } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { StreamEntry, TaskPushConfig, TaskView } from '../dialect.js'
 import { protoState } from './forms.js'
 import {

@@ -6,7 +6,8 @@
 import { invalidParams, type A2AError } from '../../core/errors.js'
 import type { ArtifactChanged, StatusChanged } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import {
   CancelTaskRequestSchema,
   GetExtendedAgentCardRequestSchema,

@@ -4,7 +4,8 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import type { DeepReadonly, JsonObject, Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { Message as WireMessage } from '../../schemas/message.js'
 import type { TaskPushNotificationConfig } from '../../schemas/push.js'
 import type { PushConfig } from '../dialect.js'

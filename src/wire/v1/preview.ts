@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { JsonObject } from '../../core/task.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { Codecs, Dialect, StreamEntry, TaskView } from '../dialect.js'
 import { Fields } from '../client/fields.js'
 import { CODECS as V1, toArtifactUpdate, toStatusUpdate, v1 } from './dialect.js'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { bearerAuth } from '../../../src/http/auth.js'
 import { AgentCardCache, type AgentCardCacheOptions } from '../../../src/client/cards/card-cache.js'
 import { fetchAgentCard, type FetchAgentCardOptions } from '../../../src/client/cards/cards.js'
-import type { Fetch } from '../../../src/client/platform.js'
+import type { Fetch } from '../../../src/runtime/fetch.js'
 import { failureOf, fakeFetch, settle, site, type Reply } from '../../http/support/http.js'
 
 const BASE = 'https://agent.example.com'

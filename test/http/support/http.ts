@@ -6,7 +6,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Fetch } from '../../../src/client/platform.js'
+import type { Fetch } from '../../../src/runtime/fetch.js'
 
 export interface Asked {
   readonly method: string

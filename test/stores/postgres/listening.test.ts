@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { expect, it } from 'vitest'
 import { postgresStore, type PgClient, type PgPool } from 'a2a-tasks/stores/postgres'
-import { pause } from '../../../src/stores/postgres/platform.js'
+import { sleep } from '../../../src/runtime/timers.js'
 
 /** A client that is released when the server is gone. */
 class Client extends EventEmitter implements PgClient {
@@ -47,8 +47,8 @@ it('stops at once while it waits for a connection, and gives back the one that c
 
 it('ends a pause as soon as there is no use in it', async () => {
   const over = new AbortController()
-  const ended = pause(2 ** 31 - 1, over.signal)
+  const ended = sleep(2 ** 31 - 1, over.signal)
   over.abort()
   await ended
-  await pause(2 ** 31 - 1, over.signal)
+  await sleep(2 ** 31 - 1, over.signal)
 })

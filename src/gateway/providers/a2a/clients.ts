@@ -6,7 +6,7 @@
 import type { A2AClient } from '../../../client/a2a-client.js'
 import type { Authenticator } from '../../../http/auth.js'
 import type { ClientOptions } from '../../../client/options.js'
-import { platformFetch } from '../../../client/platform.js'
+import { platformFetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { watched } from '../shared/credentials.js'
 import { signing, type ServiceOptions } from '../shared/service.js'

@@ -8,14 +8,15 @@ import type { MessageContent } from '../../../client/message.js'
 import type { ClientOptions } from '../../../client/options.js'
 import type { RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
-import type { JsonObject, Part } from '../../../core/task.js'
+import type { Part } from '../../../core/task.js'
+import type { JsonObject } from '../../../core/json-types.js'
+import { raceAbort } from '../../../runtime/abort.js'
 import { compact } from '../../../wire/client/fields.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { providerError, type ServiceOptions } from '../shared/service.js'
 import { Clients, toClientOptions, type Connect } from './clients.js'
 import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
-import { unlessAborted } from '../shared/unless-aborted.js'
 
 export interface A2AOptions
   extends
@@ -119,7 +120,7 @@ export class A2AProvider implements AgentProvider {
   async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
     try {
       await this.#translated(agent, call, () =>
-        unlessAborted(call.signal, this.#clients.renew(agent, call.signal)),
+        raceAbort(call.signal, this.#clients.renew(agent, call.signal)),
       )
       return 'online'
     } catch (error) {
@@ -136,7 +137,7 @@ export class A2AProvider implements AgentProvider {
   ): Promise<T> {
     return this.#translated(agent, call, async () => {
       // Its card is fetched for all who ask: none of them ends that.
-      const client = await unlessAborted(call.signal, this.#clients.of(agent))
+      const client = await raceAbort(call.signal, this.#clients.of(agent))
       return await work(client, limitsOf(agent, call))
     })
   }

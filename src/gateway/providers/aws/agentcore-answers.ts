@@ -6,7 +6,7 @@
 import { fieldsOf, parseJson, type Unread } from '../../../http/json.js'
 import type { ServerSentEvent } from '../../../http/sse-reader.js'
 import type { PartInput } from '../../../core/params.js'
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { codeOf, Kept } from '../shared/answers.js'

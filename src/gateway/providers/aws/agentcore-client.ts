@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Fetch } from '../../../client/platform.js'
+import type { Fetch } from '../../../runtime/fetch.js'
 import { fieldsOf } from '../../../http/json.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from 'zod/mini'
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import { nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { RegisteredAgent } from '../../registry/agent.js'

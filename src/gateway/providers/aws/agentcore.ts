@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../../core/errors.js'
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import type { ServiceCall } from '../shared/service.js'

@@ -5,7 +5,7 @@
  */
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
-import { platformCrypto } from '../../platform.js'
+import { sha256 } from '../../../runtime/crypto.js'
 import type { ProviderCall, ProviderTask } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 
@@ -42,9 +42,8 @@ export async function sessionIdOf(
   allowed: RegExp,
 ): Promise<string> {
   if (owner === undefined && allowed.test(contextId) && !OURS.test(contextId)) return contextId
-  const whose = new TextEncoder().encode(JSON.stringify([owner ?? null, contextId]))
-  const digest = await platformCrypto().subtle.digest('SHA-256', whose)
-  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const digest = await sha256(JSON.stringify([owner ?? null, contextId]))
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return `context-${hex}`
 }
 

@@ -4,11 +4,11 @@
  * @module
  */
 import * as z from 'zod/mini'
-import { type Fetch, clientClock } from '../../../client/platform.js'
+import type { Fetch } from '../../../runtime/fetch.js'
+import { keepAliveClock, type Clock } from '../../../runtime/clock.js'
 import { Abortion } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
-import type { Clock } from '../../../core/ports.js'
 import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
@@ -141,7 +141,7 @@ class InvokeAgent implements AgentProvider {
     }
     const { sessionId, sessionState } = input
     signal.throwIfAborted()
-    const abortion = new Abortion(this.#options.clock ?? clientClock, signal)
+    const abortion = new Abortion(this.#options.clock ?? keepAliveClock, signal)
     let isOver = false
     try {
       abortion.arm(agent.endpoint.timeoutMs)

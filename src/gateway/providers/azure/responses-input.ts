@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { DeepReadonly, JsonObject, Message, Part } from '../../../core/task.js'
+import type { DeepReadonly, Message, Part } from '../../../core/task.js'
+import type { JsonObject } from '../../../core/json-types.js'
 
 /** Data of these types is an item of its own. */
 const ANSWERS = [

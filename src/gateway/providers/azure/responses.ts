@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
-import type { JsonObject } from '../../../core/task.js'
+import type { JsonObject } from '../../../core/json-types.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus } from '../../registry/agent.js'

@@ -6,7 +6,7 @@
 import type * as z from 'zod/mini'
 import type { TaskState } from '../../../core/lifecycle.js'
 import type { PartInput } from '../../../core/params.js'
-import type { JsonObject } from '../../../core/task.js'
+import type { JsonObject } from '../../../core/json-types.js'
 import { JsonObjectSchema } from '../../../schemas/json.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'

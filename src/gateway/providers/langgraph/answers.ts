@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import { list, nonEmptyString, object, optional, string, strings } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'
 

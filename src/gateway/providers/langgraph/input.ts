@@ -4,7 +4,8 @@
  * @module
  */
 import { A2AError } from '../../../core/errors.js'
-import type { DeepReadonly, JsonObject, JsonValue, Part, ReadonlyJson } from '../../../core/task.js'
+import type { DeepReadonly, Part } from '../../../core/task.js'
+import type { JsonObject, JsonValue, ReadonlyJson } from '../../../core/json-types.js'
 import type { ProviderTask } from '../../provider.js'
 
 /**

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import type { TaskState } from '../../../core/lifecycle.js'
-import type { JsonObject, JsonValue } from '../../../core/task.js'
+import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'

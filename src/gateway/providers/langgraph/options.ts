@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import type { ProviderTask } from '../../provider.js'
 import type { ServiceOptions } from '../shared/service.js'
 

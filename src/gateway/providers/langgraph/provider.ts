@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { quote } from '../../../core/json.js'
+import { quote } from '../../../runtime/describe.js'
 import type { AgentProvider } from '../../provider.js'
 import { LangGraphServer } from './server.js'
 import { LiteLlmRsServer } from './litellm-rs.js'

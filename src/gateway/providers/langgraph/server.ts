@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
-import type { JsonObject, JsonValue } from '../../../core/task.js'
+import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Fetch } from '../../../client/platform.js'
+import type { Fetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 
 /** Of the latest requests. */

@@ -4,7 +4,9 @@
  * @module
  */
 import type { Authenticator } from '../../../http/auth.js'
-import { type Fetch, platformFetch } from '../../../client/platform.js'
+import { type Fetch, platformFetch } from '../../../runtime/fetch.js'
+import type { Clock } from '../../../runtime/clock.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import type { UrlGuard } from '../../../http/url-guard.js'
 import {
   chunksOf,
@@ -20,8 +22,6 @@ import {
 import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
 import { parseJson } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
-import type { Clock } from '../../../core/ports.js'
-import type { JsonValue } from '../../../core/task.js'
 import { compact } from '../../../wire/client/fields.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { watched, withoutCredentials } from './credentials.js'

@@ -4,7 +4,8 @@
  * @module
  */
 import type * as z from 'zod/mini'
-import type { DeepReadonly, JsonObject, JsonValue, Part } from '../../../core/task.js'
+import type { DeepReadonly, Part } from '../../../core/task.js'
+import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { JsonValueSchema } from '../../../schemas/json.js'
 import { nonEmptyString, object } from '../../../schemas/scalars.js'
 import type { ProviderCall, ProviderTask, TaskUpdate } from '../../provider.js'

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { A2AClient } from '../../../client/a2a-client.js'
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
-import type { JsonValue } from '../../../core/task.js'
+import type { JsonValue } from '../../../core/json-types.js'
 import {
   boolean,
   literal,

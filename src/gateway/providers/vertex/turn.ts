@@ -4,7 +4,7 @@
  * @module
  */
 import type { PartInput } from '../../../core/params.js'
-import type { JsonObject, JsonValue } from '../../../core/task.js'
+import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { JsonObjectSchema } from '../../../schemas/json.js'
 import { boolean, list, object, optional, string, strings } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'

@@ -1,0 +1,14 @@
+/**
+ * Types of JSON values.
+ *
+ * @module
+ */
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+export interface JsonObject {
+  [key: string]: JsonValue
+}
+
+/** JSON that cannot be written to. */
+export type ReadonlyJson =
+  string | number | boolean | null | readonly ReadonlyJson[] | { readonly [key: string]: ReadonlyJson }

@@ -1,0 +1,47 @@
+/**
+ * Races of work against an abort signal or a timeout, with plain errors as reasons.
+ *
+ * @module
+ */
+
+/** The result of `work`, or a rejection with the signal's reason as soon as it aborts, even if `work` ignores the signal. */
+export async function raceAbort<T>(signal: AbortSignal, work: PromiseLike<T>): Promise<T> {
+  let settle = (): void => {}
+  const end = new Promise<never>((_, reject) => {
+    // Abort reasons are of any type; callers of this function abort with errors.
+    const onAbort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort)
+    settle = () => signal.removeEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+  })
+  try {
+    return await Promise.race([end, work])
+  } finally {
+    settle()
+  }
+}
+
+/**
+ * The result of `work`, or a rejection after `timeoutMs`, even if `work` ignores its signal, which aborts then. Unlike the
+ * timer of `AbortSignal.timeout`, this one keeps the process alive: a caller awaits the result.
+ */
+export async function withTimeout<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => T | Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  let stop = (): void => {}
+  const late = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => {
+      const error = new Error(`no answer within ${timeoutMs} ms`)
+      reject(error)
+      controller.abort(error)
+    }, timeoutMs)
+    stop = () => clearTimeout(timer)
+  })
+  try {
+    return await Promise.race([work(controller.signal), late])
+  } finally {
+    stop()
+  }
+}

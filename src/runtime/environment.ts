@@ -1,0 +1,45 @@
+/**
+ * Environment variables, built-in modules and other features of the platform that the process runs on.
+ *
+ * @module
+ */
+
+interface Platform {
+  readonly process?: {
+    readonly env?: Readonly<Record<string, string | undefined>>
+    readonly getBuiltinModule?: (id: string) => unknown
+  }
+  readonly Deno?: { readonly env: { get(name: string): string | undefined } }
+  readonly navigator?: { readonly userAgent?: string }
+}
+
+/** An environment variable. `undefined` if it is not set, reading it is not permitted, or the platform has none. */
+export function environment(name: string): string | undefined {
+  try {
+    const { process, Deno } = globalThis as Platform
+    return process?.env?.[name] ?? Deno?.env.get(name)
+  } catch {
+    // Deno throws if the program has no permission to read its environment.
+    return undefined
+  }
+}
+
+/**
+ * A module of Node's, on platforms that have it: Node 20.16 or later, Bun, Deno. Bundlers do not see the import, so the
+ * bundle stays free of it.
+ */
+export function builtin(id: string): unknown {
+  const { process } = globalThis as Platform
+  return process?.getBuiltinModule?.(id)
+}
+
+/** True on Cloudflare's runtime. */
+export function isCloudflareWorker(): boolean {
+  const { navigator } = globalThis as Platform
+  return navigator?.userAgent === 'Cloudflare-Workers'
+}
+
+/** A property of the global object that packages share by a registered symbol. */
+export function globalRegistry(key: symbol): unknown {
+  return (globalThis as { readonly [key: symbol]: unknown })[key]
+}
