@@ -20,7 +20,7 @@ import type {
   TaskPushConfig,
 } from '../../wire/dialect.js'
 import type { Accepted } from '../runs/accepted-message.js'
-import { EntryStream } from '../streams/task-stream.js'
+import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
 import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
@@ -132,7 +132,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     const stream = this.#streams.open(
       release,
       (onEnd) =>
-        new EntryStream(subscription, {
+        new TaskStream(subscription, {
           ...{ opening, contextId, historyLength, endsAtInput: true, onEnd },
           task: this.#peek(taskId),
         }),
@@ -192,7 +192,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     return this.#streams.open(
       release,
       (onEnd) =>
-        new EntryStream(subscription, {
+        new TaskStream(subscription, {
           ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd, after: lastGeneration },
           task: this.#peek(id),
         }),

@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/dialect.js'
 import type { Source } from '../streams/frame-stream.js'
-import { inManner } from '../streams/mannered-stream.js'
+import { TaskStream } from '../streams/task-stream.js'
 import { isStreamOperation, type Operations } from './operations.js'
 import type { Caller, Principal } from '../caller.js'
 
@@ -43,7 +43,7 @@ export async function perform<P extends Principal>(
     caller,
   )
   if (!isStreamOperation(operation)) return { type: 'result', json: codec.encode(answer) }
-  const after = operation === 'SubscribeToTask' ? caller.lastGeneration : undefined
-  const entries = inManner(codec.stream, answer as Source<StreamEntry>, after)
+  const entries = answer as Source<StreamEntry>
+  if (entries instanceof TaskStream) entries.profile = codec.stream
   return { type: 'stream', entries, encode: (entry) => codec.encode(entry) }
 }

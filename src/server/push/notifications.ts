@@ -8,7 +8,7 @@ import { apply, thawTask } from '../../core/evolve.js'
 import type { TaskSubscription } from '../../core/subscription.js'
 import type { Task, TaskSnapshot } from '../../core/task.js'
 import type { StreamEntry } from '../../wire/dialect.js'
-import { EntryStream } from '../streams/task-stream.js'
+import { TaskStream } from '../streams/task-stream.js'
 import { isShared, lastSeen, type ServedTasks } from '../tasks.js'
 
 /** An entry of a task's stream. */
@@ -24,7 +24,7 @@ export class PushStory {
   readonly #tasks: ServedTasks
   readonly #id: string
   readonly #reader: WholeReader | undefined
-  readonly #stream: EntryStream
+  readonly #stream: TaskStream
   /** Where whole tasks are told: the generation that was. */
   readonly #told: number | undefined
   #isGone = false
@@ -46,7 +46,7 @@ export class PushStory {
     this.#told = turn && told
     const events = tasks.subscribe(id, { after })
     this.#reader = turn && new WholeReader(events, turn, () => this.#task()?.generation)
-    this.#stream = new EntryStream(this.#reader ?? events, {
+    this.#stream = new TaskStream(this.#reader ?? events, {
       ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined, after },
       task: () => this.#task(),
     })

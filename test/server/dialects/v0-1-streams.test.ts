@@ -1,10 +1,10 @@
 /** Streams of 0.1: what they tell adds up to what the task has. */
 import type { JsonObject } from 'a2a-tasks/schemas'
+import type { TaskStreamEvent } from 'a2a-tasks'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { sourceOf } from '../../../src/server/streams/frame-stream.js'
-import { inManner } from '../../../src/server/streams/mannered-stream.js'
-import type { StreamEntry } from '../../../src/wire/index.js'
+import { TaskStream } from '../../../src/server/streams/task-stream.js'
 import { setup, walk } from '../../support/manager.js'
 import { agent, gate, type TestAgent } from '../spec/support/agent.js'
 import { listen, result } from './support/dialects.js'
@@ -262,8 +262,18 @@ test.each([true, false])(
     walk(tasks, id, 'working', 'auth-required')
     const task = tasks.peekTask(id)
     if (task === null) throw new Error('The task is gone')
-    const entry: StreamEntry = { type: 'task', task, isResync, last: false }
-    const { value } = await inManner({ endsAtAuth: true }, sourceOf(entry), undefined).next()
+    const { generation, contextId, updatedAt: timestamp } = task
+    const type = isResync ? 'resync' : 'snapshot'
+    const options = { contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined }
+    const stream = new TaskStream(
+      sourceOf<TaskStreamEvent>({ type, taskId: id, generation, timestamp, task }),
+      {
+        ...options,
+        task: () => task,
+      },
+    )
+    stream.profile = { endsAtAuth: true }
+    const { value } = await stream.next()
     expect(value?.last).toBe(isResync)
   },
 )
