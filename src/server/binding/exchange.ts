@@ -7,7 +7,7 @@
  * @module
  */
 import type { Frame, Source } from '../streams/frame-stream.js'
-import type { Heart } from '../streams/sse.js'
+import type { SseHeartbeat } from '../streams/sse.js'
 
 /** As much of a request as the agent looks at. */
 export interface HttpRequest {
@@ -33,7 +33,7 @@ export interface HttpAnswer {
 /** Events as they come, and what keeps their connection alive between them. */
 export interface EventSource {
   readonly frames: Source<Frame>
-  readonly heart: Heart
+  readonly heartbeat: SseHeartbeat
 }
 
 export type Respond = (request: HttpRequest) => Promise<HttpAnswer>

@@ -48,14 +48,14 @@ function toResponse({ status, headers, body }: HttpAnswer): Response {
  * Each event is made when the reader has taken the one before it: a reader that stalls holds nothing up, and costs
  * nothing but his connection.
  */
-function toReadable({ frames, heart }: EventSource): ReadableStream<Uint8Array> {
+function toReadable({ frames, heartbeat }: EventSource): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let stopBeating = (): void => {}
   let isWaiting = false
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        stopBeating = heart.add(() => {
+        stopBeating = heartbeat.add(() => {
           if (isWaiting) controller.enqueue(encoder.encode(HEARTBEAT))
         })
       },

@@ -20,7 +20,7 @@ import type { BindingSettings } from '../options.js'
 import { perform } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
-import { Heart, SSE_HEADERS } from '../streams/sse.js'
+import { SseHeartbeat, SSE_HEADERS } from '../streams/sse.js'
 import { isPending } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
@@ -36,7 +36,7 @@ export class HttpBinding<P extends Principal> {
   readonly #operations: Operations<P>
   readonly #routes: Routes
   readonly #card: CardRoute
-  readonly #heart: Heart
+  readonly #heartbeat: SseHeartbeat
   readonly #challenge: string
   /** Those that the card is made for, where a request does not say which. */
   readonly #inCards: Dialects
@@ -47,7 +47,7 @@ export class HttpBinding<P extends Principal> {
     this.#operations = operations
     this.#routes = new Routes(card, dialects)
     this.#card = new CardRoute(card, cardMaxAgeSeconds, clock)
-    this.#heart = new Heart(clock, heartbeatMs)
+    this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
     this.#challenge = challengeOf(card)
     this.#inCards = some(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
   }
@@ -249,7 +249,11 @@ export class HttpBinding<P extends Principal> {
   }
 
   #events(frames: Source<Frame>, headers: Readonly<Record<string, string>>): HttpAnswer {
-    return { status: 200, headers: { ...headers, ...SSE_HEADERS }, body: { frames, heart: this.#heart } }
+    return {
+      status: 200,
+      headers: { ...headers, ...SSE_HEADERS },
+      body: { frames, heartbeat: this.#heartbeat },
+    }
   }
 }
 

@@ -142,10 +142,10 @@ function gone(): A2AError {
 }
 
 /** Writes no faster than the connection takes it; a connection that closes ends the stream. */
-async function sendEvents(res: ServerResponse, { frames, heart }: EventSource): Promise<void> {
+async function sendEvents(res: ServerResponse, { frames, heartbeat }: EventSource): Promise<void> {
   let resume = (): void => {}
   let isWaiting = false
-  const stopBeating = heart.add(() => {
+  const stopBeating = heartbeat.add(() => {
     if (isWaiting) res.write(HEARTBEAT)
   })
   res.on('drain', () => resume())

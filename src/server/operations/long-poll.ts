@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { Streams } from '../streams/stream-limit.js'
+import type { StreamLimit } from '../streams/stream-limit.js'
 import type { ServedTasks } from '../tasks.js'
 
 export interface LongPoll {
@@ -24,7 +24,7 @@ export interface LongPoll {
  */
 export async function waitForNews(
   tasks: ServedTasks,
-  streams: Streams,
+  streams: StreamLimit,
   { taskId, after, timeoutMs, signal }: LongPoll,
 ): Promise<void> {
   const controller = new AbortController()

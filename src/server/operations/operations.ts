@@ -30,7 +30,7 @@ import { toOrigins, type Origins } from './task-dialects.js'
 import { noDeliveries, toPush, type EitherDeliveries } from '../push/either.js'
 import { acceptWith, pushNotSupported, type PushService } from '../push/service.js'
 import { Runs, type IncomingRequest } from '../runs/run-manager.js'
-import { Streams } from '../streams/stream-limit.js'
+import { StreamLimit } from '../streams/stream-limit.js'
 import { isPending, lastSeen } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
@@ -61,7 +61,7 @@ const LAST_WORDS_MS = 1_000
 export class Agent<P extends Principal> implements Operations<P> {
   readonly #settings: Settings<P>
   readonly #runs: Runs<P>
-  readonly #streams: Streams
+  readonly #streams: StreamLimit
   readonly #origins: Origins
   readonly #push: (PushService & EitherDeliveries) | undefined
 
@@ -69,7 +69,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     this.#settings = settings
     this.#origins = toOrigins(settings)
     this.#runs = new Runs(settings, (taskId, caller) => this.#origins.note(taskId, caller))
-    this.#streams = new Streams(settings.limits.maxStreams)
+    this.#streams = new StreamLimit(settings.limits.maxStreams)
     this.#push = toPush(settings)
   }
 

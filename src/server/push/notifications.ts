@@ -55,8 +55,10 @@ export class PushStory {
   /** Waits for what comes next; `undefined` when nothing will. */
   async next(): Promise<Happening | undefined> {
     for (;;) {
-      const { value } = await this.#stream.nextAs((entry) => this.#happeningOf(entry))
-      if (value === undefined || value.generation !== this.#told) return value
+      const { value: entry } = await this.#stream.next()
+      if (entry === undefined) return undefined
+      const happening = this.#happeningOf(entry)
+      if (happening.generation !== this.#told) return happening
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * What a binding answers with, before it becomes HTTP.
+ * Stream entries encoded as JSON frames, before they become SSE or JSON-RPC results.
  *
  * @module
  */
@@ -8,22 +8,22 @@ import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
 import type { ErrorContext } from '../options.js'
 
-/** One event of a stream: its JSON, and what SSE says beside it. */
+/** One event of a stream: its JSON and its SSE fields. */
 export interface Frame {
   readonly json: JsonValue
-  /** The generation to resume after. */
+  /** The cursor to resume after: the generation of the event. */
   readonly id?: number | undefined
   readonly event?: 'error' | 'resync' | undefined
 }
 
-/** How a binding wraps what its streams carry. */
-export interface Wrapping {
+/** How a binding encodes the entries and errors of a stream. */
+export interface FrameEncoding {
   encode(entry: StreamEntry): JsonValue
-  /** Of whatever was thrown. */
+  /** Encodes anything thrown. */
   encodeError(thrown: unknown): JsonValue
 }
 
-/** Errors that are none of ours, and those of the store: the client learns that something went wrong, `onError` what. */
+/** Maps anything thrown to an `A2AError` for the client. Reports unexpected errors and store failures to `onError`. */
 export function toA2AError(
   error: unknown,
   during: string,
@@ -34,31 +34,24 @@ export function toA2AError(
   return new A2AError('INTERNAL', 'Internal error', {}, { cause: error })
 }
 
-/**
- * An iterator whose elements may be taken as something else: one promise for each, where a wrapper around it would
- * cost another. Of a stream of chunks, such promises are most of what is left to save.
- */
+/** An iterator that its reader can always end early. */
 export interface Source<T> extends AsyncIterableIterator<T, undefined> {
-  nextAs<U>(map: (element: T) => U): Promise<IteratorResult<U, undefined>>
   return(): Promise<IteratorResult<T, undefined>>
 }
 
 /** A stream of one element. */
 export function sourceOf<T>(element: T): Source<T> {
-  let isOver = false
+  let isEnded = false
   return {
     next() {
-      return this.nextAs((it) => it)
-    },
-    nextAs(map) {
-      const wasOver = isOver
-      isOver = true
-      return Promise.resolve(
-        wasOver ? { done: true, value: undefined } : { done: false, value: map(element) },
-      )
+      const result: IteratorResult<T, undefined> = isEnded
+        ? { done: true, value: undefined }
+        : { done: false, value: element }
+      isEnded = true
+      return Promise.resolve(result)
     },
     return() {
-      isOver = true
+      isEnded = true
       return Promise.resolve({ done: true, value: undefined })
     },
     [Symbol.asyncIterator]() {
@@ -67,33 +60,30 @@ export function sourceOf<T>(element: T): Source<T> {
   }
 }
 
-/** Entries as frames. An error in the middle is the last frame. */
+/** Encodes entries as frames. An error becomes the last frame. */
 export class FrameStream implements Source<Frame> {
   readonly #entries: Source<StreamEntry>
-  readonly #wrapping: Wrapping
-  #isOver = false
+  readonly #encoding: FrameEncoding
+  #isEnded = false
 
-  constructor(entries: Source<StreamEntry>, wrapping: Wrapping) {
+  constructor(entries: Source<StreamEntry>, encoding: FrameEncoding) {
     this.#entries = entries
-    this.#wrapping = wrapping
+    this.#encoding = encoding
   }
 
-  next(): Promise<IteratorResult<Frame, undefined>> {
-    return this.nextAs((frame) => frame)
-  }
-
-  nextAs<T>(map: (frame: Frame) => T): Promise<IteratorResult<T, undefined>> {
-    if (this.#isOver) return Promise.resolve({ done: true, value: undefined })
-    return this.#entries
-      .nextAs((entry) => map(this.#frameOf(entry)))
-      .catch((error: unknown) => {
-        void this.return()
-        return { done: false, value: map({ json: this.#wrapping.encodeError(error), event: 'error' }) }
-      })
+  async next(): Promise<IteratorResult<Frame, undefined>> {
+    if (this.#isEnded) return { done: true, value: undefined }
+    try {
+      const result = await this.#entries.next()
+      return result.done ? result : { done: false, value: this.#frameOf(result.value) }
+    } catch (error) {
+      void this.return()
+      return { done: false, value: { json: this.#encoding.encodeError(error), event: 'error' } }
+    }
   }
 
   async return(): Promise<IteratorResult<Frame, undefined>> {
-    this.#isOver = true
+    this.#isEnded = true
     await this.#entries.return()
     return { done: true, value: undefined }
   }
@@ -103,7 +93,7 @@ export class FrameStream implements Source<Frame> {
   }
 
   #frameOf(entry: StreamEntry): Frame {
-    const json = this.#wrapping.encode(entry)
+    const json = this.#encoding.encode(entry)
     switch (entry.type) {
       case 'message':
         return { json }
@@ -116,7 +106,7 @@ export class FrameStream implements Source<Frame> {
   }
 }
 
-/** The JSON of frames alone, until `signal` aborts. What JSON-RPC wraps is an object. */
+/** The JSON of each frame, until `signal` aborts. JSON-RPC frames are always objects. */
 export function jsonOf(
   frames: Source<Frame>,
   signal: AbortSignal | undefined,
@@ -129,8 +119,9 @@ export function jsonOf(
   else signal?.addEventListener('abort', stop)
   return {
     async next() {
-      const result = await frames.nextAs(({ json }) => json as JsonObject)
-      if (result.done) stop()
+      const result = await frames.next()
+      if (!result.done) return { done: false, value: result.value.json as JsonObject }
+      stop()
       return result
     },
     return() {

@@ -1,23 +1,23 @@
 /**
- * Server-sent events, sent by hand.
+ * A server-sent event stream for the integrator's own routes.
  *
  * @module
  */
 import { read } from '../../core/validate.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import { requireDelay, requirePositive } from '../options.js'
-import { formatEvent, Heart, SSE_HEADERS } from './sse.js'
+import { formatEvent, HEARTBEAT, SSE_HEADERS, SseHeartbeat } from './sse.js'
 
 export interface SSEStreamOptions {
-  /** Bytes that may wait for a reader that is slow or not there yet. Then the stream ends. Default is `1_048_576` (1 MiB). */
+  /** Bytes to buffer for a reader that is slow or not connected yet. Beyond it the stream ends. Default is `1_048_576` (1 MiB). */
   readonly maxBufferBytes?: number | undefined
-  /** How often a silent stream says that it is alive, in ms. Default is `15_000` (15 seconds). */
+  /** Interval of heartbeats on an idle stream, in ms. Default is `15_000` (15 seconds). */
   readonly heartbeatMs?: number | undefined
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
-/** As much of Node's `ServerResponse` as `pipe` needs. */
+/** The part of Node's `ServerResponse` that `pipe` uses. */
 export interface NodeResponse {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown
   write(chunk: Uint8Array): boolean
@@ -28,12 +28,12 @@ export interface NodeResponse {
 }
 
 /**
- * A stream of server-sent events to one reader: by `response()` over Fetch, or by `pipe(res)` on Node.
+ * A stream of server-sent events to one reader, read once: with `response()` over Fetch, or with `pipe(res)` on Node.
  *
  * @example
  * const stream = new SSEStream()
- * const tell = (task: TaskSnapshot) => stream.send('task.updated', task) || tasks.off('task:updated', tell)
- * tasks.on('task:updated', tell)
+ * const send = (task: TaskSnapshot) => stream.send('task.updated', task) || tasks.off('task:updated', send)
+ * tasks.on('task:updated', send)
  * return stream.response()
  */
 export class SSEStream {
@@ -42,7 +42,7 @@ export class SSEStream {
   readonly #stopBeating: () => void
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
 
-  /** @throws {RangeError | A2AError} naming the option that makes no sense. */
+  /** @throws {RangeError | A2AError} naming the option that is misspelt or out of range. */
   constructor(options: SSEStreamOptions = {}) {
     const given = read(options, ['maxBufferBytes', 'heartbeatMs', 'clock'], 'SSEStream')
     const { clock = systemClock } = given
@@ -59,19 +59,20 @@ export class SSEStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
     )
-    this.#stopBeating = new Heart(clock, heartbeatMs).add(() => {
-      // Whoever has not read what there is needs no heartbeat.
-      if (this.#controller?.desiredSize === 0) this.#enqueue(': \n\n')
+    this.#stopBeating = new SseHeartbeat(clock, heartbeatMs).add(() => {
+      // A reader with unread events needs no heartbeat.
+      if (this.#controller?.desiredSize === 0) this.#enqueue(HEARTBEAT)
     })
   }
 
-  /** Whether the stream has ended: closed, left by its reader, or too far behind. */
+  /** Whether the stream has ended: it was closed, its reader left, or its reader fell behind by `maxBufferBytes`. */
   get closed(): boolean {
     return this.#controller === undefined
   }
 
   /**
-   * Sends `data` as JSON. A reader further behind than `maxBufferBytes` is cut off: nothing is held for him any more.
+   * Sends `data` as JSON, `null` for `undefined`. If the reader is behind by more than `maxBufferBytes`, the stream ends
+   * with an error and drops its buffer. Line breaks in `event` and `id` become spaces.
    *
    * @returns Whether the stream is still open.
    */
@@ -82,14 +83,14 @@ export class SSEStream {
     )
   }
 
-  /** Ends the stream. What was sent before is still read. */
+  /** Ends the stream. The reader still gets the events sent before. */
   close(): void {
     const controller = this.#controller
     this.#end()
     controller?.close()
   }
 
-  /** The stream as the answer to a Fetch request. A stream is read once: by this or by `pipe`. */
+  /** The stream as a Fetch response, with the headers of server-sent events. Call this or `pipe`, once. */
   response(
     init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Response {
@@ -100,8 +101,8 @@ export class SSEStream {
   }
 
   /**
-   * Writes the stream to a response of Node's, as fast as it is read. Resolves when either has ended; a reader that was
-   * cut off finds his connection closed.
+   * Writes the stream to a Node response, no faster than the connection accepts it. Resolves when the stream or the
+   * connection ends. Closes the connection of a reader that fell behind by `maxBufferBytes`.
    */
   async pipe(res: NodeResponse): Promise<void> {
     const reader = this.#readable.getReader()
@@ -113,7 +114,7 @@ export class SSEStream {
     res.flushHeaders?.()
     let resume = (): void => {}
     res.on('drain', () => resume())
-    // Cut off while the connection takes nothing.
+    // The stream may fail while this waits for "drain".
     reader.closed.catch(() => resume())
     res.on('close', () => {
       resume()
@@ -129,7 +130,7 @@ export class SSEStream {
         })
       }
     } catch {
-      // Too far behind.
+      // The reader fell behind: see #enqueue.
     }
     res.end()
   }
@@ -155,7 +156,7 @@ export class SSEStream {
   }
 }
 
-/** A line break would begin another field. */
+/** A line break would start another field. */
 function oneLine(text: string): string {
   return text.replace(/[\r\n\0]+/g, ' ')
 }

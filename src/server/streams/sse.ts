@@ -1,22 +1,22 @@
 /**
- * Server-sent events as text.
+ * The text format of server-sent events, and their heartbeat.
  *
  * @module
  */
 import type { Clock } from '../../runtime/clock.js'
 import type { Frame } from './frame-stream.js'
 
-/** A comment: parsers skip it, connections stay open. */
+/** A comment line. Parsers skip it, and proxies keep the connection open. */
 export const HEARTBEAT = ': \n\n'
 
 export const SSE_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
-  // nginx holds events back unless it is told not to.
+  // nginx buffers responses by default.
   'x-accel-buffering': 'no',
 } as const
 
-/** One event as text. `data` may have several lines; `event` and `id` have one. */
+/** Formats one event. `data` may have several lines, `event` and `id` one each. */
 export function formatEvent(data: string, event?: string, id?: string | number): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
   if (!/[\r\n]/.test(data)) return `${head}data: ${data}\n\n`
@@ -28,8 +28,8 @@ export function formatFrame({ json, event, id }: Frame): string {
   return formatEvent(JSON.stringify(json), event, id)
 }
 
-/** Tells the readers of silent streams that they are alive. One timer for all, and none where there is no stream. */
-export class Heart {
+/** Heartbeats of all open streams. One timer serves them all and runs only while a stream is open. */
+export class SseHeartbeat {
   readonly #beats = new Set<() => void>()
   readonly #clock: Clock
   readonly #intervalMs: number
@@ -40,7 +40,7 @@ export class Heart {
     this.#intervalMs = intervalMs
   }
 
-  /** Calls `beat` at every beat until the returned function is called. */
+  /** Calls `beat` every `intervalMs` until the returned function is called. */
   add(beat: () => void): () => void {
     this.#beats.add(beat)
     this.#schedule()

@@ -1,5 +1,5 @@
 /**
- * The streams that are open, and the requests that wait like one.
+ * Limit on open streams and on requests that wait as long as one.
  *
  * @module
  */
@@ -9,11 +9,11 @@ interface Closable {
   close(): void
 }
 
-export class Streams {
+export class StreamLimit {
   readonly #open = new Set<Closable>()
   readonly #max: number
-  /** Places that are taken, open streams and those to come. */
-  #places = 0
+  /** Open streams and reservations. */
+  #count = 0
   #isClosed = false
 
   constructor(max: number) {
@@ -21,23 +21,25 @@ export class Streams {
   }
 
   /**
-   * A place for a stream. Give it to {@link open}, or call it to give it back.
+   * Reserves a place for a stream.
    *
-   * @throws {A2AError} `UNAVAILABLE` when there are as many as there may be, or the agent shuts down.
+   * @returns Releases the place. Pass it to {@link open}, or call it if no stream is opened. Idempotent.
+   * @throws {A2AError} `UNAVAILABLE` at the limit, and once the agent shuts down.
    */
   reserve(): () => void {
     const reason = this.#isClosed ? 'is shutting down' : 'has too many streams open'
-    if (this.#isClosed || this.#places >= this.#max) {
+    if (this.#isClosed || this.#count >= this.#max) {
       throw unavailable(reason)
     }
-    this.#places += 1
-    let isTaken = true
+    this.#count += 1
+    let isReserved = true
     return () => {
-      if (isTaken) this.#places -= 1
-      isTaken = false
+      if (isReserved) this.#count -= 1
+      isReserved = false
     }
   }
 
+  /** Opens the stream that `make` returns. Calls `release` when the stream calls `onEnd`. */
   open<S extends Closable>(release: () => void, make: (onEnd: () => void) => S): S {
     const stream = make(() => {
       this.#open.delete(stream)
@@ -47,7 +49,7 @@ export class Streams {
     return stream
   }
 
-  /** Takes no more streams, and ends those that are open once they have told all. */
+  /** Refuses new streams. Open ones end once their readers have all events so far. */
   close(): void {
     this.#isClosed = true
     for (const stream of [...this.#open]) stream.close()

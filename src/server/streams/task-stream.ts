@@ -61,11 +61,7 @@ export class TaskStream implements Source<StreamEntry> {
   }
 
   next(): Promise<IteratorResult<StreamEntry, undefined>> {
-    return this.nextAs((entry) => entry)
-  }
-
-  nextAs<T>(map: (entry: StreamEntry) => T): Promise<IteratorResult<T, undefined>> {
-    const read = (): Promise<IteratorResult<T, undefined>> => this.#read(map)
+    const read = (): Promise<IteratorResult<StreamEntry, undefined>> => this.#read()
     const next = this.#pending === 0 ? read() : this.#latest.then(read, read)
     this.#pending += 1
     this.#latest = next
@@ -101,7 +97,7 @@ export class TaskStream implements Source<StreamEntry> {
   }
 
   /** One async function for all of a read: each further one would cost a promise for every chunk. */
-  async #read<T>(map: (entry: StreamEntry) => T): Promise<IteratorResult<T, undefined>> {
+  async #read(): Promise<IteratorResult<StreamEntry, undefined>> {
     try {
       for (;;) {
         let entry = this.#queued?.shift()
@@ -114,7 +110,7 @@ export class TaskStream implements Source<StreamEntry> {
           entry = this.profile === undefined ? made : this.#applyProfile(this.profile, made)
         }
         if (entry.last) this.#end()
-        return { done: false, value: map(entry) }
+        return { done: false, value: entry }
       }
     } catch (error) {
       this.#end()
