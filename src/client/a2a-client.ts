@@ -1,5 +1,5 @@
 /**
- * A client of A2A agents.
+ * The client of one A2A agent.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
 import { DelegationManager, type ClientFactory } from './delegation/delegation.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
-import { TaskReplicator } from './delegation/local-copy.js'
+import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
 import {
   CALL_KEYS,
   QUERY_KEYS,
@@ -35,34 +35,38 @@ import {
   type ClientOptions,
   type Settings,
 } from './options.js'
-import { toMessage, type CallOptions, type MessageInput, type SendOptions } from './message.js'
+import {
+  toMessage,
+  type CallOptions,
+  type ListTasksQuery,
+  type MessageInput,
+  type SendOptions,
+  type TaskPage,
+} from './message.js'
 import { Run, RUN_KEYS } from './run/run.js'
-import type { RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+import type { RunHandle, RunOptions, RunResult } from './run/run-types.js'
 import type { StreamOptions } from './connection/transport.js'
 
+/** Options of {@link A2AClient.connect}. */
 export interface ConnectOptions extends ClientOptions {
-  /** Keeps cards. Default is none: the card is fetched. */
+  /** Cache of cards. Default is none: each call fetches the card. */
   readonly cardCache?: AgentCardCache | undefined
-  /** Ends the fetching of the card. */
+  /** Aborts the fetch of the card. It has no effect on the client afterwards. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of the constructor of {@link A2AClient}. */
 export interface A2AClientOptions extends ClientOptions {
-  /** The agent's card, of any version. Without it the client is of no agent, and has `sendTask` only. */
+  /** The agent's card, of any version of A2A. A client without a card only supports `sendTask`. */
   readonly card?: unknown
 }
 
-/** What {@link A2AClient.listTasks} is asked. */
-export interface ListTasksQuery extends Omit<ClientRequests['ListTasks'], 'tenant'>, CallOptions {}
-
-/** One page of an agent's tasks, latest change first. */
-export type TaskPage = ClientResults['ListTasks']
-
 /**
- * An agent, as a client uses it: every operation of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, as its card offers.
+ * A client for one agent: all operations of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, as the agent's card offers.
  *
- * Requests go to the card's first interface that is spoken, and to the next where that one fails. What is safe to
- * repeat is repeated. Every failure is an `A2AError`: the agent's own by their codes, with its answer as `cause`.
+ * Requests go to the first interface of the card that the client supports, and fail over to the next. Requests that are
+ * safe to repeat are retried. Every failure is an `A2AError`; an error that the agent reports has its code, and the
+ * agent's error object as `cause`. A client holds no connection and needs no closing.
  *
  * @example
  * const agent = await A2AClient.connect('https://agent.example')
@@ -76,7 +80,13 @@ export class A2AClient {
   readonly #replicator: TaskReplicator | undefined
   #delegation: DelegationManager | undefined
 
-  /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card. */
+  /**
+   * Creates a client from a card at hand. Sends no request.
+   *
+   * @throws {TypeError | RangeError} for an invalid option, by its name.
+   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid field of the card; `VERSION_NOT_SUPPORTED` if the
+   *   client supports none of its interfaces.
+   */
   constructor({ card, ...options }: A2AClientOptions = {}) {
     if ('supportedInterfaces' in options) throw new TypeError('Pass a card as new A2AClient({ card })')
     if ('url' in options || '0' in options) throw new TypeError('Pass a URL to A2AClient.connect(url)')
@@ -90,10 +100,14 @@ export class A2AClient {
   }
 
   /**
-   * Fetches the card at `url`, an agent's base URL or that of its card, and gives a client for the agent.
+   * Fetches an agent's card and creates a client for it. `at` is the agent's base URL, or the URL of a card (ending in
+   * `.json`).
    *
-   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when there is none, `INVALID_PARAMS` with the path of what is wrong with
-   *   it, `VERSION_NOT_SUPPORTED`; `URL_BLOCKED` when credentials would have to go by http to an agent found by https.
+   * With `auth` or `headers`, a card fetched by https is only used with its https interfaces.
+   *
+   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if there is no card, `INVALID_PARAMS` with the path of its invalid field,
+   *   `VERSION_NOT_SUPPORTED`, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`; `URL_BLOCKED` if credentials would have to be sent
+   *   by http to an agent found by https.
    */
   static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
     const { cardCache, signal, ...others } = options
@@ -103,28 +117,32 @@ export class A2AClient {
     return factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, url) })
   }
 
-  /** The agent's card as one of A2A 1.0, whatever version it is of. */
+  /** A copy of the agent's card, in the form of A2A 1.0 whatever version it was written in. */
   get card(): AgentCard {
     return new AgentCard(this.#agent.card)
   }
 
-  /** The interface in use. */
+  /** A copy of the interface of the card that is in use. It changes on failover. */
   get interface(): AgentInterface {
     return { ...this.#agent.current.selected.agentInterface }
   }
 
-  /** Sends a message, and waits for the end of the task, or for the agent to wait for somebody. See {@link run}. */
+  /**
+   * Sends a message once and waits until its task ends or waits for the user (A2A 1.0 §3.1.1). A lost connection loses
+   * the answer; {@link run} recovers from that.
+   */
   async send(message: MessageInput, options: SendOptions = {}): Promise<SendResult> {
-    const { request, call, asked } = this.#toSend(message, options)
-    const sent = await this.#agent.call('SendMessage', request, call)
-    if (sent.type === 'task') this.#replicator?.startCall(asked, {}).applyTask(sent.task)
-    return sent
+    const { request, call } = this.#toSend(message, options)
+    const result = await this.#agent.call('SendMessage', request, call)
+    if (result.type === 'task') this.#replicator?.startCall(request.message, {}).applyTask(result.task)
+    return result
   }
 
   /**
-   * Sends a message, and gives what the agent tells as it comes. Leaving the loop ends the stream, not the task.
+   * Sends a message once and yields the agent's events in order (A2A 1.0 §3.1.2). Leaving the loop closes the stream;
+   * the task continues.
    *
-   * @throws {A2AError} `UNSUPPORTED_OPERATION` when the card declares no streams.
+   * @throws {A2AError} `UNSUPPORTED_OPERATION` if the card declares no streams.
    */
   async *stream(
     message: MessageInput,
@@ -132,8 +150,8 @@ export class A2AClient {
   ): AsyncGenerator<RemoteEvent, undefined> {
     const { idleTimeoutMs, ...others } = options
     if (idleTimeoutMs !== undefined) requirePositive('idleTimeoutMs', idleTimeoutMs)
-    const { request, call, asked } = this.#toSend(message, others)
-    const replica = this.#replicator?.startCall(asked, { isRun: false })
+    const { request, call } = this.#toSend(message, others)
+    const replica = this.#replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
     for await (const { event } of this.#agent.stream('SendStreamingMessage', request, {
       ...call,
@@ -144,7 +162,11 @@ export class A2AClient {
     }
   }
 
-  /** The task as it is now. @throws {A2AError} `TASK_NOT_FOUND`. */
+  /**
+   * Fetches the current state of a task. Retried.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`.
+   */
   async getTask(id: string, options: CallOptions & { historyLength?: number } = {}): Promise<RemoteTask> {
     const { historyLength, ...call } = requireCall(options, ['historyLength'], 'getTask')
     const task = await this.#agent.call('GetTask', compact({ id: requireId(id), historyLength }), call)
@@ -153,8 +175,10 @@ export class A2AClient {
   }
 
   /**
-   * The agent's tasks that we may see, a page of them; or all, page by page, where it is iterated. A2A 1.0, and
-   * HTTP+JSON of 0.3.
+   * Lists the agent's tasks that the caller may see. Await the result for one page, or iterate it for all pages. Retried.
+   * Requires A2A 1.0, or 0.3 over HTTP+JSON.
+   *
+   * @throws {A2AError} `UNSUPPORTED_OPERATION` over other interfaces.
    */
   listTasks(query: ListTasksQuery = {}): Promise<TaskPage> & AsyncIterable<TaskPage> {
     const { signal, timeoutMs, headers, ...request } = query
@@ -170,7 +194,11 @@ export class A2AClient {
     })
   }
 
-  /** @throws {A2AError} `TASK_NOT_CANCELABLE`, `TASK_NOT_FOUND`. */
+  /**
+   * Cancels a task and returns it as it is then. Retried.
+   *
+   * @throws {A2AError} `TASK_NOT_CANCELABLE`, `TASK_NOT_FOUND`.
+   */
   async cancelTask(id: string, options: CallOptions = {}): Promise<RemoteTask> {
     const call = requireCall(options, [], 'cancelTask')
     const task = await this.#agent.call('CancelTask', { id: requireId(id) }, call)
@@ -179,10 +207,11 @@ export class A2AClient {
   }
 
   /**
-   * What the agent tells of a task from now on; the task as it is comes first. `lastEventId` resumes a stream where
-   * the agent's streams have ids.
+   * Yields the current state of a task, then its events in order, until the stream ends. Leaving the loop closes the
+   * stream. With `lastEventId`, agents whose events have ids continue after that event instead. Retried until the first
+   * event.
    *
-   * @throws {A2AError} `UNSUPPORTED_OPERATION` when the task has ended, or the card declares no streams.
+   * @throws {A2AError} `UNSUPPORTED_OPERATION` if the task has ended or the card declares no streams.
    */
   async *subscribe(id: string, options: StreamOptions = {}): AsyncGenerator<RemoteEvent, undefined> {
     const call = requireCall(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
@@ -193,7 +222,11 @@ export class A2AClient {
     }
   }
 
-  /** Where the agent shall tell of the task's changes. A configuration with a known `id` takes the place of that one. */
+  /**
+   * Registers a webhook for the changes of a task. A configuration whose `id` exists is replaced.
+   *
+   * @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` if the card declares none; likewise for the three methods below.
+   */
   async createPushConfig(
     taskId: string,
     config: PushConfig,
@@ -207,13 +240,14 @@ export class A2AClient {
     )
   }
 
+  /** Fetches one webhook of a task. */
   async getPushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<RemotePushConfig> {
     const call = this.#requirePush(options)
     const request = { taskId: requireId(taskId), id: requireId(id) }
     return await this.#agent.call('GetTaskPushNotificationConfig', request, call)
   }
 
-  /** All of the task's, from all pages. */
+  /** Lists all webhooks of a task, from all pages. */
   async listPushConfigs(taskId: string, options: CallOptions = {}): Promise<RemotePushConfig[]> {
     const call = this.#requirePush(options)
     const load = (page: object): Promise<ClientResults['ListTaskPushNotificationConfigs']> =>
@@ -224,7 +258,7 @@ export class A2AClient {
     return all
   }
 
-  /** Succeeds as well where there is none of that id. */
+  /** Removes a webhook. Idempotent: succeeds if none has that id. */
   async deletePushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<void> {
     const call = this.#requirePush(options)
     const request = { taskId: requireId(taskId), id: requireId(id) }
@@ -232,9 +266,10 @@ export class A2AClient {
   }
 
   /**
-   * The card that the agent shows to those whom it knows. From then on it is this client's {@link card} (§3.1.11).
+   * Fetches the card that the agent shows to authenticated clients. It replaces this client's {@link card}
+   * (A2A 1.0 §3.1.11).
    *
-   * @throws {A2AError} `UNSUPPORTED_OPERATION` when the card declares none.
+   * @throws {A2AError} `UNSUPPORTED_OPERATION` if the card declares none.
    */
   async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     const agent = this.#agent
@@ -247,23 +282,34 @@ export class A2AClient {
   }
 
   /**
-   * Sends a message once and follows its task to the end, by stream, by a new stream, or by asking, whatever breaks. An
-   * abort of `signal` cancels the task. What goes wrong is a result; rejects only with what a callback throws, and
-   * with what is wrong with the arguments.
+   * Sends a message and follows its task until it ends or waits for the user: by stream, by new streams where one
+   * breaks, and by polling. A message is sent again only if the agent has certainly not received it.
+   *
+   * Failures are results of type `error`, `timed-out` or `aborted`. Aborting `signal` cancels the task. The promise
+   * rejects only for invalid arguments, and with what a callback throws.
+   *
+   * @example
+   * const result = await agent.run('Book a table', { onInputRequired: (task) => askUser(task) })
+   * if (!result.ok && result.type === 'error') await store(result.handle)
    */
   async run(message: MessageInput, options: RunOptions = {}): Promise<RunResult> {
     const { generateId } = this.#settings
     const given = toMessage(message, requireRun(options), generateId)
     const isNew = given.taskId === undefined && given.contextId === undefined
-    // An id of our own making: it finds the task if the answer is lost.
-    const asked =
-      isNew && this.#agent.current.supports('ListTasks') ? { ...given, contextId: generateId() } : given
-    const { messageId, taskId, contextId } = asked
+    // A context id that no other client knows finds the task if the response is lost.
+    const isOwnContext = isNew && this.#agent.current.supports('ListTasks')
+    const sent = isOwnContext ? { ...given, contextId: generateId() } : given
+    const { messageId, taskId, contextId } = sent
     const handle = compact({ messageId, taskId, contextId })
-    return await this.#run(asked, handle, options, asked !== given)
+    return await this.#run(sent, handle, options, isOwnContext)
   }
 
-  /** Takes up a run that another process began, or this one could not end. */
+  /**
+   * Continues a run from its handle: one of another process, or one that ended with `error` or `timed-out`. Reports the
+   * task as it is, then its events. The options of the original run are not part of the handle.
+   *
+   * @throws {A2AError} `INVALID_PARAMS` if the handle has neither a task nor a context. Otherwise as {@link run}.
+   */
   async resume(handle: RunHandle, options: RunOptions = {}): Promise<RunResult> {
     const fields = new Fields(handle, 'handle')
     if (!fields.text('taskId') && !fields.text('contextId')) {
@@ -273,12 +319,15 @@ export class A2AClient {
   }
 
   /**
-   * Has another agent do a task of the `taskManager`: sends its input, and keeps it what the agent says of its own.
-   * Canceling the task cancels the agent's. Where the agent asks, the task is `input-required`: add the user's answer
-   * to its messages, and send it again. `agent` is a name in `agents`, a URL, a card, or a client; of URLs and cards the
-   * clients have neither the `auth` nor the `headers` of this one.
+   * Delegates a task of `taskManager` to an agent: sends its input and copies the state, messages and artifacts of the
+   * agent's task to it. Canceling the local task cancels the agent's.
    *
-   * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`; what `connect` throws, and then the task has failed.
+   * A question of the agent makes the local task `input-required`. Add the user's answer to its messages and call
+   * `sendTask` again. `agent` is a name in the option `agents`, a URL, a card, or a client. Clients made for URLs and
+   * cards have neither the `auth` nor the `headers` of this one.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `UNSUPPORTED_OPERATION` while an agent works on the task;
+   *   `INVALID_PARAMS`; whatever {@link connect} throws, and then the local task has failed.
    */
   async sendTask(
     agent: string | object,
@@ -295,7 +344,7 @@ export class A2AClient {
     return await this.#delegation.send(agent, url, typeof task === 'string' ? task : task.id, options)
   }
 
-  /** Their tasks are mirrored by whoever delegates them, and our credentials are for our agent. */
+  /** Makes clients without this one's credentials, which are for its own agent, and without a second local copy. */
   get #clientFactory(): ClientFactory {
     const ours = { auth: undefined, headers: undefined, taskManager: undefined, agents: undefined }
     const options = { ...this.#options, ...ours }
@@ -306,43 +355,34 @@ export class A2AClient {
   }
 
   async #run(
-    asked: Message | undefined,
+    message: Message | undefined,
     handle: RunHandle,
     options: RunOptions,
-    isOurs: boolean,
+    isOwnContext: boolean,
   ): Promise<RunResult> {
-    const replica = this.#replicator?.startCall(asked, {})
-    if (replica === undefined) return await new Run(this.#agent, handle, options, isOurs).drive(asked)
-    const onUpdate = (update: RunUpdate): void => {
-      replica.applyEvent(update.event)
-      return options.onUpdate?.(update)
-    }
-    try {
-      const result = await new Run(this.#agent, handle, { ...options, onUpdate }, isOurs).drive(asked)
-      replica.conclude(result)
-      return result
-    } catch (error) {
-      replica.conclude()
-      throw error
-    }
+    const start = (runOptions: RunOptions): Promise<RunResult> =>
+      new Run(this.#agent, handle, runOptions, isOwnContext).drive(message)
+    const replica = this.#replicator?.startCall(message, {})
+    return await (replica === undefined ? start(options) : replicateRun(replica, options, start))
   }
 
+  /** @throws {A2AError} `INVALID_PARAMS` for a client without a card. */
   get #agent(): Connection {
     if (this.#connection !== undefined) return this.#connection
     throw invalidParams('card', 'is missing: this client is of no agent. Use A2AClient.connect(url)')
   }
 
   #toSend(
-    message: MessageInput,
+    input: MessageInput,
     options: SendOptions,
-  ): { request: ClientRequests['SendMessage']; call: CallOptions; asked: Message } {
+  ): { request: ClientRequests['SendMessage']; call: CallOptions } {
     requireOptions(options, SEND_KEYS, 'send')
     const { signal, timeoutMs, headers, acceptedOutputModes = [], returnImmediately = false } = options
     const { historyLength, metadata, pushConfig } = options
-    const asked = toMessage(message, options, this.#settings.generateId)
-    const about = compact({ historyLength, metadata, pushConfig })
-    const request = { message: asked, returnImmediately, acceptedOutputModes, ...about }
-    return { request, call: { signal, timeoutMs, headers }, asked }
+    const message = toMessage(input, options, this.#settings.generateId)
+    const optional = compact({ historyLength, metadata, pushConfig })
+    const request = { message, returnImmediately, acceptedOutputModes, ...optional }
+    return { request, call: { signal, timeoutMs, headers } }
   }
 
   #requireStreams(operation: Operation): void {
@@ -357,7 +397,7 @@ export class A2AClient {
   }
 }
 
-// A class that names itself within is called otherwise by bundlers: in stacks, and where it is printed.
+// Outside the class: bundlers rename a class that refers to itself, also in stack traces.
 const factory = {
   connect: (url: string, options: ConnectOptions): Promise<A2AClient> => A2AClient.connect(url, options),
   of: (options: A2AClientOptions): A2AClient => new A2AClient(options),

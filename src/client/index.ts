@@ -1,15 +1,9 @@
 /**
- * A client of A2A agents: find them, send them messages, follow their tasks to the end.
+ * Client of A2A agents: discovery, messages, runs of tasks to their end, delegation, webhook verification.
  *
  * @module
  */
-export {
-  A2AClient,
-  type A2AClientOptions,
-  type ConnectOptions,
-  type ListTasksQuery,
-  type TaskPage,
-} from './a2a-client.js'
+export { A2AClient, type A2AClientOptions, type ConnectOptions } from './a2a-client.js'
 export {
   apiKeyAuth,
   bearerAuth,
@@ -31,7 +25,14 @@ export {
 export { ExternalServiceError, ValidationError } from '../http/errors.js'
 export type { HttpOptions } from '../http/request.js'
 export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
-export type { CallOptions, MessageContent, MessageInput, SendOptions } from './message.js'
+export type {
+  CallOptions,
+  ListTasksQuery,
+  MessageContent,
+  MessageInput,
+  SendOptions,
+  TaskPage,
+} from './message.js'
 export type { ClientLimits, ClientOptions } from './options.js'
 export type { Fetch } from '../runtime/fetch.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'

@@ -1,5 +1,5 @@
 /**
- * Messages to an agent, and the options of a call.
+ * Arguments of calls to an agent: messages, queries and options.
  *
  * @module
  */
@@ -9,55 +9,70 @@ import type { JsonObject } from '../core/json-types.js'
 import type { Message, Part } from '../core/task.js'
 import { compact, Fields } from '../wire/client/fields.js'
 import { readMessage } from '../wire/client/objects.js'
+import type { ClientRequests, ClientResults } from '../wire/client/dialect.js'
 import type { PushConfig } from '../wire/dialect.js'
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call. */
+  /** Aborts the call, which then fails with `REQUEST_ABORTED`. */
   readonly signal?: AbortSignal | undefined
-  /** Default is that of the client. */
+  /** Time limit of the call, in ms; of a stream, until it begins. Default is the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined
-  /** Beside those of the client. */
+  /** Headers to send in addition to the client's. They override headers of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What is said: a text, or parts. */
+/** A message to an agent: a text, or parts. */
 export type MessageInput = string | MessageContent
 
+/** A message of the user (A2A 1.0 §4.1.4). The client adds `role` and, unless given, `messageId`. */
 export interface MessageContent {
+  /** At least one part. */
   readonly parts: readonly Part[]
-  /** Continues this task. */
+  /** The task that the message continues. Default is a new task. */
   readonly taskId?: string | undefined
-  /** Belongs to this conversation. */
+  /** The conversation that the message belongs to. */
   readonly contextId?: string | undefined
-  /** Default is a new id. */
+  /** Default is a new id of the client's `generateId`. */
   readonly messageId?: string | undefined
+  /** Other tasks that the message refers to. */
   readonly referenceTaskIds?: readonly string[] | undefined
   readonly metadata?: JsonObject | undefined
+  /** URIs of the protocol extensions that the message uses. */
   readonly extensions?: readonly string[] | undefined
 }
 
+/** Options of `send` and `stream`. */
 export interface SendOptions extends CallOptions {
-  /** Continues this task; as in the message. */
+  /** The task that the message continues. A `taskId` in the message takes precedence. */
   readonly taskId?: string | undefined
-  /** Belongs to this conversation; as in the message. */
+  /** The conversation that the message belongs to. A `contextId` in the message takes precedence. */
   readonly contextId?: string | undefined
-  /** The media types that are understood. Default is any. */
+  /** The media types that the caller understands. Default is any. */
   readonly acceptedOutputModes?: readonly string[] | undefined
-  /** How many messages of the conversation the answer may hold. Default is what the agent likes. */
+  /** The number of messages of history that the answer may hold. Default is the agent's choice. */
   readonly historyLength?: number | undefined
-  /** Of the request, not of the message. */
+  /** Metadata of the request, as opposed to that of the message. */
   readonly metadata?: JsonObject | undefined
-  /** Where the agent shall tell of the task's changes. */
+  /**
+   * A webhook for the changes of the task. Fails with `PUSH_NOTIFICATION_NOT_SUPPORTED` if the agent's card declares no
+   * push notifications.
+   */
   readonly pushConfig?: PushConfig | undefined
-  /** Do not wait for the end of the task. Default is `false`. */
+  /** Return as soon as the task exists, instead of when it ends or waits. Default is `false`. */
   readonly returnImmediately?: boolean | undefined
 }
 
+/** Query of `A2AClient.listTasks`. */
+export interface ListTasksQuery extends Omit<ClientRequests['ListTasks'], 'tenant'>, CallOptions {}
+
+/** One page of an agent's tasks, the most recently changed first. */
+export type TaskPage = ClientResults['ListTasks']
+
 /**
- * A message of the user, complete, and a copy.
+ * Builds the message to send: complete, validated, and independent of `input`.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong: `message.parts[0] …`.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid field: `message.parts[0] …`.
  */
 export function toMessage(input: MessageInput, options: SendOptions, generateId: GenerateId): Message {
   const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
@@ -72,10 +87,10 @@ export function toMessage(input: MessageInput, options: SendOptions, generateId:
   throw invalidParams('message.parts', 'must be an array with at least one part')
 }
 
-/** What is changed after the call changes nothing of what is sent. */
+/** A copy, so that changes after the call do not affect what is sent. */
 function copyOf(value: unknown): unknown {
   try {
-    // What is no JSON at all has no text, whatever the type says.
+    // The type omits that the result is undefined for a function, a symbol or undefined.
     const text = JSON.stringify(value) as string | undefined
     return text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {

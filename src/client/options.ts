@@ -1,5 +1,5 @@
 /**
- * What a client and its calls can be told.
+ * Options of a client and of its calls: defaults and checks.
  *
  * @module
  */
@@ -15,50 +15,50 @@ import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { TaskRunner } from './run/run-types.js'
 
-/** What an agent may send. */
+/** Limits on what an agent may send. Exceeding one fails with `LIMIT_EXCEEDED`. */
 export interface ClientLimits {
-  /** Of an answer, in bytes. Default is 16,777,216 (16 MiB). */
+  /** Size of a response, in bytes. Default is 16,777,216 (16 MiB). */
   readonly maxResponseBytes?: number | undefined
-  /** Of one event of a stream, in characters. Default is 16,777,216. */
+  /** Size of one event of a stream, in characters. Default is 16,777,216. */
   readonly maxEventBytes?: number | undefined
-  /** Of all that a `run` keeps of one task, in characters. Default is 67,108,864 (64 MiB). */
+  /** Size of all content of one task that a `run` keeps, in characters. Default is 67,108,864. */
   readonly maxTaskBytes?: number | undefined
-  /** How deep JSON nests. Default is 100. */
+  /** Depth of nested JSON. Default is 100. */
   readonly maxDepth?: number | undefined
 }
 
+/** Options of `A2AClient` and `A2AClient.connect`. An unknown option throws a `TypeError`. */
 export interface ClientOptions {
-  /** Sends the requests. Default is the platform's `fetch`. */
+  /** Sends the requests. Default is the platform's `fetch`, looked up on each request. */
   readonly fetch?: Fetch | undefined
-  /** Credentials, such as `bearerAuth(token)`. They go to the agent's own origin only. */
+  /** Credentials, such as `bearerAuth(token)`. They are sent to the origin of the agent's interface only. */
   readonly auth?: Authenticator | undefined
-  /** Sent with every request. */
+  /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** URIs of the extensions that this client knows (A2A 1.0 §4.6). */
+  /** URIs of the protocol extensions that this client supports, sent with every request (A2A 1.0 §4.6). */
   readonly extensions?: readonly string[] | undefined
-  /** How long an answer may take, in ms; of a stream, until it begins. Default is 60,000, of `send` 300,000. */
+  /** Time limit of a request, in ms; of a stream, until it begins. Default is 60,000, and 300,000 for `send`. */
   readonly timeoutMs?: number | undefined
-  /** How to repeat what is safe to be repeated. */
+  /** Retries of requests that are safe to repeat. */
   readonly retry?: RetryOptions | undefined
   readonly limits?: ClientLimits | undefined
-  /** Which versions to speak, the preferred one not first: the card's order decides. Default is `['1.0', '0.3']`. */
+  /** The A2A versions to use. The order has no effect: the card's decides. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[] | undefined
-  /** Which bindings to use. Default is `['JSONRPC', 'HTTP+JSON']`. */
+  /** The protocol bindings to use. The order has no effect. Default is `['JSONRPC', 'HTTP+JSON']`. */
   readonly protocolBindings?: readonly string[] | undefined
-  /** Asked before every request: `urlGuard()` for cards that come from elsewhere. Default is none. */
+  /** Called before every request with its URL. Use `urlGuard()` for cards from untrusted sources. Default is none. */
   readonly urlGuard?: UrlGuard | undefined
-  /** The agent's tasks are mirrored into it as they become known. */
+  /** Receives a local copy of each of the agent's tasks, kept up to date by what this client receives. */
   readonly taskManager?: TaskManager | undefined
-  /** Agents that `sendTask` knows by name: their URLs, or clients, with credentials of their own. */
+  /** Agents for `sendTask` by name: their URLs, or clients with credentials of their own. */
   readonly agents?: Readonly<Record<string, string | TaskRunner>> | undefined
   readonly clock?: Clock | undefined
-  /** Makes the ids of messages and conversations. Default is UUID v4. */
+  /** Generates the ids of messages and conversations. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
-  /** From 0 to 1: what pauses leave to chance. Default is `Math.random`. */
+  /** Returns a number from 0 to 1, for the jitter of pauses. Default is `Math.random`. */
   readonly random?: (() => number) | undefined
 }
 
-/** The options of calls. */
 export const CALL_KEYS = ['signal', 'timeoutMs', 'headers']
 export const SEND_KEYS = [
   ...CALL_KEYS,
@@ -77,7 +77,7 @@ export const QUERY_KEYS = [
   ...['contextId', 'state', 'pageSize', 'pageToken', 'historyLength', 'since', 'includeArtifacts'],
 ]
 
-/** The options of a client, complete. */
+/** The options of a client with their defaults applied. */
 export interface Settings extends HttpSettings {
   readonly extensions: readonly string[]
   readonly timeoutMs: number | undefined

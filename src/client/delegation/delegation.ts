@@ -1,5 +1,5 @@
 /**
- * Tasks of ours that other agents do.
+ * Delegation of local tasks to remote agents.
  *
  * @module
  */
@@ -9,29 +9,29 @@ import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { keepAliveClock } from '../../runtime/clock.js'
 import { Abortion } from '../../http/abort.js'
-import { LocalCopy, TaskReplicator } from './local-copy.js'
+import { LocalCopy, replicateRun, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
 import { isTerminal } from '../run/remote-task.js'
 import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 
-/** How a client for another agent is made: without the credentials of anybody. */
+/** Makes clients for agents that are given by URL or card: without credentials. */
 export interface ClientFactory {
   readonly connect: (url: string) => Promise<TaskRunner>
   readonly of: (card: object) => TaskRunner
 }
 
-/** A task of ours that its agent has not ended. */
+/** A delegated task that its agent has not finished. */
 interface StartedDelegation {
   readonly client: TaskRunner
   readonly handle: RunHandle
-  /** The user's latest answer that was sent. */
+  /** The id of the last answer of the user that was sent. */
   readonly sentAnswerId: string | undefined
 }
 
-/** The tasks that are being done, whoever delegated them. */
+/** Ids of the tasks that an agent works on, by manager: several clients may delegate tasks of one manager. */
 const tasksInProgress = new WeakMap<TaskManager, Set<string>>()
 
-/** The agents that are handed tasks, and how far they are with them. */
+/** Delegates tasks of one manager, and resumes those that their agents have not finished. */
 export class DelegationManager {
   readonly #manager: TaskManager
   readonly #factory: ClientFactory
@@ -39,7 +39,7 @@ export class DelegationManager {
   readonly #clientsByName: Map<string, Promise<TaskRunner>>
   /** By card. */
   readonly #clientsByCard = new WeakMap<object, TaskRunner>()
-  /** By the ids of our tasks. */
+  /** By the id of the local task. */
   readonly #started = new Map<string, StartedDelegation>()
 
   constructor(
@@ -55,6 +55,7 @@ export class DelegationManager {
     }
   }
 
+  /** Runs the local task `taskId` at `agent`. `url` is the URL of an agent that is given by name. */
   async send(
     agent: string | object,
     url: string | undefined,
@@ -111,7 +112,7 @@ export class DelegationManager {
     return result
   }
 
-  /** The caller need not wait for a card. */
+  /** Waits for a client within the limits of the caller. Others may wait for the same client. */
   async #awaitClient(
     client: Promise<TaskRunner>,
     { signal, timeoutMs = Infinity }: RunOptions,
@@ -155,27 +156,16 @@ export class DelegationManager {
     const abort = (): void => abortion.abort(signals.find(({ aborted }) => aborted)?.reason)
     for (const signal of signals) signal.addEventListener('abort', abort)
     if (signals.some(({ aborted }) => aborted)) abort()
-    const runOptions: RunOptions = {
-      ...options,
-      signal: abortion.signal,
-      onUpdate(update) {
-        replica.applyEvent(update.event)
-        return options.onUpdate?.(update)
-      },
-    }
     try {
-      const result = await startOrResume(client, local, handle, answer, runOptions)
-      replica.conclude(result)
-      return result
-    } catch (error) {
-      replica.conclude()
-      throw error
+      return await replicateRun(replica, { ...options, signal: abortion.signal }, (runOptions) =>
+        startOrResume(client, local, handle, answer, runOptions),
+      )
     } finally {
       for (const signal of signals) signal.removeEventListener('abort', abort)
     }
   }
 
-  /** Tasks that have ended here, or are gone, are not gone on with. */
+  /** Forgets tasks that have ended locally or were deleted. */
   #forgetFinished(): void {
     for (const taskId of this.#started.keys()) {
       const local = this.#manager.peekTask(taskId)
@@ -184,7 +174,7 @@ export class DelegationManager {
   }
 }
 
-/** The task of ours, if it can still be done. */
+/** The local task, if it is not terminal. */
 function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
   const local = manager.peekTask(taskId)
   if (local === null) throw new A2AError('TASK_NOT_FOUND', `Task not found: ${taskId}`, { taskId })
@@ -193,17 +183,17 @@ function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
   throw new A2AError('TASK_TERMINAL', `Cannot send task in terminal state: ${state}`, { taskId, state })
 }
 
-/** Of this copy of the library, or of another. */
+/** Recognises clients by shape: they may come from another copy of the library. */
 function isClient(agent: object): agent is TaskRunner {
   return 'sendTask' in agent
 }
 
-/** What the task is given, as a message; a task without input is its skill. Its metadata is nobody else's business. */
+/** The message that starts the remote task: the local input, else the skill. The local metadata is not sent. */
 function toContent({ input, skill }: TaskSnapshot): MessageContent {
   return { parts: [partOf(input ?? skill)], metadata: { skill } }
 }
 
-/** What the user has said since the agent asked, and was not sent yet. */
+/** The user's answer to the agent's question, unless it was sent already. */
 function unsentAnswer(
   { state, messages }: TaskSnapshot,
   { handle, sentAnswerId }: StartedDelegation,
@@ -214,7 +204,7 @@ function unsentAnswer(
   return { messageId: last.messageId, parts: structuredClone(last.parts) as Part[], taskId, contextId }
 }
 
-/** Goes on with what was begun; what the agent has no trace of was not. */
+/** Sends the user's answer, resumes the earlier run, or starts one: also where the agent has no trace of an earlier one. */
 async function startOrResume(
   client: TaskRunner,
   local: TaskSnapshot,
@@ -233,6 +223,6 @@ async function startOrResume(
 }
 
 function partOf(input: NonNullable<TaskSnapshot['input']>): Part {
-  // A copy: what a snapshot holds is frozen.
+  // Copied, because snapshots are frozen.
   return typeof input === 'string' ? { text: input } : { data: structuredClone(input) as JsonValue }
 }

@@ -1,5 +1,5 @@
 /**
- * The tasks of another agent in a TaskManager of ours.
+ * Local copies of a remote agent's tasks in a TaskManager.
  *
  * @module
  */
@@ -12,24 +12,45 @@ import { compact } from '../../wire/client/fields.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { isTerminal } from '../run/remote-task.js'
-import type { RunResult } from '../run/run-types.js'
+import type { RunOptions, RunResult, RunUpdate } from '../run/run-types.js'
 
-/** What an agent tells in the course of one call. */
+/** Applies what one call receives to the local copy of its task. */
 export interface CallReplica {
   applyEvent(event: RemoteEvent): void
   applyTask(task: RemoteTask): void
-  /** How a run ended. Without a result it was given up. */
+  /** Ends the copy as the run ended. No result means that the run was given up. */
   conclude(result?: RunResult): void
 }
 
+/** Runs a task and applies its updates and its result to the local copy. */
+export async function replicateRun(
+  replica: CallReplica,
+  options: RunOptions,
+  run: (options: RunOptions) => Promise<RunResult>,
+): Promise<RunResult> {
+  const onUpdate = (update: RunUpdate): void => {
+    replica.applyEvent(update.event)
+    return options.onUpdate?.(update)
+  }
+  try {
+    const result = await run({ ...options, onUpdate })
+    replica.conclude(result)
+    return result
+  } catch (error) {
+    replica.conclude()
+    throw error
+  }
+}
+
 /**
- * Follows what an agent tells. A task of ours that has ended or is gone is left alone; one that cannot hold what the
- * agent sends fails, and says why; where the manager takes no more tasks, there is none. Whoever called is not troubled.
+ * Keeps local copies of one agent's tasks. A copy that has ended or was deleted is not changed. A copy that cannot hold
+ * what the agent sends becomes `failed`, with the reason. Where the manager refuses another task, there is no copy. None
+ * of this affects the call itself.
  */
 export class TaskReplicator {
   readonly #manager: TaskManager
   readonly #agent: string
-  /** Tasks of ours by the ids there, of those that have not ended. */
+  /** Copies of unfinished tasks, by the id of the remote task. */
   readonly #copies = new Map<string, LocalCopy>()
 
   constructor(manager: TaskManager, agent: string) {
@@ -38,8 +59,8 @@ export class TaskReplicator {
   }
 
   /**
-   * One call, which concerns one task. Of a task that is not known yet a copy is made, with where it came from in
-   * `metadata.remote`; the task of ours with the id `localId` is it, where one is given.
+   * Starts the replication of one call, which concerns one task. The task `localId` is its copy if given, else a new
+   * task with the origin in `metadata.remote`. For a run, the final state is taken from its result.
    */
   startCall(
     request: Message | undefined,
@@ -56,7 +77,7 @@ export class TaskReplicator {
     }
     const applyTask = (task: RemoteTask): void => {
       const isEnded = isTerminal(task)
-      // Of a task that is looked at again, when it has ended, there was a copy.
+      // Without a request, an ended task without a copy is one whose copy was finished earlier.
       if (!isEnded || request !== undefined || copy !== undefined || this.#copies.has(task.id)) {
         copyOf(task.id, task.contextId)?.applyTask(task)
       }
@@ -66,7 +87,7 @@ export class TaskReplicator {
       applyTask,
       applyEvent: (event) => {
         if (event.type === 'task') applyTask(event.task)
-        // How it ended is taken from the whole task, if somebody looks at that.
+        // A run polls the task in the end, and its result has the final state.
         else if (event.type !== 'message' && !(isRun && event.type === 'status' && isTerminal(event))) {
           copyOf(event.taskId, event.contextId)?.applyEvent(event)
           if (event.type === 'status' && isTerminal(event)) this.#copies.delete(event.taskId)
@@ -76,7 +97,7 @@ export class TaskReplicator {
         if (result === undefined) copy?.finish('canceled', 'Given up')
         else if (result.type === 'message') copy?.finish('completed', result.text, result.text)
         else if ('error' in result) {
-          // What the agent may still be doing can be gone on with.
+          // An unfinished remote task can be resumed, unless the agent does not have it.
           const isLost = result.handle.taskId === undefined || result.error.code === 'TASK_NOT_FOUND'
           if (isLost) copy?.finish(result.type === 'aborted' ? 'canceled' : 'failed', result.text)
         } else applyTask(result.task)
@@ -86,12 +107,13 @@ export class TaskReplicator {
     }
   }
 
-  /** A task that is looked at: its copy follows, if there is one. */
+  /** Updates the copy of a task, if it has one. */
   applyTask(task: RemoteTask): void {
     this.#copies.get(task.id)?.applyTask(task)
     if (isTerminal(task)) this.#copies.delete(task.id)
   }
 
+  /** Updates the copy of the task that `event` is about, if it has one. */
   applyEvent(event: RemoteEvent): void {
     if (event.type === 'task') this.applyTask(event.task)
     else if (event.type !== 'message') {
@@ -100,7 +122,7 @@ export class TaskReplicator {
     }
   }
 
-  /** Its conversation is one of ours: agents do not say which. */
+  /** A new local task. It is in a context of its own: agents do not know local contexts. */
   #createCopy(
     taskId: string,
     contextId: string | undefined,
@@ -120,7 +142,7 @@ export class TaskReplicator {
   }
 }
 
-/** A task of ours that is what an agent says of its own. */
+/** A local task that follows a remote one. */
 export class LocalCopy {
   readonly #manager: TaskManager
   readonly #id: string
@@ -155,7 +177,7 @@ export class LocalCopy {
       const { artifact, lastChunk } = event
       const append = event.append && this.#artifacts.has(artifact.artifactId)
       this.#manager.appendArtifact(this.#id, artifact, { append, lastChunk })
-      // A chunk makes it another one: what it is now, nobody has said.
+      // After a chunk, the text of the whole artifact is unknown: '' makes the next snapshot compare the stored one.
       this.#artifacts.set(artifact.artifactId, append ? '' : JSON.stringify(artifact))
     })
   }
@@ -168,7 +190,7 @@ export class LocalCopy {
     this.#tryChange(() => this.#moveTo(state, message, output))
   }
 
-  /** The artifact as it is here. */
+  /** The stored artifact as JSON. */
   #storedArtifact(id: string): string | undefined {
     return JSON.stringify(
       this.#manager.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id),
@@ -181,7 +203,7 @@ export class LocalCopy {
       this.#messages.add(message.messageId)
       const local = this.#manager.peekTask(this.#id)?.messages ?? []
       if (local.some(({ messageId }) => messageId === message.messageId)) continue
-      // The ids of the task and the conversation are those of the agent.
+      // The ids of task and context are the agent's and mean nothing locally.
       const said: Message = { ...message }
       delete said.taskId
       delete said.contextId
@@ -200,7 +222,7 @@ export class LocalCopy {
     }
   }
 
-  /** Agents jump: from submitted to completed there is a step between. */
+  /** Moves to `state`, by way of `working` where the lifecycle requires it: agents may skip that state. */
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#manager.peekTask(this.#id)
     if (local === null || isTerminal(local)) return

@@ -1,5 +1,5 @@
 /**
- * The end of a task that nobody waits for any more.
+ * Cancellation of the task of an abandoned run.
  *
  * @module
  */
@@ -10,12 +10,14 @@ import { isInconclusive } from './find-message.js'
 import type { CallOptions } from '../message.js'
 import { pause } from '../../http/retry.js'
 
-/** How long the agent has to confirm that it canceled a task. */
+/** Time that the agent has to confirm a cancellation. */
 const CANCEL_TIMEOUT_MS = 10_000
 
 /**
- * Cancels the task that `seek` finds, whatever its own run has come to. The task as the agent says that it is then;
- * `undefined`: there is none that is known of, or the agent does not say.
+ * Cancels the task whose id `findTaskId` returns, within {@link CANCEL_TIMEOUT_MS}. The run's own signal is aborted by
+ * then and plays no part. Never throws.
+ *
+ * @returns The task as the agent reports it afterwards; `undefined` if no task was found or the agent did not confirm.
  */
 export async function cancel(
   connection: Connection,
@@ -49,7 +51,7 @@ async function cancelOnce(connection: Connection, id: string, options: CallOptio
     return await connection.call('CancelTask', { id }, options)
   } catch (error) {
     if (isInconclusive(error)) throw error
-    // It may have ended by itself.
+    // The task may have ended before the request arrived.
     return await connection.call('GetTask', { id }, options)
   }
 }

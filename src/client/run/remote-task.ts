@@ -1,5 +1,5 @@
 /**
- * A remote task as its events make it, and what it says.
+ * State of a remote task, built from its events, and its text.
  *
  * @module
  */
@@ -7,6 +7,7 @@ import type { TaskState } from '../../core/lifecycle.js'
 import { compact } from '../../wire/client/fields.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
+import type { RunResult } from './run-types.js'
 
 const TERMINAL_STATES: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
 
@@ -14,7 +15,11 @@ export function isTerminal({ state }: { readonly state: TaskState }): boolean {
   return TERMINAL_STATES.includes(state)
 }
 
-/** `task` after `event`: changed in place, so that a stream of chunks costs what its chunks cost. */
+/**
+ * Applies `event` to `task`, in place: with a copy per event, a stream would cost the square of its chunks.
+ *
+ * @returns The changed task; a new one if `task` is `undefined` or the event is a snapshot.
+ */
 export function applyEvent(
   task: RemoteTask | undefined,
   event: Exclude<RemoteEvent, { type: 'message' }>,
@@ -25,7 +30,7 @@ export function applyEvent(
   if (contextId) next.contextId = contextId
   if (event.type === 'status') {
     next.state = event.state
-    // A status takes the place of the one before, message and all.
+    // A status replaces the previous one, including its message.
     delete next.message
     delete next.updatedAt
     return Object.assign(next, compact({ message: event.message, updatedAt: event.updatedAt }))
@@ -39,13 +44,13 @@ export function applyEvent(
   return next
 }
 
-/** Where each artifact stands: to search for it would cost as much as there are. */
+/** Index of each artifact by id. A search per chunk would cost as much as there are artifacts. */
 const POSITIONS = new WeakMap<RemoteTask['artifacts'], Map<string, number>>()
 
-/** Where `id` stands; behind the last if it is new. */
+/** Index of the artifact `id`; for a new one, the index after the last. */
 function indexOf(artifacts: RemoteTask['artifacts'], id: string): number {
   let positions = POSITIONS.get(artifacts)
-  // Whoever is told of the task may have changed it.
+  // Callbacks receive the task itself and may have changed it: rebuild the index when it does not match.
   const position = positions?.get(id)
   if (
     positions?.size !== artifacts.length ||
@@ -66,8 +71,8 @@ function appendTo(known: RemoteTask['artifacts'][number], { parts, metadata }: t
 }
 
 /**
- * What a task has to say: its artifacts, else its status message, else the last message of the agent. Of a task that
- * waits, or did not come to its end, first what its status says of that.
+ * The text of a task: its artifacts, else its status message, else the agent's last message. For a task that is not
+ * `completed`, the status message comes first: it says what the agent waits for or why it stopped.
  */
 export function textOfTask({ state, artifacts, message, messages }: RemoteTask): string {
   const artifactTexts = artifacts.map(textOf).filter((text) => text !== '')
@@ -80,8 +85,16 @@ export function textOfTask({ state, artifacts, message, messages }: RemoteTask):
   )
 }
 
-/** What changes when the task does. */
+/** A text that changes whenever the task does, at the cost of the number of its artifacts and not of their content. */
 export function fingerprintOf({ state, updatedAt, message, artifacts, messages }: RemoteTask): string {
   const sizes = artifacts.map(({ artifactId, parts }) => [artifactId, parts.length])
   return JSON.stringify([state, updatedAt, message?.messageId, sizes, messages.length])
+}
+
+/** The result of a run whose task is terminal. */
+export function resultOf(task: RemoteTask): RunResult {
+  const text = textOfTask(task)
+  if (task.state === 'completed') return { ok: true, type: 'completed', task, text }
+  const type = task.state === 'rejected' || task.state === 'canceled' ? task.state : 'failed'
+  return { ok: false, type, task, text }
 }

@@ -1,5 +1,5 @@
 /**
- * What a run has been told of its task, and where it stands.
+ * State of a run: the task so far, the handle to resume it, and the question that was answered last.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { tooLarge } from '../../http/json.js'
 import type { RunHandle, RunOptions } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'
 
-export interface RunStateOptions {
+interface RunStateOptions {
   readonly maxTaskBytes: number
   readonly onUpdate: RunOptions['onUpdate']
-  /** Told of an `onUpdate` that fails after it has returned. */
-  readonly fail: (failure: CallbackFailure) => void
+  /** Called when the promise that `onUpdate` returned rejects. */
+  readonly onCallbackFailure: (failure: CallbackFailure) => void
 }
 
-/** What a callback of the user threw: his, and not an answer of the agent. */
+/** Wraps what a callback of the user threw, to tell it from an error of the agent. */
 export class CallbackFailure extends Error {
   readonly reason: unknown
 
@@ -26,19 +26,19 @@ export class CallbackFailure extends Error {
   }
 }
 
+/** What a run knows of its task. Calls `onUpdate` for each event of it. */
 export class RunState {
   readonly #options: RunStateOptions
   readonly #taskSize = new TaskSize()
   #handle: RunHandle
   #task: RemoteTask | undefined
   #eventCount = 0
-  /** Whether what is told of other tasks is none of ours. */
+  /** Ignores events of other tasks when set. */
   #isBound: boolean
-  /** The question that was answered last. */
   #answeredQuestion: string | undefined
 
   constructor(handle: RunHandle, options: RunStateOptions) {
-    // A stream goes on after an event only for whoever has the task as it was then.
+    // Resuming a stream after an event requires the task as it was then, which a handle does not have.
     this.#handle = { ...handle }
     Reflect.deleteProperty(this.#handle, 'lastEventId')
     this.#isBound = handle.taskId !== undefined
@@ -53,37 +53,38 @@ export class RunState {
     return this.#task
   }
 
-  /** How much the agent has told. */
+  /** Number of events applied. */
   get eventCount(): number {
     return this.#eventCount
   }
 
-  /** A message goes out: the agent may answer with another task. */
+  /** Accepts another task: the agent may respond to the next message with a new one. */
   unbind(): void {
     this.#isBound = false
   }
 
-  /** The agent has begun no conversation of that id. */
+  /** Forgets the context id, which the agent refused. */
   dropContext(): void {
     this.#handle = { messageId: this.#handle.messageId }
   }
 
-  /** Our task is `task`. What of it was not told yet still will be. */
+  /** Continues with `task`. Later events of it are reported as usual. */
   bind(task: RemoteTask): void {
     if (this.#task?.id !== task.id) this.#task = undefined
     this.#moveTo(task, this.#task === undefined ? undefined : this.#handle.lastEventId)
   }
 
-  /** The task as it is in the end, told to nobody. */
+  /** Sets the final task without a call of `onUpdate`. */
   setTask(task: RemoteTask): void {
     this.#task = task
     this.#moveTo(task, undefined)
   }
 
   /**
-   * Takes in what the agent told. Whether it says that the task has settled. `isAnswer`: it came after our message.
+   * Applies one event and calls `onUpdate`. `isReply` marks events that respond to a message just sent.
    *
-   * @throws {A2AError} `LIMIT_EXCEEDED`.
+   * @returns `true` if the event settles the task: terminal, or waiting for the user.
+   * @throws {A2AError} `LIMIT_EXCEEDED` for `maxTaskBytes`.
    * @throws {CallbackFailure}
    */
   apply({ event, id, size }: StreamItem, isReply = false): boolean {
@@ -93,21 +94,21 @@ export class RunState {
       if (this.#isBound) return false
       this.#task = undefined
     }
-    // What comes twice, or too late, is not told again; GetTask has the last word anyway.
+    // Replayed events are not reported again. `GetTask` decides in the end.
     if (event.type !== 'task' && this.#task !== undefined && isAlreadySeen(id, this.#handle.lastEventId))
       return false
     this.#requireWithinLimit(event, size)
     const task = applyEvent(this.#task, event)
     this.#task = task
-    // A snapshot without an id is later than whatever had one.
+    // A snapshot without an id is later than the last event that had one.
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
     try {
-      const { onUpdate, fail } = this.#options
+      const { onUpdate, onCallbackFailure } = this.#options
       const returned: unknown = onUpdate?.({ event, task, handle: this.#handle })
       if (returned !== undefined) {
-        Promise.resolve(returned).catch((error: unknown) => fail(new CallbackFailure(error)))
+        Promise.resolve(returned).catch((error: unknown) => onCallbackFailure(new CallbackFailure(error)))
       }
     } catch (error) {
       throw new CallbackFailure(error)
@@ -115,14 +116,14 @@ export class RunState {
     return this.isSettled(task)
   }
 
-  /** A task that was looked at is news if it has changed. */
+  /** Reports a polled task if it changed. */
   reportIfChanged(task: RemoteTask): void {
     if (this.#task === undefined || fingerprintOf(task) !== fingerprintOf(this.#task)) this.#report(task)
   }
 
-  /** The task as it settled is news if the stream told it otherwise. */
+  /** Reports the settled task if it differs from what the stream reported. */
   reportFinal(task: RemoteTask): void {
-    // Agents differ in what they keep of messages.
+    // Agents differ in which messages they keep: ignore them.
     const { messages } = task
     const reported = this.#task && {
       ...task,
@@ -133,16 +134,17 @@ export class RunState {
     if (reported === undefined || fingerprintOf(task) !== fingerprintOf(reported)) this.#report(task)
   }
 
-  /** What GetTask says counts: a task that works has got the answer to whatever it asked. */
+  /** A polled task that works has received the answer to its question: the next question is a new one. */
   observe(task: RemoteTask): void {
     if (!isWaiting(task)) this.#answeredQuestion = undefined
   }
 
-  /** What `task` asks is answered: if it is seen once more, it has not come to that yet. */
+  /** Marks the question of `task` as answered. Seen again, it means that the agent has not processed the answer yet. */
   markAnswered(task: RemoteTask): void {
     this.#answeredQuestion = questionOf(task)
   }
 
+  /** Terminal, or waiting for the user with a question that has not been answered. */
   isSettled(task: RemoteTask): boolean {
     return isTerminal(task) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
   }
@@ -168,7 +170,7 @@ export class RunState {
   }
 }
 
-/** How long all is that a task is made of. What was replaced no longer counts. */
+/** Size of all content of a task, in characters. Replaced content does not count. */
 class TaskSize {
   readonly #parts = new Map<string, number>()
   #total = 0
@@ -191,17 +193,17 @@ function isWaiting({ state }: RemoteTask): boolean {
   return state === 'input-required' || state === 'auth-required'
 }
 
-/** Tells one question of an agent from the next. */
+/** Identifies a question: differs between one question of an agent and the next. */
 function questionOf({ state, updatedAt, message }: RemoteTask): string {
   return `${state}/${updatedAt}/${message?.messageId}`
 }
 
-/** Whether it can stand in a header, and in a handle. */
+/** Tells whether an event id can be sent in the header `Last-Event-ID`. */
 function isHeaderSafe(id: string | undefined): id is string {
   return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id)
 }
 
-/** Agents of this library number their events. */
+/** Agents of this library number their events: a lower number, or the same, was seen. */
 function isAlreadySeen(id: string | undefined, last: string | undefined): boolean {
   const numbers = /^\d+$/
   return numbers.test(id ?? '') && numbers.test(last ?? '') && Number(id) <= Number(last)

@@ -1,5 +1,5 @@
 /**
- * What `run` takes, tells and gives.
+ * Options, updates and results of runs.
  *
  * @module
  */
@@ -8,64 +8,81 @@ import type { Message } from '../../core/task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { MessageInput, SendOptions } from '../message.js'
 
-/** Where a run stands, as plain JSON: another process can `resume` it. */
+/** The position of a run, as plain JSON. Store it, and another process can `resume` the run. */
 export interface RunHandle {
-  /** Of the message that began it. */
+  /** The id of the message that started the run. */
   readonly messageId: string
+  /** The id of the conversation, once known. */
   readonly contextId?: string
-  /** Absent as long as the agent has not answered. */
+  /** The id of the agent's task. Absent until the agent has responded. */
   readonly taskId?: string
-  /** Whether nobody else knows that `contextId`: the only task in it is that of the message. */
+  /** Set if `contextId` was generated for this run: then the only task in that context is the run's. */
   readonly isOwnContext?: boolean
-  /** The agent's last event that was told, for `subscribe`. A run that is resumed tells the task as it is, and goes on. */
+  /**
+   * The id of the last event reported, for `subscribe`. `resume` does not use it: a resumed run reports the whole task
+   * first, then new events.
+   */
   readonly lastEventId?: string
 }
 
+/** One event of a run. */
 export interface RunUpdate {
   readonly event: RemoteEvent
-  /** The task with this event. The run goes on changing it: copy what you keep. */
+  /** The task after this event. The run goes on changing this object: copy what you keep. */
   readonly task: RemoteTask
+  /** The position of the run after this event. */
   readonly handle: RunHandle
 }
 
+/** Options of `run`, `resume` and `sendTask`. */
 export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'historyLength' | 'timeoutMs'> {
-  /**
-   * Cancels the task. The run ends when the agent has confirmed that, and at the latest 10 s after the abort.
-   */
+  /** Cancels the task. The run ends when the agent confirms, at the latest 10 s after the abort. */
   readonly signal?: AbortSignal | undefined
-  /** How long the whole run may take, in ms. The task goes on when it is over. Default is for ever. */
+  /** Time limit of the whole run, in ms. The task continues after it. Default is none. */
   readonly timeoutMs?: number | undefined
   /**
-   * Called with everything the agent tells. What it throws, or rejects with before the run is over, cancels the task, and is
-   * thrown. It is not waited for.
+   * Called with each event, in the order received, and not awaited. If it throws, or returns a promise that rejects
+   * before the run is over, the task is canceled and the run rejects with that error.
    */
   readonly onUpdate?: ((update: RunUpdate) => void) | undefined
-  /** Answers what the agent asks. Without it, or when it gives `undefined`, the run ends with `input-required`. */
+  /**
+   * Returns the answer to a question of the agent, which is sent to the same task. Without it, or if it returns
+   * `undefined`, the run ends with the result `input-required`. An error cancels the task and rejects the run.
+   */
   readonly onInputRequired?:
     ((task: RemoteTask) => MessageInput | undefined | Promise<MessageInput | undefined>) | undefined
-  /** Called when the agent waits for credentials, which it gets elsewhere; the run waits. Without it the run ends. */
+  /**
+   * Called when the agent waits for credentials, which it obtains outside A2A. The run continues to follow the task
+   * when the callback has returned. Without it, the run ends with the result `auth-required`.
+   */
   readonly onAuthRequired?: ((task: RemoteTask) => void | Promise<void>) | undefined
-  /** How long a stream may be silent before it is taken for broken, in ms. Default is 60,000. */
+  /** Time without data, in ms, after which a stream counts as broken. Default is 60,000. */
   readonly idleTimeoutMs?: number | undefined
-  /** The first pause between two looks at a task without a stream, in ms; they grow to ten times that. Default 1,000. */
+  /**
+   * The first pause between two polls of a task that has no stream, in ms. Pauses grow to ten times that while the task
+   * does not change. Default is 1,000.
+   */
   readonly pollIntervalMs?: number | undefined
-  /** Whether to send a message again that the agent has certainly no trace of. Default is `true`. */
+  /** Whether a message is sent again when the agent certainly has no trace of it. Default is `true`. */
   readonly resend?: boolean | undefined
 }
 
-interface Unfinished {
+interface UnfinishedRun {
   readonly ok: false
-  /** As it was last seen. */
+  /** The task as last seen. Absent if the agent has not responded. */
   readonly task?: RemoteTask
   readonly text: string
   readonly error: A2AError
   readonly handle: RunHandle
 }
 
-/** How a run ended. `text` is what the agent says: its artifacts, or its last message. */
+/**
+ * The outcome of a run. `text` is the text of the task: its artifacts, else its status message, else the agent's last
+ * message; for the types `timed-out`, `aborted` and `error` it is the text of the error.
+ */
 export type RunResult =
   | { readonly ok: true; readonly type: 'completed'; readonly task: RemoteTask; readonly text: string }
-  /** A reply that needed no task. */
+  /** The agent replied with a message and created no task. */
   | { readonly ok: true; readonly type: 'message'; readonly message: Message; readonly text: string }
   | {
       readonly ok: false
@@ -73,7 +90,7 @@ export type RunResult =
       readonly task: RemoteTask
       readonly text: string
     }
-  /** The agent waits: for an answer with this `taskId`, or for credentials. */
+  /** The agent waits for an answer, to be sent with this `taskId`, or for credentials. */
   | {
       readonly ok: false
       readonly type: 'input-required' | 'auth-required'
@@ -81,12 +98,12 @@ export type RunResult =
       readonly text: string
       readonly handle: RunHandle
     }
-  /** `timeoutMs` is over; the task goes on. */
-  | ({ readonly type: 'timed-out' } & Unfinished)
-  /** The signal was aborted, and the agent did not confirm that the task is canceled. */
-  | ({ readonly type: 'aborted' } & Unfinished)
+  /** `timeoutMs` is over. The task continues. */
+  | ({ readonly type: 'timed-out' } & UnfinishedRun)
+  /** The signal was aborted, and the agent did not confirm the cancellation. */
+  | ({ readonly type: 'aborted' } & UnfinishedRun)
   /** The agent refused, or could not be reached any more. With a `taskId` in its handle the run can be resumed. */
-  | ({ readonly type: 'error' } & Unfinished)
+  | ({ readonly type: 'error' } & UnfinishedRun)
 
 /** An agent that runs tasks to their end, as `A2AClient` does. */
 export interface TaskRunner {

@@ -1,5 +1,5 @@
 /**
- * One message and what becomes of it, whatever happens to the connections.
+ * Run of one message: sent once, and followed to the end of its task across broken connections.
  *
  * @module
  */
@@ -16,37 +16,42 @@ import { isPassing, isUndone } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
 import { toMessage } from '../message.js'
 import { requirePositive } from '../options.js'
-import { isTerminal, fingerprintOf, textOfTask } from './remote-task.js'
+import { fingerprintOf, isTerminal, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, sleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 import { CallbackFailure, RunState } from './run-state.js'
 import type { StreamOptions } from '../connection/transport.js'
 
 export const RUN_KEYS = [
-  ...[
-    'signal',
-    'timeoutMs',
-    'headers',
-    'taskId',
-    'contextId',
-    'acceptedOutputModes',
-    'metadata',
-    'pushConfig',
-  ],
-  ...['onUpdate', 'onInputRequired', 'onAuthRequired', 'idleTimeoutMs', 'pollIntervalMs', 'resend'],
+  'signal',
+  'timeoutMs',
+  'headers',
+  'taskId',
+  'contextId',
+  'acceptedOutputModes',
+  'metadata',
+  'pushConfig',
+  'onUpdate',
+  'onInputRequired',
+  'onAuthRequired',
+  'idleTimeoutMs',
+  'pollIntervalMs',
+  'resend',
 ]
+
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
-/** What says that there are no streams, whatever the card says. */
+/** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
+/** One `run` or `resume` of a client. Each instance drives one message, or one handle, to its end. */
 export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
   readonly #abortion: Abortion
   readonly #state: RunState
   #usesStreams: boolean
-  /** Our message that the agent may or may not have. */
+  /** The message in flight, which the agent may or may not have received. */
   #unconfirmed: Message | undefined
 
   constructor(connection: Connection, handle: RunHandle, options: RunOptions, isOwnContext = false) {
@@ -60,14 +65,14 @@ export class Run {
     this.#state = new RunState(isOwnContext ? { ...handle, isOwnContext: true } : handle, {
       maxTaskBytes,
       onUpdate,
-      fail: (failure) => this.#abortion.abort(failure),
+      onCallbackFailure: (failure) => this.#abortion.abort(failure),
     })
     this.#usesStreams = connection.card.capabilities.streaming === true
-    // A signal that is aborted already is no error here: nothing has been sent.
+    // Not linked to the caller's signal: an abort before the start is a result, not an error.
     this.#abortion = new Abortion(clock, undefined)
   }
 
-  /** Sends `message`, or takes up what the handle says. Rejects with what a callback throws, and with nothing else. */
+  /** Sends `message`, or resumes from the handle without one. Rejects only with what a callback throws. */
   async drive(message: Message | undefined): Promise<RunResult> {
     const { signal, timeoutMs = Infinity } = this.#options
     const abort = (): void =>
@@ -93,7 +98,7 @@ export class Run {
     }
   }
 
-  /** A run that was given up before the agent had answered is found as a lost answer is. */
+  /** Finds the task of a handle without task id: its run was abandoned before the agent responded. */
   async #locateTask(): Promise<void> {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
@@ -106,7 +111,11 @@ export class Run {
       })
   }
 
-  /** Up to the end, or to the next message of ours, or until the task is to be followed again. */
+  /**
+   * One turn of the conversation.
+   *
+   * @returns The result of the run, the user's next message, or `undefined` to follow the same task again.
+   */
   async #turn(message: Message | undefined): Promise<RunResult | Message | undefined> {
     const reply = message === undefined ? undefined : await this.#submit(message)
     this.#unconfirmed = undefined
@@ -131,7 +140,7 @@ export class Run {
     return next
   }
 
-  /** A callback's error is the caller's, and not an answer of the agent. It is not waited for when the run is over. */
+  /** Calls a callback of the user and marks what it throws. Stops waiting for it when the run is aborted. */
   #runCallback<T>(callback: () => T | Promise<T>): Promise<T> {
     return this.#abortion.race(async () => {
       try {
@@ -143,8 +152,9 @@ export class Run {
   }
 
   /**
-   * Sends `message` once, as far as anybody can tell. Ends with what the agent told of the task in the story, or with its
-   * reply where it needs none.
+   * Sends `message`, and again only where the agent has certainly not received it. The task is in the state afterwards.
+   *
+   * @returns The agent's reply if it is a message without a task.
    */
   async #submit(message: Message): Promise<Message | undefined> {
     const { pacing } = this.#connection.settings
@@ -155,14 +165,14 @@ export class Run {
         return await this.#send(message)
       } catch (error) {
         this.#throwIfOver(error)
-        // It came to be: whatever broke then, the task can be followed.
+        // The task exists: it can be followed, whatever broke.
         if (this.#state.eventCount > eventCount) return undefined
         if (
           !wasLost &&
           this.#isAloneInContext(message) &&
           isOneOf(error, ['INVALID_PARAMS', 'TASK_NOT_FOUND'])
         ) {
-          // The agent takes no conversation that it has not begun (A2A 1.0 §3.4.1).
+          // The agent refuses context ids that it has not generated (A2A 1.0 §3.4.1).
           this.#state.dropContext()
           return await this.#submit(withoutContext(message))
         }
@@ -171,9 +181,9 @@ export class Run {
           this.#usesStreams = false
           continue
         }
-        // What may pass was repeated by the connection already.
+        // The connection has already retried transient errors.
         if (wasRefused || !isInconclusive(error)) {
-          // Who refuses a message that was sent again may have got the first one after all.
+          // The agent may refuse the second copy because it received the first one.
           if (!wasLost || !(await this.#hasArrived(message))) throw error
           return undefined
         }
@@ -190,7 +200,7 @@ export class Run {
     }
   }
 
-  /** An id that nobody else knows: the conversation has our task only. */
+  /** Tells whether the context id was generated by this run, so that the context can only have this run's task. */
   #isAloneInContext({ taskId, contextId }: MessageKey): boolean {
     const { handle } = this.#state
     return taskId === undefined && handle.isOwnContext === true && contextId === handle.contextId
@@ -235,7 +245,7 @@ export class Run {
     return undefined
   }
 
-  /** Follows the task until it has ended or waits for us; what a stream says of that counts only if GetTask says so, too. */
+  /** Follows the task until it is terminal or waits for the user. `GetTask` decides; a stream only reports. */
   async #followUntilSettled(): Promise<RemoteTask> {
     const id = this.#state.handle.taskId
     if (id === undefined) throw invalidAnswer('it names no task')
@@ -249,18 +259,18 @@ export class Run {
       const last = fingerprint
       fingerprint = fingerprintOf(task)
       unchangedPolls = fingerprint === last ? unchangedPolls + 1 : 0
-      // A stream that resumes after its last event goes on from the task as its events made it.
-      if (!this.#usesStreams || this.#state.handle.lastEventId === undefined)
-        this.#state.reportIfChanged(task)
+      // A stream that resumes after its last event continues from the state that its events built.
+      const isReplayed = this.#usesStreams && this.#state.handle.lastEventId !== undefined
+      if (!isReplayed) this.#state.reportIfChanged(task)
       const since = elapsed(this.#connection.settings.clock)
       const streamSaysSettled = this.#usesStreams && (await this.#follow(id))
-      // Whoever only claims that the task has settled is asked no faster for it.
+      // Skip the pause once: an agent whose streams keep claiming a settled task must not cause a busy loop.
       skipsPause = streamSaysSettled && unchangedPolls === 0 && !skipsPause
       if (!skipsPause) await this.#waitForNextPoll(unchangedPolls, since)
     }
   }
 
-  /** The task as the agent tells of it, however often one has to ask. */
+  /** Fetches the task, with retries. */
   async #poll(id: string): Promise<RemoteTask> {
     const { pacing } = this.#connection.settings
     for (let failures = 1; ; failures += 1) {
@@ -271,7 +281,7 @@ export class Run {
       } catch (error) {
         this.#throwIfOver(error)
         const { task } = this.#state
-        // The agent need not keep what it has told.
+        // Agents need not keep tasks that have ended: the state as streamed is final.
         if (A2AError.is(error, 'TASK_NOT_FOUND') && task !== undefined && isTerminal(task)) return task
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
         if (!mayPass || failures > 2 * pacing.attempts) throw error
@@ -280,7 +290,7 @@ export class Run {
     }
   }
 
-  /** Reads on in a stream until it ends, breaks, or says that the task has settled: whether it says so. */
+  /** Follows a stream until it ends, breaks or settles the task. @returns `true` if it settled the task. */
   async #follow(id: string): Promise<boolean> {
     const { lastEventId } = this.#state.handle
     try {
@@ -290,14 +300,14 @@ export class Run {
       }
     } catch (error) {
       this.#throwIfOver(error)
-      // A task that has just ended has no stream either: that costs a look more, and is no reason to give up streams.
+      // UNSUPPORTED_OPERATION may also mean that the task has just ended: poll again, and keep using streams.
       if (isOneOf(error, ['METHOD_NOT_FOUND', 'INVALID_AGENT_RESPONSE'])) this.#usesStreams = false
       if (A2AError.is(error, 'LIMIT_EXCEEDED')) throw error
     }
     return false
   }
 
-  /** Until the next look; a stream that was open since then has taken that time already. */
+  /** Pauses until the next poll, less the time since `since` that a stream was open. */
   async #waitForNextPoll(unchangedPolls: number, since: number): Promise<void> {
     const { pollIntervalMs = POLL_INTERVAL_MS } = this.#options
     const { clock, pacing } = this.#connection.settings
@@ -320,13 +330,13 @@ export class Run {
     return { ...this.#callOptions, idleTimeoutMs: this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS }
   }
 
-  /** @throws what ends the run: the caller's signal, its time limit, a callback, what the agent sends without end. */
+  /** @throws whatever ends the run: an abort, the time limit, a failed callback, a task over `maxTaskBytes`. */
   #throwIfOver(error: unknown): void {
     if (error instanceof CallbackFailure || isTaskTooLarge(error)) throw error
     if (this.#signal.aborted) throw this.#signal.reason
   }
 
-  /** The run cannot go on: what remains to be said of it. */
+  /** The result of a run that cannot continue. Cancels the task after an abort, a failed callback or a limit. */
   async #toFailure(error: unknown): Promise<RunResult> {
     const isAborted = this.#signal.aborted
     const cause: unknown = isAborted ? this.#signal.reason : error
@@ -351,7 +361,7 @@ export class Run {
     return { ok: false, type, text: reason.message, error: reason, handle, ...(task && { task }) }
   }
 
-  /** The task to be canceled. */
+  /** The id of the task to cancel; `undefined` if the agent has none. */
   async #findTaskToCancel(signal: AbortSignal): Promise<string | undefined> {
     const { taskId } = this.#state.handle
     if (taskId !== undefined || this.#unconfirmed === undefined) return taskId
@@ -368,20 +378,13 @@ function withoutContext(message: Message): Message {
   return rest
 }
 
-function resultOf(task: RemoteTask): RunResult {
-  const text = textOfTask(task)
-  if (task.state === 'completed') return { ok: true, type: 'completed', task, text }
-  const type = task.state === 'rejected' || task.state === 'canceled' ? task.state : 'failed'
-  return { ok: false, type, task, text }
-}
-
 function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
   return A2AError.is(error) && codes.includes(error.code)
 }
 
-/** More of one task than may be kept. */
+/** Tells whether `error` is this client's own limit on the size of a task. */
 function isTaskTooLarge(error: unknown): boolean {
-  // An agent's own limit of that name has its answer for a cause.
+  // A limit of the agent with the same name has the agent's error as its cause.
   return (
     A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxTaskBytes' && error.cause === undefined
   )
