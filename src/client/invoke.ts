@@ -1,5 +1,5 @@
 /**
- * A text for another agent, and what it answers.
+ * One-call invocation of an agent: sends a text, returns its answer.
  *
  * @module
  */
@@ -22,26 +22,27 @@ import { requireKnown, requirePositive } from './options.js'
 import { sleep } from '../http/retry.js'
 import { trimSlashes } from '../http/url.js'
 
+/** Options of {@link invokeRemoteAgent}. */
 export interface InvokeOptions extends HttpOptions {
-  /** What the agent shall do with the message. Default is its own choice. */
+  /** The skill to use. Default is the agent's choice. Sent to agents of the `'corvid'` protocol only. */
   readonly skill?: string | undefined
-  /** How long all of it may take, in ms; the agent is told. Default is 300,000. */
+  /** Time limit of the whole call, in ms, also sent to the agent. Default is 300,000. */
   readonly timeoutMs?: number | undefined
-  /** The pause between two looks at the task, in ms. Default is 3000. */
+  /** Pause between two polls of the task, in ms. Default is 3,000. */
   readonly pollIntervalMs?: number | undefined
-  /** Ends the waiting; the agent's task, too, where the agent speaks A2A. */
+  /** Aborts the call. Cancels the agent's task if the agent supports A2A. */
   readonly signal?: AbortSignal | undefined
   /**
-   * `'corvid'`: `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id`. `'auto'`: A2A 1.0 or 0.3, where the agent's card offers
-   * one of them, else as `'corvid'`; `skill` is told to agents of the latter only. Default is `'corvid'`.
+   * `'corvid'`: `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id`. `'auto'`: A2A 1.0 or 0.3 if the agent's card offers one
+   * of them, else `'corvid'`. Default is `'corvid'`.
    */
   readonly protocol?: 'corvid' | 'auto' | undefined
 }
 
-/** What became of a message. */
+/** The outcome of {@link invokeRemoteAgent}. */
 export interface RemoteInvocationResult {
   readonly success: boolean
-  /** Empty when the agent did not take the message. */
+  /** Empty if the agent did not accept the message. */
   readonly taskId: string
   readonly responseText: string | null
   readonly error: string | null
@@ -58,11 +59,11 @@ const MAX_DEPTH = 100
 const MAX_SHOWN = 1_000
 
 /**
- * Sends `message` to the agent at `baseUrl`, and waits until it has answered. Whatever goes wrong is in the result, as
- * `error`: `Submit failed: HTTP 503 — …`, `Timed out after 5000ms`, `Task failed`, or what the agent says.
+ * Sends `message` to the agent at `baseUrl` and waits for its answer. Failures are results with `success: false` and an
+ * `error`: `Submit failed: HTTP 503 — …`, `Timed out after 5000ms`, `Task failed`, or the agent's own text.
  *
  * @throws {A2AError} `REQUEST_ABORTED`.
- * @throws {TypeError | RangeError} naming the option that makes no sense.
+ * @throws {TypeError | RangeError} for an invalid option, by its name.
  */
 export async function invokeRemoteAgent(
   baseUrl: string,
@@ -102,7 +103,7 @@ export async function invokeRemoteAgent(
   }
 }
 
-/** How long there is still to wait. */
+/** Time limit across several requests. */
 class Deadline {
   readonly #clock: Clock
   readonly #end: number
@@ -112,7 +113,7 @@ class Deadline {
     this.#end = this.#now() + ms
   }
 
-  /** Not below 0. */
+  /** The remaining time, at least 0. */
   get leftMs(): number {
     return Math.max(0, this.#end - this.#now())
   }
@@ -122,7 +123,7 @@ class Deadline {
   }
 }
 
-/** The id of the task that the agent makes of it. */
+/** Submits the message. @returns The id of the agent's task. */
 async function submit(
   settings: HttpSettings,
   url: string,
@@ -151,7 +152,7 @@ async function submit(
   }
 }
 
-/** The task as it is now. Empty when it cannot be seen: the next look may be luckier. */
+/** Fetches the task. Empty on failure, after which the next poll may succeed. */
 async function poll(
   settings: HttpSettings,
   url: string,
@@ -169,7 +170,7 @@ async function poll(
   }
 }
 
-/** What to say where the agent says nothing, of the states in which nothing more comes. */
+/** Error texts by terminal state, for agents that send none. */
 const FAILURES: ReadonlyMap<string, string> = new Map([
   ['failed', 'Task failed'],
   ['canceled', 'Task canceled'],
@@ -181,7 +182,7 @@ const QUESTIONS: ReadonlyMap<string, string> = new Map([
   ['auth-required', 'The agent asks for credentials'],
 ])
 
-/** `undefined` as long as the agent works. */
+/** The result in `state`; `undefined` while the agent works. */
 function resultOf(
   taskId: string,
   state: string,
@@ -195,7 +196,7 @@ function resultOf(
   return failure(taskId, responseText ? `${question}: ${responseText}` : question, responseText)
 }
 
-/** The first part of the last message of the agent. */
+/** The text of the first part of the agent's last message. */
 function lastAgentText(messages: unknown): string | null {
   const last = Array.isArray(messages)
     ? messages.map(fieldsOf).findLast(({ role }) => role === 'agent')
@@ -213,7 +214,7 @@ function timedOut(timeoutMs: number): string {
   return `Timed out after ${timeoutMs}ms`
 }
 
-/** By A2A 1.0 or 0.3. `undefined` where the agent has no card that offers one of them. */
+/** Invokes the agent by A2A 1.0 or 0.3. `undefined` if the agent has no card that offers one of them. */
 async function invokeByCard(
   url: string,
   message: string,

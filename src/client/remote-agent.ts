@@ -1,5 +1,5 @@
 /**
- * Another agent to hand work to.
+ * Agent of KAOS or A2A that answers chat messages.
  *
  * @module
  */
@@ -17,20 +17,21 @@ import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
 import { requireKnown, requirePositive } from './options.js'
 import { shownUrl, trimSlashes } from '../http/url.js'
 
+/** Options of {@link RemoteAgent}. */
 export interface RemoteAgentOptions extends HttpOptions {
-  /** How errors call it; the `model` of chat completions. */
+  /** The name of the agent in errors, and the `model` of chat completions. */
   readonly name: string
-  /** Its base URL. An agent of KAOS is there, wherever its card says that it is. */
+  /** The agent's base URL. Requests to a KAOS agent go to it, whatever URL its card has. */
   readonly cardUrl: string
-  /** How long each request may take, in ms; of A2A, all of the task. Default is 60,000. */
+  /** Time limit of each request, in ms; for A2A, of the whole task. Default is 60,000. */
   readonly timeoutMs?: number | undefined
-  /** Adds headers to each request, as `(headers) => propagation.inject(context.active(), headers)` does. */
+  /** Adds headers to each request, such as `(headers) => propagation.inject(context.active(), headers)`. */
   readonly injectHeaders?: ((headers: Record<string, string>) => void) | undefined
-  /** Told why a message went by chat completions although the agent's card offers A2A. */
+  /** Called with the error of A2A when a message is sent by chat completions instead. */
   readonly onFallback?: ((error: unknown) => void) | undefined
 }
 
-/** As in chat completions. */
+/** A message of the chat completions API. */
 export interface ChatMessage {
   readonly role: string
   readonly content: unknown
@@ -48,14 +49,14 @@ const FAILED_STATES = ['failed', 'canceled', 'cancelled', 'rejected']
 
 interface Agent {
   readonly card: Unread
-  /** By A2A. */
+  /** Sends a text by A2A. Absent if the card does not offer A2A. */
   readonly sendText: SendText | undefined
 }
 
 type SendText = (text: string, signal: AbortSignal | undefined) => Promise<string>
 
 /**
- * An agent that is reached by A2A where its card offers it, else, or when that fails, by chat completions.
+ * An agent that answers chat messages: by A2A if its card offers that, and by chat completions otherwise or if A2A fails.
  *
  * @example
  * const agent = new RemoteAgent({ name: 'analyst', cardUrl: 'http://analyst:8000' })
@@ -63,7 +64,7 @@ type SendText = (text: string, signal: AbortSignal | undefined) => Promise<strin
  */
 export class RemoteAgent {
   readonly name: string
-  /** Without slashes at its end. */
+  /** The base URL without trailing slashes. */
   readonly cardUrl: string
   readonly #options: RemoteAgentOptions
   readonly #http: HttpSettings
@@ -72,7 +73,7 @@ export class RemoteAgent {
 
   /**
    * @throws {A2AError} `INVALID_PARAMS`: `card_url is required`.
-   * @throws {TypeError | RangeError} naming the option that makes no sense.
+   * @throws {TypeError | RangeError} for an invalid option, by its name.
    */
   constructor(options: RemoteAgentOptions) {
     requireKnown(options, KEYS, 'RemoteAgent')
@@ -89,7 +90,7 @@ export class RemoteAgent {
   }
 
   /**
-   * Its card as it wrote it, `url` and all, fetched when it is needed first, and anew after a failure.
+   * Returns a copy of the card as the agent wrote it. Fetched on first use, and again after a failure.
    *
    * @throws {A2AError} `EXTERNAL_SERVICE_ERROR`: `Agent … unavailable at …`.
    */
@@ -98,9 +99,10 @@ export class RemoteAgent {
   }
 
   /**
-   * The agent's answer to the last message of the user, by A2A, or to all messages, by chat completions.
+   * Sends the last user message by A2A, or all messages by chat completions, and returns the text of the answer. A
+   * question of the agent is an answer. If A2A fails, a task that is still running is canceled before the chat starts.
    *
-   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR`: `Agent … unavailable at …`, or what went wrong with the chat;
+   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR`: `Agent … unavailable at …`, or the failure of chat completions;
    *   `REQUEST_ABORTED`.
    */
   async processMessage(
@@ -138,7 +140,7 @@ export class RemoteAgent {
     }
   }
 
-  /** Not ended by a caller who is gone: others may wait for it. */
+  /** Independent of any caller's signal, because several callers may wait for it. */
   async #discover(): Promise<Agent> {
     try {
       const card = await loadKaosCard(this.#http, this.cardUrl, { timeoutMs: this.#timeoutMs })
@@ -178,18 +180,18 @@ export class RemoteAgent {
     })
     const abortion = new Abortion(this.#http.clock, signal)
     try {
-      // The run of whoever aborts cancels its task, which would go on beside the chat.
+      // An aborted run cancels its task, which would otherwise continue beside the chat.
       abortion.arm(this.#timeoutMs)
       const result = await client.run(text, { signal: abortion.signal })
       if (signal?.aborted) throw aborted(signal)
-      // What the agent asks is what it has to say.
+      // A question of the agent counts as its answer.
       if (result.ok || result.type === 'input-required') return result.text
       abortion.signal.throwIfAborted()
       const taskId = 'handle' in result ? result.handle.taskId : undefined
       if (taskId !== undefined) {
         abortion.arm(CANCEL_TIMEOUT_MS)
         await client.cancelTask(taskId, { signal: abortion.signal }).catch(() => {
-          // There is nothing else to be done about it.
+          // The chat follows, whether or not the agent confirms.
         })
       }
       throw 'error' in result ? result.error : this.#failed(`task ${result.type}: ${result.text}`)
@@ -239,7 +241,7 @@ export class RemoteAgent {
   }
 }
 
-/** Its artifacts, else its output, else the agent's last message, else the status. */
+/** The text of a KAOS task: its artifacts, else its output, else the agent's last message, else its status message. */
 function textOfKaos({ artifacts, output, history, status }: Unread): string {
   const agentMessages = listOf(history).filter(({ role }) => role === 'agent')
   const { message } = fieldsOf(status)
@@ -256,7 +258,7 @@ function listOf(value: unknown): Unread[] {
   return Array.isArray(value) ? value.map(fieldsOf) : []
 }
 
-/** The headers go where the credentials go: to the agent, not along with a redirect. */
+/** Injects headers as an authenticator, so that they are not sent along with redirects to other origins. */
 function injectingAuthenticator(
   inject: (headers: Record<string, string>) => void,
   auth?: Authenticator,

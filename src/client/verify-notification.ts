@@ -1,5 +1,5 @@
 /**
- * What agents tell a webhook: whether it is from the agent, of a task that is expected, and what it says.
+ * Verification of push notifications: sender, task and content.
  *
  * @module
  */
@@ -14,52 +14,55 @@ import { decode } from '../http/request.js'
 import { parseJson, tooLarge } from '../http/json.js'
 import { requireFunctions, requireKnown, requirePositive } from './options.js'
 
-/** A secret, or what looks up that of a task; `undefined` where the task has none, and nobody is believed. */
+/** A secret, or a function that returns the secret of a task. `undefined` rejects the notification. */
 export type ExpectedSecret = string | ((taskId: string) => string | undefined | Promise<string | undefined>)
 
 interface NotificationChecks {
   /**
-   * The `token` of the push configuration: what `X-A2A-Notification-Token` must be. `false` where neither token nor
-   * `authorization` is to be checked, because the sender is known otherwise: by mutual TLS, or a JWT that was verified.
+   * The `token` of the push configuration, compared with the header `X-A2A-Notification-Token`. `false` skips the check,
+   * for senders authenticated otherwise: by mutual TLS, or by a JWT that was verified before.
    */
   readonly token?: ExpectedSecret | false | undefined
-  /** What `Authorization` must be: `Bearer …`, the scheme and the credentials of the push configuration. */
+  /** The expected header `Authorization`: scheme and credentials of the push configuration, as in `Bearer …`. */
   readonly authorization?: ExpectedSecret | undefined
-  /** The task that is expected. */
+  /** The id of the expected task. */
   readonly taskId?: string | undefined
-  /** Whether a task is expected, where there are several. */
+  /** Returns whether a task is expected, for webhooks of several tasks. */
   readonly isExpected?: ((taskId: string) => boolean | Promise<boolean>) | undefined
-  /** Of the body. Default is 4,194,304 (4 MiB). */
+  /** Size limit of the body, in bytes. Default is 4,194,304 (4 MiB). */
   readonly maxBytes?: number | undefined
-  /** How long the body may take to come, in ms. Default is 30,000. */
+  /** Time limit for reading the body, in ms. Default is 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** What is expected of a notification: a secret, or `token: false`, and a task. */
+/**
+ * Options of {@link verifyNotification}: `token` or `authorization` (or `token: false`), and `taskId`, `isExpected` or a
+ * function that looks up secrets by task.
+ */
 export type VerifyNotificationOptions = NotificationChecks &
   ({ readonly token: ExpectedSecret | false } | { readonly authorization: ExpectedSecret })
 
-/** What an agent tells of a task. */
+/** A verified notification. */
 export interface PushNotification {
-  /** As in a stream: a whole task, a change of its state, a part of its artifacts, a message. */
+  /** The event, as in a stream: a task, a status update, an artifact update, or a message. */
   readonly event: RemoteEvent
   readonly taskId: string
   /**
-   * `X-A2A-Notification-Id`, which agents of this library send: the same when a notification is sent once more, another
-   * for each change and each push configuration. Agents choose it: it identifies together with `taskId` only.
+   * The header `X-A2A-Notification-Id`, which agents of this library send. A repeated delivery has the same id; each
+   * change and each push configuration has its own. Agents choose it, so that it is unique only together with `taskId`.
    */
   readonly id?: string
-  /** The version of A2A that the agent speaks: what `A2A-Version` says, or what the notification is of. */
+  /** The version of A2A: the header `A2A-Version`, or that of the body's form if the header contradicts it. */
   readonly version: '1.0' | '0.3' | (string & {})
 }
 
-/** A notification that is not taken, and what to answer: frameworks that heed `statusCode` need not be told. */
+/** A rejected notification, with the status of the response. Many frameworks use `statusCode` on their own. */
 export class NotificationError extends A2AError {
   /** 400, 401, 404, 405, 408, 413 or 415. */
   readonly statusCode: number
 
-  /** With the code, the message and the data of `error`. */
+  /** Copies code, message, data and cause of `error`. */
   constructor(error: AnyA2AError) {
     super(
       error.code,
@@ -81,27 +84,29 @@ const STATUSES: { readonly [C in ErrorCode]?: number } = {
 }
 
 /**
- * Reads a push notification, of A2A 1.0 or 0.3, if it comes from who knows the secrets and concerns a task that is
- * expected (A2A 1.0 §4.3.3, §13.2). Secrets are compared in constant time, before the body is read unless they depend on
- * the task; no error tells them. What is given is required: of `token` and `authorization`, agents made with the official
- * SDKs send one only, so expect the one that you have registered.
+ * Verifies and reads a push notification of A2A 1.0 or 0.3 (A2A 1.0 §4.3.3, §13.2): the sender must know the secrets, and
+ * the task must be expected.
  *
- * Answer 2xx soon, and be ready to be told the same twice: agents that hear no answer send again, and A2A has nothing
- * against somebody who sends what he has seen once more. `id` tells that it is the same. Where there is none, or where
- * something may be lost, ask the agent for the task: that is what counts.
+ * Each secret given is required. Agents made with the official SDKs send either `token` or `authorization`, so expect the
+ * one that you registered. Secrets are compared in constant time, before the body is read unless they depend on the task.
+ * No error contains them.
+ *
+ * Respond with 2xx soon, and make the processing idempotent: agents repeat deliveries that were not acknowledged, and A2A
+ * has no protection against replay. A repeated delivery has the same `id`. Without an id, or after an outage, fetch the
+ * task from the agent: its state is authoritative.
  *
  * @throws {NotificationError} `UNAUTHENTICATED`; `TASK_NOT_FOUND` for a task that is not expected;
  *   `VERSION_NOT_SUPPORTED` for A2A 0.1; `METHOD_NOT_FOUND`, `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`,
- *   `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `PARSE_ERROR` and `INVALID_PARAMS` for what is no notification.
- * @throws {TypeError | RangeError} when the options check nothing or make no sense, the body has been read already, or
- *   the request is no `Request`.
- * @throws what `isExpected` and functions for secrets throw.
+ *   `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `PARSE_ERROR` and `INVALID_PARAMS` for requests that are no notification.
+ * @throws {TypeError | RangeError} for invalid options, options that check nothing, a body that has been read, or an
+ *   object that is not a fetch `Request`.
+ * @throws whatever `isExpected` and functions for secrets throw.
  * @example
  * ```ts
  * async function webhook(request: Request): Promise<Response> {
  *   try {
  *     const { event, taskId, id } = await verifyNotification(request, { token, isExpected: (id) => open.has(id) })
- *     if (id === undefined || !seen.has(`${taskId} ${id}`)) await take(event)
+ *     if (id === undefined || !seen.has(`${taskId} ${id}`)) await process(event)
  *     return new Response(null, { status: 204 })
  *   } catch (error) {
  *     return new Response(null, { status: error instanceof NotificationError ? error.statusCode : 500 })
@@ -131,9 +136,9 @@ export async function verifyNotification(
   return notification
 }
 
-/** What Node's servers get has `headers`, too; they cannot be asked. */
+/** Requests of Node's servers have `headers` without a `get` method. */
 function requireRequest(request: unknown): void {
-  // Whatever it is, it may lack both.
+  // Nothing is known of it, so that both properties are optional.
   const given = request as { readonly headers?: { readonly get?: unknown } } | null | undefined
   if (typeof given?.headers?.get === 'function') return
   throw new TypeError(
@@ -158,11 +163,11 @@ const KEYS = ['token', 'authorization', 'taskId', 'isExpected', 'maxBytes', 'tim
 const TOKEN = 'X-A2A-Notification-Token'
 const AUTHORIZATION = 'Authorization'
 
-/** Of what agents nest, as the client takes it by default. */
+/** Depth of nested JSON: the client's default. */
 const MAX_DEPTH = 100
 
 function toSettings(options: VerifyNotificationOptions): Settings {
-  // The type says so; not everybody has types.
+  // Callers without type checking may pass anything.
   const given: unknown = options
   if (typeof given !== 'object' || given === null) {
     throw new TypeError('verifyNotification() takes options: { token, taskId }, or { token, isExpected }')
@@ -189,7 +194,7 @@ function toSettings(options: VerifyNotificationOptions): Settings {
   return { secrets, maxBytes, timeoutMs, clock }
 }
 
-/** A variable of the environment that is not set must not let anybody in. */
+/** Rejects empty secrets: an environment variable that is not set must not disable the check. */
 function toSecret(name: string, header: string, expected: ExpectedSecret | undefined): Secret[] {
   if (expected === undefined) return []
   if (typeof expected === 'function' || (typeof expected === 'string' && expected !== '')) {
@@ -198,7 +203,7 @@ function toSecret(name: string, header: string, expected: ExpectedSecret | undef
   throw new TypeError(`"${name}" must be a text that is not empty, or a function`)
 }
 
-/** What goes wrong with a notification is told to its sender; what goes wrong here is not. */
+/** Turns errors about the notification into {@link NotificationError}. Other errors are not for the sender. */
 async function asNotificationError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -215,7 +220,7 @@ async function receive(request: Request, settings: Settings): Promise<PushNotifi
   requireMediaType(headers.get('content-type'))
   for (const { header, expected } of settings.secrets) {
     const given = givenSecret(request, header)
-    // What depends on the task is compared when the task is known.
+    // Functions need the task, which the body names: they are called afterwards.
     if (typeof expected === 'string') await requireSame(header, given, expected)
   }
   const named = versionIn(headers)
@@ -229,12 +234,12 @@ async function receive(request: Request, settings: Settings): Promise<PushNotifi
     event,
     taskId,
     id: headers.get('x-a2a-notification-id') || undefined,
-    // What it is of is for certain, where the header says something else.
+    // The form of the body decides where the header contradicts it.
     version: named !== '' && isOf0(named) === isOld ? named : isOld ? '0.3' : '1.0',
   })
 }
 
-/** Patch versions do not count (A2A 1.0 §3.6). Empty where there is none. */
+/** The version in the headers, without its patch number (A2A 1.0 §3.6). Empty if there is none. */
 function versionIn(headers: Headers): string {
   return /^\d{1,5}\.\d{1,5}/.exec(headers.get('a2a-version') ?? '')?.[0] ?? ''
 }
@@ -243,7 +248,7 @@ function isOf0(version: string): boolean {
   return version.startsWith('0.')
 }
 
-/** Its tasks have neither the kinds of 0.3 nor the names of 1.0: any other error would speak of those. */
+/** Rejects A2A 0.1 by name: errors about its content would be misleading, because it has neither the kinds of 0.3 nor the names of 1.0. */
 function requireReadable(version: string): void {
   if (version !== '0.1') return
   const supported = ['1.0', '0.3']
@@ -253,7 +258,7 @@ function requireReadable(version: string): void {
 
 const MEDIA_TYPES = ['application/a2a+json', 'application/json']
 
-/** A form in a foreign page can send other types without asking: what is not declared as JSON is not read. */
+/** Accepts JSON types only: HTML forms of other sites can send the other types without a CORS preflight. */
 function requireMediaType(header: string | null): void {
   const mediaType = header?.split(';', 1)[0]?.trim().toLowerCase() || 'none'
   if (MEDIA_TYPES.includes(mediaType)) return
@@ -271,7 +276,7 @@ function givenSecret({ headers }: Request, header: string): string {
   throw new A2AError('UNAUTHENTICATED', `${header} is missing`, {})
 }
 
-/** Where no text is expected, nothing is right: what is given is not empty. Not everybody has types. */
+/** Compares a header with a secret. Without a secret, nothing matches: `given` is never empty. */
 async function requireSame(header: string, given: string, expected: unknown): Promise<void> {
   const secret = typeof expected === 'string' ? expected : ''
   if (await equals(withPlainScheme(header, given), withPlainScheme(header, secret))) return
@@ -283,7 +288,7 @@ function withPlainScheme(header: string, value: string): string {
   return header === AUTHORIZATION ? value.replace(/^\S+(?= |$)/, (scheme) => scheme.toLowerCase()) : value
 }
 
-/** In a time that tells neither where two texts differ nor how long the expected one is. */
+/** Compares in a time that depends neither on where the texts differ nor on the length of the expected one. */
 async function equals(given: string, expected: string): Promise<boolean> {
   const [left, right] = await Promise.all([sha256(given), sha256(expected)])
   return left.reduce((difference, byte, at) => difference | (byte ^ (right[at] ?? 0)), 0) === 0
@@ -297,7 +302,7 @@ function taskIdOf(event: RemoteEvent, notification: Fields): string {
 
 const MEMBERS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate']
 
-/** Another reader may go by another of its ids than this one, and take what is of one task for another's. */
+/** Rejects notifications that name several tasks: another reader might use another of the ids. */
 function requireSameTask(event: RemoteEvent, notification: Fields, taskId: string): void {
   const members = MEMBERS.map((name) => notification.get(name))
   const own = notification.get('kind') === undefined ? [] : [notification]
@@ -335,7 +340,7 @@ async function readJson({ body, headers }: Request, settings: Settings): Promise
   }
 }
 
-/** Stops reading at `maxBytes`, and leaves the rest: canceling would cut the connection before the answer. */
+/** Stops reading at `maxBytes` without canceling the body, which would close the connection before the response. */
 async function readText(
   body: ReadableStream<Uint8Array>,
   declared: string | null,

@@ -1,5 +1,5 @@
 /**
- * Agent cards that need not be fetched again.
+ * Cache of agent cards.
  *
  * @module
  */
@@ -13,33 +13,34 @@ import type { Unread } from '../../http/json.js'
 import { requireKnown, requirePositive } from '../options.js'
 import { trimSlashes } from '../../http/url.js'
 
+/** Options of {@link AgentCardCache}. */
 export interface AgentCardCacheOptions {
-  /** When there are more, that which was not asked for longest is dropped. Default is 100. */
+  /** Number of cards to keep. Beyond it, the least recently used one is dropped. Default is 100. */
   readonly maxEntries?: number | undefined
-  /** How long a card is good without asking, in ms, unless its agent says so by `Cache-Control`. Default is 5 minutes. */
+  /** Time that a card is fresh, in ms, unless its agent sends `Cache-Control`. Default is 300,000 (5 minutes). */
   readonly softTtlMs?: number | undefined
   /**
-   * How long a card is good at most, whatever its agent says, in ms. Between the two the agent is asked whether the card
-   * has changed, and the card is good while the agent is out of order. Default is 24 hours.
+   * Time that a card is kept at most, in ms, whatever `Cache-Control` says. Between the two times the card is revalidated
+   * by a conditional request, and used as it is while the agent is unavailable. Default is 86,400,000 (24 hours).
    */
   readonly hardTtlMs?: number | undefined
 }
 
-/** An answer with a card, or that the card is the one that the request has told of (304). */
+/** A response with a card, or the statement that the card is unchanged (304). */
 export interface FetchedCard {
   readonly card: Unread | 'unchanged'
   readonly headers: Headers
 }
 
-/** Asks for a card, with the headers that make the request conditional. */
+/** Fetches a card, with the headers of a conditional request. */
 export type FetchCard = (conditions: Readonly<Record<string, string>>) => Promise<FetchedCard>
 
 interface Entry {
   readonly url: string
   readonly card: Unread
-  /** What the agent said of it: `etag`, `last-modified`, `cache-control`. */
+  /** The response headers `etag`, `last-modified` and `cache-control`. */
   readonly cacheHeaders: Readonly<Record<string, string>>
-  /** By the clock's `now`. */
+  /** Time by the clock's `now`, in ms. */
   readonly fetchedAt: number
   readonly softTtlMs: number
 }
@@ -50,21 +51,23 @@ interface PendingCard {
 }
 
 /**
- * A cache for `fetchAgentCard` and `A2AClient.connect` (A2A 1.0 §8.6.2). Requests that differ in their headers, or are not
- * made with the same `fetch`, `auth`, `urlGuard` and `clock`, share nothing: nobody gets a card that was fetched with the
- * credentials of somebody else, as long as one `auth` stands for one somebody.
+ * A cache of cards for `fetchAgentCard` and `A2AClient.connect`, in memory (A2A 1.0 §8.6.2).
+ *
+ * Requests with different headers, or with a different `fetch`, `auth`, `urlGuard` or `clock` object, do not share
+ * entries: no caller receives a card that was fetched with the credentials of another, provided that each principal has
+ * its own `auth`. Concurrent requests for one entry share one fetch.
  */
 export class AgentCardCache {
   readonly #maxEntries: number
   readonly #softTtlMs: number
   readonly #hardTtlMs: number
-  /** The one that was asked for last is the last. */
+  /** In order of use, the most recent last. */
   readonly #entries = new Map<string, Entry>()
   readonly #pending = new Map<string, PendingCard>()
   readonly #ids = new WeakMap<object, number>()
   #lastId = 0
 
-  /** @throws {TypeError | RangeError} naming the option that makes no sense. */
+  /** @throws {TypeError | RangeError} for an invalid option, by its name. */
   constructor(options: AgentCardCacheOptions = {}) {
     requireKnown(options, ['maxEntries', 'softTtlMs', 'hardTtlMs'], 'AgentCardCache')
     this.#maxEntries = requirePositive('maxEntries', options.maxEntries ?? 100)
@@ -72,17 +75,18 @@ export class AgentCardCache {
     this.#softTtlMs = Math.min(this.#hardTtlMs, requirePositive('softTtlMs', options.softTtlMs ?? 300_000))
   }
 
-  /** How many cards it holds. */
+  /** The number of cards in the cache. */
   get size(): number {
     return this.#entries.size
   }
 
+  /** Removes all cards. A fetch in progress is completed for its callers and not stored. */
   clear(): void {
     this.#entries.clear()
     this.#pending.clear()
   }
 
-  /** Forgets the card at this URL, and those of the agent at this base URL. */
+  /** Removes the card with this URL, and the cards of the agent with this base URL. */
   delete(url: string): void {
     const below = `${trimSlashes(url)}/.well-known/`
     for (const map of [this.#entries, this.#pending]) {
@@ -91,8 +95,8 @@ export class AgentCardCache {
   }
 
   /**
-   * The card at `url` as the caller's own copy. `fetchCard` is called when it is needed, once for all who ask meanwhile,
-   * and must end by itself: a caller who is gone does not end it. Its failure is everybody's, and is not kept.
+   * Returns a copy of the card at `url`. Calls `fetchCard` if needed, once for all concurrent callers. An abort by one of
+   * them does not end it, so that it needs a time limit of its own. Its failure rejects all of them and is not cached.
    *
    * @internal
    */
@@ -108,7 +112,7 @@ export class AgentCardCache {
         return structuredClone(entry.card)
       }
       const pending = this.#pending.get(key)
-      // Who waits for the request of another waits as long as he wants to, not as long as the other.
+      // A caller that waits for another's request has its own time limit.
       if (pending !== undefined) abortion.arm(limits.timeoutMs)
       const { card } = pending ?? this.#startFetch(key, url, settings.clock, fetchCard)
       return structuredClone(await abortion.race(() => card))
@@ -125,7 +129,7 @@ export class AgentCardCache {
       const card = answer.card === 'unchanged' ? same?.card : answer.card
       if (card === undefined) throw invalidAnswer('it is 304, and nothing is known that could be unchanged')
       const received = { url, card, cacheHeaders: same?.cacheHeaders, headers: answer.headers }
-      // Who cleared the cache meanwhile does not want what was on its way.
+      // Not stored if the cache was cleared during the fetch.
       if (this.#pending.get(key) === pending) this.#keep(key, received, clock.now())
       return card
     })
@@ -178,12 +182,12 @@ export class AgentCardCache {
 interface ReceivedCard {
   readonly url: string
   readonly card: Unread
-  /** What still holds of what was said before: all, where the card is unchanged. */
+  /** The headers that still hold: the earlier ones of an unchanged card. */
   readonly cacheHeaders: Entry['cacheHeaders'] | undefined
   readonly headers: Headers
 }
 
-/** A clock that was set back makes nothing young. */
+/** Returns whether the entry is younger than `ttlMs`. If the clock was set back, it is not. */
 function isFresh({ fetchedAt }: Entry, ttlMs: number, clock: Clock): boolean {
   const ageMs = clock.now() - fetchedAt
   return ttlMs > 0 && ageMs >= 0 && ageMs <= ttlMs
@@ -201,7 +205,7 @@ function directivesOf(cacheHeaders: Entry['cacheHeaders']): string[] {
   return (cacheHeaders['cache-control'] ?? '').split(',').map((directive) => directive.trim().toLowerCase())
 }
 
-/** In ms; not above 0 when the agent wants to be asked. `undefined`: it does not say. */
+/** The lifetime in ms; 0 or less to revalidate on each use; `undefined` if the agent sends none. */
 function ttlOf(directives: readonly string[], age: string | null): number | undefined {
   if (directives.some((directive) => directive.startsWith('no-cache'))) return 0
   const [, seconds] =
@@ -209,6 +213,7 @@ function ttlOf(directives: readonly string[], age: string | null): number | unde
   return seconds === undefined ? undefined : (Number(seconds) - (Number(age) || 0)) * 1000
 }
 
+/** Returns whether the entry may be used, while the agent is unavailable, without revalidation. */
 function allowsStale({ cacheHeaders }: Entry): boolean {
   return !directivesOf(cacheHeaders).some((directive) => /^(must-revalidate|no-cache)/.test(directive))
 }

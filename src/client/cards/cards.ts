@@ -1,5 +1,5 @@
 /**
- * Agent cards over HTTP.
+ * Discovery of agent cards over HTTP.
  *
  * @module
  */
@@ -20,22 +20,22 @@ import { fieldsOf, parseJson, type Unread } from '../../http/json.js'
 import { requireKnown, requirePositive } from '../options.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
 
+/** Options of {@link fetchAgentCard} and {@link discoverAgent}. */
 export interface FetchAgentCardOptions extends HttpOptions {
-  /** Ends the fetching. */
+  /** Aborts the call, which then fails with `REQUEST_ABORTED`. */
   readonly signal?: AbortSignal | undefined
-  /** How long the agent may take, in ms. Default is 10,000. */
+  /** Time limit, in ms. Default is 10,000. */
   readonly timeoutMs?: number | undefined
   /**
-   * Keeps cards; `false` for none. Default is one cache of the module for all requests without `headers` and `auth`,
-   * which keeps a card for 5 minutes at most, and none for the others. Either way, requests that are not made with the
-   * same `fetch` do not share cards.
+   * Cache of cards, or `false` for none. Default is a cache of this module, which keeps a card for at most 5 minutes; none
+   * for calls with `headers` or `auth`. Calls with different `fetch` functions never share cards.
    */
   readonly cache?: AgentCardCache | false | undefined
 }
 
 /**
- * A card as its agent wrote it. `name` and `version` are there; what else is known from one generation of the protocol or
- * another is what agents are supposed to write, and nobody has checked it: `parseAgentCard` does.
+ * A card as its agent wrote it, of any version of A2A. Only `name` and `version` are checked. Use `parseAgentCard` to
+ * validate the other fields.
  */
 export interface AgentCardJson {
   readonly name: string
@@ -83,16 +83,16 @@ const TIMEOUT_MS = 10_000
 const MAX_CARD_BYTES = 1_048_576
 const MAX_DEPTH = 64
 
-/** Kept for 5 minutes, and not a moment longer: an agent that is out of order has no card. */
+/** Without a stale period: an agent that is unavailable for 5 minutes has no card. */
 const shared = new AgentCardCache({ softTtlMs: 300_000, hardTtlMs: 300_000 })
 
 /**
- * The card at `baseUrl` + `/.well-known/agent-card.json`.
+ * Fetches the card at `baseUrl` + `/.well-known/agent-card.json`, from the cache if it is fresh.
  *
- * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the agent cannot be reached, or answers with another status than 2xx;
- *   `VALIDATION_ERROR` when its card has no `name` or no `version`, `INVALID_AGENT_RESPONSE` when it is no JSON object,
- *   `LIMIT_EXCEEDED` when it has more than 1 MiB, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `URL_BLOCKED`.
- * @throws {TypeError | RangeError} naming the option that makes no sense.
+ * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if the agent cannot be reached or responds with a status other than 2xx;
+ *   `VALIDATION_ERROR` if the card has no `name` or `version`; `INVALID_AGENT_RESPONSE` if it is not a JSON object;
+ *   `LIMIT_EXCEEDED` if it exceeds 1 MiB or 64 levels; `REQUEST_TIMED_OUT`; `REQUEST_ABORTED`; `URL_BLOCKED`.
+ * @throws {TypeError | RangeError} for an invalid option, by its name.
  */
 export async function fetchAgentCard(
   baseUrl: string,
@@ -106,7 +106,7 @@ export async function fetchAgentCard(
   return await getCard(toHttpSettings(options, MAX_CARD_BYTES), url, { ...limits, cache }, requireNamed)
 }
 
-/** {@link fetchAgentCard}, or `null` where that throws. */
+/** Fetches a card as {@link fetchAgentCard} does. Resolves to `null` on any error. */
 export async function discoverAgent(
   baseUrl: string,
   options?: FetchAgentCardOptions,
@@ -118,7 +118,7 @@ export async function discoverAgent(
   }
 }
 
-/** Empties the cache that {@link fetchAgentCard} uses where it is given none. */
+/** Clears the default cache of {@link fetchAgentCard}. */
 export function clearAgentCardCache(): void {
   shared.clear()
 }
@@ -128,18 +128,18 @@ export interface CardLimits extends CallLimits {
 }
 
 const AGENT_CARD = '/.well-known/agent-card.json'
-/** Before A2A 0.3. */
+/** The path before A2A 0.3. */
 const OLD_AGENT_CARD = '/.well-known/agent.json'
 
-/** What {@link loadCard} needs to know. */
 export interface LoadSettings extends HttpSettings {
   readonly timeoutMs?: number | undefined
 }
 
 /**
- * The card at `url`, if its path ends in `.json`, else of the agent with this base URL, as one of A2A 1.0.
+ * Fetches a card in the form of A2A 1.0: the one at `url` if that ends in `.json`, else that of the agent with this base
+ * URL.
  *
- * @throws {A2AError} as {@link fetchAgentCard}; `INVALID_PARAMS` with the path of what is wrong with the card.
+ * @throws {A2AError} as {@link fetchAgentCard}; `INVALID_PARAMS` with the path of the invalid field.
  */
 export async function loadCard(
   settings: LoadSettings,
@@ -157,13 +157,13 @@ export async function loadCard(
   return await firstCard(settings, urls, limits, parseAgentCard)
 }
 
-/** {@link loadCard}, as the agent wrote it, from where KAOS has it first. */
+/** Fetches a card as the agent wrote it, first from the path that KAOS uses. */
 export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: CardLimits): Promise<Unread> {
   const urls = [OLD_AGENT_CARD, AGENT_CARD].map((path) => cardUrl(baseUrl, path))
   return firstCard(settings, urls, limits, (card) => card)
 }
 
-/** Of the first URL that has a card. That there is none is told as of the first of them all. */
+/** Fetches the card of the first URL that has one. If none has, throws the error of the first URL. */
 async function firstCard<T>(
   settings: HttpSettings,
   urls: readonly string[],
@@ -182,7 +182,7 @@ async function firstCard<T>(
   throw failure
 }
 
-/** Many a server answers whatever path with its start page. */
+/** Returns whether there is no card at a URL. Some servers respond to any path with their start page. */
 function isMissing(error: unknown): boolean {
   if (A2AError.is(error, 'INVALID_AGENT_RESPONSE')) return true
   return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && [404, 405, 410].includes(error.data.status ?? 0)
@@ -200,7 +200,7 @@ async function getCard<T>(
   }
   const card = await cache.get(settings, url, { signal, timeoutMs }, async (conditions) => {
     const fetched = await fetchCard(settings, url, { timeoutMs }, conditions)
-    // What cannot be read is not kept.
+    // Validated here, because an error keeps the card out of the cache.
     if (fetched.card !== 'unchanged') read(fetched.card, url)
     return fetched
   })
@@ -213,7 +213,7 @@ async function fetchCard(
   limits: CallLimits,
   conditions: Readonly<Record<string, string>>,
 ): Promise<FetchedCard> {
-  // The card says where they go: nobody else may give one.
+  // The card decides where credentials are sent: do not accept one from another origin.
   const hasCredentials = settings.auth !== undefined || Object.keys(settings.headers).length > 0
   const call = {
     method: 'GET',
@@ -242,12 +242,12 @@ function requireNamed(card: Unread, url: string): AgentCardJson {
       `Invalid Agent Card from ${shownUrl(url)}: missing required fields (name, version)`,
     )
   }
-  // The other fields are what the agent claims, as the type says.
+  // The other fields are the agent's claims, as the type documents.
   return card as unknown as AgentCardJson
 }
 
 function cardUrl(baseUrl: string, path: string): string {
-  // The request says so.
+  // The request reports the invalid URL.
   if (!URL.canParse(baseUrl)) return baseUrl
   const url = new URL(baseUrl)
   url.pathname = trimSlashes(url.pathname) + path

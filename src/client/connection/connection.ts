@@ -1,5 +1,5 @@
 /**
- * An agent as its card tells of it: all interfaces that we speak, one in use.
+ * Connection to an agent: failover and retries across the interfaces of its card.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Settings } from '../options.js'
 import { retry } from '../../http/retry.js'
 import { Transport, type Streaming, type StreamItem, type StreamOptions, type Unary } from './transport.js'
 
-/** Doing them twice is doing them once (A2A 1.0 §3.3.1). */
+/** Idempotent operations (A2A 1.0 §3.3.1). */
 const IDEMPOTENT: readonly Operation[] = [
   'GetTask',
   'ListTasks',
@@ -26,14 +26,15 @@ const IDEMPOTENT: readonly Operation[] = [
   'GetExtendedAgentCard',
 ]
 
+/** The interfaces of an agent that the client supports, one of them in use. */
 export class Connection {
   readonly settings: Settings
-  /** Present if no other has taken its place: the extended card does (A2A 1.0 §3.1.11). */
+  /** The agent's card; after `getExtendedAgentCard` the extended one (A2A 1.0 §3.1.11). */
   card: AgentCard
   readonly #transports: readonly [Transport, ...Transport[]]
   #current: Transport
 
-  /** @throws {A2AError} `VERSION_NOT_SUPPORTED` when no interface of the card is spoken. */
+  /** @throws {A2AError} `VERSION_NOT_SUPPORTED` if the client supports no interface of the card. */
   constructor(card: AgentCard, settings: Settings) {
     const { protocolVersions, protocolBindings } = settings
     const [first, ...others] = selectInterfaces(card, protocolVersions, protocolBindings)
@@ -43,12 +44,12 @@ export class Connection {
     this.#transports = [this.#current, ...others.map((selected) => new Transport(selected, settings))]
   }
 
-  /** The interface in use. */
+  /** The transport in use. */
   get current(): Transport {
     return this.#current
   }
 
-  /** @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` when the card declares none: nobody need be asked. */
+  /** @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` if the card declares none. Sends no request. */
   requirePush(): void {
     const { name, capabilities } = this.card
     if (capabilities.pushNotifications === true) return
@@ -56,6 +57,7 @@ export class Connection {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
   }
 
+  /** Sends one request, with retries and failover. */
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
@@ -67,7 +69,7 @@ export class Connection {
     )
   }
 
-  /** Other interfaces are tried until the first event; from then on the stream is what it is. */
+  /** Opens a stream. Retries and failover apply until its first event. */
   async *stream<O extends Streaming>(
     operation: O,
     params: ClientRequests[O],
@@ -87,7 +89,7 @@ export class Connection {
     }
   }
 
-  /** By the interface in use, else by the others in the card's order. Where none is left, the first error is the one to be told. */
+  /** Tries the transport in use, then the others in the card's order. Throws the first error if all fail. */
   async #withFailover<T>(
     operation: Operation,
     { signal }: CallOptions,
@@ -112,11 +114,11 @@ export class Connection {
         return result
       } catch (error) {
         failure ??= { error }
-        // Where nobody is, there is no other interface either.
+        // Skip other interfaces at an origin that cannot be reached.
         if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status === undefined)
           unreachableOrigins.add(origin)
         const mayTryNext = isUndone(error) || (isIdempotent && isTransportFailure(error))
-        // What the agent answers, or may have done, outweighs that another way was closed.
+        // An answer of the agent, or a request it may have carried out, must not be followed by another attempt.
         if (!mayTryNext || signal?.aborted) throw error
       }
     }
@@ -124,7 +126,7 @@ export class Connection {
   }
 }
 
-/** Whether the way to the agent failed, and not what it was asked. */
+/** Returns whether the transport failed, as opposed to the request. */
 function isTransportFailure(error: unknown): boolean {
   return (
     A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ||
@@ -134,11 +136,11 @@ function isTransportFailure(error: unknown): boolean {
 }
 
 interface Page {
-  /** Empty on the last one. */
+  /** Empty on the last page. */
   readonly nextPageToken: string
 }
 
-/** `first`, and the pages after it. An agent that names a page again has no more to say. */
+/** Yields `first` and the pages after it. Ends when a page token repeats, which would loop for ever. */
 export async function* pagesFrom<P extends Page>(
   first: Promise<P>,
   load: (pageToken: string) => Promise<P>,

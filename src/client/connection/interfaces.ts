@@ -1,5 +1,5 @@
 /**
- * Which of an agent's interfaces a client uses.
+ * Selection of an agent's interfaces.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { v0_3Client } from '../../wire/client/v0-3.js'
 import { v1Client } from '../../wire/client/v1.js'
 import type { ClientDialect } from '../../wire/client/dialect.js'
 
-/** An interface that the client speaks. */
+/** An interface that the client supports, with its dialect. */
 export interface SelectedInterface {
   readonly agentInterface: AgentInterface
   readonly dialect: ClientDialect
@@ -18,15 +18,15 @@ export interface SelectedInterface {
 
 const DIALECTS = [v1Client, v0_3Client]
 
-/** Patch versions do not count (A2A 1.0 §3.6). */
+/** Version without its patch number, which does not affect compatibility (A2A 1.0 §3.6). */
 function versionOf({ protocolVersion }: AgentInterface): string {
   return protocolVersion.split('.', 2).join('.')
 }
 
 /**
- * The interfaces that the client speaks, in the card's order (A2A 1.0 §8.3.2).
+ * Selects the interfaces that the client supports, in the card's order (A2A 1.0 §8.3.2).
  *
- * @throws {A2AError} `VERSION_NOT_SUPPORTED` when there is none.
+ * @throws {A2AError} `VERSION_NOT_SUPPORTED` if there is none.
  */
 export function selectInterfaces(
   { name, supportedInterfaces }: AgentCard,
@@ -54,9 +54,9 @@ export function selectInterfaces(
 }
 
 /**
- * `card` without the interfaces that are in the clear, where it was itself found by https.
+ * Removes the http interfaces of a card that was fetched by https, so that credentials are not sent in the clear.
  *
- * @throws {A2AError} `URL_BLOCKED` when no other is left.
+ * @throws {A2AError} `URL_BLOCKED` if no other is left.
  */
 export function withoutPlainHttp(card: AgentCard, url: string): AgentCard {
   if (!/^https:/i.test(url)) return card

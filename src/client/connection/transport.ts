@@ -1,5 +1,5 @@
 /**
- * One interface of an agent: its operations over one binding of one version.
+ * Requests to one interface of an agent: one binding of one version of A2A.
  *
  * @module
  */
@@ -22,28 +22,30 @@ import { shownUrl, trimSlashes } from '../../http/url.js'
 export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
 export type Unary = Exclude<Operation, Streaming>
 
+/** Options of streams. */
 export interface StreamOptions extends CallOptions {
-  /** How long the stream may be silent, in ms; comments are no silence. Default is for ever. */
+  /** Time without data, in ms, after which the stream fails. SSE comments count as data. Default is none. */
   readonly idleTimeoutMs?: number | undefined
-  /** The `id` of the last event that was seen: agents that can go on after it. */
+  /** The `id` of the last event received. Agents that support it continue the stream after that event. */
   readonly lastEventId?: string | undefined
 }
 
-/** An event of a stream, and the `id` that it came with: agents of this library let streams resume after it. */
+/** An event of a stream with its SSE `id`, after which agents of this library can resume the stream. */
 export interface StreamItem {
   readonly event: RemoteEvent
   readonly id: string | undefined
-  /** How long it was, in characters. */
+  /** Size in characters. */
   readonly size: number
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000
 const SEND_TIMEOUT_MS = 300_000
 
+/** Encodes requests, sends them, and decodes the responses of one interface. */
 export class Transport {
   readonly selected: SelectedInterface
   readonly #settings: Settings
-  /** The URL that paths are added to, and the query that goes after them. */
+  /** The URL before the path of an operation, and the query after it. */
   readonly #base: readonly [base: string, query: string]
   #requests = 0
 
@@ -53,18 +55,19 @@ export class Transport {
     this.#base = baseOf(selected.agentInterface.url)
   }
 
-  /** Where the interface is. */
+  /** The origin of the interface. */
   get origin(): string {
     const { url } = this.selected.agentInterface
     return URL.canParse(url) ? new URL(url).origin : url
   }
 
-  /** Whether the version has this operation over this binding. */
+  /** Returns whether the version has `operation` over this binding. */
   supports(operation: Operation): boolean {
     const { dialect, isRpc } = this.selected
     return (isRpc ? dialect.rpc : dialect.rest)[operation] !== undefined
   }
 
+  /** Sends one request. @throws {A2AError} The agent's error, or that of the transport. */
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
@@ -78,7 +81,7 @@ export class Transport {
     return result
   }
 
-  /** The events of a stream. An agent that answers with one result instead gives a stream of it. */
+  /** Yields the events of a stream. A single response instead of a stream becomes one event. */
   async *stream<O extends Streaming>(
     operation: O,
     params: ClientRequests[O],
@@ -100,7 +103,7 @@ export class Transport {
       const { maxEventBytes, maxDepth } = this.#settings
       const { idleTimeoutMs = Infinity } = options
       for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
-        // As streams of other protocols end.
+        // Some agents end streams as OpenAI does.
         if (data === '' || data === '[DONE]') continue
         const json = this.#unwrap(parseJson(data, maxDepth), operation, taskId)
         const event = codec.decode(json)
@@ -131,7 +134,7 @@ export class Transport {
     operation: Operation,
     { signal, timeoutMs }: CallOptions,
   ): { signal?: AbortSignal | undefined; timeoutMs: number } {
-    // It waits for the end of the task.
+    // SendMessage waits for the end of the task.
     const defaultMs = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
     return { signal, timeoutMs: timeoutMs ?? this.#settings.timeoutMs ?? defaultMs }
   }
@@ -196,13 +199,13 @@ export class Transport {
     const error = decodeError(json, { status, operation, taskId })
     if (!A2AError.is(error, 'UNAVAILABLE'))
       throw error ?? errorForStatus(answer) ?? badStatus(url, status, statusText)
-    // A gateway says so, too, of an agent that broke off in the middle.
+    // A gateway sends 503 also when the agent broke off in the middle.
     if (status === 503 && !hasUnavailableReason(text))
       throw errorForStatus(answer) ?? badStatus(url, status, statusText)
     throw unavailable(error.message, headers, error)
   }
 
-  /** What the envelope holds, or the error in it. */
+  /** Returns the content of the envelope, or throws its error. */
   #unwrap(json: unknown, operation: Operation, taskId: string | undefined): unknown {
     const isObject = typeof json === 'object' && json !== null
     if (!this.selected.isRpc) {
@@ -218,12 +221,12 @@ export class Transport {
   }
 }
 
-/** An error in the stream of the HTTP+JSON binding: of 1.0, then of 0.3. */
+/** Recognises errors in a stream of the HTTP+JSON binding: that of 1.0, then that of 0.3. */
 function isRestError(json: object): boolean {
   return 'error' in json || ('code' in json && 'message' in json && typeof json.message === 'string')
 }
 
-/** Whether an error says by its reason that nothing was done (A2A 1.0 §9.5, §11.6). In a text the quotes are escaped. */
+/** Returns whether the agent itself states that it did nothing (A2A 1.0 §9.5, §11.6). Quotes inside a text are escaped. */
 function hasUnavailableReason(text: string): boolean {
   return /"reason"\s*:\s*"UNAVAILABLE"/.test(text)
 }
@@ -233,7 +236,7 @@ function errorForStatus({ status, headers, url }: Answer): A2AError | undefined 
   if (status === 401)
     return new A2AError('UNAUTHENTICATED', `${shown} wants other credentials (HTTP 401)`, {})
   if (status === 403) return new A2AError('PERMISSION_DENIED', `${shown} does not allow it (HTTP 403)`, {})
-  // A proxy says 503, too, when the agent broke off: only who says when to come back has done nothing.
+  // A proxy sends 503 also when the agent broke off. Only `Retry-After` indicates that nothing was done.
   if (status === 429 || (status === 503 && headers.has('retry-after'))) {
     return unavailable(`${shown} is busy (HTTP ${status})`, headers)
   }
@@ -264,17 +267,17 @@ function taskIdOf(params: object): string | undefined {
   return taskId ?? id
 }
 
-/** @throws {A2AError} `INVALID_AGENT_RESPONSE` when what is told is not of the task that was asked for. */
+/** @throws {A2AError} `INVALID_AGENT_RESPONSE` if `answer` is about another task than the request. */
 function requireSameTask(params: object, answer: unknown): void {
   // Tasks and events are objects.
   const { id, taskId = id, task } = answer as { id?: string; taskId?: string; task?: { id: string } }
   const answeredId = task?.id ?? taskId
-  // A message is of no task.
+  // Messages name no task.
   if (answeredId !== undefined && answeredId !== taskIdOf(params))
     throw invalidAnswer('it tells of another task')
 }
 
-/** Dots alone would be read as a way up, however they are encoded; half a character cannot be encoded. */
+/** Rejects `.` and `..`, which URLs resolve even when encoded, and lone surrogates, which cannot be encoded. */
 function isSegment(value: unknown): value is string {
   return typeof value === 'string' && !/^\.{0,2}$|\p{Cs}/u.test(value)
 }
@@ -284,7 +287,7 @@ function encodeSegment(name: string, value: JsonValue | undefined): string {
   throw invalidParams(name, `cannot stand in a path: ${JSON.stringify(value)}`)
 }
 
-/** @throws {A2AError} `URL_BLOCKED`: the card is wrong, and another interface may do. */
+/** @throws {A2AError} `URL_BLOCKED`, after which another interface is tried. */
 function tenantOf({ url, tenant }: AgentInterface): string {
   if (!tenant) return ''
   if (isSegment(tenant)) return `/${encodeURIComponent(tenant)}`
@@ -292,7 +295,7 @@ function tenantOf({ url, tenant }: AgentInterface): string {
   throw new A2AError('URL_BLOCKED', `${shownUrl(url)}: ${reason}`, { url: shownUrl(url), reason })
 }
 
-/** Without slashes at its end, and its query. */
+/** Splits a URL into its base, without trailing slashes, and its query. */
 function baseOf(url: string): readonly [base: string, query: string] {
   const [whole = ''] = url.split('#', 1)
   const [base = ''] = whole.split('?', 1)
@@ -307,7 +310,7 @@ function urlOf(url: string, ...queries: readonly string[]): string {
 function queryOf(params: JsonObject): string {
   const query = new URLSearchParams()
   for (const [key, value] of Object.entries(params)) {
-    // The parameters of GET and DELETE are no objects.
+    // GET and DELETE have scalar parameters only.
     if (typeof value !== 'object') query.set(key, String(value))
   }
   return query.toString()

@@ -20,7 +20,7 @@ const INCONCLUSIVE_CODES: readonly ErrorCode[] = [
   'UNAVAILABLE',
 ]
 
-/** Tells whether `error` leaves open whether the agent received the request. */
+/** Returns whether `error` leaves open whether the agent received the request. */
 export function isInconclusive(error: unknown): error is AnyA2AError {
   if (!A2AError.is(error) || !INCONCLUSIVE_CODES.includes(error.code)) return false
   // A cause that is not an `Error` is the agent's own error object: it received the request, and reports another agent's.
@@ -37,7 +37,7 @@ export type Finding =
   | { readonly type: 'found'; readonly task: RemoteTask }
   /** The agent reported {@link REQUIRED_DENIALS} times that it has no trace of the message. */
   | { readonly type: 'nowhere' }
-  /** The agent's answers do not tell. With `error`, it did not answer the search. */
+  /** The agent's answers are inconclusive. With `error`, it did not answer the search. */
   | { readonly type: 'unknown'; readonly error?: A2AError | undefined }
 
 export interface SearchHints {

@@ -16,7 +16,7 @@ interface RunStateOptions {
   readonly onCallbackFailure: (failure: CallbackFailure) => void
 }
 
-/** Wraps what a callback of the user threw, to tell it from an error of the agent. */
+/** Wraps what a callback of the user threw, to distinguish it from an error of the agent. */
 export class CallbackFailure extends Error {
   readonly reason: unknown
 
@@ -198,7 +198,7 @@ function questionOf({ state, updatedAt, message }: RemoteTask): string {
   return `${state}/${updatedAt}/${message?.messageId}`
 }
 
-/** Tells whether an event id can be sent in the header `Last-Event-ID`. */
+/** Returns whether an event id can be sent in the header `Last-Event-ID`. */
 function isHeaderSafe(id: string | undefined): id is string {
   return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id)
 }
