@@ -7,7 +7,7 @@ import { invalidParams } from '../core/errors.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { Message, Part } from '../core/task.js'
-import { compact, Fields } from '../wire/client/fields.js'
+import { compact } from '../wire/client/fields.js'
 import { readMessage } from '../wire/client/objects.js'
 import type { ClientRequests, ClientResults } from '../wire/client/dialect.js'
 import type { PushConfig } from '../wire/dialect.js'
@@ -82,7 +82,7 @@ export function toMessage(input: MessageInput, options: SendOptions, generateId:
     throw invalidParams('message', 'must be a text, or an object with parts')
   }
   const given = { ...about, ...content, role: 'user' }
-  const message = readMessage(new Fields(given, 'message'), false)
+  const message = readMessage(given, 'message', false)
   if (message.parts.length > 0) return message
   throw invalidParams('message.parts', 'must be an array with at least one part')
 }

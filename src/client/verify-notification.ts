@@ -6,8 +6,9 @@
 import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { sha256 } from '../runtime/crypto.js'
-import { compact, Fields } from '../wire/client/fields.js'
+import { compact } from '../wire/client/fields.js'
 import { readEvent } from '../wire/client/objects.js'
+import { isRecord, type Unread } from '../wire/normalize.js'
 import type { RemoteEvent } from '../wire/client/dialect.js'
 import { Abortion } from '../http/abort.js'
 import { decode } from '../http/request.js'
@@ -225,9 +226,10 @@ async function receive(request: Request, settings: Settings): Promise<PushNotifi
   }
   const named = versionIn(headers)
   requireReadable(named)
-  const notification = new Fields(await readJson(request, settings), 'notification')
-  const isOld = notification.get('kind') !== undefined || isOf0(named)
-  const event = readEvent(notification, isOld)
+  const json = await readJson(request, settings)
+  const notification = isRecord(json) ? json : {}
+  const isOld = notification['kind'] != null || isOf0(named)
+  const event = readEvent(json, 'notification', isOld)
   const taskId = taskIdOf(event, notification)
   requireSameTask(event, notification, taskId)
   return compact({
@@ -294,22 +296,23 @@ async function equals(given: string, expected: string): Promise<boolean> {
   return left.reduce((difference, byte, at) => difference | (byte ^ (right[at] ?? 0)), 0) === 0
 }
 
-function taskIdOf(event: RemoteEvent, notification: Fields): string {
+function taskIdOf(event: RemoteEvent, notification: Unread): string {
   if (event.type === 'task') return event.task.id
-  if (event.type !== 'message') return event.taskId
-  return (notification.object('message') ?? notification).need('taskId', event.message.taskId)
+  const { taskId } = event.type === 'message' ? event.message : event
+  if (taskId !== undefined) return taskId
+  const path = notification['message'] == null ? 'notification' : 'notification.message'
+  throw invalidParams(`${path}.taskId`, 'is missing')
 }
 
 const MEMBERS = ['task', 'message', 'msg', 'statusUpdate', 'artifactUpdate']
 
 /** Rejects notifications that name several tasks: another reader might use another of the ids. */
-function requireSameTask(event: RemoteEvent, notification: Fields, taskId: string): void {
-  const members = MEMBERS.map((name) => notification.get(name))
-  const own = notification.get('kind') === undefined ? [] : [notification]
-  const objects = members.filter((member) => typeof member === 'object' && !Array.isArray(member))
+function requireSameTask(event: RemoteEvent, notification: Unread, taskId: string): void {
+  const members = MEMBERS.map((name) => notification[name]).filter(isRecord)
+  const own = notification['kind'] == null ? [] : [notification]
   const names = ['taskId', 'task_id', ...(event.type === 'message' ? [] : ['id'])]
-  for (const object of [...own, ...objects.map((member) => new Fields(member, 'notification'))]) {
-    for (const name of names) requireSameId(object.at(name), object.get(name), taskId)
+  for (const object of [...own, ...members]) {
+    for (const name of names) requireSameId(`notification.${name}`, object[name], taskId)
   }
   if (event.type === 'artifact' || event.type === 'message') return
   const { message, contextId } = event.type === 'task' ? event.task : event

@@ -6,21 +6,26 @@
 import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
+import { STRICT, type Rules } from './rules.js'
 import { list, nonEmptyString, object, oneOf, optional, strings } from './scalars.js'
 
 /** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which stands for a role that is missing. */
 export const RoleSchema = oneOf(['ROLE_USER', 'ROLE_AGENT'])
 export type Role = z.infer<typeof RoleSchema>
 
+export function defineMessage(part: typeof PartSchema, { text, whenNoParts }: Rules) {
+  return object({
+    messageId: nonEmptyString,
+    role: RoleSchema,
+    parts: list(part, whenNoParts),
+    contextId: optional(nonEmptyString),
+    taskId: optional(nonEmptyString),
+    metadata: optional(JsonObjectSchema),
+    extensions: optional(strings),
+    referenceTaskIds: optional(list(text)),
+  })
+}
+
 /** A2A 1.0 §4.1.4. */
-export const MessageSchema = object({
-  messageId: nonEmptyString,
-  role: RoleSchema,
-  parts: list(PartSchema, 'must have at least one part'),
-  contextId: optional(nonEmptyString),
-  taskId: optional(nonEmptyString),
-  metadata: optional(JsonObjectSchema),
-  extensions: optional(strings),
-  referenceTaskIds: optional(list(nonEmptyString)),
-})
+export const MessageSchema = defineMessage(PartSchema, STRICT)
 export type Message = z.infer<typeof MessageSchema>

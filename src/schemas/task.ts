@@ -7,7 +7,8 @@ import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
-import { list, nonEmptyString, object, oneOf, optional, timestamp } from './scalars.js'
+import { STRICT, type Rules } from './rules.js'
+import { list, nonEmptyString, object, oneOf, optional } from './scalars.js'
 
 /** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which no task is in. */
 export const TaskStateSchema = oneOf([
@@ -22,21 +23,33 @@ export const TaskStateSchema = oneOf([
 ])
 export type TaskState = z.infer<typeof TaskStateSchema>
 
+export function defineStatus(message: typeof MessageSchema, { timestamp }: Rules) {
+  return object({
+    state: TaskStateSchema,
+    message: optional(message),
+    timestamp: optional(timestamp),
+  })
+}
+
 /** A2A 1.0 §4.1.2. */
-export const TaskStatusSchema = object({
-  state: TaskStateSchema,
-  message: optional(MessageSchema),
-  timestamp: optional(timestamp),
-})
+export const TaskStatusSchema = defineStatus(MessageSchema, STRICT)
 export type TaskStatus = z.infer<typeof TaskStatusSchema>
 
+export function defineTask(
+  status: typeof TaskStatusSchema,
+  artifact: typeof ArtifactSchema,
+  message: typeof MessageSchema,
+) {
+  return object({
+    id: nonEmptyString,
+    contextId: optional(nonEmptyString),
+    status,
+    artifacts: optional(list(artifact)),
+    history: optional(list(message)),
+    metadata: optional(JsonObjectSchema),
+  })
+}
+
 /** A2A 1.0 §4.1.1. */
-export const TaskSchema = object({
-  id: nonEmptyString,
-  contextId: optional(nonEmptyString),
-  status: TaskStatusSchema,
-  artifacts: optional(list(ArtifactSchema)),
-  history: optional(list(MessageSchema)),
-  metadata: optional(JsonObjectSchema),
-})
+export const TaskSchema = defineTask(TaskStatusSchema, ArtifactSchema, MessageSchema)
 export type Task = z.infer<typeof TaskSchema>

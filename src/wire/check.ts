@@ -6,6 +6,7 @@
 import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
 import { reasonOf } from '../schemas/scalars.js'
+import { pathText, type Path } from './normalize.js'
 
 /** For schemas that have none: they come before those of a locale, which anybody in the process may set. */
 const TEXTS = { error: reasonOf }
@@ -21,10 +22,24 @@ export function check<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T
   const first = schema.safeParse(value)
   if (first.success) return first.data
   // Few peers send nulls and empty texts, or err: only they pay for a second look.
-  const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, TEXTS)
-  if (second.success) return second.data
-  const [issue] = second.error.issues
-  throw invalidParams(pathText(issue?.path ?? [], root), issue?.message ?? 'is invalid')
+  return validate(schema, hasDefaults(value) ? withoutDefaults(value) : value, root)
+}
+
+/**
+ * As {@link check}, of a value that has no such properties. `reasonFor`: what is wrong, where that is not what the schema
+ * says.
+ */
+export function validate<T>(
+  schema: z.ZodMiniType<T>,
+  value: unknown,
+  root = '',
+  reasonFor: (value: unknown, path: Path) => string | undefined = () => undefined,
+): T {
+  const parsed = schema.safeParse(value, TEXTS)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = issue?.path ?? []
+  throw invalidParams(pathText(path, root), reasonFor(value, path) ?? issue?.message ?? 'is invalid')
 }
 
 /** Under these keys any JSON may stand, null included. */
@@ -49,10 +64,4 @@ function withoutDefaults(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(([key, child]) => !isDefault(key, child))
   return Object.fromEntries(kept.map(([key, child]) => [key, FREE.has(key) ? child : withoutDefaults(child)]))
-}
-
-/** `['message', 'parts', 0, 'text']` → `message.parts[0].text`. */
-function pathText(path: readonly PropertyKey[], root: string): string {
-  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-  return `${root}${text}`.replace(/^\./, '') || 'params'
 }

@@ -2,12 +2,11 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { Fields } from './fields.js'
 
 /** @throws {A2AError} `INVALID_AGENT_RESPONSE`: "The agent's answer is not A2A: result.status.state must be …". */
-export function readAnswer<T>(json: unknown, read: (fields: Fields, isOld: boolean) => T, isOld: boolean): T {
+export function readAnswer<T>(read: () => T): T {
   try {
-    return read(new Fields(json, 'result'), isOld)
+    return read()
   } catch (cause) {
     throw A2AError.is(cause, 'INVALID_PARAMS') ? invalidAnswer(cause.message, cause) : cause
   }

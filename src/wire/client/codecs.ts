@@ -8,26 +8,27 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { ClientCodecs, ClientRequests, ClientResults } from './dialect.js'
 import type { Operation } from '../dialect.js'
-import type { Fields } from './fields.js'
-import { readEvent, readPage, readPushConfig, readPushConfigs, readSent, readTask } from './objects.js'
+import { readEvent, readPushConfig, readPushConfigPage, readSent, readTask, readTaskPage } from './objects.js'
 import { invalidAnswer, readAnswer } from './answer.js'
 import { TASK_STATES } from '../v1/objects.js'
 
 /** What each operation is asked with. Those that a binding does not have are absent. */
 export type Encoders = { readonly [O in Operation]?: (request: ClientRequests[O]) => JsonObject }
 
-type Readers = { readonly [O in Operation]?: (answer: Fields, isOld: boolean) => ClientResults[O] }
+type Readers = {
+  readonly [O in Operation]?: (answer: unknown, root: string, isOld: boolean) => ClientResults[O]
+}
 
 const READERS: Readers = {
   SendMessage: readSent,
   SendStreamingMessage: readEvent,
   GetTask: readTask,
-  ListTasks: readPage,
+  ListTasks: readTaskPage,
   CancelTask: readTask,
   SubscribeToTask: readEvent,
   CreateTaskPushNotificationConfig: readPushConfig,
   GetTaskPushNotificationConfig: readPushConfig,
-  ListTaskPushNotificationConfigs: readPushConfigs,
+  ListTaskPushNotificationConfigs: readPushConfigPage,
 }
 
 export function codecsOf(encoders: Encoders, isOld: boolean): ClientCodecs {
@@ -45,7 +46,7 @@ function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknow
   const read = READERS[operation]
   // A card is read by whoever asked for it.
   if (read === undefined) return answer
-  return readAnswer<unknown>(isOld ? inObject(operation, answer) : answer, read, isOld)
+  return readAnswer<unknown>(() => read(isOld ? inObject(operation, answer) : answer, 'result', isOld))
 }
 
 /** Agents of 0.3 list in bare arrays; configurations in an object, too. */

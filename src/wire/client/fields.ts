@@ -1,8 +1,5 @@
 /**
- * JSON of another agent, read field by field.
- *
- * A schema would do. What reads schemas would weigh as much as the rest of a client, which is loaded by browsers and at
- * the edge; so this reads, and tests compare it with the schemas.
+ * Values of options and cards, read field by field.
  *
  * @module
  */

@@ -1,117 +1,80 @@
 /**
- * What agents answer, in the core's terms: the objects of A2A 1.0, those of 0.3, and its ProtoJSON.
+ * The objects that agents answer with, in the core's terms.
  *
- * One reader for all, since agents mix them: a card says 1.0, and a part has its kind. Only what would be ambiguous goes
- * by the version that is spoken. Lists that must not be empty may be, here: what is meant is clear.
+ * Agents mix versions, so every object is read in two steps: {@link normalize} brings it into the form of A2A 1.0, and
+ * the schemas of 1.0 check it, by rules that are lenient where the meaning is clear.
  *
  * @module
  */
+import type * as z from 'zod/mini'
 import { invalidParams } from '../../core/errors.js'
-import type { TaskState } from '../../core/lifecycle.js'
-import type { Message, Part } from '../../core/task.js'
-import type { JsonValue } from '../../core/json-types.js'
+import type { Message } from '../../core/task.js'
 import type { Artifact } from '../../schemas/artifact.js'
-import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
-import { compact, type Fields } from './fields.js'
-import { fromData } from '../v0-3/forms.js'
-import { STATES, TASK_STATES } from '../v1/objects.js'
+import { TaskPushNotificationConfigSchema, type TaskPushNotificationConfig } from '../../schemas/push.js'
+import {
+  ReceivedArtifactUpdateSchema,
+  ReceivedMessageSchema,
+  ReceivedPushConfigPageSchema,
+  ReceivedStatusUpdateSchema,
+  ReceivedTaskPageSchema,
+  ReceivedTaskSchema,
+} from '../../schemas/received.js'
+import type { Task, TaskStatus } from '../../schemas/task.js'
+import { validate } from '../check.js'
+import { isRecord, normalize, type Path, type Spelling } from '../normalize.js'
+import { CORE_STATES, fromMessage, fromPushConfig } from '../v1/objects.js'
 import { standardBase64 } from '../view.js'
+import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
+import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spellings.js'
 
-const ROLES = { user: 'user', ROLE_USER: 'user', agent: 'agent', ROLE_AGENT: 'agent' } as const
+/** @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what is missing or of another type. */
+function read<T>(value: unknown, spelling: Spelling, schema: z.ZodMiniType<T>, root: string): T {
+  return validate(schema, normalize(value, spelling, root), root, reasonIfMissing)
+}
 
-const STATES_BY_NAME: Readonly<Record<string, TaskState>> = Object.fromEntries([
-  ...TASK_STATES.flatMap((state) => [[state, state] as const, [STATES[state], state] as const]),
-  ['TASK_STATE_CANCELLED', 'canceled'],
-  // The agent cannot tell: the task has not ended.
-  ['unknown', 'working'],
-  ['TASK_STATE_UNSPECIFIED', 'working'],
-])
+/** Schemas of enums list the values that there are, even where the value is missing. */
+function reasonIfMissing(value: unknown, path: Path): string | undefined {
+  const found = path.reduce<unknown>((at, key) => (at == null ? at : Reflect.get(Object(at), key)), value)
+  return found === undefined ? 'is missing' : undefined
+}
 
-const CONTENTS = ['text', 'raw', 'url', 'data', 'file']
+function spellingsOf(isOld: boolean): Spellings {
+  return isOld ? SPELLINGS.old : SPELLINGS.new
+}
 
-function readPart(part: Fields, isOld: boolean): Part {
-  const contents = CONTENTS.filter((key) => part.get(key) !== undefined)
-  // Of data alone `null` is a value.
-  if (contents.length > 1 || (contents.length === 0 && !part.has('data'))) {
-    const got = contents.join(', ') || 'none'
-    throw invalidParams(part.path, `must have exactly one of text, raw, url and data, got ${got}`)
+export function readMessage(message: unknown, root: string, isOld: boolean): Message {
+  return fromMessage(read(message, spellingsOf(isOld).message, ReceivedMessageSchema, root))
+}
+
+function fromArtifact(artifact: Artifact): Artifact {
+  return { ...artifact, parts: artifact.parts.map(standardBase64) }
+}
+
+function fromStatus({
+  state,
+  message,
+  timestamp,
+}: TaskStatus): Pick<RemoteTask, 'state' | 'message' | 'updatedAt'> {
+  return {
+    state: CORE_STATES[state],
+    ...(message !== undefined && { message: fromMessage(message) }),
+    ...(timestamp !== undefined && { updatedAt: timestamp }),
   }
-  const metadata = part.json('metadata')
-  const data = isOld ? part.json('data') : undefined
-  if (data !== undefined) return fromData(data, metadata, part.get('kind') === undefined)
-  const file = part.object('file')
-  const text = part.text('text')
-  const raw = part.text('raw') ?? file?.text('bytes') ?? file?.text('fileWithBytes')
-  const url = part.text('url') ?? file?.text('uri') ?? file?.text('fileWithUri')
-  const about = compact({
+}
+
+function fromTask({ id, contextId, status, artifacts = [], history = [], metadata = {} }: Task): RemoteTask {
+  return {
+    id,
+    ...(contextId !== undefined && { contextId }),
+    ...fromStatus(status),
+    artifacts: artifacts.map(fromArtifact),
+    messages: history.map(fromMessage),
     metadata,
-    filename: file?.filled('name') ?? part.filled('filename'),
-    mediaType: file?.filled('mimeType') ?? part.filled('mediaType'),
-  })
-  if (text !== undefined) return { text, ...about }
-  if (url !== undefined) return { url, ...about }
-  if (raw !== undefined) return { ...standardBase64({ raw: requireBase64(part.at('raw'), raw) }), ...about }
-  if (file !== undefined) throw invalidParams(file.path, 'must have a uri or bytes')
-  // Any JSON, null included.
-  return { data: (part.get('data') ?? null) as JsonValue, ...about }
+  }
 }
 
-function requireBase64(path: string, raw: string): string {
-  if (/^[A-Za-z0-9+/_-]*={0,2}$/.test(raw)) return raw
-  throw invalidParams(path, 'must be base64')
-}
-
-export function readMessage(message: Fields, isOld: boolean): Message {
-  const part = (each: Fields): Part => readPart(each, isOld)
-  return compact({
-    messageId: message.id('messageId'),
-    role: message.oneOf('role', ROLES),
-    parts: message.list('parts', part) ?? message.list('content', part) ?? [],
-    contextId: message.filled('contextId'),
-    taskId: message.filled('taskId'),
-    metadata: message.json('metadata'),
-    extensions: message.texts('extensions'),
-    referenceTaskIds: message.texts('referenceTaskIds'),
-  })
-}
-
-function readArtifact(artifact: Fields, isOld: boolean): Artifact {
-  return compact({
-    artifactId: artifact.id('artifactId'),
-    name: artifact.text('name'),
-    description: artifact.text('description'),
-    parts: artifact.list('parts', (part) => readPart(part, isOld)) ?? [],
-    metadata: artifact.json('metadata'),
-    extensions: artifact.texts('extensions'),
-  })
-}
-
-interface Status {
-  state: TaskState
-  message?: Message
-  updatedAt?: string
-}
-
-function readStatus(from: Fields, isOld: boolean): Status {
-  const status = requireObject(from, 'status')
-  // ProtoJSON of 0.3 calls the message an update.
-  const message = status.object('message') ?? status.object('update')
-  return compact({
-    state: status.oneOf('state', STATES_BY_NAME),
-    message: message && readMessage(message, isOld),
-    updatedAt: status.filled('timestamp'),
-  })
-}
-
-export function readTask(task: Fields, isOld: boolean): RemoteTask {
-  return compact({
-    id: task.id('id'),
-    contextId: task.filled('contextId'),
-    ...readStatus(task, isOld),
-    artifacts: task.list('artifacts', (artifact) => readArtifact(artifact, isOld)) ?? [],
-    messages: task.list('history', (message) => readMessage(message, isOld)) ?? [],
-    metadata: task.json('metadata') ?? {},
-  })
+export function readTask(task: unknown, root: string, isOld: boolean): RemoteTask {
+  return fromTask(read(task, spellingsOf(isOld).task, ReceivedTaskSchema, root))
 }
 
 const TYPES: Readonly<Record<string, RemoteEvent['type']>> = {
@@ -124,81 +87,65 @@ const TYPES: Readonly<Record<string, RemoteEvent['type']>> = {
   artifactUpdate: 'artifact',
 }
 
-/** An object in one that is named for it, or one that has its kind. */
-export function readEvent(event: Fields, isOld: boolean): RemoteEvent {
-  const kind = event.text('kind')
-  const names =
-    kind === undefined
-      ? event.keys().filter((key) => Object.hasOwn(TYPES, key) && event.get(key) !== undefined)
-      : [kind]
-  const [name = ''] = names
+type EventReaders = {
+  readonly [T in RemoteEvent['type']]: (event: unknown, root: string, isOld: boolean) => RemoteEvent
+}
+
+const EVENTS: EventReaders = {
+  task: (task, root, isOld) => ({ type: 'task', task: readTask(task, root, isOld) }),
+  message: (message, root, isOld) => ({ type: 'message', message: readMessage(message, root, isOld) }),
+  status(event, root, isOld) {
+    const spelling = spellingsOf(isOld).statusUpdate
+    const { status, ...about } = read(event, spelling, ReceivedStatusUpdateSchema, root)
+    return { type: 'status', ...about, ...fromStatus(status) }
+  },
+  artifact(event, root, isOld) {
+    const spelling = spellingsOf(isOld).artifactUpdate
+    const update = read(event, spelling, ReceivedArtifactUpdateSchema, root)
+    const { artifact, append = false, lastChunk = false, ...about } = update
+    return { type: 'artifact', ...about, artifact: fromArtifact(artifact), append, lastChunk }
+  },
+}
+
+/** One event of a stream: in an object under its name, as in 1.0, or with its kind, as in 0.3. */
+export function readEvent(event: unknown, root: string, isOld: boolean): RemoteEvent {
+  // The schema of a task says of anything else what it is.
+  if (!isRecord(event)) return EVENTS.task(event, root, isOld)
+  const { kind } = event
+  const names = kind == null ? Object.keys(TYPES).filter((each) => event[each] != null) : [kind]
+  const name = names.length === 1 && typeof names[0] === 'string' ? names[0] : ''
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined
-  if (type === undefined || names.length > 1) {
-    throw invalidParams(event.path, 'must be exactly one of task, message, statusUpdate and artifactUpdate')
+  if (type === undefined) {
+    throw invalidParams(root, 'must be exactly one of task, message, statusUpdate and artifactUpdate')
   }
-  return readAs(type, kind === undefined ? requireObject(event, name) : event, isOld)
+  if (kind != null) return EVENTS[type](event, root, isOld)
+  return EVENTS[type](event[name], `${root}.${name}`, isOld)
 }
 
-function readAs(type: RemoteEvent['type'], event: Fields, isOld: boolean): RemoteEvent {
-  if (type === 'task') return { type, task: readTask(event, isOld) }
-  if (type === 'message') return { type, message: readMessage(event, isOld) }
-  const about = {
-    taskId: event.id('taskId'),
-    contextId: event.filled('contextId'),
-    metadata: event.json('metadata'),
-  }
-  if (type === 'status') return compact({ type, ...about, ...readStatus(event, isOld) })
-  return compact({
-    type,
-    ...about,
-    artifact: readArtifact(requireObject(event, 'artifact'), isOld),
-    append: event.flag('append') ?? false,
-    lastChunk: event.flag('lastChunk') ?? false,
-  })
-}
-
-export function readSent(sent: Fields, isOld: boolean): SendResult {
-  const event = readEvent(sent, isOld)
+/** The answer to a message. */
+export function readSent(sent: unknown, root: string, isOld: boolean): SendResult {
+  const event = readEvent(sent, root, isOld)
   if (event.type === 'task' || event.type === 'message') return event
-  throw invalidParams(sent.path, 'must be a task or a message')
+  throw invalidParams(root, 'must be a task or a message')
 }
 
-export function readPage(page: Fields, isOld: boolean): ClientResults['ListTasks'] {
-  return compact({
-    tasks: page.list('tasks', (task) => readTask(task, isOld)) ?? [],
-    nextPageToken: page.text('nextPageToken') ?? '',
-    totalSize: page.count('totalSize'),
-  })
+export function readTaskPage(page: unknown, root: string, isOld: boolean): ClientResults['ListTasks'] {
+  const { tasks, ...others } = read(page, spellingsOf(isOld).taskPage, ReceivedTaskPageSchema, root)
+  return { tasks: tasks.map(fromTask), ...others }
 }
 
-/** Flat in 1.0; in 0.3 with the configuration in an object of its own, and in ProtoJSON with both ids in a name. */
-export function readPushConfig(registered: Fields): RemotePushConfig {
-  const config = registered.object('pushNotificationConfig') ?? registered
-  const name = config === registered ? '' : (registered.text('name') ?? '')
-  const [, taskId = '', id] = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(name) ?? []
-  const authentication = config.object('authentication')
-  const scheme = authentication?.filled('scheme') ?? authentication?.texts('schemes')?.[0]
-  const credentials = authentication?.filled('credentials')
-  return {
-    taskId: registered.filled('taskId') ?? taskId,
-    config: compact({
-      id: config.filled('id') ?? id,
-      url: config.id('url'),
-      token: config.filled('token'),
-      authentication: scheme === undefined ? undefined : compact({ scheme, credentials }),
-    }),
-  }
+function fromRegisteredConfig({ taskId = '', ...config }: TaskPushNotificationConfig): RemotePushConfig {
+  return { taskId, config: fromPushConfig(config) }
 }
 
-export function readPushConfigs(page: Fields): ClientResults['ListTaskPushNotificationConfigs'] {
-  return {
-    configs: page.list('configs', readPushConfig) ?? [],
-    nextPageToken: page.text('nextPageToken') ?? '',
-  }
+export function readPushConfig(registered: unknown, root: string): RemotePushConfig {
+  return fromRegisteredConfig(read(registered, PUSH_CONFIG, TaskPushNotificationConfigSchema, root))
 }
 
-function requireObject(fields: Fields, key: string): Fields {
-  const object = fields.object(key)
-  if (object === undefined) throw invalidParams(fields.at(key), 'is missing')
-  return object
+export function readPushConfigPage(
+  page: unknown,
+  root: string,
+): ClientResults['ListTaskPushNotificationConfigs'] {
+  const { configs, nextPageToken } = read(page, PUSH_CONFIG_PAGE, ReceivedPushConfigPageSchema, root)
+  return { configs: configs.map(fromRegisteredConfig), nextPageToken }
 }

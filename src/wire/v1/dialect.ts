@@ -112,12 +112,12 @@ function fromSendRequest(params: unknown): SendRequest {
 
 function fromListRequest(params: ListTasksRequest): ReturnType<NonNullable<Codecs['ListTasks']>['decode']> {
   const { status, statusTimestampAfter, pageSize = 50, pageToken, includeArtifacts = false, ...rest } = params
-  const state = status === undefined ? undefined : CORE_STATES.get(status)
+  const isFilter = status !== undefined && status !== 'TASK_STATE_UNSPECIFIED'
   return {
     ...rest,
     pageSize,
     includeArtifacts,
-    ...(state !== undefined && { state }),
+    ...(isFilter && { state: CORE_STATES[status] }),
     ...(pageToken && { pageToken }),
     ...(statusTimestampAfter !== undefined && { since: statusTimestampAfter }),
   }

@@ -8,6 +8,7 @@ import type { DeepReadonly, Message } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Message as WireMessage } from '../../schemas/message.js'
 import type { TaskPushNotificationConfig } from '../../schemas/push.js'
+import type { TaskState as WireState } from '../../schemas/task.js'
 import type { PushConfig } from '../dialect.js'
 import { completeMessage, json, standardBase64 } from '../view.js'
 
@@ -25,9 +26,10 @@ export const STATES = {
 // The keys of the table are the states.
 export const TASK_STATES = Object.keys(STATES) as TaskState[]
 
-export const CORE_STATES: ReadonlyMap<string, TaskState> = new Map(
-  TASK_STATES.map((state) => [STATES[state], state]),
-)
+// Every state of the wire has one of the core.
+export const CORE_STATES = Object.fromEntries(TASK_STATES.map((state) => [STATES[state], state])) as Readonly<
+  Record<WireState, TaskState>
+>
 
 export const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const
 

@@ -118,7 +118,7 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     ['GetTask', { id: 't', status: {} }, 'result.status.state is missing'],
     ['GetTask', { id: 't', status: { state: 'asleep' } }, 'result.status.state must be one of'],
     ['GetTask', { id: 't', status: { state: 'constructor' } }, 'result.status.state must be one of'],
-    ['GetTask', { id: 't', status: { state: 2 } }, 'result.status.state must be a string'],
+    ['GetTask', { id: 't', status: { state: 2 } }, 'result.status.state must be one of'],
     ['GetTask', { ...BARE, metadata: [] }, 'result.metadata must be an object'],
     ['GetTask', { ...BARE, artifacts: {} }, 'result.artifacts must be an array'],
     ['GetTask', { ...BARE, artifacts: [null] }, 'result.artifacts[0] must be an object'],

@@ -1,0 +1,171 @@
+/**
+ * The spellings of answers: A2A 1.0, the JSON of 0.3, and its ProtoJSON.
+ *
+ * One table serves all three, since agents mix them: a card says 1.0, and a part has its kind. Only the data of parts,
+ * which would be ambiguous, is read by the version that is spoken.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { JsonObject } from '../../core/json-types.js'
+import { isRecord, pathText, type Field, type Path, type Spelling, type Unread } from '../normalize.js'
+import { fromData } from '../v0-3/forms.js'
+import { ROLES, STATES, TASK_STATES } from '../v1/objects.js'
+
+const ID: Field = { isId: true }
+const FILLED: Field = { isEmptyAbsent: true }
+
+const ROLE: Field = {
+  values: new Map([
+    ['user', ROLES.user],
+    ['agent', ROLES.agent],
+  ]),
+}
+
+const STATE: Field = {
+  values: new Map([
+    ...TASK_STATES.map((state): [string, string] => [state, STATES[state]]),
+    ['TASK_STATE_CANCELLED', STATES.canceled],
+    // The agent cannot tell, so the task has not ended.
+    ['unknown', STATES.working],
+    ['TASK_STATE_UNSPECIFIED', STATES.working],
+  ]),
+}
+
+const CONTENTS = ['text', 'raw', 'url', 'data', 'file']
+
+const PART_FIELDS = { data: { isNullable: true }, filename: FILLED, mediaType: FILLED }
+
+/** Of `data` alone `null` is a value, and only where there is no other content. */
+function rewritePart(part: Unread, path: Path): Unread {
+  if (part['data'] !== null && part['file'] == null) return part
+  const contents = CONTENTS.filter((name) => part[name] != null)
+  const { file, ...others } = part
+  if (file == null) return contents.length > 0 ? { ...part, data: undefined } : part
+  if (contents.length > 1) {
+    const reason = `must have exactly one of text, raw, url and data, got ${contents.join(', ')}`
+    throw invalidParams(pathText(path), reason)
+  }
+  return { ...others, data: undefined, ...fromFile(file, [...path, 'file']) }
+}
+
+/** The file of a part of 0.3: in 1.0 its content and the facts about it are fields of the part. */
+function fromFile(file: unknown, path: Path): Unread {
+  if (!isRecord(file)) throw invalidParams(pathText(path), 'must be an object')
+  const { uri, fileWithUri, bytes, fileWithBytes, name, mimeType } = file
+  const url = uri ?? fileWithUri
+  const raw = bytes ?? fileWithBytes
+  if (url == null && raw == null) throw invalidParams(pathText(path), 'must have a uri or bytes')
+  return {
+    ...(url == null ? { raw } : { url }),
+    ...(!isEmpty(name) && { filename: name }),
+    ...(!isEmpty(mimeType) && { mediaType: mimeType }),
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value == null || value === ''
+}
+
+/** The data of 0.3 is an object. What is none is wrapped in one, and ProtoJSON wraps once more. */
+function rewriteOldPart(given: Unread, path: Path): Unread {
+  const part = rewritePart(given, path)
+  const { data, metadata, ...others } = part
+  if (data == null || (metadata != null && !isRecord(metadata))) return part
+  if (!isRecord(data)) throw invalidParams(pathText([...path, 'data']), 'must be an object')
+  // They came as JSON.
+  const [object, about] = [data, metadata ?? undefined] as [JsonObject, JsonObject | undefined]
+  return { ...others, ...fromData(object, about, part['kind'] == null) }
+}
+
+/** The spellings of what a client reads, in one version. */
+export interface Spellings {
+  readonly message: Spelling
+  readonly task: Spelling
+  readonly statusUpdate: Spelling
+  readonly artifactUpdate: Spelling
+  readonly taskPage: Spelling
+}
+
+function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
+  const parts: Field = { of: { fields: PART_FIELDS, rewrite } }
+  const noParts = { parts: [] }
+  const message: Spelling = {
+    fields: {
+      messageId: ID,
+      role: ROLE,
+      parts,
+      // ProtoJSON of 0.3.
+      content: { ...parts, name: 'parts' },
+      contextId: FILLED,
+      taskId: FILLED,
+    },
+    defaults: noParts,
+  }
+  const artifact: Field = { of: { fields: { artifactId: ID, parts }, defaults: noParts } }
+  const status: Field = {
+    of: {
+      fields: {
+        state: STATE,
+        message: { of: message },
+        // ProtoJSON of 0.3.
+        update: { of: message, name: 'message' },
+        timestamp: FILLED,
+      },
+    },
+  }
+  const task: Spelling = {
+    fields: { id: ID, contextId: FILLED, status, artifacts: artifact, history: { of: message } },
+  }
+  const about = { taskId: ID, contextId: FILLED }
+  return {
+    message,
+    task,
+    statusUpdate: { fields: { ...about, status } },
+    artifactUpdate: { fields: { ...about, artifact } },
+    taskPage: { fields: { tasks: { of: task } }, defaults: { tasks: [], nextPageToken: '' } },
+  }
+}
+
+/** The same but for the data of parts. */
+export const SPELLINGS = { new: spellingsOf(rewritePart), old: spellingsOf(rewriteOldPart) }
+
+/** Flat in 1.0; in 0.3 in an object of its own, and in ProtoJSON of 0.3 with both ids in a name. */
+function rewritePushConfig(registered: Unread, path: Path): Unread {
+  const { pushNotificationConfig: nested, name, taskId } = registered
+  if (nested != null && !isRecord(nested)) {
+    throw invalidParams(pathText([...path, 'pushNotificationConfig']), 'must be an object')
+  }
+  const config = nested ?? registered
+  const [, namedTask, namedConfig] =
+    (nested && typeof name === 'string' && /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(name)) ||
+    []
+  return {
+    ...config,
+    taskId: isEmpty(taskId) ? namedTask : taskId,
+    id: isEmpty(config['id']) ? namedConfig : config['id'],
+    authentication: rewriteAuthentication(config['authentication'], [...path, 'authentication']),
+  }
+}
+
+/** 0.3 has a list of schemes, of which the first counts. */
+function rewriteAuthentication(authentication: unknown, path: Path): unknown {
+  if (!isRecord(authentication)) return authentication
+  const { scheme, schemes, credentials } = authentication
+  if (schemes != null && !Array.isArray(schemes)) {
+    throw invalidParams(pathText([...path, 'schemes']), 'must be an array')
+  }
+  const first: unknown = isEmpty(scheme) ? schemes?.[0] : scheme
+  if (isEmpty(first)) return undefined
+  return { scheme: first, ...(!isEmpty(credentials) && { credentials }) }
+}
+
+export const PUSH_CONFIG: Spelling = {
+  fields: { id: FILLED, taskId: FILLED, url: ID, token: FILLED },
+  rewrite: rewritePushConfig,
+}
+
+export const PUSH_CONFIG_PAGE: Spelling = {
+  fields: { configs: { of: PUSH_CONFIG } },
+  defaults: { configs: [], nextPageToken: '' },
+}

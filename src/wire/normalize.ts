@@ -1,0 +1,132 @@
+/**
+ * Objects in the spelling of any version, as the objects of A2A 1.0 that the shared schemas describe.
+ *
+ * @module
+ */
+import { invalidParams } from '../core/errors.js'
+
+/** An object of JSON of which nothing is known yet. */
+export type Unread = Readonly<Record<string, unknown>>
+
+/** What a version writes in one field. */
+export interface Field {
+  /** What 1.0 calls it. Where both names occur, that of 1.0 counts. */
+  readonly name?: string
+  /** Other spellings of its values. */
+  readonly values?: ReadonlyMap<unknown, string>
+  /** The spelling of the object in it, or of each object in its list. */
+  readonly of?: Spelling
+  /** The empty text means that the field is absent, as in ProtoJSON. */
+  readonly isEmptyAbsent?: boolean
+  /** `null` is a value here. Elsewhere it means that the field is absent. */
+  readonly isNullable?: boolean
+  /** May have to stand in a URL, and so must be text that UTF-8 can encode. */
+  readonly isId?: boolean
+}
+
+/** How one version writes one kind of object. Fields that it writes as 1.0 does are not listed. */
+export interface Spelling {
+  readonly fields: Readonly<Record<string, Field>>
+  /** Values of fields that 1.0 requires and some agents leave out. */
+  readonly defaults?: Unread
+  /** What no table can say: runs on the object as it came, before the fields. `path` leads to it. */
+  readonly rewrite?: (object: Unread, path: Path) => Unread
+}
+
+/** The keys that lead to an object, from a root that the caller knows. */
+export type Path = readonly PropertyKey[]
+
+export function isRecord(value: unknown): value is Unread {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `['message', 'parts', 0, 'text']` → `message.parts[0].text`. */
+export function pathText(path: Path, root = ''): string {
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+  return `${root}${text}`.replace(/^\./, '') || 'params'
+}
+
+/**
+ * `value` as A2A 1.0 spells it. What is spelled so already is returned as it is, not copied; anything that is no object
+ * is left to the schema. The work is linear in the size of `value`, and as deep as `spelling` is.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what cannot be spelled in 1.0.
+ */
+export function normalize(value: unknown, spelling: Spelling, root: string): unknown {
+  return normalizeValue(value, spelling, [root])
+}
+
+function normalizeValue(value: unknown, spelling: Spelling, path: PropertyKey[]): unknown {
+  if (!isRecord(value)) return value
+  const { fields, defaults, rewrite } = spelling
+  const rewritten = rewrite === undefined ? value : rewrite(value, path)
+  const respelled = withFields(withoutAbsent(rewritten, fields), fields, path)
+  return defaults === undefined ? respelled : withDefaults(respelled, defaults)
+}
+
+function withoutAbsent(object: Unread, fields: Spelling['fields']): Unread {
+  for (const key in object) {
+    if (isAbsent(object[key], key, fields)) {
+      const kept = Object.entries(object).filter(([name, value]) => !isAbsent(value, name, fields))
+      return Object.fromEntries(kept)
+    }
+  }
+  return object
+}
+
+function isAbsent(value: unknown, key: string, fields: Spelling['fields']): boolean {
+  if (value === null) return fieldOf(fields, key)?.isNullable !== true
+  return value === undefined || (value === '' && fieldOf(fields, key)?.isEmptyAbsent === true)
+}
+
+function fieldOf(fields: Spelling['fields'], key: string): Field | undefined {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined
+}
+
+function withFields(object: Unread, fields: Spelling['fields'], path: PropertyKey[]): Unread {
+  let copy: Record<string, unknown> | undefined
+  for (const key in object) {
+    const field = fieldOf(fields, key)
+    if (field === undefined) continue
+    const { name = key } = field
+    if (name !== key && object[name] !== undefined) continue
+    const given = object[key]
+    path.push(key)
+    const value = fieldValue(given, field, path)
+    path.pop()
+    if (value === given && name === key) continue
+    copy ??= { ...object }
+    copy[name] = value
+  }
+  return copy ?? object
+}
+
+function fieldValue(value: unknown, field: Field, path: PropertyKey[]): unknown {
+  if (field.isId === true) requireWellFormed(value, path)
+  if (field.of !== undefined) return normalizeMember(value, field.of, path)
+  return field.values?.get(value) ?? value
+}
+
+function normalizeMember(value: unknown, spelling: Spelling, path: PropertyKey[]): unknown {
+  if (!Array.isArray(value)) return normalizeValue(value, spelling, path)
+  let copy: unknown[] | undefined
+  for (const [index, element] of value.entries()) {
+    path.push(index)
+    const normalized = normalizeValue(element, spelling, path)
+    path.pop()
+    if (normalized === element) continue
+    copy ??= value.slice()
+    copy[index] = normalized
+  }
+  return copy ?? value
+}
+
+function withDefaults(object: Unread, defaults: Unread): Unread {
+  for (const key in defaults) if (object[key] === undefined) return { ...defaults, ...object }
+  return object
+}
+
+function requireWellFormed(value: unknown, path: Path): void {
+  if (typeof value !== 'string' || !/\p{Cs}/u.test(value)) return
+  throw invalidParams(pathText(path), 'must be well-formed')
+}
