@@ -10,16 +10,16 @@ import type { OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
-import { Affinity } from './turns/task-locations.js'
-import { Agents, type TaskNeeds } from './admission/agent-selection.js'
+import { TaskLocations } from './turns/task-locations.js'
+import { AgentSelector, type TaskNeeds } from './admission/agent-selection.js'
 import type { RegisteredAgent } from './registry/agent.js'
-import { aborted, type Beginning, type Drive } from './turns/turn.js'
-import { Drives } from './turns/turns.js'
+import { aborted, type TurnStart, type Turn } from './turns/turn.js'
+import { Turns } from './turns/turns.js'
 import type { GatewayConfig } from './config/types.js'
 import type { HealthMonitoring } from './registry/health.js'
 import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {
-  requireWaiting,
+  requireInterrupted,
   SEND_KEYS,
   toMessage,
   toProviderTask,
@@ -30,7 +30,7 @@ import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from
 import type { TaskRef } from './provider.js'
 import type { AgentRegistry } from './registry/registry.js'
 import { closed } from './admission/refusals.js'
-import { Resumption } from './turns/resume.js'
+import { TaskResumer } from './turns/resume.js'
 
 /** Work on a task that is in the gateway's `tasks` already. */
 export interface WorkOptions {
@@ -60,10 +60,10 @@ export class A2AGateway {
   readonly tasks: TaskManager
   readonly #settings: Settings
   readonly #seal: HandleSeal
-  readonly #affinity: Affinity
-  readonly #agents: Agents
-  readonly #drives: Drives
-  readonly #resumption: Resumption
+  readonly #locations: TaskLocations
+  readonly #selector: AgentSelector
+  readonly #turns: Turns
+  readonly #resumer: TaskResumer
   #monitoring: HealthMonitoring | undefined
 
   constructor(options: A2AGatewayOptions) {
@@ -72,12 +72,12 @@ export class A2AGateway {
     this.registry = registry
     this.tasks = tasks
     this.#seal = new HandleSeal(secrets)
-    this.#affinity = new Affinity(tasks)
-    this.#drives = new Drives(this.#settings, this.#affinity)
-    this.#affinity.listen()
-    this.#agents = new Agents(this.#settings)
-    const { providerOf } = this.#agents
-    this.#resumption = new Resumption(this.#settings, this.#affinity, this.#drives, providerOf)
+    this.#locations = new TaskLocations(tasks)
+    this.#turns = new Turns(this.#settings, this.#locations)
+    this.#locations.listen()
+    this.#selector = new AgentSelector(this.#settings)
+    const { providerOf } = this.#selector
+    this.#resumer = new TaskResumer(this.#settings, this.#locations, this.#turns, providerOf)
     registry.setHealthCheck((agent, call) => providerOf(agent).healthCheck(agent, call))
   }
 
@@ -91,7 +91,7 @@ export class A2AGateway {
     const { healthCheckIntervalMs, ...settings } = requireConfig(config)
     const gateway = new A2AGateway({ ...options, config: settings })
     try {
-      gateway.#agents.adopt(config.agents)
+      gateway.#selector.registerAll(config.agents)
     } catch (error) {
       // Nobody has it to close it.
       void gateway.close()
@@ -113,9 +113,9 @@ export class A2AGateway {
   async sendTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): Promise<Task> {
     const { returnImmediately = false, signal } = options
     // Nobody waits for the answer whole: what comes of it is seen as it comes.
-    const { taskId, drive } = this.#send(agentId, input, options, returnImmediately ? 'stream' : 'send')
-    this.#heed(signal, taskId, drive)
-    if (!returnImmediately) await Promise.race([drive.done, drive.stopped])
+    const { taskId, turn } = this.#begin(agentId, input, options, returnImmediately ? 'stream' : 'send')
+    this.#cancelOnAbort(signal, taskId, turn)
+    if (!returnImmediately) await Promise.race([turn.done, turn.stopped])
     return this.#copy(taskId, 'TASK_EXPIRED')
   }
 
@@ -125,8 +125,8 @@ export class A2AGateway {
    */
   streamTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): TaskSubscription {
     const { signal } = options
-    const { taskId, drive } = this.#send(agentId, input, options, 'stream')
-    this.#heed(signal, taskId, drive)
+    const { taskId, turn } = this.#begin(agentId, input, options, 'stream')
+    this.#cancelOnAbort(signal, taskId, turn)
     const isAnswer = typeof input === 'object' && input.taskId !== undefined
     return this.tasks.subscribe(taskId, isAnswer ? {} : { after: 0 })
   }
@@ -137,8 +137,8 @@ export class A2AGateway {
    * @throws {A2AError} `TASK_NOT_FOUND`; with a handle, also what {@link resume} throws.
    */
   async getTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
-    const taskId = await this.#find(taskIdOrHandle, filter)
-    await this.#resumption.look(taskId)
+    const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
+    await this.#resumer.refresh(taskId)
     return this.#copy(taskId, 'TASK_NOT_FOUND', filter)
   }
 
@@ -149,9 +149,9 @@ export class A2AGateway {
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when it has ended; with a handle, also what {@link resume} throws.
    */
   async cancelTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
-    const taskId = await this.#find(taskIdOrHandle, filter)
+    const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
     const task = this.tasks.cancelTask(taskId)
-    await this.#drives.canceled(taskId)
+    await this.#turns.whenCanceled(taskId)
     return task
   }
 
@@ -165,7 +165,7 @@ export class A2AGateway {
     const { owner, ...others } = options
     // One that is there but undefined is refused: it would let everybody's tasks through.
     const filter = Object.hasOwn(options, 'owner') ? { owner: owner as string | null } : {}
-    return this.tasks.subscribe(await this.#find(taskIdOrHandle, filter), others)
+    return this.tasks.subscribe(await this.#resolveTaskId(taskIdOrHandle, filter), others)
   }
 
   /**
@@ -177,19 +177,19 @@ export class A2AGateway {
    */
   async handleOf(taskId: string): Promise<string | null> {
     if (this.tasks.peekTask(taskId) === null) throw taskNotFound(taskId)
-    await this.#drives.placed(taskId)
+    await this.#turns.whenLocated(taskId)
     const task = this.tasks.peekTask(taskId)
     if (task === null) throw taskNotFound(taskId)
-    const place = this.#affinity.placeOf(taskId, this.registry)
-    if (place === undefined) return null
+    const location = this.#locations.find(taskId, this.registry)
+    if (location === undefined) return null
     const { contextId, owner } = task
-    const { id: agentId, provider } = place.agent
+    const { id: agentId, provider } = location.agent
     return await this.#seal.seal({
       taskId,
       contextId,
       agentId,
       provider,
-      ref: place.ref,
+      ref: location.ref,
       ...(owner !== undefined && { owner }),
     })
   }
@@ -204,8 +204,8 @@ export class A2AGateway {
    *   `cancelTimeoutMs`; `TASK_LIMIT_REACHED`.
    */
   async resume(handle: string, filter: OwnerFilter = {}): Promise<Task> {
-    this.#drives.requireOpen()
-    return this.#copy(await this.#find(handle, filter), 'TASK_NOT_FOUND')
+    this.#turns.requireOpen()
+    return this.#copy(await this.#resolveTaskId(handle, filter), 'TASK_NOT_FOUND')
   }
 
   /**
@@ -214,7 +214,7 @@ export class A2AGateway {
    * mentions no capability finds nobody.
    */
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
-    return this.#agents.find(needs)
+    return this.#selector.find(needs)
   }
 
   /** How many tasks the agent works on. */
@@ -224,7 +224,7 @@ export class A2AGateway {
 
   /** Which agent has the task, if any has. */
   agentOf(taskId: string): string | null {
-    return this.#affinity.agentOf(taskId) ?? null
+    return this.#locations.agentOf(taskId) ?? null
   }
 
   /**
@@ -232,9 +232,9 @@ export class A2AGateway {
    * services go on, and their handles find them. Tasks and manager stay as they are.
    */
   async close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    await this.#drives.close(graceMs, closed())
-    this.#affinity.close()
-    this.#agents.close()
+    await this.#turns.close(graceMs, closed())
+    this.#locations.close()
+    this.#selector.close()
     this.#monitoring?.stop()
   }
 
@@ -250,31 +250,31 @@ export class A2AGateway {
     { open, owner, handle, onPlaced, signal }: WorkOptions,
   ): Promise<void> {
     // One turn after the other: a task that somebody else has sent may be worked on.
-    if (message.taskId !== undefined) await this.#drives.over(message.taskId)
-    this.#drives.requireOpen()
-    const { agent, provider, leave } = this.#agents.enter(agentId, owner)
+    if (message.taskId !== undefined) await this.#turns.whenIdle(message.taskId)
+    this.#turns.requireOpen()
+    const { agent, provider, release } = this.#selector.admit(agentId, owner)
     let taskId: string
     try {
       const task = this.#snapshot(open())
       taskId = task.id
       if (isTerminal(task.state)) {
-        leave()
+        release()
         return
       }
       // A message to a task that waits is its answer, and not only a way to find it.
-      const beginning: Beginning =
+      const start: TurnStart =
         handle === undefined || message.taskId !== undefined
-          ? { mode: 'stream', task: this.#ask(task, message, agent, handle?.ref) }
+          ? { mode: 'stream', task: this.#toProviderTask(task, message, agent, handle?.ref) }
           : { mode: 'follow', ref: handle.ref }
-      this.#drives.begin({ agent, provider, taskId, beginning, leave, onPlaced })
+      this.#turns.begin({ agent, provider, taskId, start, release, onLocated: onPlaced })
     } catch (error) {
-      leave()
+      release()
       throw error
     }
-    await this.#drives.over(taskId)
+    await this.#turns.whenIdle(taskId)
     // It goes on at its service, and here nobody follows it: it is not over as long as it is wanted.
     const state = this.tasks.stateOf(taskId)
-    if (this.#drives.isClosed && (state === 'submitted' || state === 'working')) await aborted(signal)
+    if (this.#turns.isClosed && (state === 'submitted' || state === 'working')) await aborted(signal)
   }
 
   /** For executors: what a handle holds, if its task is the caller's. @throws {A2AError} `TASK_NOT_FOUND`. */
@@ -294,42 +294,42 @@ export class A2AGateway {
     return contents
   }
 
-  #send(
+  #begin(
     agentId: string,
     input: TaskInput,
     options: SendTaskOptions,
     mode: 'send' | 'stream',
-  ): { taskId: string; drive: Drive } {
+  ): { taskId: string; turn: Turn } {
     const { id, owner, signal } = read(options, SEND_KEYS, 'sendTask')
     const message = toMessage(input)
     const { contextId, referenceTaskIds } = message
-    this.#drives.requireOpen()
-    const { agent, provider, leave } = this.#agents.enter(agentId, owner)
-    let made: string | undefined
+    this.#turns.requireOpen()
+    const { agent, provider, release } = this.#selector.admit(agentId, owner)
+    let createdId: string | undefined
     try {
       const task =
         message.taskId === undefined
           ? this.tasks.createTask({ skill: agent.id, id, owner, contextId, referenceTaskIds })
-          : requireWaiting(this.tasks, message.taskId, owner)
+          : requireInterrupted(this.tasks, message.taskId, owner)
       const known = message.taskId === undefined ? agentId : this.agentOf(task.id)
       if (known !== agentId) throw invalidParams('agentId', `must be that of the task: ${known ?? 'none'}`)
-      if (message.taskId === undefined) made = task.id
+      if (message.taskId === undefined) createdId = task.id
       const metadata = { ...message.metadata, agent_id: agent.id, provider: agent.provider }
       const added = { ...message, metadata, taskId: task.id, contextId: task.contextId }
       const { message: stored } = this.tasks.addMessage(task.id, added)
       // What was asked is answered.
       if (message.taskId !== undefined) this.tasks.patchTask(task.id, { state: 'working', message: null })
       if (signal?.aborted) this.tasks.cancelTask(task.id)
-      const beginning = { mode, task: this.#ask(task, stored, agent) }
+      const start = { mode, task: this.#toProviderTask(task, stored, agent) }
       return {
         taskId: task.id,
-        drive: this.#drives.begin({ agent, provider, taskId: task.id, beginning, leave }),
+        turn: this.#turns.begin({ agent, provider, taskId: task.id, start, release }),
       }
     } catch (error) {
-      leave()
+      release()
       // Nobody has been told of it, and nobody would end it.
-      if (made !== undefined && this.tasks.can(made, 'rejected'))
-        this.tasks.patchTask(made, { state: 'rejected' })
+      if (createdId !== undefined && this.tasks.can(createdId, 'rejected'))
+        this.tasks.patchTask(createdId, { state: 'rejected' })
       throw error
     }
   }
@@ -340,38 +340,38 @@ export class A2AGateway {
    * @throws {A2AError} What {@link sendTask} throws before there is a task.
    */
   requireRoom(agentId: string, owner?: string): void {
-    this.#drives.requireOpen()
-    this.#agents.check(agentId, owner)
+    this.#turns.requireOpen()
+    this.#selector.check(agentId, owner)
   }
 
-  #ask(
+  #toProviderTask(
     task: TaskSnapshot | Task,
     message: TaskSnapshot['messages'][number],
     agent: RegisteredAgent,
-    found?: TaskRef,
+    handleRef?: TaskRef,
   ) {
-    const ref = this.#affinity.refAt(agent, task.id) ?? found
-    const previous = ref === undefined ? this.#affinity.previousOf(task, agent) : undefined
+    const ref = this.#locations.refOf(agent, task.id) ?? handleRef
+    const previous = ref === undefined ? this.#locations.previousOf(task, agent) : undefined
     return toProviderTask(task, message, ref, previous)
   }
 
   /** Cancels the task when the signal aborts while it is worked on, whether anybody waits for it or not. */
-  #heed(signal: AbortSignal | undefined, taskId: string, drive: Drive): void {
+  #cancelOnAbort(signal: AbortSignal | undefined, taskId: string, turn: Turn): void {
     const cancel = (): void => {
       const task = this.tasks.peekTask(taskId)
       if (task !== null && !isTerminal(task.state)) this.tasks.cancelTask(taskId)
     }
     signal?.addEventListener('abort', cancel, { once: true })
-    void drive.done.then(() => signal?.removeEventListener('abort', cancel))
+    void turn.done.then(() => signal?.removeEventListener('abort', cancel))
   }
 
   /** The id of a task that is there, whatever it is asked for by. */
-  async #find(taskIdOrHandle: string, filter: OwnerFilter): Promise<string> {
+  async #resolveTaskId(taskIdOrHandle: string, filter: OwnerFilter): Promise<string> {
     if (!isHandle(taskIdOrHandle)) {
       if (this.tasks.peekTask(taskIdOrHandle, filter) === null) throw taskNotFound(taskIdOrHandle)
       return taskIdOrHandle
     }
-    return await this.#resumption.takeUp(await this.#open(taskIdOrHandle, filter))
+    return await this.#resumer.resume(await this.#open(taskIdOrHandle, filter))
   }
 
   #snapshot(taskId: string): TaskSnapshot {

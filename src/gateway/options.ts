@@ -11,7 +11,7 @@ import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import type { GatewayConfig, GatewaySettings } from './config/types.js'
-import type { DriveSettings } from './turns/turn.js'
+import type { TurnSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './registry/provider-names.js'
 import { emitWarning } from '../runtime/report.js'
@@ -50,7 +50,7 @@ export interface A2AGatewayOptions {
 }
 
 /** {@link A2AGatewayOptions}, complete. */
-export interface Settings extends DriveSettings {
+export interface Settings extends TurnSettings {
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
   readonly admission: Admission
@@ -92,7 +92,7 @@ export function toSettings(options: A2AGatewayOptions): Settings {
       given.tasks ??
       new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000, clock: given.clock }),
     secrets: typeof handleSecret === 'string' ? [handleSecret] : handleSecret,
-    onError: guarded(onError ?? reportError),
+    onError: neverThrowing(onError ?? reportError),
   }
 }
 
@@ -121,12 +121,12 @@ function reportError(error: unknown, { during, agentId = '' }: GatewayErrorConte
 }
 
 /** Whoever is told of errors makes none. */
-function guarded(onError: NonNullable<A2AGatewayOptions['onError']>): Settings['onError'] {
+function neverThrowing(onError: NonNullable<A2AGatewayOptions['onError']>): Settings['onError'] {
   return (error, context) => {
     try {
       // It may be async: such a function is one without a result to its type.
-      const tell: (...given: [unknown, GatewayErrorContext]) => unknown = onError
-      Promise.resolve(tell(error, context)).catch(() => undefined)
+      const call: (...given: [unknown, GatewayErrorContext]) => unknown = onError
+      Promise.resolve(call(error, context)).catch(() => undefined)
     } catch {
       // There is nobody else to tell.
     }

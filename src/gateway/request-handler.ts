@@ -41,7 +41,7 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
   options: GatewayRequestHandlerOptions<P> = {},
 ): Execute<P> {
   const { chooseAgent = namedAgent, announceHandles = false } = options
-  const work = async (run: Run<P>, agentId: string, handle?: HandleContents): Promise<void> => {
+  const runOn = async (run: Run<P>, agentId: string, handle?: HandleContents): Promise<void> => {
     await gateway.workOn(agentId, run.message, {
       open: () => {
         run.start()
@@ -57,23 +57,23 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
   }
   const follow = async (run: Run<P>, handle: string): Promise<void> => {
     const contents = await gateway.openHandle(handle, { owner: run.task.owner ?? null })
-    await work(run, contents.agentId, contents)
+    await runOn(run, contents.agentId, contents)
   }
   // To choose is to take turns: of each message once.
-  const chosen = new WeakMap<object, string>()
+  const choices = new WeakMap<object, string>()
   const choose = (offer: Offer<P>): string => {
-    const agentId = chooseAgent(offer) ?? found(gateway, offer.text)
-    chosen.set(offer.message, agentId)
+    const agentId = chooseAgent(offer) ?? selectAgent(gateway, offer.text)
+    choices.set(offer.message, agentId)
     return agentId
   }
   const execute = (run: Run<P>): Promise<void> => {
     const { message } = run
     const handle = textAt(message.metadata, HANDLE_KEY)
     const known = message.taskId === undefined ? null : gateway.agentOf(message.taskId)
-    const agentOf = (): string => known ?? chosen.get(message) ?? choose(toOffer(run))
+    const agentOf = (): string => known ?? choices.get(message) ?? choose(toOffer(run))
     const begin = (): Promise<void> =>
-      known === null && handle !== undefined ? follow(run, handle) : work(run, agentOf())
-    return message.taskId === undefined ? begin() : answer(run, begin)
+      known === null && handle !== undefined ? follow(run, handle) : runOn(run, agentOf())
+    return message.taskId === undefined ? begin() : keepWaitingWhenBusy(run, begin)
   }
   const accept = async (offer: Offer<P>, handle: string): Promise<void> => {
     const { agentId } = await gateway.openHandle(handle, { owner: offer.owner })
@@ -89,7 +89,7 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
 }
 
 /** Who takes no task now does not end one that waits for its user: it waits on. */
-async function answer(run: Run, work: () => Promise<void>): Promise<void> {
+async function keepWaitingWhenBusy(run: Run, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
@@ -115,7 +115,7 @@ function namedAgent({ message, metadata, tenant }: Offer): string | undefined {
   return tenant || undefined
 }
 
-function found(gateway: A2AGateway, text: string): string {
+function selectAgent(gateway: A2AGateway, text: string): string {
   const agent = gateway.findAgentForTask(text)
   if (agent !== null) return agent.id
   throw new A2AError(
@@ -135,10 +135,10 @@ async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
   const handle = await gateway.handleOf(taskId).catch(() => null)
   const task = gateway.tasks.peekTask(taskId)
   if (handle === null || task === null || isTerminal(task.state)) return
-  const { contextId, message: said } = task
+  const { contextId, message: current } = task
   const parts = [{ text: 'An agent works on the task' }]
-  const silent = { role: 'agent', parts, taskId, contextId, metadata: {} } as const
-  const known = typeof said === 'object' ? said : silent
+  const initial = { role: 'agent', parts, taskId, contextId, metadata: {} } as const
+  const known = typeof current === 'object' ? current : initial
   if (textAt(known.metadata, HANDLE_KEY) !== undefined) return
   const message = { ...known, metadata: { ...known.metadata, [HANDLE_KEY]: handle } }
   try {

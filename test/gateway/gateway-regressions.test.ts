@@ -229,7 +229,7 @@ test('one who tries a service again, and takes long, keeps nobody out once it ha
   const breaker = new CircuitBreaker({ failures: 3, resetMs: 1_000 }, clock)
   for (let n = 0; n < 3; n += 1) breaker.failed()
   clock.advance(1_000)
-  breaker.pass()
+  breaker.enter()
   expect(breaker.waitMs).toBe(1_000)
   breaker.answered()
   expect(breaker.waitMs).toBe(0)

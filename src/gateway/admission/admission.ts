@@ -20,7 +20,7 @@ export interface AdmissionOptions {
   readonly rateLimit?: RateLimitOptions | undefined
 }
 
-export interface Entrant {
+export interface AdmissionRequest {
   readonly agent: Pick<RegisteredAgent, 'id' | 'maxConcurrentTasks'>
   /** Whose task it is. All that are nobody's share one rate limit. */
   readonly owner?: string | undefined
@@ -35,7 +35,7 @@ interface AgentState {
 export class Admission {
   readonly #clock: Clock
   readonly #maxConcurrentTasks: number
-  readonly #breaking: CircuitBreakerOptions | false
+  readonly #breakerOptions: CircuitBreakerOptions | false
   readonly #limiter: RateLimiter | undefined
   readonly #agents = new Map<string, AgentState>()
   #running = 0
@@ -46,7 +46,7 @@ export class Admission {
     this.#clock = clock
     this.#maxConcurrentTasks =
       maxConcurrentTasks === Infinity ? Infinity : requireWhole('maxConcurrentTasks', maxConcurrentTasks)
-    this.#breaking = circuitBreaker
+    this.#breakerOptions = circuitBreaker
     this.#limiter = rateLimit === undefined ? undefined : new RateLimiter(rateLimit, clock)
     // What makes no sense is told now, not with the first task.
     this.#newState()
@@ -57,29 +57,29 @@ export class Admission {
    *
    * @throws {A2AError} `AGENT_BUSY`, `RATE_LIMITED`. Nothing has changed then: nothing counts, no token is spent.
    */
-  enter(entrant: Entrant): () => void {
-    this.check(entrant)
-    const { id } = entrant.agent
-    this.#limiter?.take(ownerOf(entrant))
+  admit(request: AdmissionRequest): () => void {
+    this.check(request)
+    const { id } = request.agent
+    this.#limiter?.consume(ownerOf(request))
     const state = this.#agents.get(id) ?? this.#newState()
     this.#agents.set(id, state)
-    return this.#count(state)
+    return this.#reserve(state)
   }
 
-  /** Throws what {@link enter} would throw. */
-  check(entrant: Entrant): void {
-    const { id, maxConcurrentTasks = Infinity } = entrant.agent
+  /** Throws what {@link admit} would throw. */
+  check(request: AdmissionRequest): void {
+    const { id, maxConcurrentTasks = Infinity } = request.agent
     if (this.#running >= this.#maxConcurrentTasks) throw agentBusy(id, 'the gateway has too much to do')
     const state = this.#agents.get(id)
     if (this.loadOf(id) >= maxConcurrentTasks) throw agentBusy(id, 'it has too much to do')
     const openMs = state?.breaker?.waitMs ?? 0
     if (openMs > 0) throw agentBusy(id, 'its service keeps failing', openMs)
-    const limitedMs = this.#limiter?.waitMs(ownerOf(entrant)) ?? 0
+    const limitedMs = this.#limiter?.waitMs(ownerOf(request)) ?? 0
     if (limitedMs > 0) throw rateLimited(limitedMs)
   }
 
-  /** Whether {@link enter} would let somebody in who is not limited himself. */
-  hasRoom({ id, maxConcurrentTasks = Infinity }: Entrant['agent']): boolean {
+  /** Whether {@link admit} would let somebody in who is not limited himself. */
+  hasRoom({ id, maxConcurrentTasks = Infinity }: AdmissionRequest['agent']): boolean {
     return this.loadOf(id) < maxConcurrentTasks && (this.#agents.get(id)?.breaker?.waitMs ?? 0) === 0
   }
 
@@ -109,26 +109,26 @@ export class Admission {
   }
 
   #newState(): AgentState {
-    const breaking = this.#breaking
-    return { running: 0, breaker: breaking === false ? undefined : new CircuitBreaker(breaking, this.#clock) }
+    const options = this.#breakerOptions
+    return { running: 0, breaker: options === false ? undefined : new CircuitBreaker(options, this.#clock) }
   }
 
-  #count(state: AgentState): () => void {
-    const leaveBreaker = state.breaker?.pass()
+  #reserve(state: AgentState): () => void {
+    const releaseBreaker = state.breaker?.enter()
     state.running += 1
     this.#running += 1
-    let isIn = true
+    let isHeld = true
     return () => {
-      if (!isIn) return
-      isIn = false
+      if (!isHeld) return
+      isHeld = false
       state.running -= 1
       this.#running -= 1
-      leaveBreaker?.()
+      releaseBreaker?.()
     }
   }
 }
 
 /** Nobody is called so: what is nobody's shares one limit. */
-function ownerOf({ owner = '' }: Entrant): string {
+function ownerOf({ owner = '' }: AdmissionRequest): string {
   return owner
 }

@@ -8,7 +8,7 @@ import type { AgentInput, RegisteredAgent } from '../registry/agent.js'
 import type { Settings } from '../options.js'
 import type { AgentProvider } from '../provider.js'
 import { agentNotFound, agentNotOnline } from './refusals.js'
-import { LeastLoaded } from '../registry/selection.js'
+import { LeastLoadedSelector } from '../registry/selection.js'
 import { providerError } from '../providers/shared/service.js'
 
 /** What a task needs of its agent. */
@@ -20,14 +20,14 @@ export interface TaskNeeds {
 }
 
 /** An agent, and what speaks to its service. */
-export interface Reached {
+export interface AgentWithProvider {
   readonly agent: RegisteredAgent
   readonly provider: AgentProvider
 }
 
-export class Agents {
+export class AgentSelector {
   readonly #settings: Settings
-  readonly #turns = new LeastLoaded()
+  readonly #balancer = new LeastLoadedSelector()
   /** Ends what the registry tells. */
   readonly close: () => void
 
@@ -35,7 +35,7 @@ export class Agents {
     this.#settings = settings
     this.close = settings.registry.onUnregister((agentId) => {
       settings.admission.forget(agentId)
-      this.#turns.forget(agentId)
+      this.#balancer.forget(agentId)
     })
   }
 
@@ -47,7 +47,7 @@ export class Agents {
   }
 
   /** Registers agents. @throws {A2AError} what is wrong with the first that its provider does not take, or that has none. */
-  adopt(inputs: readonly AgentInput[]): void {
+  registerAll(inputs: readonly AgentInput[]): void {
     for (const input of inputs) {
       const agent = this.#settings.registry.register(input)
       this.providerOf(agent).checkAgent?.(agent)
@@ -55,16 +55,16 @@ export class Agents {
   }
 
   /** Gives the agent one task more, until what is returned is called. @throws {A2AError} why it gets none now. */
-  enter(agentId: string, owner: string | undefined): Reached & { readonly leave: () => void } {
-    const reached = this.#reach(agentId)
-    return { ...reached, leave: this.#settings.admission.enter({ agent: reached.agent, owner }) }
+  admit(agentId: string, owner: string | undefined): AgentWithProvider & { readonly release: () => void } {
+    const target = this.#resolve(agentId)
+    return { ...target, release: this.#settings.admission.admit({ agent: target.agent, owner }) }
   }
 
-  /** Throws what {@link enter} would throw. What is wrong with the agent itself, `onError` is told: whoever asks reads little. */
+  /** Throws what {@link admit} would throw. What is wrong with the agent itself, `onError` is told: whoever asks reads little. */
   check(agentId: string, owner: string | undefined): void {
     const { admission, onError } = this.#settings
     try {
-      admission.check({ agent: this.#reach(agentId).agent, owner })
+      admission.check({ agent: this.#resolve(agentId).agent, owner })
     } catch (error) {
       if (A2AError.is(error, 'PROVIDER_ERROR')) onError(error, { during: 'sendTask', agentId })
       throw error
@@ -82,10 +82,10 @@ export class Agents {
       .find({ capabilities, tags, status: 'online' })
       .filter(({ provider }) => providers.has(provider))
     const free = able.filter((agent) => admission.hasRoom(agent))
-    return this.#turns.select(free.length > 0 ? free : able, (agentId) => admission.loadOf(agentId))
+    return this.#balancer.select(free.length > 0 ? free : able, (agentId) => admission.loadOf(agentId))
   }
 
-  #reach(agentId: string): Reached {
+  #resolve(agentId: string): AgentWithProvider {
     const agent = this.#settings.registry.get(agentId)
     if (agent === null) throw agentNotFound(agentId)
     if (agent.status !== 'online') throw agentNotOnline(agent)

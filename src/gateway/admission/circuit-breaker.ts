@@ -45,7 +45,7 @@ export class CircuitBreaker {
   }
 
   /** Lets somebody pass, which `waitMs` of 0 allows. What is returned is for him to call when he is done, whatever came of it. */
-  pass(): () => void {
+  enter(): () => void {
     if (this.#halfOpenAt === undefined) return () => {}
     const probe = (this.#probe = Symbol())
     return () => {

@@ -43,16 +43,16 @@ export class RateLimiter {
   /** How many ms later there is a token: 0 where there is one. */
   waitMs(key: string): number {
     const now = this.#now()
-    return Math.max(0, Math.ceil((this.#afterTaking(key, now) - now - this.#capacity) / this.#requests))
+    return Math.max(0, Math.ceil((this.#fullAtAfter(key, now) - now - this.#capacity) / this.#requests))
   }
 
   /** Takes a token: 0. Where there is none, it takes nothing, and says how many ms later there is one. */
-  take(key: string): number {
+  consume(key: string): number {
     const now = this.#now()
     this.#dropFull(now)
     const waitMs = this.waitMs(key)
     if (waitMs > 0) return waitMs
-    const fullAt = this.#afterTaking(key, now)
+    const fullAt = this.#fullAtAfter(key, now)
     this.#fullAt.delete(key)
     this.#fullAt.set(key, fullAt)
     const [oldest] = this.#fullAt.keys()
@@ -60,7 +60,7 @@ export class RateLimiter {
     return 0
   }
 
-  #afterTaking(key: string, now: number): number {
+  #fullAtAfter(key: string, now: number): number {
     return Math.max(now, this.#fullAt.get(key) ?? 0) + this.#perMs
   }
 

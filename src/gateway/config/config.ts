@@ -56,7 +56,7 @@ export async function loadGatewayConfig(
     typeof env === 'function' ? env : (name: string) => (Object.hasOwn(env, name) ? env[name] : undefined)
   const names: readonly string[] = Array.isArray(providers) ? providers : Object.keys(providers)
   const section = await parse(text, file)
-  const source = { file, lookup, texts: new Map(), room: MAX_VALUES }
+  const source = { file, lookup, texts: new Map(), remainingValues: MAX_VALUES }
   return readConfig(new ConfigNode(section, 'a2a', source), names.map(providerName))
 }
 
@@ -66,7 +66,7 @@ async function parse(text: string, file: string): Promise<Tree> {
     throw configurationError(file, start, '', `is longer than ${MAX_LENGTH} characters`)
   const { LineCounter, parseDocument, ...kinds } = await import('yaml')
   const lines = new LineCounter()
-  const place = (offset: number): Position => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
@@ -85,16 +85,16 @@ async function parse(text: string, file: string): Promise<Tree> {
   if (problem !== undefined) {
     throw configurationError(
       file,
-      place(problem.pos[0]),
+      positionAt(problem.pos[0]),
       '',
-      PROBLEMS[problem.code] ?? `is not YAML: ${problem.code}`,
+      PARSER_ERRORS[problem.code] ?? `is not YAML: ${problem.code}`,
     )
   }
-  return new Trees(kinds, document, file, place).section()
+  return new TreeBuilder(kinds, document, file, positionAt).section()
 }
 
 /** What the parser has to say itself may repeat what stands there, and that may be a secret. */
-const PROBLEMS: Readonly<Record<string, string>> = {
+const PARSER_ERRORS: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'is an alias of nothing that stands before it',
   BAD_DQ_ESCAPE: 'is not YAML: in double quotes a \\ is written as two; in single quotes as it is',
   BAD_INDENT:
@@ -120,13 +120,13 @@ type Kinds = Pick<typeof yaml, 'isAlias' | 'isMap' | 'isNode' | 'isScalar' | 'is
 type Items = yaml.YAMLMap<yaml.ParsedNode, yaml.ParsedNode | null>
 
 /** Makes trees of what the parser gives. */
-class Trees {
+class TreeBuilder {
   readonly #kinds: Kinds
   readonly #document: yaml.Document.Parsed
   readonly #file: string
-  readonly #place: (offset: number) => Position
+  readonly #positionAt: (offset: number) => Position
   /** `undefined`: it is being made. */
-  readonly #made = new Map<yaml.Node, Tree | undefined>()
+  readonly #built = new Map<yaml.Node, Tree | undefined>()
   /** What aliases stand for. */
   readonly #targets = new Map<yaml.Node, yaml.Node | undefined>()
 
@@ -134,12 +134,12 @@ class Trees {
     kinds: Kinds,
     document: yaml.Document.Parsed,
     file: string,
-    place: (offset: number) => Position,
+    positionAt: (offset: number) => Position,
   ) {
     this.#kinds = kinds
     this.#document = document
     this.#file = file
-    this.#place = place
+    this.#positionAt = positionAt
   }
 
   /** What is made is the section alone: the others may have tags and whatever else. */
@@ -183,13 +183,13 @@ class Trees {
       if (target === undefined) throw this.#error(node, 'is an alias of nothing that stands before it')
       return this.#tree(target, depth)
     }
-    const made = this.#made.get(node)
-    if (made !== undefined) return made
-    if (this.#made.has(node)) throw this.#error(node, 'contains itself')
+    const built = this.#built.get(node)
+    if (built !== undefined) return built
+    if (this.#built.has(node)) throw this.#error(node, 'contains itself')
     if (node.tag !== undefined) throw this.#error(node, 'has a tag: tags are not taken')
-    this.#made.set(node, undefined)
-    const tree = { ...this.#at(node), value: this.#value(node, depth) }
-    this.#made.set(node, tree)
+    this.#built.set(node, undefined)
+    const tree = { ...this.#positionOf(node), value: this.#value(node, depth) }
+    this.#built.set(node, tree)
     return tree
   }
 
@@ -198,8 +198,8 @@ class Trees {
     if (this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(node)) {
       return new Map(
         [...this.#pairsOf(node)].map(([name, { key, value }]): [string, Entry] => {
-          const at = this.#at(key)
-          const tree = value === null ? { ...at, value: NOTHING } : this.#tree(value, depth + 1)
+          const at = this.#positionOf(key)
+          const tree = value === null ? { ...at, value: EMPTY } : this.#tree(value, depth + 1)
           return [name, { key: at, tree }]
         }),
       )
@@ -224,7 +224,7 @@ class Trees {
       const name = this.#nameOf(pair.key)
       const first = pairs.get(name)
       if (first !== undefined) {
-        const { line } = this.#at(first.key)
+        const { line } = this.#positionOf(first.key)
         throw this.#error(pair.key, `the key ${quote(name)} is there already, in line ${line}`)
       }
       pairs.set(name, pair)
@@ -237,13 +237,13 @@ class Trees {
     throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is no text')
   }
 
-  #at(node: yaml.Node | null): Position {
-    return this.#place(node?.range?.[0] ?? 0)
+  #positionOf(node: yaml.Node | null): Position {
+    return this.#positionAt(node?.range?.[0] ?? 0)
   }
 
   #error(node: yaml.Node | null, reason: string): A2AError {
-    return configurationError(this.#file, this.#at(node), '', reason)
+    return configurationError(this.#file, this.#positionOf(node), '', reason)
   }
 }
 
-const NOTHING = { value: null, source: '' }
+const EMPTY = { value: null, source: '' }

@@ -39,7 +39,7 @@ export interface Source {
   /** Texts with their variables: many aliases may stand for a long one. */
   readonly texts: Map<Scalar, string>
   /** How many values may still be read. An alias of aliases of aliases stands for more than anybody can hold. */
-  room: number
+  remainingValues: number
 }
 
 /** setTimeout takes 31 bits. */
@@ -90,13 +90,13 @@ export class ConfigNode {
     const known = texts.get(value)
     if (known !== undefined) return known
     const written = typeof value.value === 'string' ? value.value : value.source
-    const text = interpolate(written, lookup, (reason) => this.error(reason))
+    const text = substituteVariables(written, lookup, (reason) => this.error(reason))
     texts.set(value, text)
     return text
   }
 
   /** A text of which something can be said: it is as it is written, and no variable's value. */
-  shown(): string {
+  quoted(): string {
     const { value } = this.#tree
     return isScalar(value) ? JSON.stringify(value.source.slice(0, 80)) : ''
   }
@@ -115,7 +115,7 @@ export class ConfigNode {
   count(): number {
     const value = this.#scalar()
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_INT32) return value
-    throw this.error(`must be a whole number from 1 to ${MAX_INT32}${unlessNumber(value)}`)
+    throw this.error(`must be a whole number from 1 to ${MAX_INT32}${gotKind(value)}`)
   }
 
   /** A number of seconds, in ms. */
@@ -123,7 +123,7 @@ export class ConfigNode {
     const value = this.#scalar()
     const ms = typeof value === 'number' ? Math.round(value * 1_000) : NaN
     if (ms >= 1 && ms <= MAX_INT32) return ms
-    throw this.error(`must be a number of seconds from 0.001 to ${MAX_INT32 / 1_000}${unlessNumber(value)}`)
+    throw this.error(`must be a number of seconds from 0.001 to ${MAX_INT32 / 1_000}${gotKind(value)}`)
   }
 
   list(): ConfigNode[] {
@@ -178,8 +178,8 @@ export class ConfigNode {
   }
 
   #child(tree: Tree, step: string): ConfigNode {
-    this.#source.room -= 1
-    if (this.#source.room < 0)
+    this.#source.remainingValues -= 1
+    if (this.#source.remainingValues < 0)
       throw this.error(`with its aliases, the file holds more than ${MAX_VALUES} values`)
     if (this.#depth === MAX_DEPTH) throw this.error(`nests deeper than ${MAX_DEPTH}`)
     return new ConfigNode(tree, `${this.path}${step}`, this.#source, this.#depth + 1)
@@ -220,7 +220,7 @@ function kindOfScalar(value: Scalar['value']): string {
 }
 
 /** A number that is none of those that are wanted says so itself. */
-function unlessNumber(value: Scalar['value']): string {
+function gotKind(value: Scalar['value']): string {
   return typeof value === 'number' ? '' : `, got ${kindOfScalar(value)}`
 }
 
@@ -228,7 +228,7 @@ function unlessNumber(value: Scalar['value']): string {
  * `text` with the values of its variables: `${NAME}`, or `${NAME:-default}` for one that is not set, or empty. `$${` is
  * `${`. Values are taken as they are: what they hold is no variable again.
  */
-function interpolate(text: string, lookup: Lookup, toError: (reason: string) => Error): string {
+function substituteVariables(text: string, lookup: Lookup, toError: (reason: string) => Error): string {
   return text.replace(VARIABLE, (whole: string, name?: string, byDefault?: string, end?: string) => {
     if (whole === '$${') return '${'
     if (name === undefined || !end) {

@@ -60,8 +60,8 @@ function readGateway(node: ConfigNode | undefined): GatewayConfig['gateway'] {
 function readRateLimit(node: ConfigNode): NonNullable<GatewayConfig['gateway']['rateLimit']> {
   const { requests, per_seconds: perSeconds } = node.map(['requests', 'per_seconds'])
   return {
-    requests: need(node, 'requests', requests).count(),
-    perMs: need(node, 'per_seconds', perSeconds).milliseconds(),
+    requests: required(node, 'requests', requests).count(),
+    perMs: required(node, 'per_seconds', perSeconds).milliseconds(),
   }
 }
 
@@ -72,14 +72,14 @@ function readBreaker(node: ConfigNode): GatewayConfig['gateway']['circuitBreaker
 }
 
 function readAgents(node: ConfigNode | undefined, providers: readonly string[]): AgentInput[] {
-  const places = new Map<string, string>()
+  const paths = new Map<string, string>()
   return (node?.list() ?? []).map((each) => {
     const agent = readAgent(each, providers)
-    const other = places.get(agent.id)
+    const other = paths.get(agent.id)
     // It is there, or it would not have been read.
     if (other !== undefined)
       throw (each.entries().get('id')?.node ?? each).error(`is the id of ${other}, too`)
-    places.set(agent.id, each.path)
+    paths.set(agent.id, each.path)
     return agent
   })
 }
@@ -100,10 +100,10 @@ const AGENT_KEYS = [
 function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
   const given = node.map(AGENT_KEYS)
   const agent = {
-    id: need(node, 'id', given.id).text(),
-    provider: readProvider(need(node, 'provider', given.provider), providers),
-    capabilities: need(node, 'capabilities', given.capabilities).list().map(readCapability),
-    endpoint: readEndpoint(need(node, 'endpoint', given.endpoint)),
+    id: required(node, 'id', given.id).text(),
+    provider: readProvider(required(node, 'provider', given.provider), providers),
+    capabilities: required(node, 'capabilities', given.capabilities).list().map(readCapability),
+    endpoint: readEndpoint(required(node, 'endpoint', given.endpoint)),
     ...compact({
       name: given.name?.text(),
       description: given.description?.text(),
@@ -115,7 +115,7 @@ function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
     }),
   }
   // What a registry would not take.
-  located(node, () => toAgent(agent, {}, ''))
+  withPosition(node, () => toAgent(agent, {}, ''))
   return agent
 }
 
@@ -125,7 +125,7 @@ function readProvider(node: ConfigNode, providers: readonly string[]): string {
   const hint = suggestion(name, providers)
   const known = `known are ${providers.join(', ')}`
   throw node.error(
-    `${node.shown()} is not known${hint}; ${known}; for one of your own pass { providers } to loadGatewayConfig`,
+    `${node.quoted()} is not known${hint}; ${known}; for one of your own pass { providers } to loadGatewayConfig`,
   )
 }
 
@@ -133,7 +133,7 @@ function readCapability(node: ConfigNode): AgentInput['capabilities'][number] {
   if (node.isText) return node.text()
   const given = node.map(['name', 'description', 'input_schema', 'output_schema'])
   return {
-    name: need(node, 'name', given.name).text(),
+    name: required(node, 'name', given.name).text(),
     ...compact({
       description: given.description?.text(),
       inputSchema: given.input_schema?.json(),
@@ -145,7 +145,7 @@ function readCapability(node: ConfigNode): AgentInput['capabilities'][number] {
 function readEndpoint(node: ConfigNode): AgentInput['endpoint'] {
   const { url, auth, timeout_seconds: timeout } = node.map(['url', 'auth', 'timeout_seconds'])
   return {
-    url: need(node, 'url', url).text(),
+    url: required(node, 'url', url).text(),
     ...compact({ auth: auth && readAuth(auth), timeoutMs: timeout?.milliseconds() }),
   }
 }
@@ -163,18 +163,21 @@ const AUTH_TYPES = ['bearer', 'api_key', 'oauth2']
 
 /** An authenticator, since it shows nothing of what it knows. */
 function readAuth(node: ConfigNode): Authenticator {
-  const type = need(node, 'type', node.entries().get('type')?.node).text()
+  const type = required(node, 'type', node.entries().get('type')?.node).text()
   switch (type) {
     case 'bearer': {
       const { token } = node.map(['type', 'token'])
-      const text = need(node, 'token', token).text()
-      return located(node, () => bearerAuth(text))
+      const text = required(node, 'token', token).text()
+      return withPosition(node, () => bearerAuth(text))
     }
     case 'api_key': {
       const { header, key } = node.map(['type', 'header', 'key'])
-      const name = need(node, 'header', header).text()
-      const value = need(node, 'key', key).text()
-      return located(node, () => apiKeyAuth({ name, value, in: 'header' }), { name: 'header', value: 'key' })
+      const name = required(node, 'header', header).text()
+      const value = required(node, 'key', key).text()
+      return withPosition(node, () => apiKeyAuth({ name, value, in: 'header' }), {
+        name: 'header',
+        value: 'key',
+      })
     }
     case 'oauth2':
       return readOAuth(node)
@@ -185,25 +188,25 @@ function readAuth(node: ConfigNode): Authenticator {
 
 function readOAuth(node: ConfigNode): Authenticator {
   const given = node.map(['type', 'client_id', 'client_secret', 'token_url', 'scope'])
-  const tokenUrl = need(node, 'token_url', given.token_url)
+  const tokenUrl = required(node, 'token_url', given.token_url)
   const url = webUrl(tokenUrl.text())
   if (typeof url === 'string') throw tokenUrl.error(url)
   const credentials: ClientCredentials = {
     tokenUrl: tokenUrl.text(),
-    clientId: need(node, 'client_id', given.client_id).text(),
-    clientSecret: need(node, 'client_secret', given.client_secret).text(),
+    clientId: required(node, 'client_id', given.client_id).text(),
+    clientSecret: required(node, 'client_secret', given.client_secret).text(),
     scope: given.scope?.text(),
   }
-  return located(node, () => clientCredentialsAuth(credentials))
+  return withPosition(node, () => clientCredentialsAuth(credentials))
 }
 
-function need(parent: ConfigNode, key: string, node: ConfigNode | undefined): ConfigNode {
+function required(parent: ConfigNode, key: string, node: ConfigNode | undefined): ConfigNode {
   if (node !== undefined && !node.isNull) return node
   throw parent.error('is missing', undefined, `${parent.path}.${key}`)
 }
 
 /** What is wrong with a value of ours, told of the place that it came from. */
-function located<T>(node: ConfigNode, work: () => T, names: Readonly<Record<string, string>> = {}): T {
+function withPosition<T>(node: ConfigNode, work: () => T, names: Readonly<Record<string, string>> = {}): T {
   try {
     return work()
   } catch (error) {
@@ -211,16 +214,16 @@ function located<T>(node: ConfigNode, work: () => T, names: Readonly<Record<stri
     if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
     const { path, reason } = error.data
     const steps = (names[path] ?? path).split(/[.[\]]+/).filter(Boolean)
-    throw placeOf(node, steps).error(reason)
+    throw nodeAt(node, steps).error(reason)
   }
 }
 
 /** As far as it is written: what is missing is missing in what is there. */
-function placeOf(node: ConfigNode, [step, ...others]: readonly string[]): ConfigNode {
+function nodeAt(node: ConfigNode, [step, ...others]: readonly string[]): ConfigNode {
   if (step === undefined) return node
   const key = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const next = /^\d+$/.test(step) ? node.list()[Number(step)] : node.entries().get(key)?.node
-  return next === undefined ? node : placeOf(next, others)
+  return next === undefined ? node : nodeAt(next, others)
 }
 
 /** `assistant_id` is `assistantId`; what is deeper is the service's. */

@@ -6,16 +6,16 @@
 
 /** `, did you mean "endpoint"?`, or nothing where nothing is near. */
 export function suggestion(given: string, known: readonly string[]): string {
-  const word = toWords(given.slice(0, 80))
+  const word = normalize(given.slice(0, 80))
   const [nearest] = known
-    .map((name) => ({ name, distance: distanceOf(word, toWords(name)) }))
+    .map((name) => ({ name, distance: distanceOf(word, normalize(name)) }))
     .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
     .sort((a, b) => a.distance - b.distance)
   return nearest === undefined ? '' : `, did you mean "${nearest.name}"?`
 }
 
 /** `timeoutSeconds`, `timeout-seconds` and `timeout_seconds` are alike. */
-function toWords(name: string): string {
+function normalize(name: string): string {
   return name.toLowerCase().replace(/[_\-\s]/g, '')
 }
 

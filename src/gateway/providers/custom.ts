@@ -90,35 +90,36 @@ class CustomProvider implements AgentProvider {
   ): AsyncGenerator<TaskUpdate, undefined> {
     // Of one message: what a later turn says is another result.
     const artifactId = `answer-${task.message.messageId}`
-    let goesOn = false
+    let continues = false
     yield { state: 'working' }
-    for await (const said of this.#said(agent, task, signal)) {
-      const update = typeof said === 'string' ? { chunk: { artifactId, parts: [{ text: said }] } } : said
-      if (typeof said !== 'string' || said !== '') yield update
+    for await (const result of this.#results(agent, task, signal)) {
+      const update =
+        typeof result === 'string' ? { chunk: { artifactId, parts: [{ text: result }] } } : result
+      if (typeof result !== 'string' || result !== '') yield update
       const { state, ref } = update
       if (state !== undefined && (isTerminal(state) || isInterrupted(state))) return
-      goesOn ||= ref !== undefined && this.#handlers.getTask !== undefined
+      continues ||= ref !== undefined && this.#handlers.getTask !== undefined
     }
-    if (!goesOn) yield { state: 'completed' }
+    if (!continues) yield { state: 'completed' }
   }
 
   getTask(agent: RegisteredAgent, ref: TaskRef, { signal }: ProviderCall): Promise<TaskUpdate> {
     const { getTask } = this.#handlers
     if (getTask === undefined) return Promise.reject(unsupported('getTask', agent))
-    return this.#told(agent, signal, () => getTask(ref, { agent, signal }))
+    return this.#invoke(agent, signal, () => getTask(ref, { agent, signal }))
   }
 
   cancelTask(agent: RegisteredAgent, ref: TaskRef, { signal }: ProviderCall): Promise<TaskUpdate> {
     const { cancelTask } = this.#handlers
     if (cancelTask === undefined) return Promise.reject(unsupported('cancelTask', agent))
-    return this.#told(agent, signal, () => cancelTask(ref, { agent, signal }))
+    return this.#invoke(agent, signal, () => cancelTask(ref, { agent, signal }))
   }
 
   async healthCheck(agent: RegisteredAgent, { signal }: ProviderCall): Promise<AgentStatus> {
     const { healthCheck } = this.#handlers
     if (healthCheck === undefined) return 'online'
     try {
-      return await this.#told(agent, signal, () => healthCheck({ agent, signal }))
+      return await this.#invoke(agent, signal, () => healthCheck({ agent, signal }))
     } catch {
       signal.throwIfAborted()
       return 'offline'
@@ -126,22 +127,22 @@ class CustomProvider implements AgentProvider {
   }
 
   /** What the function says, one after the other. */
-  async *#said(
+  async *#results(
     agent: RegisteredAgent,
     task: ProviderTask,
     signal: AbortSignal,
   ): AsyncGenerator<Said, undefined> {
-    const said = await this.#told(agent, signal, () => this.#handlers.run(task, { agent, signal }))
-    if (!isIterable(said)) {
-      yield requireSaid(said, agent)
+    const result = await this.#invoke(agent, signal, () => this.#handlers.run(task, { agent, signal }))
+    if (!isIterable(result)) {
+      yield requireResult(result, agent)
       return
     }
-    const iterator = said[Symbol.asyncIterator]()
+    const iterator = result[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const next = await this.#told(agent, signal, () => iterator.next())
+        const next = await this.#invoke(agent, signal, () => iterator.next())
         if (next.done === true) return
-        yield requireSaid(next.value, agent)
+        yield requireResult(next.value, agent)
       }
     } finally {
       // Nobody waits for it: one that waits for something else would keep the caller.
@@ -151,7 +152,7 @@ class CustomProvider implements AgentProvider {
     }
   }
 
-  async #told<T>(agent: RegisteredAgent, signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+  async #invoke<T>(agent: RegisteredAgent, signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
     try {
       signal.throwIfAborted()
       return await raceAbort(signal, Promise.resolve(work()))
@@ -169,16 +170,16 @@ class CustomProvider implements AgentProvider {
 }
 
 /** Functions without types may say anything. Here, before what comes later hides it. */
-function requireSaid(said: unknown, agent: RegisteredAgent): Said {
-  if (typeof said === 'string') return said
-  if (typeof said !== 'object' || said === null)
-    throw providerError(agent.provider, agent, `it must say a text or an update, got ${describe(said)}`)
-  requireUpdate(said, agent)
-  return said
+function requireResult(result: unknown, agent: RegisteredAgent): Said {
+  if (typeof result === 'string') return result
+  if (typeof result !== 'object' || result === null)
+    throw providerError(agent.provider, agent, `it must say a text or an update, got ${describe(result)}`)
+  requireUpdate(result, agent)
+  return result
 }
 
-function isIterable(said: unknown): said is AsyncIterable<unknown> {
-  return typeof said === 'object' && said !== null && Symbol.asyncIterator in said
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result
 }
 
 function unsupported(

@@ -32,19 +32,19 @@ const CARD_TIMEOUT_MS = 10_000
 export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
   return new A2AProvider(NAME, async (agent, signal = new AbortController().signal) => {
     const card = await fetchCard(agent, options, { signal })
-    const [face] = card.supportedInterfaces
-    const isNew = face?.protocolVersion.startsWith('1.') === true
+    const [agentInterface] = card.supportedInterfaces
+    const isV1 = agentInterface?.protocolVersion.startsWith('1.') === true
     const { fetch = platformFetch, ...others } = toClientOptions(options, agent)
     return new A2AClient({
       ...others,
-      fetch: isNew ? inOldWords(fetch) : fetch,
+      fetch: isV1 ? withLegacyNames(fetch) : fetch,
       card: {
         ...card,
         capabilities: { streaming: false },
         supportedInterfaces: [
           {
             protocolBinding: 'JSONRPC',
-            protocolVersion: isNew ? '1.0' : '0.3',
+            protocolVersion: isV1 ? '1.0' : '0.3',
             url: `${agent.endpoint.url.replace(/\/+$/, '')}/`,
           },
         ],
@@ -61,13 +61,13 @@ async function fetchCard(
   const service = new Service(NAME, agent, options)
   const timeoutMs = Math.min(agent.endpoint.timeoutMs, CARD_TIMEOUT_MS)
   for (const path of CARD_PATHS) {
-    const answer = await service.ask({ method: 'GET', path, timeoutMs, expected: [404] }, call)
+    const answer = await service.send({ method: 'GET', path, timeoutMs, expected: [404] }, call)
     if (answer.status !== 404) return parseAgentCard(answer.json())
   }
   throw service.error(`it has no card at ${CARD_PATHS.join(' or ')}`, { status: 404 })
 }
 
-const OLD_METHODS: Readonly<Record<string, string>> = {
+const LEGACY_METHODS: Readonly<Record<string, string>> = {
   SendMessage: 'message/send',
   GetTask: 'tasks/get',
   CancelTask: 'tasks/cancel',
@@ -77,18 +77,18 @@ const OLD_METHODS: Readonly<Record<string, string>> = {
  * FastA2A has cards and objects of A2A 1.0, and the names of 0.3 for methods and roles. What it answers is read in either
  * spelling.
  */
-function inOldWords(fetch: Fetch): Fetch {
+function withLegacyNames(fetch: Fetch): Fetch {
   return (url, init) => {
     if (typeof init.body !== 'string') return fetch(url, init)
     // It is what our client has written.
     const request = JSON.parse(init.body) as { readonly method: string; readonly params: JsonObject }
     const { method, params } = request
-    const body = { ...request, method: OLD_METHODS[method] ?? method, params: toOldParams(params) }
+    const body = { ...request, method: LEGACY_METHODS[method] ?? method, params: toLegacyParams(params) }
     return fetch(url, { ...init, body: JSON.stringify(body) })
   }
 }
 
-function toOldParams(params: JsonObject): JsonObject {
+function toLegacyParams(params: JsonObject): JsonObject {
   const { message } = params
   if (!isObject(message)) return params
   const configuration = { acceptedOutputModes: [], blocking: false }

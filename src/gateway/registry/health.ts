@@ -19,22 +19,22 @@ export interface HealthMonitoring {
 }
 
 /** What a look can find: `maintenance` is for operators to say. */
-export type SeenStatus = Exclude<AgentStatus, 'maintenance'>
+export type ObservedStatus = Exclude<AgentStatus, 'maintenance'>
 
-const SEEN: readonly SeenStatus[] = ['online', 'degraded', 'offline']
+const OBSERVED_STATUSES: readonly ObservedStatus[] = ['online', 'degraded', 'offline']
 
 /** How an agent is now. Who does not say within `timeoutMs` is `offline`. */
-export async function look(
+export async function observeStatus(
   check: HealthCheck,
   agent: RegisteredAgent,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
-): Promise<SeenStatus> {
+): Promise<ObservedStatus> {
   const abortion = new Abortion(clock, undefined)
   abortion.arm(timeoutMs)
   try {
     const { signal } = abortion
     const status = await abortion.race(async () => await check(agent, { signal }))
-    return SEEN.find((seen) => seen === status) ?? 'offline'
+    return OBSERVED_STATUSES.find((observed) => observed === status) ?? 'offline'
   } catch {
     return 'offline'
   } finally {
@@ -72,19 +72,19 @@ export function monitor(
   round: (isOn: () => boolean) => Promise<void>,
 ): HealthMonitoring {
   let isOn = true
-  let isUnderWay = false
+  let isRunning = false
   let disarm = (): void => {}
   const begin = async (): Promise<void> => {
-    isUnderWay = true
+    isRunning = true
     try {
       await round(() => isOn)
     } finally {
-      isUnderWay = false
+      isRunning = false
     }
   }
   const tick = (): void => {
     disarm = clock.schedule(tick, Math.min(intervalMs, MAX_DELAY_MS))
-    if (!isUnderWay) void begin()
+    if (!isRunning) void begin()
   }
   tick()
   return {
@@ -96,9 +96,9 @@ export function monitor(
 }
 
 /** Does `work` for each of `items`, for at most `atOnce` of them at a time. */
-export async function forEach<T>(
+export async function forEachConcurrently<T>(
   items: readonly T[],
-  atOnce: number,
+  concurrency: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const rest = items.values()
@@ -106,5 +106,5 @@ export async function forEach<T>(
     // Each takes the next one that none has taken.
     for (const item of rest) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker))
 }

@@ -19,16 +19,16 @@ export const PROVIDER_NAMES: readonly string[] = Object.keys(NAMES)
 
 const BY_SPELLING = new Map<string, string>(
   Object.entries(NAMES).flatMap(([name, others]) => [
-    [plain(name), name],
+    [normalize(name), name],
     ...others.map((other): [string, string] => [other, name]),
   ]),
 )
 
 /** The usual spelling of a provider's name; a name that is not known is as it is given. */
 export function providerName(given: string): string {
-  return BY_SPELLING.get(plain(given)) ?? given
+  return BY_SPELLING.get(normalize(given)) ?? given
 }
 
-function plain(name: string): string {
+function normalize(name: string): string {
   return name.toLowerCase().replace(/[_\-\s]/g, '')
 }

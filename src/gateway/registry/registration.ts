@@ -103,7 +103,7 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
   }
   const taker = new JsonTaker(MAX_JSON, MAX_DEPTH)
   // From the input: what is checked may lack the nulls that stand in it.
-  const json: TakeJson = (value, path) => (value == null ? undefined : taker.takeObject(value, path))
+  const json: CopyJson = (value, path) => (value == null ? undefined : taker.takeObject(value, path))
   const auth = toAuthenticator(input.endpoint.auth, http)
   const agent = {
     id,
@@ -133,9 +133,9 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
   return freezeDeep(agent)
 }
 
-type TakeJson = (value: unknown, path: string) => JsonObject | undefined
+type CopyJson = (value: unknown, path: string) => JsonObject | undefined
 
-function toCapability(given: AgentInput['capabilities'][number], path: string, json: TakeJson) {
+function toCapability(given: AgentInput['capabilities'][number], path: string, json: CopyJson) {
   const { name, description, inputSchema, outputSchema } =
     typeof given === 'string' ? { name: given } : { ...given }
   return {
@@ -157,9 +157,9 @@ function toUrl(text: string, path: string): string {
 
 function toAuthenticator(given: unknown, http: TokenHttp): Authenticator | undefined {
   if (given === undefined || given === null) return undefined
-  if (given instanceof HiddenAuth) return given
-  if (isAuthenticator(given)) return new HiddenAuth(given)
-  return new HiddenAuth(fromConfiguration(check(AuthSchema, given, PATH), http))
+  if (given instanceof RedactedAuth) return given
+  if (isAuthenticator(given)) return new RedactedAuth(given)
+  return new RedactedAuth(fromConfiguration(check(AuthSchema, given, PATH), http))
 }
 
 function isAuthenticator(given: unknown): given is Authenticator {
@@ -185,7 +185,7 @@ function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
 }
 
 /** Whatever an authenticator shows when it is printed or made JSON, this does not. */
-class HiddenAuth implements Authenticator {
+class RedactedAuth implements Authenticator {
   readonly #auth: Authenticator
 
   constructor(auth: Authenticator) {

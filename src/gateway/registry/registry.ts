@@ -12,13 +12,13 @@ import { throwLater } from '../../runtime/report.js'
 import { instantOf } from '../../core/timeline.js'
 import { AGENT_STATUSES, type AgentInput, type AgentStatus, type RegisteredAgent } from './agent.js'
 import {
-  forEach,
+  forEachConcurrently,
   httpHealthCheck,
-  look,
+  observeStatus,
   monitor,
   type HealthCheck,
   type HealthMonitoring,
-  type SeenStatus,
+  type ObservedStatus,
 } from './health.js'
 import { providerName } from './provider-names.js'
 import { toAgent, type TokenHttp } from './registration.js'
@@ -63,14 +63,14 @@ export interface AgentQuery {
 interface Entry {
   agent: RegisteredAgent
   /** The look that is under way. */
-  look: Promise<void> | undefined
+  pendingCheck: Promise<void> | undefined
 }
 
 const OPTION_KEYS = [
   ...['clock', 'onDuplicate', 'healthCheck', 'healthTimeoutMs', 'onStatusChange', 'fetch', 'urlGuard'],
 ]
 /** How many agents are looked at at once. */
-const LOOKS_AT_ONCE = 16
+const MAX_CONCURRENT_CHECKS = 16
 /** A health check reads no body. */
 const MAX_BYTES = 1_048_576
 const RETRY_AFTER_MS = 5_000
@@ -85,14 +85,14 @@ const RETRY_AFTER_MS = 5_000
  */
 export class AgentRegistry {
   readonly #entries = new Map<string, Entry>()
-  readonly #unregistered = new Set<(agentId: string) => void>()
+  readonly #unregisterListeners = new Set<(agentId: string) => void>()
   readonly #clock: Clock
   readonly #http: TokenHttp
   readonly #rejectsDuplicates: boolean
   readonly #timeoutMs: number
   readonly #onStatusChange: AgentRegistryOptions['onStatusChange']
   readonly #hasOwnCheck: boolean
-  #check: HealthCheck
+  #healthCheck: HealthCheck
   #monitoring: HealthMonitoring | undefined
 
   /** @throws {TypeError | RangeError} naming the option that makes no sense. */
@@ -108,7 +108,7 @@ export class AgentRegistry {
     this.#timeoutMs = requireWhole('healthTimeoutMs', options.healthTimeoutMs ?? 5_000)
     this.#onStatusChange = options.onStatusChange
     this.#hasOwnCheck = healthCheck !== undefined
-    this.#check = healthCheck ?? httpHealthCheck(toHttpSettings(this.#http, MAX_BYTES), this.#timeoutMs)
+    this.#healthCheck = healthCheck ?? httpHealthCheck(toHttpSettings(this.#http, MAX_BYTES), this.#timeoutMs)
   }
 
   /**
@@ -118,7 +118,7 @@ export class AgentRegistry {
    *   the same id are refused; `LIMIT_EXCEEDED` when its JSON is larger than 1 MiB, or nests deeper than 100.
    */
   register(input: AgentInput): RegisteredAgent {
-    return this.#put(toAgent(input, this.#http, this.#now()))
+    return this.#store(toAgent(input, this.#http, this.#now()))
   }
 
   /**
@@ -129,17 +129,17 @@ export class AgentRegistry {
    */
   async registerReachable(input: AgentInput): Promise<RegisteredAgent> {
     const agent = toAgent(input, this.#http, this.#now())
-    this.#known(agent.id)
-    const seen = await this.#look(agent)
-    if (seen === 'offline') {
+    this.#requireReplaceable(agent.id)
+    const observed = await this.#observe(agent)
+    if (observed === 'offline') {
       const data = { agentId: agent.id, reason: 'it cannot be reached', retryable: true } as const
       throw new A2AError('AGENT_BUSY', `Agent cannot be reached: ${agent.id}`, {
         ...data,
         retryAfterMs: RETRY_AFTER_MS,
       })
     }
-    const status = agent.status === 'maintenance' ? agent.status : seen
-    return this.#put(freezeDeep({ ...agent, status }))
+    const status = agent.status === 'maintenance' ? agent.status : observed
+    return this.#store(freezeDeep({ ...agent, status }))
   }
 
   /** The agent that was removed; `null` when there is none. */
@@ -147,14 +147,14 @@ export class AgentRegistry {
     const entry = this.#entries.get(agentId)
     if (entry === undefined) return null
     this.#entries.delete(agentId)
-    for (const listener of this.#unregistered) guarded(() => listener(agentId))
+    for (const listener of this.#unregisterListeners) callSafely(() => listener(agentId))
     return entry.agent
   }
 
   /** Has `listener` called with the id of each agent that is removed, until the returned function is called. */
   onUnregister(listener: (agentId: string) => void): () => void {
-    this.#unregistered.add(listener)
-    return () => this.#unregistered.delete(listener)
+    this.#unregisterListeners.add(listener)
+    return () => this.#unregisterListeners.delete(listener)
   }
 
   /** `null` when there is none. */
@@ -199,13 +199,13 @@ export class AgentRegistry {
     }
     const entry = this.#entries.get(agentId)
     if (entry === undefined) return null
-    this.#set(entry, status, this.#now())
+    this.#setStatus(entry, status, this.#now())
     return entry.agent
   }
 
   /** Takes the place of the GET that is the health check by default, and of none that the options gave. */
   setHealthCheck(check: HealthCheck): void {
-    if (!this.#hasOwnCheck) this.#check = check
+    if (!this.#hasOwnCheck) this.#healthCheck = check
   }
 
   /** Looks at one agent, or at all of them, and gives them as they are then; `null` when there is no such agent. */
@@ -213,11 +213,11 @@ export class AgentRegistry {
   checkHealth(): Promise<RegisteredAgent[]>
   async checkHealth(agentId?: string): Promise<RegisteredAgent[] | RegisteredAgent | null> {
     if (agentId === undefined) {
-      await this.#lookAtAll(() => true)
+      await this.#updateAllHealth(() => true)
       return this.list()
     }
     const entry = this.#entries.get(agentId)
-    if (entry !== undefined) await this.#lookAt(entry)
+    if (entry !== undefined) await this.#updateHealth(entry)
     return this.get(agentId)
   }
 
@@ -230,7 +230,7 @@ export class AgentRegistry {
   startHealthMonitoring(intervalMs = 30_000): HealthMonitoring {
     requireWhole('intervalMs', intervalMs)
     this.#monitoring?.stop()
-    this.#monitoring = monitor(this.#clock, intervalMs, (isOn) => this.#lookAtAll(isOn))
+    this.#monitoring = monitor(this.#clock, intervalMs, (isOn) => this.#updateAllHealth(isOn))
     return this.#monitoring
   }
 
@@ -239,59 +239,59 @@ export class AgentRegistry {
   }
 
   /** The registration that another of this id would replace. */
-  #known(agentId: string): Entry | undefined {
+  #requireReplaceable(agentId: string): Entry | undefined {
     const known = this.#entries.get(agentId)
     if (known === undefined || !this.#rejectsDuplicates) return known
     throw invalidParams('id', 'is registered already', undefined, `Agent already registered: ${agentId}`)
   }
 
-  #put(given: RegisteredAgent): RegisteredAgent {
-    const known = this.#known(given.id)?.agent
+  #store(given: RegisteredAgent): RegisteredAgent {
+    const known = this.#requireReplaceable(given.id)?.agent
     const createdAt = known?.metadata.createdAt ?? given.metadata.createdAt
     const agent = freezeDeep({ ...given, metadata: { ...given.metadata, createdAt } })
-    this.#entries.set(agent.id, { agent, look: undefined })
-    if (known !== undefined) this.#tell(agent, known.status)
+    this.#entries.set(agent.id, { agent, pendingCheck: undefined })
+    if (known !== undefined) this.#notify(agent, known.status)
     return agent
   }
 
-  #set(entry: Entry, status: AgentStatus, lastSeenAt: string): void {
+  #setStatus(entry: Entry, status: AgentStatus, lastSeenAt: string): void {
     const { agent } = entry
     entry.agent = freezeDeep({ ...agent, status, metadata: { ...agent.metadata, lastSeenAt } })
-    this.#tell(entry.agent, agent.status)
+    this.#notify(entry.agent, agent.status)
   }
 
-  #tell(agent: RegisteredAgent, from: AgentStatus): void {
-    if (agent.status !== from) guarded(() => this.#onStatusChange?.({ agent, from, to: agent.status }))
+  #notify(agent: RegisteredAgent, from: AgentStatus): void {
+    if (agent.status !== from) callSafely(() => this.#onStatusChange?.({ agent, from, to: agent.status }))
   }
 
-  #lookAtAll(isOn: () => boolean): Promise<void> {
-    return forEach([...this.#entries.values()], LOOKS_AT_ONCE, async (entry) => {
-      if (isOn()) await this.#lookAt(entry)
+  #updateAllHealth(isOn: () => boolean): Promise<void> {
+    return forEachConcurrently([...this.#entries.values()], MAX_CONCURRENT_CHECKS, async (entry) => {
+      if (isOn()) await this.#updateHealth(entry)
     })
   }
 
   /** However many want to look, one does. */
-  async #lookAt(entry: Entry): Promise<void> {
-    if (!this.#mayChange(entry)) return
-    entry.look ??= this.#look(entry.agent).then((seen) => {
-      entry.look = undefined
-      if (!this.#mayChange(entry)) return
-      this.#set(entry, seen, seen === 'offline' ? entry.agent.metadata.lastSeenAt : this.#now())
+  async #updateHealth(entry: Entry): Promise<void> {
+    if (!this.#acceptsObservation(entry)) return
+    entry.pendingCheck ??= this.#observe(entry.agent).then((observed) => {
+      entry.pendingCheck = undefined
+      if (!this.#acceptsObservation(entry)) return
+      this.#setStatus(entry, observed, observed === 'offline' ? entry.agent.metadata.lastSeenAt : this.#now())
     })
-    await entry.look
+    await entry.pendingCheck
   }
 
-  #look(agent: RegisteredAgent): Promise<SeenStatus> {
-    return look(this.#check, agent, { clock: this.#clock, timeoutMs: this.#timeoutMs })
+  #observe(agent: RegisteredAgent): Promise<ObservedStatus> {
+    return observeStatus(this.#healthCheck, agent, { clock: this.#clock, timeoutMs: this.#timeoutMs })
   }
 
   /** Not what an operator has said, nor what is registered no more. */
-  #mayChange({ agent }: Entry): boolean {
+  #acceptsObservation({ agent }: Entry): boolean {
     return agent.status !== 'maintenance' && this.#entries.get(agent.id)?.agent === agent
   }
 }
 
-function guarded(call: () => void): void {
+function callSafely(call: () => void): void {
   try {
     call()
   } catch (error) {

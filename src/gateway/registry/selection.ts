@@ -6,23 +6,23 @@
 import type { RegisteredAgent } from './agent.js'
 
 /** Chooses who has least to do; of several such, the one chosen longest ago. */
-export class LeastLoaded {
-  readonly #turns = new Map<string, number>()
-  #turn = 0
+export class LeastLoadedSelector {
+  readonly #selectedAt = new Map<string, number>()
+  #selections = 0
 
   /** `null` when there is none. */
   select(agents: readonly RegisteredAgent[], loadOf: (agentId: string) => number): RegisteredAgent | null {
-    const turnOf = (id: string): number => this.#turns.get(id) ?? 0
+    const selectedAt = (id: string): number => this.#selectedAt.get(id) ?? 0
     const [best = null] = [...agents].sort(
-      (a, b) => loadOf(a.id) - loadOf(b.id) || turnOf(a.id) - turnOf(b.id),
+      (a, b) => loadOf(a.id) - loadOf(b.id) || selectedAt(a.id) - selectedAt(b.id),
     )
-    if (best !== null) this.#turns.set(best.id, ++this.#turn)
+    if (best !== null) this.#selectedAt.set(best.id, ++this.#selections)
     return best
   }
 
   /** For an agent that is gone. */
   forget(agentId: string): void {
-    this.#turns.delete(agentId)
+    this.#selectedAt.delete(agentId)
   }
 }
 
@@ -34,10 +34,10 @@ export class LeastLoaded {
 export function capabilitiesIn(text: string, agents: readonly RegisteredAgent[]): string[] {
   const names = new Map<string, string>()
   for (const { name } of agents.flatMap(({ capabilities }) => capabilities)) {
-    const plain = wordsOf(name).join(' ')
-    if (plain !== '' && !names.has(plain)) names.set(plain, name)
+    const normalized = wordsOf(name).join(' ')
+    if (normalized !== '' && !names.has(normalized)) names.set(normalized, name)
   }
-  const lengths = [...new Set([...names.keys()].map((plain) => plain.split(' ').length))]
+  const lengths = [...new Set([...names.keys()].map((normalized) => normalized.split(' ').length))]
   lengths.sort((a, b) => b - a)
   const words = wordsOf(text)
   const found = new Set<string>()

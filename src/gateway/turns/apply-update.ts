@@ -15,7 +15,7 @@ import { providerError } from '../providers/shared/service.js'
 
 type Changes = Parameters<TaskManager['patchTask']>[1]
 
-const QUIET: readonly TaskState[] = ['submitted', 'working']
+const UNRECORDED: readonly TaskState[] = ['submitted', 'working']
 
 /**
  * Changes the task as `update` says: it walks the shortest way to a state, and a state that it is in already is no step.
@@ -56,7 +56,7 @@ function applyMessage(
   // Services are asked again and again, and say the same: that is no change.
   if (message === undefined || (target === task.state && isSame(message, task.message))) return undefined
   // An agent that asks, or is done, has said so in the conversation; how its work goes is no part of it.
-  return QUIET.includes(target) ? message : tasks.addMessage(task.id, message).message
+  return UNRECORDED.includes(target) ? message : tasks.addMessage(task.id, message).message
 }
 
 /** Walks up to the last step to `target`, and returns that step: its change carries the message and the results. */
@@ -79,7 +79,7 @@ function statusChange(state: TaskState | undefined, message: MessageInput | unde
 }
 
 function resultChange({ artifacts = [], output }: TaskUpdate, task: TaskSnapshot): Changes {
-  const changed = newsIn(artifacts, task)
+  const changed = changedArtifacts(artifacts, task)
   return {
     ...(changed.length > 0 && { artifacts: changed }),
     ...(output !== undefined && !isEqual(output, task.output) && { output }),
@@ -121,14 +121,14 @@ function bringsResult({ chunk, artifacts = [] }: TaskUpdate): boolean {
 /** The status message, if the service has something to say. */
 function messageOf(update: TaskUpdate, task: TaskSnapshot, target: TaskState): MessageInput | undefined {
   const { message, progress, failure } = update
-  const said = typeof message === 'string' ? { parts: [{ text: message }] } : message
+  const content = typeof message === 'string' ? { parts: [{ text: message }] } : message
   const metadata = {
     ...(progress !== undefined && { progress: { current: Math.min(1, Math.max(0, progress)), total: 1 } }),
     ...(failure !== undefined && { code: failure.code, retryable: failure.retryable }),
   }
-  const isSilent = said === undefined || said.parts.length === 0
-  if (isSilent && Object.keys(metadata).length === 0) return undefined
-  const parts = isSilent ? [{ text: textFor(target, progress) }] : said.parts
+  const isEmpty = content === undefined || content.parts.length === 0
+  if (isEmpty && Object.keys(metadata).length === 0) return undefined
+  const parts = isEmpty ? [{ text: textFor(target, progress) }] : content.parts
   const { id: taskId, contextId } = task
   return { role: 'agent', parts, taskId, contextId, ...(Object.keys(metadata).length > 0 && { metadata }) }
 }
@@ -148,17 +148,20 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 /** The artifacts that say something new, each compared with the one that it would take the place of. */
-function newsIn(artifacts: NonNullable<TaskUpdate['artifacts']>, task: TaskSnapshot): ArtifactInput[] {
+function changedArtifacts(
+  artifacts: NonNullable<TaskUpdate['artifacts']>,
+  task: TaskSnapshot,
+): ArtifactInput[] {
   if (artifacts.length === 0) return []
   const known = new Map(task.artifacts.map((artifact) => [artifact.artifactId, artifact]))
-  const nameless = new Set(task.artifacts.filter(isNameless).map((artifact) => JSON.stringify(artifact)))
+  const unnamed = new Set(task.artifacts.filter(isUnnamed).map((artifact) => JSON.stringify(artifact)))
   return artifacts.filter((artifact) =>
-    isNameless(artifact)
-      ? !nameless.has(JSON.stringify(artifact))
+    isUnnamed(artifact)
+      ? !unnamed.has(JSON.stringify(artifact))
       : !isEqual(known.get(artifact.artifactId), artifact),
   )
 }
 
-function isNameless({ artifactId }: { readonly artifactId?: string | undefined }): boolean {
+function isUnnamed({ artifactId }: { readonly artifactId?: string | undefined }): boolean {
   return artifactId === undefined
 }

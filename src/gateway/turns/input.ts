@@ -69,7 +69,11 @@ export function toProviderTask(
 }
 
 /** The task that a message answers. @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`. */
-export function requireWaiting(tasks: TaskManager, taskId: string, owner: string | undefined): TaskSnapshot {
+export function requireInterrupted(
+  tasks: TaskManager,
+  taskId: string,
+  owner: string | undefined,
+): TaskSnapshot {
   const task = tasks.peekTask(taskId, owner === undefined ? {} : { owner })
   if (task === null) throw taskNotFound(taskId)
   const { state } = task

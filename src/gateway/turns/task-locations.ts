@@ -10,7 +10,7 @@ import type { TaskRef } from '../provider.js'
 import type { AgentRegistry } from '../registry/registry.js'
 
 /** Of one task: another that has its id later has another place. */
-export interface Place {
+export interface TaskLocation {
   agentId: string
   /** The kind of the agent's service when it got the task: what `ref` means to no other. */
   provider: string
@@ -19,12 +19,12 @@ export interface Place {
 }
 
 /** How many tasks of a context are looked through for the conversation to go on with. */
-const MAX_LOOKED_AT = 20
+const MAX_SEARCHED = 20
 
 /** Forgets a task when the manager does. */
-export class Affinity {
+export class TaskLocations {
   readonly #tasks: TaskManager
-  readonly #places = new Map<string, Place>()
+  readonly #locations = new Map<string, TaskLocation>()
 
   constructor(tasks: TaskManager) {
     this.#tasks = tasks
@@ -38,45 +38,45 @@ export class Affinity {
 
   /** The id of the agent that has the task. */
   agentOf(taskId: string): string | undefined {
-    return this.#places.get(taskId)?.agentId
+    return this.#locations.get(taskId)?.agentId
   }
 
   /** The agent that has the task, and where its service keeps it, if both are known. */
-  placeOf(
+  find(
     taskId: string,
     registry: AgentRegistry,
   ): { readonly agent: RegisteredAgent; readonly ref: TaskRef } | undefined {
     const agent = registry.get(this.agentOf(taskId) ?? '')
-    const ref = agent === null ? undefined : this.refAt(agent, taskId)
+    const ref = agent === null ? undefined : this.refOf(agent, taskId)
     return agent === null || ref === undefined ? undefined : { agent, ref }
   }
 
   /** Where the agent's service keeps the task, if it has said. */
-  refAt({ id, provider }: RegisteredAgent, taskId: string): TaskRef | undefined {
-    const place = this.#places.get(taskId)
-    return place?.agentId === id && place.provider === provider ? place.ref : undefined
+  refOf({ id, provider }: RegisteredAgent, taskId: string): TaskRef | undefined {
+    const location = this.#locations.get(taskId)
+    return location?.agentId === id && location.provider === provider ? location.ref : undefined
   }
 
   /** The place of the task, whoever has it. */
-  of(taskId: string): Place | undefined {
-    return this.#places.get(taskId)
+  get(taskId: string): TaskLocation | undefined {
+    return this.#locations.get(taskId)
   }
 
   /** The agent has the task. Without a `ref`, what its service has said before is still good. */
-  set(taskId: string, agent: RegisteredAgent, ref = this.refAt(agent, taskId)): Place {
-    const place = Object.assign(this.#places.get(taskId) ?? {}, {
+  set(taskId: string, agent: RegisteredAgent, ref = this.refOf(agent, taskId)): TaskLocation {
+    const location = Object.assign(this.#locations.get(taskId) ?? {}, {
       agentId: agent.id,
       provider: agent.provider,
       ref,
     })
-    this.#places.set(taskId, place)
-    return place
+    this.#locations.set(taskId, location)
+    return location
   }
 
   /** Of a task without a place: that of the latest before it in its context, of the same agent and owner, to go on with. */
   previousOf({ contextId, owner }: TaskSnapshot, agent: RegisteredAgent): TaskRef | undefined {
-    const { tasks } = this.#tasks.pageTasks({ contextId, owner: owner ?? null, pageSize: MAX_LOOKED_AT })
-    return tasks.map(({ id }) => this.refAt(agent, id)).find((ref) => ref !== undefined)
+    const { tasks } = this.#tasks.pageTasks({ contextId, owner: owner ?? null, pageSize: MAX_SEARCHED })
+    return tasks.map(({ id }) => this.refOf(agent, id)).find((ref) => ref !== undefined)
   }
 
   /** What is known is still good: handles are made of it. */
@@ -86,6 +86,6 @@ export class Affinity {
   }
 
   readonly #forget = ({ id }: TaskSnapshot): void => {
-    this.#places.delete(id)
+    this.#locations.delete(id)
   }
 }

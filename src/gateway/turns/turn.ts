@@ -16,7 +16,7 @@ import type { AgentProvider, ProviderTask, TaskRef, TaskUpdate } from '../provid
 export const SERVICE_FAILED = 'The agent could not finish this task'
 export const TIMED_OUT = 'Task timed out'
 
-export interface DriveSettings {
+export interface TurnSettings {
   readonly tasks: TaskManager
   readonly clock: Clock
   /** How long a turn may take, in ms. */
@@ -32,77 +32,77 @@ export interface DriveSettings {
 }
 
 /** How a turn begins: by a message, streamed or not, or, with none, by a look at the task, which may have been taken. */
-export type Beginning =
+export type TurnStart =
   | { readonly mode: 'send' | 'stream'; readonly task: ProviderTask }
-  | { readonly mode: 'follow'; readonly ref: TaskRef; readonly seen?: TaskUpdate }
+  | { readonly mode: 'follow'; readonly ref: TaskRef; readonly known?: TaskUpdate }
 
 /** What a turn shows of a service: `undefined` for nothing. */
-export type Finding = 'works' | 'fails' | undefined
+export type ServiceOutcome = 'succeeded' | 'failed' | undefined
 
 /** How often in a row a look at a task may fail before the task does. */
-const MAX_MISSES = 8
+const MAX_FAILED_POLLS = 8
 
 /** Who is told what the service shows of itself. */
-export interface DriveEvents {
+export interface TurnListeners {
   /** It has said where it keeps the task, or something else than before. */
   readonly ref: (ref: TaskRef) => void
   /** It has answered, for the first time in this turn. */
-  readonly answer: () => void
+  readonly responded: () => void
 }
 
 /** After how many updates of a stream everybody else has a turn: a provider may yield without a pause. */
-const UPDATES_AT_ONCE = 100
+const UPDATES_PER_YIELD = 100
 
-export class Drive {
+export class Turn {
   readonly agent: RegisteredAgent
   /** Settles when the turn is ended from without, while what was asked of the service may go on. */
   readonly stopped: Promise<void>
   /** Settles when the service has said where it keeps the task, or never will. */
-  readonly placed: Promise<void>
-  readonly #settings: DriveSettings
+  readonly located: Promise<void>
+  readonly #settings: TurnSettings
   readonly #provider: AgentProvider
   readonly #taskId: string
-  readonly #beginning: Beginning
-  readonly #on: DriveEvents
+  readonly #start: TurnStart
+  readonly #listeners: TurnListeners
   readonly #controller = new AbortController()
   #ref: TaskRef | undefined
   #onRefKnown: () => void = () => {}
-  #onPlaced: () => void = () => {}
+  #onLocated: () => void = () => {}
   #onStopped: () => void = () => {}
   #isStopped = false
   /** Nothing that was asked of the service goes on. */
   #isSettled = false
   /** The service has said that the task has ended, or that it has none. */
-  #hasEndedThere = false
-  #hasAnswered = false
-  #finding: Finding
+  #isTerminalAtService = false
+  #hasResponded = false
+  #outcome: ServiceOutcome
   /** What broke the stream. */
-  #broken: A2AError | undefined
+  #streamError: A2AError | undefined
   #done = Promise.resolve()
 
   constructor(
-    settings: DriveSettings,
+    settings: TurnSettings,
     agent: RegisteredAgent,
     provider: AgentProvider,
     taskId: string,
-    beginning: Beginning,
-    on: DriveEvents,
+    start: TurnStart,
+    listeners: TurnListeners,
   ) {
     this.stopped = new Promise((resolve) => (this.#onStopped = resolve))
-    this.placed = new Promise((resolve) => (this.#onPlaced = resolve))
+    this.located = new Promise((resolve) => (this.#onLocated = resolve))
     this.agent = agent
     this.#settings = settings
     this.#provider = provider
     this.#taskId = taskId
-    this.#beginning = beginning
-    this.#on = on
-    this.#ref = beginning.mode === 'follow' ? beginning.ref : beginning.task.ref
-    if (this.#ref !== undefined) this.#onPlaced()
+    this.#start = start
+    this.#listeners = listeners
+    this.#ref = start.mode === 'follow' ? start.ref : start.task.ref
+    if (this.#ref !== undefined) this.#onLocated()
   }
 
   /** What the turn has shown of the service. */
-  get finding(): Finding {
-    return this.#finding
+  get outcome(): ServiceOutcome {
+    return this.#outcome
   }
 
   /** Settles when the turn, once begun, is over, and with it all that was asked of the service. Never rejects. */
@@ -111,13 +111,13 @@ export class Drive {
   }
 
   begin(): void {
-    this.#done = this.#drive()
+    this.#done = this.#run()
   }
 
   /** Ends the turn without a word to the service: the task has ended here, or somebody else goes on with it. */
   abandon(reason: Error): void {
     if (this.#isStopped) return
-    this.#stop()
+    this.#markStopped()
     this.#controller.abort(reason)
     this.#onRefKnown()
   }
@@ -125,53 +125,54 @@ export class Drive {
   /** Ends the turn, and has the service stop. Resolves when it has been told. Never rejects. */
   async cancel(reason: Error): Promise<void> {
     // What the service itself has said, it need not be told.
-    if (this.#isStopped || this.#hasEndedThere) return
-    this.#stop()
+    if (this.#isStopped || this.#isTerminalAtService) return
+    this.#markStopped()
     // A task that is being sent may have arrived: as soon as it is known where, it can be canceled.
-    if (this.#isSeeking) await this.#refOrNever()
+    if (this.#isAwaitingRef) await this.#waitForRef()
     this.#controller.abort(reason)
-    const ref = this.#refToStop
+    const ref = this.#refToCancel
     if (ref !== undefined) await cancelAt(this.#settings, this.agent, this.#provider, this.#taskId, ref)
   }
 
-  async #drive(): Promise<void> {
+  async #run(): Promise<void> {
     const { clock, taskTimeoutMs } = this.#settings
     const stopTimer = clock.schedule(() => this.#timeOut(), taskTimeoutMs)
     try {
-      await this.#turn(this.#beginning)
-      if (this.#hasAnswered && !this.#isStopped) this.#finding = 'works'
+      await this.#work(this.#start)
+      if (this.#hasResponded && !this.#isStopped) this.#outcome = 'succeeded'
     } catch (error) {
       this.#fail(error)
     } finally {
       this.#isSettled = true
       stopTimer()
       this.#onRefKnown()
-      this.#onPlaced()
+      this.#onLocated()
     }
   }
 
-  async #turn(beginning: Beginning): Promise<void> {
+  async #work(start: TurnStart): Promise<void> {
     const { signal } = this.#controller
     // Whoever listens may have ended it by now.
     if (isTerminal(this.#settings.tasks.stateOf(this.#taskId) ?? 'canceled')) return
-    if (beginning.mode === 'send') {
-      this.#take(await raced(signal, this.#provider.sendTask(this.agent, beginning.task, this.#call)))
+    if (start.mode === 'send') {
+      this.#apply(await raced(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
     }
-    if (beginning.mode === 'stream') await this.#stream(beginning.task)
-    if (beginning.mode === 'follow' && beginning.seen !== undefined) this.#take(beginning.seen)
-    let misses = 0
-    for (let looks = 0; !this.#isOver; looks += 1) {
+    if (start.mode === 'stream') await this.#stream(start.task)
+    if (start.mode === 'follow' && start.known !== undefined) this.#apply(start.known)
+    let failedPolls = 0
+    for (let polls = 0; !this.#isFinished; polls += 1) {
       if (this.#ref === undefined) throw new Error('The service has not said where it keeps the task')
-      await this.#pause(looks + misses)
+      await this.#pause(polls + failedPolls)
       if (this.#isStopped) return
       try {
-        this.#take(await raced(signal, this.#provider.getTask(this.agent, this.#ref, this.#call)))
-        misses = 0
+        this.#apply(await raced(signal, this.#provider.getTask(this.agent, this.#ref, this.#call)))
+        failedPolls = 0
       } catch (error) {
         // It keeps no tasks: what broke the stream is what the task failed of.
-        if (this.#broken !== undefined && A2AError.is(error, 'UNSUPPORTED_OPERATION')) throw this.#broken
-        misses += 1
-        if (misses >= MAX_MISSES || !isPassing(error)) throw error
+        if (this.#streamError !== undefined && A2AError.is(error, 'UNSUPPORTED_OPERATION'))
+          throw this.#streamError
+        failedPolls += 1
+        if (failedPolls >= MAX_FAILED_POLLS || !isTransient(error)) throw error
       }
     }
   }
@@ -180,15 +181,15 @@ export class Drive {
   async #stream(task: ProviderTask): Promise<void> {
     const updates = this.#provider.streamTask(this.agent, task, this.#call)[Symbol.asyncIterator]()
     try {
-      for (let taken = 1; !this.#isOver || (this.#isStopped && this.#isSeeking); taken += 1) {
+      for (let count = 1; !this.#isFinished || (this.#isStopped && this.#isAwaitingRef); count += 1) {
         const next = await raced(this.#controller.signal, updates.next())
         if (next.done) return
-        this.#take(next.value)
-        if (taken % UPDATES_AT_ONCE === 0) await yieldToEventLoop()
+        this.#apply(next.value)
+        if (count % UPDATES_PER_YIELD === 0) await yieldToEventLoop()
       }
     } catch (error) {
-      if (this.#isStopped || this.#ref === undefined || !isPassing(error)) throw error
-      this.#broken = error
+      if (this.#isStopped || this.#ref === undefined || !isTransient(error)) throw error
+      this.#streamError = error
       this.#report(error, 'streamTask')
     } finally {
       // Nobody waits for it: it may heed nothing.
@@ -196,34 +197,34 @@ export class Drive {
     }
   }
 
-  #take(update: TaskUpdate): void {
+  #apply(update: TaskUpdate): void {
     requireUpdate(update, this.agent)
     const { ref, state } = update
-    if (!this.#hasAnswered) this.#on.answer()
-    this.#hasAnswered = true
-    this.#hasEndedThere = state !== undefined && isTerminal(state)
+    if (!this.#hasResponded) this.#listeners.responded()
+    this.#hasResponded = true
+    this.#isTerminalAtService = state !== undefined && isTerminal(state)
     if (ref !== undefined) {
       this.#ref = ref
       // Of a task that has ended here, nobody asks where it was.
-      if (!this.#isStopped) this.#on.ref(ref)
+      if (!this.#isStopped) this.#listeners.ref(ref)
       this.#onRefKnown()
-      this.#onPlaced()
+      this.#onLocated()
     }
     if (!this.#isStopped) applyUpdate(this.#settings.tasks, this.#taskId, update)
   }
 
-  get #isOver(): boolean {
+  get #isFinished(): boolean {
     if (this.#isStopped) return true
     const state = this.#settings.tasks.stateOf(this.#taskId)
     return state === null || isTerminal(state) || isInterrupted(state)
   }
 
-  get #refToStop(): TaskRef | undefined {
-    return this.#hasEndedThere ? undefined : this.#ref
+  get #refToCancel(): TaskRef | undefined {
+    return this.#isTerminalAtService ? undefined : this.#ref
   }
 
   /** Whether the service may yet say where it keeps the task. */
-  get #isSeeking(): boolean {
+  get #isAwaitingRef(): boolean {
     const { aborted } = this.#controller.signal
     return this.#ref === undefined && this.#provider.keepsTasks !== false && !this.#isSettled && !aborted
   }
@@ -232,11 +233,11 @@ export class Drive {
     return { signal: this.#controller.signal }
   }
 
-  #pause(looks: number): Promise<void> {
+  #pause(polls: number): Promise<void> {
     const { clock, pollIntervalMs } = this.#settings
     const { signal } = this.#controller
     return new Promise((resolve) => {
-      const pauseMs = pollIntervalMs * Math.min(1.5 ** looks, 10)
+      const pauseMs = pollIntervalMs * Math.min(1.5 ** polls, 10)
       const stop = clock.schedule(end, Math.min(pauseMs, MAX_DELAY_MS))
       function end(): void {
         stop()
@@ -253,26 +254,26 @@ export class Drive {
     if (this.#isStopped || isTerminal(tasks.stateOf(this.#taskId) ?? 'canceled')) return
     const reason = ended('TASK_TIMED_OUT', this.#taskId)
     // Who says nothing at all does not work.
-    if (!this.#hasAnswered) this.#finding = 'fails'
+    if (!this.#hasResponded) this.#outcome = 'failed'
     this.#report(reason, 'timeout')
     void this.cancel(reason)
-    this.#end(TIMED_OUT, { code: 'TASK_TIMED_OUT', retryable: true })
+    this.#failTask(TIMED_OUT, { code: 'TASK_TIMED_OUT', retryable: true })
   }
 
   #fail(error: unknown): void {
     this.#isSettled = true
     // Whoever stopped the turn has seen to the task.
     if (this.#isStopped) return
-    if (isPassing(error)) this.#finding = 'fails'
-    if (A2AError.is(error, 'TASK_NOT_FOUND')) this.#hasEndedThere = true
+    if (isTransient(error)) this.#outcome = 'failed'
+    if (A2AError.is(error, 'TASK_NOT_FOUND')) this.#isTerminalAtService = true
     this.#report(error, 'work')
-    this.#end(SERVICE_FAILED, {
+    this.#failTask(SERVICE_FAILED, {
       code: A2AError.is(error) ? error.code : 'INTERNAL',
-      retryable: isPassing(error),
+      retryable: isTransient(error),
     })
   }
 
-  #end(message: string, failure: { readonly code: string; readonly retryable: boolean }): void {
+  #failTask(message: string, failure: { readonly code: string; readonly retryable: boolean }): void {
     const { tasks } = this.#settings
     try {
       applyUpdate(tasks, this.#taskId, { state: 'failed', message, failure })
@@ -282,13 +283,13 @@ export class Drive {
     }
   }
 
-  #stop(): void {
+  #markStopped(): void {
     this.#isStopped = true
     // Of a turn that is over by itself nobody need be told twice.
     if (!this.#isSettled) this.#onStopped()
   }
 
-  #refOrNever(): Promise<void> {
+  #waitForRef(): Promise<void> {
     const { clock, cancelTimeoutMs } = this.#settings
     return new Promise((resolve) => {
       const stop = clock.schedule(resolve, cancelTimeoutMs)
@@ -305,7 +306,7 @@ export class Drive {
 }
 
 /** The service cannot stop it, or need not. */
-const NOTHING_TO_STOP: readonly ErrorCode[] = [
+const NOT_CANCELABLE: readonly ErrorCode[] = [
   'UNSUPPORTED_OPERATION',
   'TASK_NOT_FOUND',
   'TASK_NOT_CANCELABLE',
@@ -313,7 +314,7 @@ const NOTHING_TO_STOP: readonly ErrorCode[] = [
 
 /** Has the service stop. Never rejects: one that fails is reported, one that cannot is left alone. */
 export async function cancelAt(
-  settings: DriveSettings,
+  settings: TurnSettings,
   agent: RegisteredAgent,
   provider: AgentProvider,
   taskId: string,
@@ -322,14 +323,14 @@ export async function cancelAt(
   try {
     await within(settings, taskId, (signal) => provider.cancelTask(agent, ref, { signal }))
   } catch (error) {
-    if (A2AError.is(error) && NOTHING_TO_STOP.includes(error.code)) return
+    if (A2AError.is(error) && NOT_CANCELABLE.includes(error.code)) return
     settings.onError(error, { during: 'cancelTask', taskId, agentId: agent.id })
   }
 }
 
 /** What `work` gives within the time that a cancel may take, whether it heeds its signal or not. */
 export async function within<T>(
-  { clock, cancelTimeoutMs }: Pick<DriveSettings, 'clock' | 'cancelTimeoutMs'>,
+  { clock, cancelTimeoutMs }: Pick<TurnSettings, 'clock' | 'cancelTimeoutMs'>,
   taskId: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -364,7 +365,7 @@ async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Whether the same call may well succeed later. */
-function isPassing(error: unknown): error is A2AError {
+function isTransient(error: unknown): error is A2AError {
   return A2AError.is(error, 'PROVIDER_ERROR') ? error.data.retryable : A2AError.is(error, 'UNAVAILABLE')
 }
 

@@ -8,7 +8,7 @@ function setUp(options: AdmissionOptions = {}) {
   const admission = new Admission({ clock, ...options })
   const enter = (id: string, others: { max?: number; owner?: string } = {}): (() => void) => {
     const { max, owner } = others
-    return admission.enter({ agent: { id, ...(max !== undefined && { maxConcurrentTasks: max }) }, owner })
+    return admission.admit({ agent: { id, ...(max !== undefined && { maxConcurrentTasks: max }) }, owner })
   }
   const refusal = (...given: Parameters<typeof enter>): unknown => {
     try {

@@ -68,13 +68,13 @@ describe('a half open breaker', () => {
   test('lets one pass, and nobody else meanwhile', () => {
     const { breaker } = halfOpen()
     expect(breaker.waitMs).toBe(0)
-    breaker.pass()
+    breaker.enter()
     expect(breaker.waitMs).toBe(1_000)
   })
 
   test('closes when that succeeds', () => {
     const { breaker, fail } = halfOpen()
-    const leave = breaker.pass()
+    const leave = breaker.enter()
     breaker.succeeded()
     leave()
     expect(breaker.waitMs).toBe(0)
@@ -84,7 +84,7 @@ describe('a half open breaker', () => {
 
   test('opens for the whole time when that fails', () => {
     const { breaker, clock } = halfOpen()
-    const leave = breaker.pass()
+    const leave = breaker.enter()
     clock.advance(5_000)
     breaker.failed()
     leave()
@@ -95,26 +95,26 @@ describe('a half open breaker', () => {
 
   test('lets the next one try when that finds out nothing', () => {
     const { breaker } = halfOpen()
-    breaker.pass()()
+    breaker.enter()()
     expect(breaker.waitMs).toBe(0)
   })
 
   test('waits for the one who tries, not for one before', () => {
     const { breaker, clock } = halfOpen()
-    const first = breaker.pass()
+    const first = breaker.enter()
     breaker.failed()
     clock.advance(1_000)
-    breaker.pass()
+    breaker.enter()
     first()
     expect(breaker.waitMs).toBe(1_000)
   })
 
   test('does not wait for those who passed while it was closed', () => {
     const { breaker, fail, clock } = setUp()
-    const early = breaker.pass()
+    const early = breaker.enter()
     fail(3)
     clock.advance(1_000)
-    breaker.pass()
+    breaker.enter()
     early()
     expect(breaker.waitMs).toBe(1_000)
   })

@@ -6,7 +6,8 @@ import { RateLimiter, type RateLimitOptions } from '../../../src/gateway/admissi
 function setUp(options: Partial<RateLimitOptions> = {}) {
   const clock = new ManualClock()
   const limiter = new RateLimiter({ requests: 3, perMs: 1_000, ...options }, clock)
-  const take = (times: number, key = 'a'): number[] => Array.from({ length: times }, () => limiter.take(key))
+  const take = (times: number, key = 'a'): number[] =>
+    Array.from({ length: times }, () => limiter.consume(key))
   return { clock, limiter, take }
 }
 
@@ -75,13 +76,13 @@ describe('a rate limit', () => {
         let given = 0
         let passed = 0
         for (const pause of pauses) {
-          const waitMs = limiter.take('a')
+          const waitMs = limiter.consume('a')
           if (waitMs === 0) given += 1
           // Who waits as long as he is told to gets one.
           clock.advance(waitMs > 0 ? waitMs : pause)
           passed += waitMs > 0 ? waitMs : pause
           if (waitMs > 0) {
-            expect(limiter.take('a')).toBe(0)
+            expect(limiter.consume('a')).toBe(0)
             given += 1
           }
           expect(given).toBeLessThanOrEqual(requests + (passed * requests) / perMs)

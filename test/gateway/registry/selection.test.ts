@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RegisteredAgent } from '../../../src/gateway/registry/agent.js'
 import { AgentRegistry } from '../../../src/gateway/registry/registry.js'
-import { capabilitiesIn, LeastLoaded } from '../../../src/gateway/registry/selection.js'
+import { capabilitiesIn, LeastLoadedSelector } from '../../../src/gateway/registry/selection.js'
 
 function agents(...all: readonly (readonly [id: string, ...capabilities: string[]])[]): RegisteredAgent[] {
   const registry = new AgentRegistry()
@@ -13,20 +13,20 @@ function agents(...all: readonly (readonly [id: string, ...capabilities: string[
 
 describe('the least loaded', () => {
   const three = agents(['a', 'x'], ['b', 'x'], ['c', 'x'])
-  const choose = (selection: LeastLoaded, loads: Readonly<Record<string, number>> = {}): unknown =>
+  const choose = (selection: LeastLoadedSelector, loads: Readonly<Record<string, number>> = {}): unknown =>
     selection.select(three, (id) => loads[id] ?? 0)?.id
 
   test('is the one with the fewest tasks', () => {
-    expect(choose(new LeastLoaded(), { a: 2, b: 1, c: 2 })).toBe('b')
+    expect(choose(new LeastLoadedSelector(), { a: 2, b: 1, c: 2 })).toBe('b')
   })
 
   test('is everybody in turn where all have the same', () => {
-    const selection = new LeastLoaded()
+    const selection = new LeastLoadedSelector()
     expect(Array.from({ length: 7 }, () => choose(selection)).join('')).toBe('abcabca')
   })
 
   test('is of several such the one chosen longest ago, whoever was chosen in between', () => {
-    const selection = new LeastLoaded()
+    const selection = new LeastLoadedSelector()
     choose(selection)
     choose(selection, { a: 1, c: 1 })
     expect(choose(selection, { c: 1 })).toBe('a')
@@ -35,11 +35,11 @@ describe('the least loaded', () => {
   })
 
   test('is nobody where there is nobody', () => {
-    expect(new LeastLoaded().select([], () => 0)).toBeNull()
+    expect(new LeastLoadedSelector().select([], () => 0)).toBeNull()
   })
 
   test('may be one who has been forgotten', () => {
-    const selection = new LeastLoaded()
+    const selection = new LeastLoadedSelector()
     choose(selection)
     selection.forget('a')
     expect(choose(selection)).toBe('a')
@@ -47,7 +47,7 @@ describe('the least loaded', () => {
 
   test('changes nothing of the agents given', () => {
     const given = [...three]
-    new LeastLoaded().select(given, (id) => -id.charCodeAt(0))
+    new LeastLoadedSelector().select(given, (id) => -id.charCodeAt(0))
     expect(given).toEqual(three)
   })
 })

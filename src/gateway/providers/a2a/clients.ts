@@ -8,38 +8,38 @@ import type { Authenticator } from '../../../http/auth.js'
 import type { ClientOptions } from '../../../client/options.js'
 import { platformFetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
-import { watched } from '../shared/credentials.js'
+import { recordingCredentials } from '../shared/credentials.js'
 import { signing, type ServiceOptions } from '../shared/service.js'
 
 /** Fetches the agent's card, and gives a client for it. The signal ends that. */
 export type Connect = (agent: RegisteredAgent, signal?: AbortSignal) => Promise<A2AClient>
 
 /** Clients by what they are made of: an agent whose status alone has changed has the same endpoint, and the same client. */
-export class Clients {
+export class ClientCache {
   readonly #connect: Connect
-  readonly #known = new WeakMap<RegisteredAgent['endpoint'], Promise<A2AClient>>()
+  readonly #clients = new WeakMap<RegisteredAgent['endpoint'], Promise<A2AClient>>()
 
   constructor(connect: Connect) {
     this.#connect = connect
   }
 
   /** The agent's client. Who asks meanwhile waits for the same card; a failure is everybody's, and is not kept. */
-  of(agent: RegisteredAgent): Promise<A2AClient> {
+  get(agent: RegisteredAgent): Promise<A2AClient> {
     const { endpoint } = agent
-    const known = this.#known.get(endpoint)
-    if (known !== undefined) return known
+    const cached = this.#clients.get(endpoint)
+    if (cached !== undefined) return cached
     const client = this.#connect(agent)
-    this.#known.set(endpoint, client)
+    this.#clients.set(endpoint, client)
     client.catch(() => {
-      if (this.#known.get(endpoint) === client) this.#known.delete(endpoint)
+      if (this.#clients.get(endpoint) === client) this.#clients.delete(endpoint)
     })
     return client
   }
 
   /** A client by the card as it is now; from now on it is the agent's. */
-  async renew(agent: RegisteredAgent, signal: AbortSignal): Promise<A2AClient> {
+  async refresh(agent: RegisteredAgent, signal: AbortSignal): Promise<A2AClient> {
     const client = await this.#connect(agent, signal)
-    this.#known.set(agent.endpoint, Promise.resolve(client))
+    this.#clients.set(agent.endpoint, Promise.resolve(client))
     return client
   }
 }
@@ -52,7 +52,7 @@ export function toClientOptions(
   { fetch: given = platformFetch, authorize, urlGuard, clock }: ServiceOptions,
   agent: RegisteredAgent,
 ): ClientOptions {
-  const fetch = watched(given, agent)
+  const fetch = recordingCredentials(given, agent)
   if (authorize === undefined) return { fetch, auth: agent.endpoint.auth, urlGuard, clock }
   return { fetch: signing(fetch, authorize, agent), auth: SIGNED, urlGuard, clock }
 }

@@ -15,7 +15,7 @@ import { compact } from '../../../wire/client/fields.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { providerError, type ServiceOptions } from '../shared/service.js'
-import { Clients, toClientOptions, type Connect } from './clients.js'
+import { ClientCache, toClientOptions, type Connect } from './clients.js'
 import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
 
 export interface A2AOptions
@@ -56,29 +56,29 @@ const IDLE_MS = 300_000
 
 export class A2AProvider implements AgentProvider {
   readonly #name: string
-  readonly #clients: Clients
+  readonly #clients: ClientCache
 
   constructor(name: string, connect: Connect) {
     this.#name = name
-    this.#clients = new Clients(connect)
+    this.#clients = new ClientCache(connect)
   }
 
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
-    return this.#ask(agent, call, async (client, limits) => {
+    return this.#withClient(agent, call, async (client, limits) => {
       const sent = await client.send(toMessage(task), { ...limits, returnImmediately: true })
       return sent.type === 'task' ? toTaskUpdate(sent.task) : toReplyUpdate(sent.message)
     })
   }
 
   getTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
-    return this.#ask(agent, call, async (client, limits) =>
+    return this.#withClient(agent, call, async (client, limits) =>
       toTaskUpdate(await client.getTask(taskIdOf(ref), limits)),
     )
   }
 
   cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const taskId = taskIdOf(ref)
-    return this.#ask(agent, call, async (client, limits) => {
+    return this.#withClient(agent, call, async (client, limits) => {
       const canceled = client.cancelTask(taskId, limits).catch((error: unknown): Promise<RemoteTask> => {
         if (A2AError.is(error, 'TASK_NOT_CANCELABLE')) return client.getTask(taskId, limits)
         throw error
@@ -92,7 +92,7 @@ export class A2AProvider implements AgentProvider {
     task: ProviderTask,
     call: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
-    const client = await this.#ask(agent, call, (connected) => Promise.resolve(connected))
+    const client = await this.#withClient(agent, call, (connected) => Promise.resolve(connected))
     if (client.card.capabilities.streaming === true) {
       const limits = limitsOf(agent, call)
       const events = client.stream(toMessage(task), { ...limits, idleTimeoutMs: IDLE_MS })
@@ -100,11 +100,13 @@ export class A2AProvider implements AgentProvider {
         const toUpdate = toUpdates()
         let isFirst = true
         for (;;) {
-          const next = await this.#translated(agent, call, () => events.next()).catch((error: unknown) => {
-            // What its card says of streams is not so, and it has done nothing.
-            if (isFirst && A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
-            throw error
-          })
+          const next = await this.#translateErrors(agent, call, () => events.next()).catch(
+            (error: unknown) => {
+              // What its card says of streams is not so, and it has done nothing.
+              if (isFirst && A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
+              throw error
+            },
+          )
           if (next === undefined) break
           if (next.done) return
           isFirst = false
@@ -119,30 +121,34 @@ export class A2AProvider implements AgentProvider {
 
   async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
     try {
-      await this.#translated(agent, call, () =>
-        raceAbort(call.signal, this.#clients.renew(agent, call.signal)),
+      await this.#translateErrors(agent, call, () =>
+        raceAbort(call.signal, this.#clients.refresh(agent, call.signal)),
       )
       return 'online'
     } catch (error) {
       call.signal.throwIfAborted()
-      const isSilent = A2AError.is(error, 'PROVIDER_ERROR') && error.data.status === undefined
-      return isSilent && error.data.retryable ? 'offline' : 'degraded'
+      const isUnreachable = A2AError.is(error, 'PROVIDER_ERROR') && error.data.status === undefined
+      return isUnreachable && error.data.retryable ? 'offline' : 'degraded'
     }
   }
 
-  #ask<T>(
+  #withClient<T>(
     agent: RegisteredAgent,
     call: ProviderCall,
     work: (client: A2AClient, limits: Limits) => Promise<T>,
   ): Promise<T> {
-    return this.#translated(agent, call, async () => {
+    return this.#translateErrors(agent, call, async () => {
       // Its card is fetched for all who ask: none of them ends that.
-      const client = await raceAbort(call.signal, this.#clients.of(agent))
+      const client = await raceAbort(call.signal, this.#clients.get(agent))
       return await work(client, limitsOf(agent, call))
     })
   }
 
-  async #translated<T>(agent: RegisteredAgent, { signal }: ProviderCall, work: () => Promise<T>): Promise<T> {
+  async #translateErrors<T>(
+    agent: RegisteredAgent,
+    { signal }: ProviderCall,
+    work: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -172,7 +178,7 @@ export class A2AProvider implements AgentProvider {
       }
       case 'EXTERNAL_SERVICE_ERROR': {
         const { status } = error.data
-        return this.#error(agent, error, { retryable: isPassing(status), ...compact({ status }) })
+        return this.#error(agent, error, { retryable: isTransient(status), ...compact({ status }) })
       }
       default:
         return this.#error(agent, error, { retryable: error.code === 'REQUEST_TIMED_OUT' })
@@ -181,7 +187,7 @@ export class A2AProvider implements AgentProvider {
 
   #error(agent: RegisteredAgent, cause: A2AError, about: Parameters<typeof providerError>[3]): A2AError {
     const { code, message } = cause
-    if (!isInItsWords(cause)) return providerError(this.#name, agent, message, { ...about, cause })
+    if (!quotesAgent(cause)) return providerError(this.#name, agent, message, { ...about, cause })
     return providerError(this.#name, agent, `it answers with ${code}`, { ...about, said: message, cause })
   }
 }
@@ -218,11 +224,11 @@ function taskIdOf({ taskId }: TaskRef): string {
 }
 
 /** What an agent answers as an error is the cause of ours; of what cannot be read, the beginning is shown. */
-function isInItsWords({ code, cause }: A2AError): boolean {
+function quotesAgent({ code, cause }: A2AError): boolean {
   return code === 'INVALID_AGENT_RESPONSE' || (cause !== undefined && !(cause instanceof Error))
 }
 
 /** Whether the same request may well succeed later. */
-function isPassing(status: number | undefined): boolean {
+function isTransient(status: number | undefined): boolean {
   return status === undefined || status >= 500 || [408, 425, 429].includes(status)
 }

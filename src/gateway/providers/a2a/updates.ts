@@ -53,10 +53,10 @@ export function toUpdates(): (event: RemoteEvent) => TaskUpdate {
 }
 
 /** Of a task that is completed without results, what its agent says is the result. */
-function toStateUpdate(state: TaskState, said: Message | undefined, hasArtifacts: boolean): TaskUpdate {
-  if (said === undefined || said.parts.length === 0) return { state }
-  if (state === 'completed' && !hasArtifacts) return { state, artifacts: [toArtifact(said)] }
-  return { state, message: { parts: said.parts } }
+function toStateUpdate(state: TaskState, message: Message | undefined, hasArtifacts: boolean): TaskUpdate {
+  if (message === undefined || message.parts.length === 0) return { state }
+  if (state === 'completed' && !hasArtifacts) return { state, artifacts: [toArtifact(message)] }
+  return { state, message: { parts: message.parts } }
 }
 
 function toArtifact({ messageId: artifactId, parts }: Message): ArtifactInput {

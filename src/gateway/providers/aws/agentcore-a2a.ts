@@ -26,17 +26,17 @@ export class AgentCoreA2A implements AgentProvider {
 
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const sessionId = await this.#runtimes.sessionOf(task)
-    return within(sessionId, await this.#of(sessionId).sendTask(agent, task, call))
+    return withSession(sessionId, await this.#providerFor(sessionId).sendTask(agent, task, call))
   }
 
   async getTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const sessionId = sessionIn(ref)
-    return within(sessionId, await this.#of(sessionId).getTask(agent, ref, call))
+    return withSession(sessionId, await this.#providerFor(sessionId).getTask(agent, ref, call))
   }
 
   async cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const sessionId = sessionIn(ref)
-    return within(sessionId, await this.#of(sessionId).cancelTask(agent, ref, call))
+    return withSession(sessionId, await this.#providerFor(sessionId).cancelTask(agent, ref, call))
   }
 
   async *streamTask(
@@ -45,8 +45,8 @@ export class AgentCoreA2A implements AgentProvider {
     call: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
     const sessionId = await this.#runtimes.sessionOf(task)
-    for await (const update of this.#of(sessionId).streamTask(agent, task, call)) {
-      yield within(sessionId, update)
+    for await (const update of this.#providerFor(sessionId).streamTask(agent, task, call)) {
+      yield withSession(sessionId, update)
     }
   }
 
@@ -55,7 +55,7 @@ export class AgentCoreA2A implements AgentProvider {
     const headers = { [SESSION_HEADER]: HEALTH_SESSION }
     const request = { method: 'GET', path, headers, timeoutMs: CARD_TIMEOUT_MS } as const
     try {
-      const answer = await this.#runtimes.serviceOf(agent).ask(request, call)
+      const answer = await this.#runtimes.serviceOf(agent).send(request, call)
       parseAgentCard(answer.json())
       return 'online'
     } catch (error) {
@@ -66,7 +66,7 @@ export class AgentCoreA2A implements AgentProvider {
   }
 
   /** Whose requests all go to this session. What an agent cannot stream, it is sent without a stream. */
-  #of(sessionId: string): A2AProvider {
+  #providerFor(sessionId: string): A2AProvider {
     return new A2AProvider(NAME, (agent) => Promise.resolve(this.#clientOf(agent, sessionId)))
   }
 
@@ -85,6 +85,6 @@ export class AgentCoreA2A implements AgentProvider {
 }
 
 /** The task is to be found in its session only. */
-function within(sessionId: string, update: TaskUpdate): TaskUpdate {
+function withSession(sessionId: string, update: TaskUpdate): TaskUpdate {
   return update.ref === undefined ? update : { ...update, ref: { ...update.ref, sessionId } }
 }

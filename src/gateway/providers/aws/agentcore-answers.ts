@@ -9,7 +9,7 @@ import type { PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
-import { codeOf, Kept } from '../shared/answers.js'
+import { codeOf, RetainedSize } from '../shared/answers.js'
 
 const MAX_DEPTH = 100
 const ARTIFACT = 'answer'
@@ -56,10 +56,10 @@ class AnswerStream {
   #isStrands = false
   #message: string | undefined
   #unread: JsonValue[] = []
-  readonly #kept: Kept
+  readonly #retained: RetainedSize
 
   constructor(service: Service) {
-    this.#kept = new Kept(service)
+    this.#retained = new RetainedSize(service)
   }
 
   /** What an event tells: more text, or that the agent failed. */
@@ -68,8 +68,8 @@ class AnswerStream {
     const fields = Array.isArray(json) ? {} : fieldsOf(json)
     if (fields['error'] !== undefined) return failed(fields)
     this.#isStrands ||= fields['event'] !== undefined
-    const text = data === '[DONE]' ? '' : pieceOf(json, fields, data, this.#isStrands)
-    if (text === undefined) this.#keep(json, fields, data)
+    const text = data === '[DONE]' ? '' : addedText(json, fields, data, this.#isStrands)
+    if (text === undefined) this.#retain(json, fields, data)
     if (text === undefined || text === '') return undefined
     this.#hasText = true
     this.#unread = []
@@ -84,9 +84,9 @@ class AnswerStream {
   }
 
   /** Once there is text, that is the answer. */
-  #keep(json: JsonValue | undefined, { message }: Unread, data: string): void {
+  #retain(json: JsonValue | undefined, { message }: Unread, data: string): void {
     if (this.#hasText || json === undefined) return
-    this.#kept.add(data)
+    this.#retained.add(data)
     this.#unread.push(json)
     // What tools answer is told as a message of the user's.
     if (fieldsOf(message)['role'] !== 'user') this.#message = textIn(json) ?? this.#message
@@ -94,7 +94,7 @@ class AnswerStream {
 }
 
 /** The text that an event adds: `undefined` where it is none of those that do, empty where it says nothing. */
-function pieceOf(
+function addedText(
   json: JsonValue | undefined,
   fields: Unread,
   data: string,

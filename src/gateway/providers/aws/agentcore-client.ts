@@ -8,7 +8,7 @@ import { fieldsOf } from '../../../http/json.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 
-interface OfRuntime {
+interface RuntimeTarget {
   readonly agentRuntimeArn: string
   readonly qualifier?: string
   readonly runtimeSessionId: string
@@ -21,7 +21,7 @@ interface CallOptions {
 /** What is used of the official client: a `BedrockAgentCore` of `@aws-sdk/client-bedrock-agentcore` is one. */
 export interface AgentCoreClient {
   invokeAgentRuntime(
-    input: OfRuntime & {
+    input: RuntimeTarget & {
       readonly payload: Uint8Array
       readonly contentType: string
       readonly accept: string
@@ -32,14 +32,14 @@ export interface AgentCoreClient {
     readonly statusCode?: number | undefined
     readonly response?: { transformToWebStream(): ReadableStream } | undefined
   }>
-  stopRuntimeSession(input: OfRuntime, options: CallOptions): Promise<object>
-  getAgentCard(input: OfRuntime, options: CallOptions): Promise<{ readonly agentCard: unknown }>
+  stopRuntimeSession(input: RuntimeTarget, options: CallOptions): Promise<object>
+  getAgentCard(input: RuntimeTarget, options: CallOptions): Promise<{ readonly agentCard: unknown }>
 }
 
 export const SESSION_HEADER = 'x-amzn-bedrock-agentcore-runtime-session-id'
 
 /** Sends what goes to a runtime by the client, and gives its answers, errors included, as those of HTTP. */
-export function fetchBy(load: () => Promise<AgentCoreClient>): Fetch {
+export function fetchWithClient(load: () => Promise<AgentCoreClient>): Fetch {
   return async (url, init) => {
     const { pathname, searchParams } = new URL(url)
     const [, arn = '', operation] = /^.*\/runtimes\/([^/]+)\/(.+)$/.exec(pathname) ?? []

@@ -10,8 +10,8 @@ import { check } from '../../../wire/check.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { ProviderTask, TaskRef } from '../../provider.js'
 import { Service, type ServiceOptions } from '../shared/service.js'
-import { fetchBy, loadAgentCoreClient, type AgentCoreClient } from './agentcore-client.js'
-import { settingsOf } from '../shared/answers.js'
+import { fetchWithClient, loadAgentCoreClient, type AgentCoreClient } from './agentcore-client.js'
+import { parseSettings } from '../shared/answers.js'
 import { regionOf, sessionIdOf } from './bedrock-endpoint.js'
 
 export interface BedrockAgentCoreOptions extends ServiceOptions {
@@ -29,10 +29,10 @@ const NAME = 'bedrock_agentcore'
 /** 33 to 256 characters, as the service says; of these kinds, since it is a header. */
 const SESSION_ID = /^[0-9a-zA-Z][0-9a-zA-Z_-]{32,255}$/
 
-const NEEDED = 'must be the ARN of the runtime: arn:aws:bedrock-agentcore:…'
+const ARN_EXPECTED = 'must be the ARN of the runtime: arn:aws:bedrock-agentcore:…'
 
 const SettingsSchema = object({
-  runtimeArn: z.string(NEEDED).check(z.refine((arn: string) => arn.startsWith('arn:'), NEEDED)),
+  runtimeArn: z.string(ARN_EXPECTED).check(z.refine((arn: string) => arn.startsWith('arn:'), ARN_EXPECTED)),
   /** The endpoint of the runtime. Default is the runtime's own default. */
   qualifier: optional(nonEmptyString),
   /** What the runtime's container speaks. Default is `http`. */
@@ -55,7 +55,7 @@ export class Runtimes {
 
   settingsOf(agent: RegisteredAgent): Settings {
     regionOf(agent, 'bedrock-agentcore')
-    return settingsOf(agent, SettingsSchema)
+    return parseSettings(agent, SettingsSchema)
   }
 
   /** Below the agent's URL. */
@@ -71,7 +71,7 @@ export class Runtimes {
     if (authorize !== undefined || agent.endpoint.auth !== undefined) {
       return { fetch, authorize, urlGuard, clock }
     }
-    return { fetch: fetchBy(() => this.#clientOf(agent)), urlGuard, clock }
+    return { fetch: fetchWithClient(() => this.#clientOf(agent)), urlGuard, clock }
   }
 
   serviceOf(agent: RegisteredAgent): Service {
@@ -97,10 +97,10 @@ export class Runtimes {
     const key = `${agent.endpoint.url} ${region ?? ''}`
     const known = this.#clients.get(key)
     if (known !== undefined) return await known
-    const made = loadAgentCoreClient(agent, region)
-    this.#clients.set(key, made)
-    made.catch(() => this.#clients.delete(key))
-    return await made
+    const loading = loadAgentCoreClient(agent, region)
+    this.#clients.set(key, loading)
+    loading.catch(() => this.#clients.delete(key))
+    return await loading
   }
 }
 

@@ -32,15 +32,15 @@ export function bedrockAgentCore(options: BedrockAgentCoreOptions = {}): AgentPr
   const runtimes = new Runtimes(options)
   const http = new AgentCoreHttp(runtimes, options)
   const a2a = new AgentCoreA2A(runtimes)
-  const of = (agent: RegisteredAgent): AgentProvider =>
+  const providerFor = (agent: RegisteredAgent): AgentProvider =>
     runtimes.settingsOf(agent).protocol === 'a2a' ? a2a : http
   return {
     checkAgent: (agent) => void runtimes.settingsOf(agent),
-    sendTask: async (agent, task, call) => of(agent).sendTask(agent, task, call),
-    getTask: async (agent, ref, call) => of(agent).getTask(agent, ref, call),
-    cancelTask: async (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
-    streamTask: (agent, task, call) => of(agent).streamTask(agent, task, call),
-    healthCheck: async (agent, call) => of(agent).healthCheck(agent, call),
+    sendTask: async (agent, task, call) => providerFor(agent).sendTask(agent, task, call),
+    getTask: async (agent, ref, call) => providerFor(agent).getTask(agent, ref, call),
+    cancelTask: async (agent, ref, call) => providerFor(agent).cancelTask(agent, ref, call),
+    streamTask: (agent, task, call) => providerFor(agent).streamTask(agent, task, call),
+    healthCheck: async (agent, call) => providerFor(agent).healthCheck(agent, call),
   }
 }
 
@@ -68,7 +68,7 @@ class AgentCoreHttp implements AgentProvider {
       ...this.#toCall(agent, 'stopruntimesession', sessionIn(ref), {}),
       expected: [404],
     }
-    await this.#runtimes.serviceOf(agent).ask(stop, call)
+    await this.#runtimes.serviceOf(agent).send(stop, call)
     return { state: 'canceled' }
   }
 

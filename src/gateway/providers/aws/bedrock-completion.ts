@@ -14,7 +14,7 @@ import { providerError } from '../shared/service.js'
 const NAME = 'bedrock'
 
 /** Exceptions that pass. The others say that the call is wrong, and would be so again. */
-const PASSING = [
+const TRANSIENT_EXCEPTIONS = [
   'ThrottlingException',
   'ModelNotReadyException',
   'InternalServerException',
@@ -41,7 +41,7 @@ export async function* updatesOf(
   let question: TaskUpdate | undefined
   for await (const event of completion) {
     const exception = Object.entries(event).find(([name]) => name.endsWith('Exception'))
-    if (exception !== undefined) throw toProviderError(agent, named(exception))
+    if (exception !== undefined) throw toProviderError(agent, toException(exception))
     // Traces are the agent's own thoughts; and what only newer clients know of is not its answer.
     const { chunk, returnControl, files } = fieldsOf(event)
     if (chunk !== undefined) yield* chunkOf(agent, artifactId, fieldsOf(chunk), decoder)
@@ -67,14 +67,14 @@ export function toProviderError(agent: RegisteredAgent, cause: unknown): A2AErro
   return providerError(NAME, agent, name, {
     said: reason,
     // What is no word of the service's is a connection that failed.
-    retryable: isOfService ? PASSING.includes(name) : status === undefined || status >= 500,
+    retryable: isOfService ? TRANSIENT_EXCEPTIONS.includes(name) : status === undefined || status >= 500,
     ...(status !== undefined && { status }),
     cause,
   })
 }
 
 /** As the client throws it: `throttlingException` is a ThrottlingException. */
-function named([member, value]: [string, unknown]): Error {
+function toException([member, value]: [string, unknown]): Error {
   const { message } = value instanceof Error ? value : fieldsOf(value)
   const error = new Error(typeof message === 'string' ? message : '', { cause: value })
   error.name = member.charAt(0).toUpperCase() + member.slice(1)
@@ -89,7 +89,7 @@ function* chunkOf(
 ): Generator<TaskUpdate, undefined> {
   // A character may be cut in two.
   const text = decoder.decode(bytesOf(agent, bytes), { stream: true })
-  const metadata = attribution === undefined ? {} : { metadata: { attribution: plain(attribution) } }
+  const metadata = attribution === undefined ? {} : { metadata: { attribution: toJson(attribution) } }
   if (text !== '') yield { chunk: { artifactId, parts: [{ text, ...metadata }] } }
 }
 
@@ -113,7 +113,7 @@ function questionOf(agent: RegisteredAgent, sessionId: string, returned: Unread)
     throw providerError(NAME, agent, 'it returns control, and does not say for what')
   }
   const text = `The agent asks for the results of ${invocationInputs.map(callOf).join(', ')}`
-  const data = { invocationId, invocationInputs: plain(invocationInputs) }
+  const data = { invocationId, invocationInputs: toJson(invocationInputs) }
   return {
     ref: { sessionId, invocationId },
     state: 'input-required',
@@ -145,6 +145,6 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /** What the client made of JSON, as JSON. */
-function plain(value: unknown): JsonValue {
+function toJson(value: unknown): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue
 }

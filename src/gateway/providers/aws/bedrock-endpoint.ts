@@ -24,14 +24,14 @@ export function regionOf({ endpoint }: RegisteredAgent, service: AwsService): st
   const [, host, fips = '', region, domain] = AWS_HOST.exec(hostname) ?? []
   if (host === undefined || region === undefined || domain === undefined) return undefined
   if (host === service) return region
-  const right = `https://${service}${fips}.${region}.${domain}`
-  throw invalidParams('endpoint.url', `must be ${right}: there are no such agents at ${hostname}`)
+  const expected = `https://${service}${fips}.${region}.${domain}`
+  throw invalidParams('endpoint.url', `must be ${expected}: there are no such agents at ${hostname}`)
 }
 
 /** One for all health checks: each session costs. At least 33 characters. */
 export const HEALTH_SESSION = 'a2a-tasks-gateway-health-check-session'
 /** Names of sessions that are made here: no conversation may choose one. */
-const OURS = new RegExp(`^(?:context-|${HEALTH_SESSION}$)`, 'i')
+const RESERVED = new RegExp(`^(?:context-|${HEALTH_SESSION}$)`, 'i')
 
 /**
  * The session of a conversation: its own id where the service takes it, it is nobody's and not like one of ours, else one that
@@ -41,7 +41,7 @@ export async function sessionIdOf(
   { contextId, owner }: Pick<ProviderTask, 'contextId' | 'owner'>,
   allowed: RegExp,
 ): Promise<string> {
-  if (owner === undefined && allowed.test(contextId) && !OURS.test(contextId)) return contextId
+  if (owner === undefined && allowed.test(contextId) && !RESERVED.test(contextId)) return contextId
   const digest = await sha256(JSON.stringify([owner ?? null, contextId]))
   const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return `context-${hex}`
@@ -52,7 +52,7 @@ const HEALTH_MS = 10_000
 /** `online` if anything below 500 is answered, `degraded` by 500 and more, `offline` where nobody answers. Starts nothing. */
 export async function reachability(service: Service, { signal }: ProviderCall): Promise<AgentStatus> {
   try {
-    await service.ask({ method: 'GET', path: '/', timeoutMs: HEALTH_MS }, { signal })
+    await service.send({ method: 'GET', path: '/', timeoutMs: HEALTH_MS }, { signal })
     return 'online'
   } catch (error) {
     signal.throwIfAborted()

@@ -16,7 +16,7 @@ import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } f
 import { providerError, Service } from '../shared/service.js'
 import { bedrockAgentCore } from './agentcore.js'
 import type { BedrockAgentCoreOptions } from './agentcore-runtimes.js'
-import { settingsOf } from '../shared/answers.js'
+import { parseSettings } from '../shared/answers.js'
 import {
   loadAgentClient,
   requireRegion,
@@ -47,11 +47,11 @@ const SESSION_ID = /^[0-9a-zA-Z._:-]{2,100}$/
 /** How long a stream may be silent. */
 const IDLE_MS = 300_000
 
-const WHICH = 'of an agent of Bedrock, or settings.runtimeArn of one in AgentCore Runtime'
+const AGENT_KIND = 'of an agent of Bedrock, or settings.runtimeArn of one in AgentCore Runtime'
 const required = (what: string) => z.string(what).check(z.minLength(1, what))
 
 const SettingsSchema = object({
-  agentId: required(`must be the id ${WHICH}`),
+  agentId: required(`must be the id ${AGENT_KIND}`),
   aliasId: required(`must be the id of an alias of the agent`),
   /** Needed where the URL does not name it. */
   region: optional(nonEmptyString),
@@ -91,15 +91,15 @@ const HOW_TO_ANSWER =
 export function bedrock(options: BedrockOptions = {}): AgentProvider {
   const agents = new InvokeAgent(options)
   const runtimes = bedrockAgentCore(options.agentCore)
-  const of = ({ settings }: RegisteredAgent): AgentProvider =>
+  const providerFor = ({ settings }: RegisteredAgent): AgentProvider =>
     settings['runtimeArn'] === undefined ? agents : runtimes
   return {
-    checkAgent: (agent) => of(agent).checkAgent?.(agent),
-    sendTask: (agent, task, call) => of(agent).sendTask(agent, task, call),
-    getTask: (agent, ref, call) => of(agent).getTask(agent, ref, call),
-    cancelTask: (agent, ref, call) => of(agent).cancelTask(agent, ref, call),
-    streamTask: (agent, task, call) => of(agent).streamTask(agent, task, call),
-    healthCheck: (agent, call) => of(agent).healthCheck(agent, call),
+    checkAgent: (agent) => providerFor(agent).checkAgent?.(agent),
+    sendTask: (agent, task, call) => providerFor(agent).sendTask(agent, task, call),
+    getTask: (agent, ref, call) => providerFor(agent).getTask(agent, ref, call),
+    cancelTask: (agent, ref, call) => providerFor(agent).cancelTask(agent, ref, call),
+    streamTask: (agent, task, call) => providerFor(agent).streamTask(agent, task, call),
+    healthCheck: (agent, call) => providerFor(agent).healthCheck(agent, call),
   }
 }
 
@@ -142,7 +142,7 @@ class InvokeAgent implements AgentProvider {
     const { sessionId, sessionState } = input
     signal.throwIfAborted()
     const abortion = new Abortion(this.#options.clock ?? keepAliveClock, signal)
-    let isOver = false
+    let hasEnded = false
     try {
       abortion.arm(agent.endpoint.timeoutMs)
       const { completion } = await abortion.race(async () => {
@@ -152,8 +152,8 @@ class InvokeAgent implements AgentProvider {
       if (completion === undefined) throw providerError(NAME, agent, 'it answers with no completion')
       yield { ref: { sessionId }, state: 'working' }
       const artifactId = sessionState?.invocationId ?? 'answer'
-      yield* updatesOf(agent, sessionId, artifactId, paced(completion, abortion))
-      isOver = true
+      yield* updatesOf(agent, sessionId, artifactId, withIdleTimeout(completion, abortion))
+      hasEnded = true
     } catch (cause) {
       signal.throwIfAborted()
       if (!A2AError.is(cause, 'REQUEST_TIMED_OUT')) throw toProviderError(agent, cause)
@@ -161,7 +161,7 @@ class InvokeAgent implements AgentProvider {
     } finally {
       abortion.dispose()
       // Whoever leaves the stream ends the request.
-      if (!isOver) abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
+      if (!hasEnded) abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
     }
   }
 
@@ -179,15 +179,15 @@ class InvokeAgent implements AgentProvider {
     const key = `${agent.endpoint.url} ${region ?? ''}`
     const known = this.#clients.get(key)
     if (known !== undefined) return await known
-    const made = loadAgentClient(agent, requireRegion(agent, region))
-    this.#clients.set(key, made)
-    made.catch(() => this.#clients.delete(key))
-    return await made
+    const loading = loadAgentClient(agent, requireRegion(agent, region))
+    this.#clients.set(key, loading)
+    loading.catch(() => this.#clients.delete(key))
+    return await loading
   }
 }
 
 /** The events of `completion`, unless it is silent for too long, or nobody waits any more. */
-async function* paced(
+async function* withIdleTimeout(
   completion: AsyncIterable<object>,
   abortion: Abortion,
 ): AsyncGenerator<object, undefined> {
@@ -207,7 +207,7 @@ function readSettings(agent: RegisteredAgent): z.output<typeof SettingsSchema> {
   if (agent.endpoint.auth !== undefined) {
     throw invalidParams('endpoint.auth', 'must be absent: agents of Bedrock take AWS credentials only')
   }
-  return settingsOf(agent, SettingsSchema)
+  return parseSettings(agent, SettingsSchema)
 }
 
 /** What is asked of the agent. Nothing where it waits for results, and the message has none. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Authorize } from '../shared/service.js'
-import { bearerBy, loadPeer, rethrow } from '../shared/tokens.js'
+import { bearerFrom, loadPeer, rethrow } from '../shared/tokens.js'
 
 /** Gives tokens, and keeps them until they are about to expire: any credential of `@azure/identity`. */
 export interface AzureCredentials {
@@ -19,7 +19,7 @@ export function entraAuthorize(
   load: () => Promise<{ readonly DefaultAzureCredential: new () => AzureCredentials }> = () =>
     import('@azure/identity').catch(rethrow),
 ): Authorize {
-  return bearerBy('Entra ID', async () => {
+  return bearerFrom('Entra ID', async () => {
     const credentials = given ?? new (await loadPeer('@azure/identity', load)).DefaultAzureCredential()
     return async () => (await credentials.getToken(SCOPE))?.token
   })

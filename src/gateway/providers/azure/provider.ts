@@ -8,7 +8,7 @@ import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider } from '../../provider.js'
 import { requireKnown } from '../../require.js'
 import { Service, type ServiceOptions } from '../shared/service.js'
-import { settingsOf } from '../shared/answers.js'
+import { parseSettings } from '../shared/answers.js'
 import { entraAuthorize, type AzureCredentials } from './credentials.js'
 import { AzureResponses } from './responses.js'
 import { AzureThreads } from './threads.js'
@@ -52,7 +52,7 @@ export function azureAI(options: AzureAIOptions = {}): AgentProvider {
   const authorize = entraAuthorize(options.credentials)
   const apiOf = (agent: RegisteredAgent): AzureResponses | AzureThreads => {
     const service = new Service('azure_ai', agent, options, authorize)
-    const { api, ...settings } = settingsOf(agent, SettingsSchema)
+    const { api, ...settings } = parseSettings(agent, SettingsSchema)
     return api === 'threads' ? new AzureThreads(service, settings) : new AzureResponses(service, settings)
   }
   return {

@@ -7,7 +7,7 @@ import type { DeepReadonly, Message, Part } from '../../../core/task.js'
 import type { JsonObject } from '../../../core/json-types.js'
 
 /** Data of these types is an item of its own. */
-const ANSWERS = [
+const ANSWER_TYPES = [
   'function_call_output',
   'custom_tool_call_output',
   'computer_call_output',
@@ -32,7 +32,7 @@ function answerOf({ data }: DeepReadonly<Part>): JsonObject | undefined {
   // No array, as was seen to. It is only read, and written as JSON.
   const item = data as JsonObject
   const { type } = item
-  return typeof type === 'string' && ANSWERS.includes(type) ? item : undefined
+  return typeof type === 'string' && ANSWER_TYPES.includes(type) ? item : undefined
 }
 
 function toContent({ text, raw, url, data, filename, mediaType }: DeepReadonly<Part>): JsonObject {

@@ -11,7 +11,7 @@ import { JsonObjectSchema } from '../../../schemas/json.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
-import { codeOf, read } from '../shared/answers.js'
+import { codeOf, parseAnswer } from '../shared/answers.js'
 
 export const ResponseSchema = object({
   id: nonEmptyString,
@@ -53,7 +53,7 @@ const CALLS: Readonly<Record<string, string>> = {
 }
 
 /** Whether what failed with this code may well succeed later. */
-export function isPassing(code: string | undefined): boolean {
+export function isTransient(code: string | undefined): boolean {
   return ['server_error', 'rate_limit_exceeded', 'vector_store_timeout'].includes(code ?? '')
 }
 
@@ -62,14 +62,14 @@ export function toResponseUpdate(
   service: Service,
   response: Response,
   conversationId: string,
-  isTold = false,
+  wasStreamed = false,
 ): TaskUpdate {
   const { id: responseId, status, output = [], error, incomplete_details: details } = response
   const state = Object.hasOwn(STATES, status) ? STATES[status] : undefined
   if (state === undefined) throw service.error(`response status ${JSON.stringify(status)} is not known`)
   const ref = { responseId, conversationId }
-  const items = output.map((raw) => ({ raw, item: read(service, ItemSchema, raw) }))
-  const texts = isTold || status === 'in_progress' ? [] : textsOf(items)
+  const items = output.map((raw) => ({ raw, item: parseAnswer(service, ItemSchema, raw) }))
+  const texts = wasStreamed || status === 'in_progress' ? [] : textsOf(items)
   const question = state === 'completed' ? toQuestion(items, texts) : undefined
   if (question !== undefined) return { ...question, ref: { ...ref, ...question.ref } }
   const code = codeOf(error?.code ?? details?.reason ?? status)
@@ -79,37 +79,38 @@ export function toResponseUpdate(
     ...(texts.length > 0 && { artifacts: [{ artifactId: responseId, parts: texts }] }),
     ...(state === 'failed' && {
       message: `The agent failed: ${code}`,
-      failure: { code, retryable: isPassing(code) },
+      failure: { code, retryable: isTransient(code) },
     }),
   }
 }
 
-interface Entry {
+interface OutputItem {
   readonly raw: JsonObject
   readonly item: Item
 }
 
 /** What the agents waits for, if it does: a response that has only asked is complete for the service. */
-function toQuestion(items: readonly Entry[], texts: readonly PartInput[]): TaskUpdate | undefined {
+function toQuestion(items: readonly OutputItem[], texts: readonly PartInput[]): TaskUpdate | undefined {
   const consents = items.filter(({ item }) => item.type === 'oauth_consent_request')
-  const given = new Set(items.map(({ item: { type, call_id = '' } }) => `${type} ${call_id}`))
-  const calls = items.filter(({ item }) => isOpen(item, given))
-  const asked = [...consents, ...calls]
-  if (asked.length === 0) return undefined
-  const data = asked.map(({ raw }) => ({ data: raw }))
-  const said = texts.length > 0 ? texts : [{ text: asked.map(({ item }) => sentenceFor(item)).join('\n') }]
+  const answered = new Set(items.map(({ item: { type, call_id = '' } }) => `${type} ${call_id}`))
+  const calls = items.filter(({ item }) => isUnanswered(item, answered))
+  const questions = [...consents, ...calls]
+  if (questions.length === 0) return undefined
+  const data = questions.map(({ raw }) => ({ data: raw }))
+  const shown =
+    texts.length > 0 ? texts : [{ text: questions.map(({ item }) => sentenceFor(item)).join('\n') }]
   const pending = calls.map(({ item: { call_id, id = '' } }) => call_id ?? id)
   return {
     ...(pending.length > 0 && { ref: { pending } }),
     state: consents.length > 0 ? 'auth-required' : 'input-required',
-    message: { parts: [...said, ...data] },
+    message: { parts: [...shown, ...data] },
   }
 }
 
-function isOpen({ type, call_id: callId }: Item, given: ReadonlySet<string>): boolean {
+function isUnanswered({ type, call_id: callId }: Item, answered: ReadonlySet<string>): boolean {
   const answer = Object.hasOwn(CALLS, type) ? CALLS[type] : undefined
   if (answer === undefined) return false
-  return callId === undefined || !given.has(`${answer} ${callId}`)
+  return callId === undefined || !answered.has(`${answer} ${callId}`)
 }
 
 function sentenceFor({ type, name, consent_link: link }: Item): string {
@@ -118,7 +119,7 @@ function sentenceFor({ type, name, consent_link: link }: Item): string {
   return `The agent waits for the result of ${name ?? type}`
 }
 
-function textsOf(items: readonly Entry[]): PartInput[] {
+function textsOf(items: readonly OutputItem[]): PartInput[] {
   return items.flatMap(({ item: { type, content = [] } }) => {
     if (type !== 'message') return []
     const text = content.map(({ text: said = '', refusal = '' }) => said + refusal).join('')

@@ -10,9 +10,9 @@ import { check } from '../../../wire/check.js'
 import type { AgentStatus } from '../../registry/agent.js'
 import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import type { Service, ServiceAnswer } from '../shared/service.js'
-import { healthBy, read } from '../shared/answers.js'
+import { healthOfRequest, parseAnswer } from '../shared/answers.js'
 import { answersOf, contentOf } from './responses-input.js'
-import { isPassing, ResponseSchema, toResponseUpdate } from './responses-output.js'
+import { isTransient, ResponseSchema, toResponseUpdate } from './responses-output.js'
 
 export interface ResponsesSettings {
   readonly agentName?: string
@@ -55,7 +55,7 @@ export class AzureResponses {
 
   async send(task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const { conversationId, body } = await this.#prepare(task, call)
-    const answer = await this.#service.ask({ ...this.#request('POST', '/responses'), body }, call)
+    const answer = await this.#service.send({ ...this.#request('POST', '/responses'), body }, call)
     return this.#update(answer, conversationId)
   }
 
@@ -80,15 +80,15 @@ export class AzureResponses {
     const { conversationId, body } = await this.#prepare(task, call)
     const request = { ...this.#request('POST', '/responses'), body: { ...body, stream: true } }
     let artifactId = ''
-    let isTold = false
+    let wasStreamed = false
     for await (const { data } of service.events(request, call)) {
-      const { type, response, delta, code } = read(service, EventSchema, service.parse(data))
-      if (type === 'error') throw service.error('error', { said: data, retryable: isPassing(code) })
+      const { type, response, delta, code } = parseAnswer(service, EventSchema, service.parse(data))
+      if (type === 'error') throw service.error('error', { said: data, retryable: isTransient(code) })
       if (response !== undefined) {
         artifactId = response.id
-        yield toResponseUpdate(service, response, conversationId, isTold)
+        yield toResponseUpdate(service, response, conversationId, wasStreamed)
       } else if (DELTAS.includes(type) && delta !== undefined) {
-        isTold = true
+        wasStreamed = true
         yield { chunk: { artifactId, parts: [{ text: delta }] } }
       }
     }
@@ -97,7 +97,7 @@ export class AzureResponses {
   async health(call: ProviderCall): Promise<AgentStatus> {
     const { agentName, apiVersion = 'v1' } = this.#settings
     const path = `/agents/${encodeURIComponent(agentName)}?api-version=${encodeURIComponent(apiVersion)}`
-    return await healthBy(this.#service, { method: 'GET', path }, call)
+    return await healthOfRequest(this.#service, { method: 'GET', path }, call)
   }
 
   /** What to ask, and the conversation that it is asked in. */
@@ -130,22 +130,22 @@ export class AzureResponses {
   }
 
   async #createConversation(call: ProviderCall): Promise<string> {
-    const answer = await this.#service.ask({ ...this.#request('POST', '/conversations'), body: {} }, call)
-    return read(this.#service, ConversationSchema, answer.json()).id
+    const answer = await this.#service.send({ ...this.#request('POST', '/conversations'), body: {} }, call)
+    return parseAnswer(this.#service, ConversationSchema, answer.json()).id
   }
 
   async #find(
     responseId: string,
-    request: Parameters<Service['ask']>[0],
+    request: Parameters<Service['send']>[0],
     call: ProviderCall,
   ): Promise<ServiceAnswer> {
-    const answer = await this.#service.ask({ ...request, expected: [404] }, call)
+    const answer = await this.#service.send({ ...request, expected: [404] }, call)
     if (answer.status === 404) throw taskNotFound(responseId)
     return answer
   }
 
   #update(answer: ServiceAnswer, conversationId: string): TaskUpdate {
-    const response = read(this.#service, ResponseSchema, answer.json())
+    const response = parseAnswer(this.#service, ResponseSchema, answer.json())
     return toResponseUpdate(this.#service, response, conversationId)
   }
 

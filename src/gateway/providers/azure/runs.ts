@@ -12,7 +12,7 @@ import { list, nonEmptyString, object, optional, string } from '../../../schemas
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { codeOf } from '../shared/answers.js'
-import { isPassing } from './responses-output.js'
+import { isTransient } from './responses-output.js'
 
 export const RunSchema = object({
   id: nonEmptyString,
@@ -61,7 +61,7 @@ export function toRunUpdate(service: Service, run: Run): TaskUpdate {
   if (state === 'input-required') return { ref, state, message: { parts: toQuestion(service, run) } }
   if (state !== 'failed') return { ref, state }
   const code = codeOf(error?.code ?? details?.reason ?? status)
-  const retryable = status === 'expired' || isPassing(code)
+  const retryable = status === 'expired' || isTransient(code)
   return { ref, state, message: `The agent failed: ${code}`, failure: { code, retryable } }
 }
 

@@ -13,10 +13,10 @@ import { check } from '../../../wire/check.js'
 import type { AgentStatus } from '../../registry/agent.js'
 import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import type { Service, ServiceAnswer, ServiceCall } from '../shared/service.js'
-import { healthBy, Kept, read } from '../shared/answers.js'
+import { healthOfRequest, RetainedSize, parseAnswer } from '../shared/answers.js'
 import { dataUrl } from './responses-input.js'
 import { EventSchema, MessageSchema, RunSchema, toParts, toRunUpdate, type Run } from './runs.js'
-import { isPassing } from './responses-output.js'
+import { isTransient } from './responses-output.js'
 
 export interface ThreadsSettings {
   readonly assistantId?: string
@@ -50,7 +50,7 @@ export class AzureThreads {
   }
 
   async send(task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
-    const answer = await this.#service.ask(await this.#begin(task, {}, call), call)
+    const answer = await this.#service.send(await this.#prepare(task, {}, call), call)
     return this.#update(this.#readRun(answer), call)
   }
 
@@ -67,22 +67,22 @@ export class AzureThreads {
   async *stream(task: ProviderTask, call: ProviderCall): AsyncGenerator<TaskUpdate, undefined> {
     const service = this.#service
     let artifactId = ''
-    let isTold = false
-    for await (const { data } of service.events(await this.#begin(task, { stream: true }, call), call)) {
+    let wasStreamed = false
+    for await (const { data } of service.events(await this.#prepare(task, { stream: true }, call), call)) {
       if (data === '[DONE]') return
       const json = service.parse(data)
-      const event = read(service, EventSchema, json)
+      const event = parseAnswer(service, EventSchema, json)
       if (event.object === 'thread.run') {
-        const run = read(service, RunSchema, json)
+        const run = parseAnswer(service, RunSchema, json)
         artifactId = run.id
-        yield isTold ? toRunUpdate(service, run) : await this.#update(run, call)
+        yield wasStreamed ? toRunUpdate(service, run) : await this.#update(run, call)
       } else if (event.object === undefined) {
         const code = event.error?.code ?? event.code
-        throw service.error('error', { said: data, retryable: isPassing(code) })
+        throw service.error('error', { said: data, retryable: isTransient(code) })
       }
       const parts = toChunk(event)
       if (parts.length > 0) {
-        isTold = true
+        wasStreamed = true
         yield { chunk: { artifactId, parts } }
       }
     }
@@ -90,24 +90,24 @@ export class AzureThreads {
 
   async health(call: ProviderCall): Promise<AgentStatus> {
     const path = `/assistants/${encodeURIComponent(this.#assistantId)}`
-    return await healthBy(this.#service, this.#request('GET', path), call)
+    return await healthOfRequest(this.#service, this.#request('GET', path), call)
   }
 
   /** What begins a run, or goes on with the one that waits. */
-  async #begin(task: ProviderTask, more: JsonObject, call: ProviderCall): Promise<ServiceCall> {
+  async #prepare(task: ProviderTask, more: JsonObject, call: ProviderCall): Promise<ServiceCall> {
     const { ref, previous, message } = task
     if (ref !== undefined) {
       const body = { ...more, tool_outputs: toolOutputsOf(message) }
       return this.#request('POST', `${pathOf(ref)}/submit_tool_outputs`, body)
     }
     const run = { ...more, assistant_id: this.#assistantId }
-    const said = { role: 'user', content: message.parts.map(toContent) }
+    const content = { role: 'user', content: message.parts.map(toContent) }
     const thread = RefSchema.safeParse(previous).data?.threadId
     if (thread === undefined) {
-      return this.#request('POST', '/threads/runs', { ...run, thread: { messages: [said] } })
+      return this.#request('POST', '/threads/runs', { ...run, thread: { messages: [content] } })
     }
     const path = `/threads/${encodeURIComponent(thread)}`
-    await this.#service.ask(this.#request('POST', `${path}/messages`, said), call)
+    await this.#service.send(this.#request('POST', `${path}/messages`, content), call)
     return this.#request('POST', `${path}/runs`, run)
   }
 
@@ -121,7 +121,7 @@ export class AzureThreads {
 
   async #artifactsOf({ id, thread_id: threadId }: Run, call: ProviderCall): Promise<ArtifactInput[]> {
     const parts: PartInput[] = []
-    const kept = new Kept(this.#service)
+    const retained = new RetainedSize(this.#service)
     let after = ''
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const query = { order: 'asc', limit: '100', run_id: id, ...(after !== '' && { after }) }
@@ -131,9 +131,13 @@ export class AzureThreads {
         undefined,
         query,
       )
-      const answer = await this.#service.ask(request, call)
-      kept.add(answer.text)
-      const { data, has_more: hasMore, last_id: last = '' } = read(this.#service, PageSchema, answer.json())
+      const answer = await this.#service.send(request, call)
+      retained.add(answer.text)
+      const {
+        data,
+        has_more: hasMore,
+        last_id: last = '',
+      } = parseAnswer(this.#service, PageSchema, answer.json())
       for (const message of data) {
         // There may be more than an argument list has room for.
         if (message.role === 'assistant') for (const part of toParts(message)) parts.push(part)
@@ -145,13 +149,13 @@ export class AzureThreads {
   }
 
   async #find(ref: TaskRef, request: ServiceCall, call: ProviderCall): Promise<ServiceAnswer> {
-    const answer = await this.#service.ask({ ...request, expected: [404] }, call)
+    const answer = await this.#service.send({ ...request, expected: [404] }, call)
     if (answer.status === 404) throw taskNotFound(ref['runId'])
     return answer
   }
 
   #readRun(answer: ServiceAnswer): Run {
-    return read(this.#service, RunSchema, answer.json())
+    return parseAnswer(this.#service, RunSchema, answer.json())
   }
 
   #request(

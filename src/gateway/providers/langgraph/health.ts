@@ -18,7 +18,7 @@ export async function healthOf(
 ): Promise<AgentStatus> {
   try {
     for (const path of paths) {
-      const { status } = await service.ask(
+      const { status } = await service.send(
         { method: 'GET', path, timeoutMs: LIMIT_MS, expected: [404] },
         call,
       )

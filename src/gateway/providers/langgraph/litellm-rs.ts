@@ -12,7 +12,7 @@ import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { Service } from '../shared/service.js'
-import { read, settingsOf } from '../shared/answers.js'
+import { parseAnswer, parseSettings } from '../shared/answers.js'
 import type { LangGraphOptions } from './options.js'
 import { asking, completed, failed, fieldsOf, InterruptsSchema, lastTextOf, response } from './answers.js'
 import { healthOf } from './health.js'
@@ -54,14 +54,17 @@ export class LiteLlmRsServer implements AgentProvider {
   }
 
   checkAgent(agent: RegisteredAgent): void {
-    settingsOf(agent, SettingsSchema)
+    parseSettings(agent, SettingsSchema)
   }
 
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
-    const answer = await service.ask({ method: 'POST', path: '/runs', body: this.#bodyOf(agent, task) }, call)
+    const answer = await service.send(
+      { method: 'POST', path: '/runs', body: this.#bodyOf(agent, task) },
+      call,
+    )
     const json = answer.json()
-    const { run_id, id } = read(service, AnswerSchema, json)
+    const { run_id, id } = parseAnswer(service, AnswerSchema, json)
     const runId = run_id ?? id
     return {
       ...(typeof runId === 'string' && runId !== '' && { ref: { runId } }),
@@ -77,26 +80,29 @@ export class LiteLlmRsServer implements AgentProvider {
   ): AsyncGenerator<TaskUpdate, undefined> {
     const service = this.#service(agent)
     const body = { ...this.#bodyOf(agent, task), stream_mode: 'updates' }
-    let text: string | undefined
+    let lastText: string | undefined
     yield { state: 'working' }
     for await (const event of runEvents(service, { method: 'POST', path: '/runs/stream', body }, call)) {
       if (event.event === 'error') {
         yield failed(errorNameOf(event.data))
         return
       }
-      const { update, said } = this.#read(service, event)
-      text = said ?? text
+      const { update, text } = this.#read(service, event)
+      lastText = text ?? lastText
       if (update !== undefined) yield update
       if (update?.state === 'input-required') return
     }
-    yield { state: 'completed', ...(text !== undefined && { artifacts: [response([{ text }])] }) }
+    yield {
+      state: 'completed',
+      ...(lastText !== undefined && { artifacts: [response([{ text: lastText }])] }),
+    }
   }
 
   async getTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const { runId } = check(RefSchema, given, 'ref')
     const path = `/runs/${encodeURIComponent(runId)}`
-    const answer = await service.ask({ method: 'GET', path, expected: [404] }, call)
+    const answer = await service.send({ method: 'GET', path, expected: [404] }, call)
     if (answer.status === 404) throw taskNotFound(runId)
     return toUpdate(service, answer.json())
   }
@@ -104,7 +110,7 @@ export class LiteLlmRsServer implements AgentProvider {
   async cancelTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const { runId } = check(RefSchema, given, 'ref')
     const path = `/runs/${encodeURIComponent(runId)}/cancel`
-    const answer = await this.#service(agent).ask({ method: 'POST', path, expected: [404] }, call)
+    const answer = await this.#service(agent).send({ method: 'POST', path, expected: [404] }, call)
     if (answer.status === 404) throw taskNotFound(runId)
     return { state: 'canceled' }
   }
@@ -124,7 +130,7 @@ export class LiteLlmRsServer implements AgentProvider {
       })
     }
     const { input = inputOf } = this.#options
-    const { assistantId } = settingsOf(agent, SettingsSchema)
+    const { assistantId } = parseSettings(agent, SettingsSchema)
     const given: JsonValue = input(task)
     return {
       // Not in the document: without it, LangGraph's own servers refuse the request.
@@ -138,7 +144,7 @@ export class LiteLlmRsServer implements AgentProvider {
   #read(
     service: Service,
     { event, data }: RunEvent,
-  ): { readonly update?: TaskUpdate; readonly said?: string | undefined } {
+  ): { readonly update?: TaskUpdate; readonly text?: string | undefined } {
     const fields = fieldsOf(data)
     const { __interrupt__: interrupts, message } = fields
     if (event === 'metadata') {
@@ -146,26 +152,26 @@ export class LiteLlmRsServer implements AgentProvider {
       return typeof runId === 'string' && runId !== '' ? { update: { ref: { runId } } } : {}
     }
     if (interrupts !== undefined) {
-      return { update: asking(read(service, InterruptsSchema, interrupts)) }
+      return { update: asking(parseAnswer(service, InterruptsSchema, interrupts)) }
     }
-    const said = Object.values(fields)
+    const text = Object.values(fields)
       .map(lastTextOf)
-      .findLast((text) => text !== undefined)
-    return { said, update: { state: 'working', ...(typeof message === 'string' && { message }) } }
+      .findLast((each) => each !== undefined)
+    return { text, update: { state: 'working', ...(typeof message === 'string' && { message }) } }
   }
 }
 
 function toUpdate(service: Service, json: unknown): TaskUpdate {
-  const { status, state, output } = read(service, AnswerSchema, json)
+  const { status: runStatus, state, output } = parseAnswer(service, AnswerSchema, json)
   const { __interrupt__: interrupts, __error__: error } = { ...fieldsOf(json), ...fieldsOf(output) }
   // A run that fails is HTTP 200 all the same.
   if (error !== undefined) return failed(errorNameOf(error))
-  if (interrupts !== undefined) return asking(read(service, InterruptsSchema, interrupts))
-  const word = state ?? status ?? (output === undefined || output === null ? '' : 'completed')
-  const target = STATES.get(word)
+  if (interrupts !== undefined) return asking(parseAnswer(service, InterruptsSchema, interrupts))
+  const status = state ?? runStatus ?? (output === undefined || output === null ? '' : 'completed')
+  const target = STATES.get(status)
   if (target === undefined) {
-    throw service.error(`its run status ${JSON.stringify(word.slice(0, 100))} is not known`)
+    throw service.error(`its run status ${JSON.stringify(status.slice(0, 100))} is not known`)
   }
   if (target === 'completed') return completed(output)
-  return target === 'failed' ? failed(word) : { state: target }
+  return target === 'failed' ? failed(status) : { state: target }
 }

@@ -10,7 +10,7 @@ import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { Service, type ServiceAnswer } from '../shared/service.js'
-import { read, settingsOf } from '../shared/answers.js'
+import { parseAnswer, parseSettings } from '../shared/answers.js'
 import type { LangGraphOptions, LangGraphStreamMode } from './options.js'
 import {
   asking,
@@ -23,7 +23,7 @@ import {
 } from './answers.js'
 import { healthOf } from './health.js'
 import { answerOf, configOf, inputOf } from './input.js'
-import { RunStory, runEvents } from './stream.js'
+import { RunEventReader, runEvents } from './stream.js'
 
 /** Where a task is. Kept in handles of tasks: what is added must be optional. */
 const RefSchema = object({ threadId: nonEmptyString, runId: nonEmptyString, assistantId: nonEmptyString })
@@ -32,7 +32,7 @@ type RunRef = Readonly<{ threadId: string; runId: string; assistantId: string }>
 const SettingsSchema = object({ assistantId: optional(string) })
 
 /** A run about to begin. */
-interface Beginning {
+interface RunRequest {
   readonly threadId: string
   readonly assistantId: string
   readonly body: JsonObject
@@ -53,11 +53,11 @@ export class LangGraphServer implements AgentProvider {
 
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
-    const { threadId, assistantId, body } = await this.#begin(service, agent, task, call)
+    const { threadId, assistantId, body } = await this.#prepare(service, agent, task, call)
     const path = `${pathOf(threadId)}/runs`
     try {
-      const answer = await service.ask({ method: 'POST', path, body }, call)
-      const { run_id: runId } = read(service, RunSchema, answer.json())
+      const answer = await service.send({ method: 'POST', path, body }, call)
+      const { run_id: runId } = parseAnswer(service, RunSchema, answer.json())
       return { ref: { threadId, runId, assistantId }, state: 'submitted' }
     } catch (error) {
       throw await refusal(service, threadId, error, call)
@@ -70,16 +70,16 @@ export class LangGraphServer implements AgentProvider {
     call: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
     const service = this.#service(agent)
-    const { threadId, assistantId, body } = await this.#begin(service, agent, task, call)
+    const { threadId, assistantId, body } = await this.#prepare(service, agent, task, call)
     const path = `${pathOf(threadId)}/runs/stream`
     // The run outlives the connection: whoever loses it asks for the task instead.
     const sent = { ...body, stream_mode: [...this.#streamMode], on_disconnect: 'continue' }
-    const story = new RunStory(service)
+    const events = new RunEventReader(service)
     let ref: RunRef | undefined
     try {
       for await (const event of runEvents(service, { method: 'POST', path, body: sent }, call)) {
-        const update = story.read(event)
-        const { runId } = story
+        const update = events.read(event)
+        const { runId } = events
         if (runId !== undefined && runId !== ref?.runId)
           yield { ref: (ref = { threadId, runId, assistantId }) }
         if (update !== undefined) yield update
@@ -88,18 +88,18 @@ export class LangGraphServer implements AgentProvider {
       throw ref === undefined ? await refusal(service, threadId, error, call) : error
     }
     if (ref === undefined) throw service.error('its stream does not say which run it is of')
-    yield story.end(await this.getTask(agent, ref, call))
+    yield events.end(await this.getTask(agent, ref, call))
   }
 
   async getTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const ref = check(RefSchema, given, 'ref')
-    const answer = await service.ask({ method: 'GET', path: runPath(ref), expected: [404] }, call)
+    const answer = await service.send({ method: 'GET', path: runPath(ref), expected: [404] }, call)
     if (answer.status === 404) {
       if (await wasCanceled(service, ref, call)) return { state: 'canceled' }
       throw taskNotFound(ref.runId)
     }
-    const { status } = read(service, RunSchema, answer.json())
+    const { status } = parseAnswer(service, RunSchema, answer.json())
     switch (status) {
       case 'pending':
         return { state: 'submitted' }
@@ -124,13 +124,13 @@ export class LangGraphServer implements AgentProvider {
   async cancelTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const ref = check(RefSchema, given, 'ref')
-    const answer = await service.ask(
+    const answer = await service.send(
       { method: 'POST', path: `${runPath(ref)}/cancel`, body: {}, expected: [404] },
       call,
     )
     if (answer.status === 404) throw taskNotFound(ref.runId)
     const body = { metadata: { [canceledKey(ref)]: true } }
-    await service.ask({ method: 'PATCH', path: pathOf(ref.threadId), body, expected: [404] }, call)
+    await service.send({ method: 'PATCH', path: pathOf(ref.threadId), body, expected: [404] }, call)
     return {}
   }
 
@@ -142,12 +142,12 @@ export class LangGraphServer implements AgentProvider {
     return new Service('langgraph', agent, this.#options)
   }
 
-  async #begin(
+  async #prepare(
     service: Service,
     agent: RegisteredAgent,
     task: ProviderTask,
     call: ProviderCall,
-  ): Promise<Beginning> {
+  ): Promise<RunRequest> {
     const body = { ...configOf(task), metadata: { a2a_task_id: task.id } }
     if (task.ref !== undefined) {
       const { threadId, assistantId } = check(RefSchema, task.ref, 'ref')
@@ -172,7 +172,7 @@ export class LangGraphServer implements AgentProvider {
 }
 
 function assistantOf(agent: RegisteredAgent): string {
-  const { assistantId = '' } = settingsOf(agent, SettingsSchema)
+  const { assistantId = '' } = parseSettings(agent, SettingsSchema)
   if (assistantId !== '') return assistantId
   const reason =
     'is missing: set the id of an assistant, or the name of a graph (POST /assistants/search lists them)'
@@ -181,8 +181,8 @@ function assistantOf(agent: RegisteredAgent): string {
 
 async function createThread(service: Service, task: ProviderTask, call: ProviderCall): Promise<string> {
   const body = { metadata: { a2a_context_id: task.contextId } }
-  const answer = await service.ask({ method: 'POST', path: '/threads', body }, call)
-  return read(service, ThreadSchema, answer.json()).thread_id
+  const answer = await service.send({ method: 'POST', path: '/threads', body }, call)
+  return parseAnswer(service, ThreadSchema, answer.json()).thread_id
 }
 
 function pathOf(threadId: string): string {
@@ -194,7 +194,7 @@ function runPath({ threadId, runId }: RunRef): string {
 }
 
 function threadAnswer(service: Service, threadId: string, call: ProviderCall): Promise<ServiceAnswer> {
-  return service.ask({ method: 'GET', path: pathOf(threadId), expected: [404] }, call)
+  return service.send({ method: 'GET', path: pathOf(threadId), expected: [404] }, call)
 }
 
 /** Why a run was not begun. Servers answer 409 or 422 to what asks for a thread that is busy, some also where there is none. */
@@ -209,7 +209,7 @@ async function refusal(
   if (status !== 409 && status !== 422) return error
   const answer = await threadAnswer(service, threadId, call)
   if (answer.status === 404) return taskNotFound(threadId)
-  if (read(service, ThreadSchema, answer.json()).status !== 'busy') return error
+  if (parseAnswer(service, ThreadSchema, answer.json()).status !== 'busy') return error
   return service.error('its thread has a run that has not ended', { status, retryable: true, cause: error })
 }
 
@@ -220,7 +220,7 @@ function canceledKey({ runId }: RunRef): string {
 async function wasCanceled(service: Service, ref: RunRef, call: ProviderCall): Promise<boolean> {
   const answer = await threadAnswer(service, ref.threadId, call)
   if (answer.status === 404) return false
-  const { metadata } = read(service, ThreadSchema, answer.json())
+  const { metadata } = parseAnswer(service, ThreadSchema, answer.json())
   return metadata?.[canceledKey(ref)] === true
 }
 
@@ -230,15 +230,15 @@ async function stateOf(
   { threadId, runId }: RunRef,
   call: ProviderCall,
 ): Promise<ThreadState> {
-  const answer = await service.ask({ method: 'GET', path: `${pathOf(threadId)}/state` }, call)
-  const state = read(service, StateSchema, answer.json())
+  const answer = await service.send({ method: 'GET', path: `${pathOf(threadId)}/state` }, call)
+  const state = parseAnswer(service, StateSchema, answer.json())
   const writer = state.metadata?.run_id
   if (typeof writer !== 'string' || writer === runId) return state
   const body = { limit: 1, metadata: { run_id: runId } }
   const path = `${pathOf(threadId)}/history`
-  const history = (await service.ask({ method: 'POST', path, body }, call)).json()
+  const history = (await service.send({ method: 'POST', path, body }, call)).json()
   const [own] = Array.isArray(history) ? history : []
-  return own === undefined ? { values: undefined } : read(service, StateSchema, own)
+  return own === undefined ? { values: undefined } : parseAnswer(service, StateSchema, own)
 }
 
 function isWaiting({ next, tasks }: ThreadState): boolean {

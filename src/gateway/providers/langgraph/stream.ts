@@ -6,7 +6,7 @@
 import { isInterrupted, isTerminal } from '../../../core/lifecycle.js'
 import type { ProviderCall, TaskUpdate } from '../../provider.js'
 import type { Service, ServiceCall } from '../shared/service.js'
-import { codeOf, Kept, read } from '../shared/answers.js'
+import { codeOf, RetainedSize, parseAnswer } from '../shared/answers.js'
 import {
   asking,
   failed,
@@ -31,16 +31,16 @@ export async function* runEvents(
   call: ServiceCall,
   { signal }: ProviderCall,
 ): AsyncGenerator<RunEvent, undefined> {
-  const leaving = new AbortController()
-  const leave = (): void => leaving.abort(signal.reason)
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
+  const closing = new AbortController()
+  const close = (): void => closing.abort(signal.reason)
+  if (signal.aborted) close()
+  signal.addEventListener('abort', close)
   try {
-    let opened: ServiceCall['opened']
-    const opening = new Promise<Headers>((resolve) => (opened = resolve))
-    const events = service.events({ ...call, opened }, { signal: leaving.signal })
+    let onOpen: ServiceCall['onOpen']
+    const opened = new Promise<Headers>((resolve) => (onOpen = resolve))
+    const events = service.events({ ...call, onOpen }, { signal: closing.signal })
     const first = events.next()
-    const headers = await Promise.race([opening, first.then(() => new Headers())])
+    const headers = await Promise.race([opened, first.then(() => new Headers())])
     // It is awaited below, unless nobody wants it any more.
     first.catch(() => {})
     const runId = /\/runs\/([^/?#]+)$/.exec(headers.get('content-location') ?? '')?.[1]
@@ -50,8 +50,8 @@ export async function* runEvents(
       yield { event, data: data === '' ? undefined : parse(service, data) }
     }
   } finally {
-    signal.removeEventListener('abort', leave)
-    leaving.abort()
+    signal.removeEventListener('abort', close)
+    closing.abort()
   }
 }
 
@@ -65,11 +65,11 @@ function parse(service: Service, data: string): unknown {
 }
 
 /** Follows the events of one run. */
-export class RunStory {
+export class RunEventReader {
   readonly #service: Service
   readonly #interrupts: Interrupt[] = []
-  readonly #begun = new Set<unknown>()
-  readonly #kept: Kept
+  readonly #started = new Set<unknown>()
+  readonly #retained: RetainedSize
   #current: unknown
   /** Of the message that is being written. */
   #text = ''
@@ -78,7 +78,7 @@ export class RunStory {
 
   constructor(service: Service) {
     this.#service = service
-    this.#kept = new Kept(service)
+    this.#retained = new RetainedSize(service)
   }
 
   /** What an event means for the task. Events that are not known mean nothing. */
@@ -94,9 +94,9 @@ export class RunStory {
   /** How it ended: `now` is what the server says of the run then. What has been told is not told again. */
   end(now: TaskUpdate): TaskUpdate {
     const { state } = now
-    const isOver = state !== undefined && (isTerminal(state) || isInterrupted(state))
-    if (!isOver && this.#error !== undefined) return failed(this.#error)
-    if (!isOver && this.#interrupts.length > 0) return asking(this.#interrupts)
+    const hasEnded = state !== undefined && (isTerminal(state) || isInterrupted(state))
+    if (!hasEnded && this.#error !== undefined) return failed(this.#error)
+    if (!hasEnded && this.#interrupts.length > 0) return asking(this.#interrupts)
     if (state === 'failed' && this.#error !== undefined) return { ...now, ...failed(this.#error) }
     const [artifact] = now.artifacts ?? []
     const [part] = artifact?.parts ?? []
@@ -115,13 +115,13 @@ export class RunStory {
     if (text === '') return undefined
     const { id } = fieldsOf(message)
     const parts = [{ text }]
-    if (this.#begun.size > 0 && id === this.#current) {
+    if (this.#started.size > 0 && id === this.#current) {
       this.#text += text
       return { state: 'working', chunk: { artifactId: RESPONSE_ID, parts } }
     }
-    if (this.#begun.has(id)) return undefined
-    this.#keep(id)
-    this.#begun.add(id)
+    if (this.#started.has(id)) return undefined
+    this.#retain(id)
+    this.#started.add(id)
     this.#current = id
     this.#text = text
     return { state: 'working', artifacts: [response(parts)] }
@@ -130,8 +130,8 @@ export class RunStory {
   #readStep(data: unknown): TaskUpdate | undefined {
     const { __interrupt__: interrupts, ...nodes } = fieldsOf(data)
     if (interrupts !== undefined) {
-      for (const interrupt of read(this.#service, InterruptsSchema, interrupts)) {
-        this.#keep(interrupt)
+      for (const interrupt of parseAnswer(this.#service, InterruptsSchema, interrupts)) {
+        this.#retain(interrupt)
         this.#interrupts.push(interrupt)
       }
     }
@@ -139,8 +139,8 @@ export class RunStory {
     return names.length === 0 ? undefined : { state: 'working', message: `Done: ${names.join(', ')}` }
   }
 
-  #keep(json: unknown): void {
-    this.#kept.add(JSON.stringify([json]))
+  #retain(json: unknown): void {
+    this.#retained.add(JSON.stringify([json]))
   }
 }
 

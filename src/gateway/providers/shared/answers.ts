@@ -12,7 +12,7 @@ import type { ProviderCall } from '../../provider.js'
 import type { Service, ServiceCall } from './service.js'
 
 /** @throws {A2AError} `INVALID_PARAMS` with the path of what is unknown, missing or wrong: `settings.agentName …`. */
-export function settingsOf<T>(
+export function parseSettings<T>(
   { settings }: RegisteredAgent,
   schema: z.ZodMiniType<T> & { readonly shape: object },
 ): T {
@@ -26,7 +26,7 @@ export function settingsOf<T>(
 }
 
 /** @throws {A2AError} `PROVIDER_ERROR` with the path of what is missing or wrong. */
-export function read<T>(service: Service, schema: z.ZodMiniType<T>, json: unknown): T {
+export function parseAnswer<T>(service: Service, schema: z.ZodMiniType<T>, json: unknown): T {
   try {
     return check(schema, json, 'answer')
   } catch (cause) {
@@ -36,17 +36,17 @@ export function read<T>(service: Service, schema: z.ZodMiniType<T>, json: unknow
 }
 
 /** The service's word for what failed, as clients may read it: `error` for what is no single word, and may hold anything. */
-export function codeOf(word: unknown): string {
-  return typeof word === 'string' && /^[\w.-]{1,100}$/.test(word) ? word : 'error'
+export function codeOf(given: unknown): string {
+  return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : 'error'
 }
 
 /** Of all that is kept of one answer, in characters. */
-export const MAX_KEPT = 16_777_216
+export const MAX_RETAINED = 16_777_216
 /** What the least takes. */
-const LEAST = 100
+const MIN_PIECE_SIZE = 100
 
 /** Counts what is kept of an answer that comes in pieces until it is whole: some never are. */
-export class Kept {
+export class RetainedSize {
   readonly #service: Service
   #size = 0
 
@@ -56,19 +56,19 @@ export class Kept {
 
   /** @throws {A2AError} `PROVIDER_ERROR` when it is more than 16 MiB, or very many pieces. */
   add(piece: string): void {
-    this.#size += piece.length + LEAST
-    if (this.#size > MAX_KEPT) throw this.#service.error('its answer is too long')
+    this.#size += piece.length + MIN_PIECE_SIZE
+    if (this.#size > MAX_RETAINED) throw this.#service.error('its answer is too long')
   }
 }
 
 /** `online` if the request succeeds, `offline` if what it asks for is not there or nobody answers, else `degraded`. */
-export async function healthBy(
+export async function healthOfRequest(
   service: Service,
   call: ServiceCall,
   { signal }: ProviderCall,
 ): Promise<AgentStatus> {
   try {
-    await service.ask(call, { signal })
+    await service.send(call, { signal })
     return 'online'
   } catch (error) {
     signal.throwIfAborted()

@@ -7,17 +7,17 @@ import type { Fetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 
 /** Of the latest requests. */
-const MAX_KEPT = 64
+const MAX_RECORDED = 64
 /** What is shorter is no secret, and stands in many words. */
 const MIN_LENGTH = 4
 /** Said by everybody. */
-const PLAIN = /^(accept|content-type|a2a-.*)$/
+const PUBLIC_HEADER = /^(accept|content-type|a2a-.*)$/
 const SECRET_PARAMETER = /key|token|secret|sig|auth|password/i
 
 const sent = new WeakMap<RegisteredAgent['endpoint'], Set<string>>()
 
-/** Sends requests to the agent's service, and remembers what {@link withoutCredentials} leaves out. */
-export function watched(fetch: Fetch, { endpoint }: RegisteredAgent): Fetch {
+/** Sends requests to the agent's service, and remembers what {@link redactCredentials} leaves out. */
+export function recordingCredentials(fetch: Fetch, { endpoint }: RegisteredAgent): Fetch {
   return (url, init) => {
     const known = sent.get(endpoint) ?? new Set<string>()
     sent.set(endpoint, known)
@@ -26,21 +26,21 @@ export function watched(fetch: Fetch, { endpoint }: RegisteredAgent): Fetch {
       known.delete(value)
       known.add(value)
     }
-    for (const value of known) if (known.size > MAX_KEPT) known.delete(value)
+    for (const value of known) if (known.size > MAX_RECORDED) known.delete(value)
     return fetch(url, init)
   }
 }
 
 /** The text with `…` in place of every header's value, and every key in a query, that the service was sent. */
-export function withoutCredentials(text: string, { endpoint }: RegisteredAgent): string {
+export function redactCredentials(text: string, { endpoint }: RegisteredAgent): string {
   // A shorter one may be a part of a longer one.
   const values = [...(sent.get(endpoint) ?? [])].sort((a, b) => b.length - a.length)
-  return values.reduce((left, value) => left.replaceAll(value, '…'), text)
+  return values.reduce((redacted, value) => redacted.replaceAll(value, '…'), text)
 }
 
 function valuesOf(url: string, headers: Headers): string[] {
   const values = [...headers].flatMap(([name, value]) => {
-    if (PLAIN.test(name)) return []
+    if (PUBLIC_HEADER.test(name)) return []
     if (name === 'cookie') return [value, ...value.split('; ').map((pair) => pair.replace(/^[^=]*=/, ''))]
     // After `Bearer` or the like.
     return [value, value.replace(/^\S+ +/, '')]

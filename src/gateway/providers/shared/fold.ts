@@ -11,7 +11,7 @@ import type { TaskUpdate } from '../../provider.js'
 const MAX_SIZE = 67_108_864
 
 /** An artifact that may go on: its parts are a list of its own. */
-interface Growing extends ArtifactInput {
+interface OpenArtifact extends ArtifactInput {
   readonly parts: PartInput[]
 }
 
@@ -23,12 +23,12 @@ interface Growing extends ArtifactInput {
 export async function fold(updates: AsyncIterable<TaskUpdate>): Promise<TaskUpdate> {
   let folded: TaskUpdate = {}
   let size = 0
-  const artifacts = new Map<string | symbol, Growing>()
-  for await (const { chunk, artifacts: whole = [], ...others } of updates) {
+  const artifacts = new Map<string | symbol, OpenArtifact>()
+  for await (const { chunk, artifacts: complete = [], ...others } of updates) {
     // A message is of the state that it came with.
-    const said = others.state === undefined ? {} : { message: undefined }
-    folded = { ...folded, ...said, ...others }
-    for (const artifact of whole) {
+    const resetMessage = others.state === undefined ? {} : { message: undefined }
+    folded = { ...folded, ...resetMessage, ...others }
+    for (const artifact of complete) {
       const id = artifact.artifactId ?? Symbol()
       size += sizeOf(artifact) - sizeOf(artifacts.get(id))
       artifacts.set(id, { ...artifact, parts: [...(artifact.parts ?? [])] })
@@ -36,7 +36,7 @@ export async function fold(updates: AsyncIterable<TaskUpdate>): Promise<TaskUpda
     if (chunk !== undefined) {
       const id = chunk.artifactId ?? Symbol()
       size += sizeOf(chunk.parts)
-      artifacts.set(id, continued(artifacts.get(id), chunk))
+      artifacts.set(id, appendChunk(artifacts.get(id), chunk))
     }
     if (size > MAX_SIZE) throw tooLarge('maxArtifactsSize', MAX_SIZE, size)
   }
@@ -48,17 +48,17 @@ function sizeOf(json: object | undefined): number {
 }
 
 /** Text goes on where the text before it ended. */
-function continued(known: Growing | undefined, chunk: ArtifactInput): Growing {
+function appendChunk(known: OpenArtifact | undefined, chunk: ArtifactInput): OpenArtifact {
   const parts = known?.parts ?? []
   for (const part of chunk.parts ?? []) {
     const last = parts.at(-1)
-    if (isText(last) && isText(part)) parts[parts.length - 1] = { text: last.text + part.text }
+    if (isPlainText(last) && isPlainText(part)) parts[parts.length - 1] = { text: last.text + part.text }
     else parts.push(part)
   }
   return { ...known, ...chunk, parts }
 }
 
 /** Text, and nothing about it. */
-function isText(part: PartInput | undefined): part is PartInput & { readonly text: string } {
+function isPlainText(part: PartInput | undefined): part is PartInput & { readonly text: string } {
   return typeof part?.text === 'string' && Object.keys(part).length === 1
 }

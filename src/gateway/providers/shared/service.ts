@@ -24,7 +24,7 @@ import { parseJson } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
 import { compact } from '../../../wire/client/fields.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
-import { watched, withoutCredentials } from './credentials.js'
+import { recordingCredentials, redactCredentials } from './credentials.js'
 import type { ProviderCall } from '../../provider.js'
 
 /** A request about to be sent. What is changed in its headers goes along. */
@@ -55,7 +55,7 @@ const MAX_DEPTH = 100
 const IDLE_MS = 300_000
 const MAX_REASON = 500
 /** A segment of a path that is no place but a way, however it and its ends are spelt. */
-const DOTS = /(^|[/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}([/\\]|%(25)*(2f|5c)|$)/i
+const DOT_SEGMENT = /(^|[/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}([/\\]|%(25)*(2f|5c)|$)/i
 const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
 
 /** An answer that has been read. */
@@ -79,7 +79,7 @@ export interface ServiceCall {
   /** Default is the agent's `endpoint.timeoutMs`. */
   readonly timeoutMs?: number | undefined
   /** Is told the headers of a stream, before its first event. */
-  readonly opened?: ((headers: Headers) => void) | undefined
+  readonly onOpen?: ((headers: Headers) => void) | undefined
 }
 
 /** One agent's service. */
@@ -91,7 +91,7 @@ export class Service {
   /** `auth` is what a provider signs with by default where the agent has no `endpoint.auth`. */
   constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
     const { authorize, urlGuard, clock } = options
-    const fetch = watched(options.fetch ?? platformFetch, agent)
+    const fetch = recordingCredentials(options.fetch ?? platformFetch, agent)
     const auth: Authenticator | undefined = authorize === undefined ? agent.endpoint.auth : undefined
     const settings = toHttpSettings({ fetch, auth, urlGuard, clock }, MAX_BYTES)
     const sign = authorize ?? (auth === undefined ? fallback : undefined)
@@ -106,11 +106,13 @@ export class Service {
    *
    * @throws {A2AError} `PROVIDER_ERROR` for every status that is neither 2xx nor `expected`, and where there is no answer; what aborted the call.
    */
-  async ask(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
+  async send(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
     const http = this.#toHttp(call)
-    const answer = await this.#translated(signal, () => request(this.#settings, http, { signal, timeoutMs }))
-    if (!isExpected(answer.status, call)) throw this.#refused(answer)
+    const answer = await this.#translateErrors(signal, () =>
+      request(this.#settings, http, { signal, timeoutMs }),
+    )
+    if (!isExpected(answer.status, call)) throw this.#refusal(answer)
     return {
       status: answer.status,
       headers: answer.headers,
@@ -122,11 +124,11 @@ export class Service {
   /**
    * The server-sent events of an answer. Leaving the loop ends the request.
    *
-   * @throws {A2AError} as {@link ask}; `PROVIDER_ERROR` also where the stream breaks.
+   * @throws {A2AError} as {@link send}; `PROVIDER_ERROR` also where the stream breaks.
    */
   async *events(call: ServiceCall, options: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
     const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
-    yield* this.#streamed(call, options, 'text/event-stream', (opened) => eventsOf(opened, limits))
+    yield* this.#stream(call, options, 'text/event-stream', (opened) => eventsOf(opened, limits))
   }
 
   /**
@@ -140,8 +142,8 @@ export class Service {
   ): AsyncGenerator<ServerSentEvent | string, undefined> {
     const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
     const accept = 'application/json, text/event-stream'
-    yield* this.#streamed<ServerSentEvent | string>(call, options, accept, (opened) =>
-      isEventStream(opened) ? eventsOf(opened, limits) : wholeOf(this.#settings, opened),
+    yield* this.#stream<ServerSentEvent | string>(call, options, accept, (opened) =>
+      isEventStream(opened) ? eventsOf(opened, limits) : wholeTextOf(this.#settings, opened),
     )
   }
 
@@ -151,10 +153,10 @@ export class Service {
    * @throws {A2AError} as {@link events}.
    */
   async *texts(call: ServiceCall, options: ProviderCall): AsyncGenerator<string, undefined> {
-    yield* this.#streamed(call, options, 'application/json', textsOf)
+    yield* this.#stream(call, options, 'application/json', textsOf)
   }
 
-  async *#streamed<T extends object | string>(
+  async *#stream<T extends object | string>(
     call: ServiceCall,
     { signal }: ProviderCall,
     accept: string,
@@ -162,19 +164,21 @@ export class Service {
   ): AsyncGenerator<T, undefined> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
     const http = this.#toHttp(call, accept)
-    const opened = await this.#translated(signal, () => open(this.#settings, http, { signal, timeoutMs }))
+    const opened = await this.#translateErrors(signal, () =>
+      open(this.#settings, http, { signal, timeoutMs }),
+    )
     if (!isExpected(opened.response.status, call)) {
       try {
-        throw this.#refused(await this.#translated(signal, () => readAnswer(this.#settings, opened)))
+        throw this.#refusal(await this.#translateErrors(signal, () => readAnswer(this.#settings, opened)))
       } finally {
         opened.abortion.dispose()
       }
     }
-    call.opened?.(opened.response.headers)
+    call.onOpen?.(opened.response.headers)
     const pieces = piecesOf(opened)
     try {
       for (;;) {
-        const { value } = await this.#translated(signal, () => pieces.next())
+        const { value } = await this.#translateErrors(signal, () => pieces.next())
         if (value === undefined) return
         yield value
       }
@@ -192,7 +196,7 @@ export class Service {
     const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
     const { url } = this.#agent.endpoint
     // Ids are in it that others gave.
-    if (DOTS.test(path.split(/[?#]/, 1)[0] ?? '')) {
+    if (DOT_SEGMENT.test(path.split(/[?#]/, 1)[0] ?? '')) {
       throw this.error('no request goes to a path with "." or ".." in it: an id is not as it should be')
     }
     return {
@@ -216,13 +220,13 @@ export class Service {
     }
   }
 
-  #refused({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
+  #refusal({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
     const retryAfterMs = retryAfter(headers)
     const retryable = RETRYABLE.includes(status)
     return this.error(`HTTP ${status}`, { said: text, status, retryable, ...compact({ retryAfterMs }) })
   }
 
-  async #translated<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #translateErrors<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (cause) {
@@ -265,7 +269,7 @@ export function providerError(
   const { said = '', cause, retryable = false, ...others } = about
   const { id: agentId } = agent
   const shown = (text: string): string =>
-    withoutCredentials(text, agent)
+    redactCredentials(text, agent)
       .slice(0, MAX_REASON)
       .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
       .trim()
@@ -281,7 +285,7 @@ function isEventStream({ response }: Opened): boolean {
   return /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
 }
 
-async function* wholeOf(settings: HttpSettings, opened: Opened): AsyncGenerator<string, undefined> {
+async function* wholeTextOf(settings: HttpSettings, opened: Opened): AsyncGenerator<string, undefined> {
   try {
     yield (await readAnswer(settings, opened)).text
   } finally {

@@ -7,7 +7,7 @@ import { A2AError } from '../../../core/errors.js'
 import type { Authorize } from './service.js'
 
 /** Gives a token for the next request. It keeps tokens itself, until they are about to expire. */
-export type Tokens = () => Promise<string | null | undefined>
+export type TokenSource = () => Promise<string | null | undefined>
 
 /**
  * `Authorization: Bearer …` for every request. `load` is called when the first token is needed,
@@ -16,9 +16,9 @@ export type Tokens = () => Promise<string | null | undefined>
  * Requests are rejected with `UNAUTHENTICATED` where there is no token. Its `cause` is what `source` throws; the token is
  * in no error.
  */
-export function bearerBy(source: string, load: () => Promise<Tokens>): Authorize {
-  let tokens: Promise<Tokens> | undefined
-  const begin = (): Promise<Tokens> => {
+export function bearerFrom(source: string, load: () => Promise<TokenSource>): Authorize {
+  let tokens: Promise<TokenSource> | undefined
+  const startLoading = (): Promise<TokenSource> => {
     const loading = load()
     loading.catch(() => {
       tokens = undefined
@@ -26,14 +26,14 @@ export function bearerBy(source: string, load: () => Promise<Tokens>): Authorize
     return loading
   }
   return async ({ headers }) => {
-    const token = await tokenOf(source, (tokens ??= begin()))
+    const token = await tokenOf(source, (tokens ??= startLoading()))
     // What no header can hold would be told by the error of `set`.
     if (!token || !/^[\x21-\x7e]+$/.test(token)) throw noToken(`${source} gives no token`)
     headers.set('authorization', `Bearer ${token}`)
   }
 }
 
-async function tokenOf(source: string, tokens: Promise<Tokens>): Promise<string | null | undefined> {
+async function tokenOf(source: string, tokens: Promise<TokenSource>): Promise<string | null | undefined> {
   try {
     return await (
       await tokens

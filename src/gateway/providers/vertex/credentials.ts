@@ -4,7 +4,7 @@
  * @module
  */
 import type { Authorize } from '../shared/service.js'
-import { bearerBy, loadPeer, rethrow } from '../shared/tokens.js'
+import { bearerFrom, loadPeer, rethrow } from '../shared/tokens.js'
 
 /** Gives access tokens, and keeps them until they are about to expire: a `GoogleAuth` of `google-auth-library`. */
 export interface GoogleCredentials {
@@ -20,7 +20,7 @@ export function googleAuthorize(
     readonly GoogleAuth: new (options: { readonly scopes: string }) => GoogleCredentials
   }> = () => import('google-auth-library').catch(rethrow),
 ): Authorize {
-  return bearerBy('Google Cloud', async () => {
+  return bearerFrom('Google Cloud', async () => {
     const credentials =
       given ?? new (await loadPeer('google-auth-library', load)).GoogleAuth({ scopes: SCOPE })
     return () => credentials.getAccessToken()

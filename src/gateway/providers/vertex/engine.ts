@@ -10,10 +10,10 @@ import { JsonValueSchema } from '../../../schemas/json.js'
 import { nonEmptyString, object } from '../../../schemas/scalars.js'
 import type { ProviderCall, ProviderTask, TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
-import { MAX_KEPT, read } from '../shared/answers.js'
+import { MAX_RETAINED, parseAnswer } from '../shared/answers.js'
 import { fold } from '../shared/fold.js'
 import { JsonDocuments } from './documents.js'
-import { toPart, Turn } from './turn.js'
+import { toPart, TurnReader } from './turn.js'
 
 export interface EngineSettings {
   readonly protocol: 'adk' | 'query'
@@ -61,9 +61,9 @@ export class VertexEngine {
         }
       : { input: task.text }
     const { classMethod = isAdk ? 'async_stream_query' : 'stream_query' } = this.#settings
-    const turn = new Turn(this.#service, artifactIdOf(task))
+    const turn = new TurnReader(this.#service, artifactIdOf(task))
     for await (const json of this.#events({ class_method: classMethod, input }, call)) {
-      const update = turn.take(json)
+      const update = turn.read(json)
       if (update !== undefined) yield update
     }
     yield turn.end()
@@ -74,7 +74,7 @@ export class VertexEngine {
     const request = { method: 'POST', path: `${this.#path}:streamQuery?alt=sse`, body } as const
     for await (const text of this.#service.texts(request, call)) {
       for (const document of documents.add(text)) yield this.#service.parse(document)
-      if (documents.size > MAX_KEPT) throw this.#service.error('an event of its stream is too long')
+      if (documents.size > MAX_RETAINED) throw this.#service.error('an event of its stream is too long')
     }
     // A stream that breaks off in an event has not come to its end.
     if (documents.size > 0) throw this.#service.error('its stream breaks off', { retryable: true })
@@ -103,8 +103,8 @@ export class VertexEngine {
     call: ProviderCall,
   ): Promise<T> {
     const body = { class_method: method, input }
-    const answer = await this.#service.ask({ method: 'POST', path: `${this.#path}:query`, body }, call)
-    return read(this.#service, schema, answer.json())
+    const answer = await this.#service.send({ method: 'POST', path: `${this.#path}:query`, body }, call)
+    return parseAnswer(this.#service, schema, answer.json())
   }
 }
 

@@ -22,7 +22,7 @@ import { requireKnown } from '../../require.js'
 import { Service, type ServiceOptions } from '../shared/service.js'
 import { A2AProvider } from '../a2a/provider.js'
 import { toClientOptions } from '../a2a/clients.js'
-import { healthBy, settingsOf } from '../shared/answers.js'
+import { healthOfRequest, parseSettings } from '../shared/answers.js'
 import { googleAuthorize, type GoogleCredentials } from './credentials.js'
 import { VertexEngine } from './engine.js'
 import { toPart } from './turn.js'
@@ -75,40 +75,43 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
   const authorize = googleAuthorize(options.credentials)
   const serviceOf = (agent: RegisteredAgent): Service => new Service(NAME, agent, options, authorize)
   const a2a = new A2AProvider(NAME, (agent) => {
-    const signs = options.authorize ?? (agent.endpoint.auth === undefined ? authorize : undefined)
-    const clientOptions = toClientOptions({ ...options, authorize: signs }, agent)
+    const signer = options.authorize ?? (agent.endpoint.auth === undefined ? authorize : undefined)
+    const clientOptions = toClientOptions({ ...options, authorize: signer }, agent)
     return Promise.resolve(new A2AClient({ ...clientOptions, card: cardOf(agent) }))
   })
-  const own: Pick<AgentProvider, 'sendTask' | 'getTask' | 'cancelTask' | 'streamTask'> = {
+  const engine: Pick<AgentProvider, 'sendTask' | 'getTask' | 'cancelTask' | 'streamTask'> = {
     async sendTask(agent, task, call) {
-      const settings = settingsOf(agent, SettingsSchema)
-      if (settings.profile !== undefined) return await run(serviceOf(agent), pathOf(settings), task, call)
+      const settings = parseSettings(agent, SettingsSchema)
+      if (settings.profile !== undefined)
+        return await runLiteLlm(serviceOf(agent), pathOf(settings), task, call)
       return await engineOf(serviceOf(agent), settings).send(task, call)
     },
     async *streamTask(agent, task, call) {
-      const settings = settingsOf(agent, SettingsSchema)
-      if (settings.profile !== undefined) yield await run(serviceOf(agent), pathOf(settings), task, call)
+      const settings = parseSettings(agent, SettingsSchema)
+      if (settings.profile !== undefined)
+        yield await runLiteLlm(serviceOf(agent), pathOf(settings), task, call)
       else yield* engineOf(serviceOf(agent), settings).stream(task, call)
     },
     getTask: () => Promise.reject(unsupported('getTask')),
     cancelTask: () => Promise.reject(unsupported('cancelTask')),
   }
-  const providerOf = (agent: RegisteredAgent): typeof own => {
-    const { protocol, profile } = settingsOf(agent, SettingsSchema)
-    return protocol === 'a2a' && profile === undefined ? a2a : own
+  const providerOf = (agent: RegisteredAgent): typeof engine => {
+    const { protocol, profile } = parseSettings(agent, SettingsSchema)
+    return protocol === 'a2a' && profile === undefined ? a2a : engine
   }
   return {
-    checkAgent: (agent) => void pathOf(settingsOf(agent, SettingsSchema)),
+    checkAgent: (agent) => void pathOf(parseSettings(agent, SettingsSchema)),
     sendTask: async (agent, task, call) => await providerOf(agent).sendTask(agent, task, call),
-    getTask: (agent, ref, call) => known(ref, async () => await providerOf(agent).getTask(agent, ref, call)),
+    getTask: (agent, ref, call) =>
+      rejectUnknownTask(ref, async () => await providerOf(agent).getTask(agent, ref, call)),
     cancelTask: (agent, ref, call) =>
-      known(ref, async () => await providerOf(agent).cancelTask(agent, ref, call)),
+      rejectUnknownTask(ref, async () => await providerOf(agent).cancelTask(agent, ref, call)),
     async *streamTask(agent, task, call) {
       yield* providerOf(agent).streamTask(agent, task, call)
     },
     async healthCheck(agent, call) {
-      const path = pathOf(settingsOf(agent, SettingsSchema))
-      return await healthBy(serviceOf(agent), { method: 'GET', path }, call)
+      const path = pathOf(parseSettings(agent, SettingsSchema))
+      return await healthOfRequest(serviceOf(agent), { method: 'GET', path }, call)
     },
   }
 }
@@ -137,7 +140,7 @@ function pathOf({ resource, project, location, engineId, profile }: Settings, ve
 
 /** As of an agent of A2A 0.3 over HTTP+JSON, which is what Agent Engine serves. Its own card need not be fetched for that. */
 function cardOf(agent: RegisteredAgent): object {
-  const settings = settingsOf(agent, SettingsSchema)
+  const settings = parseSettings(agent, SettingsSchema)
   const { name, description, endpoint } = agent
   return {
     protocolVersion: '0.3.0',
@@ -154,7 +157,7 @@ function cardOf(agent: RegisteredAgent): object {
 }
 
 /** The call of the LiteLLM-RS document. What it answers, the document does not say. */
-async function run(
+async function runLiteLlm(
   service: Service,
   path: string,
   { message, text }: ProviderTask,
@@ -163,14 +166,14 @@ async function run(
   // It came as JSON.
   const context = (message.metadata ?? null) as JsonValue
   const body = { userInput: { text }, context }
-  const answer = await service.ask({ method: 'POST', path: `${path}:run`, body }, call)
+  const answer = await service.send({ method: 'POST', path: `${path}:run`, body }, call)
   if (answer.text === '') return { state: 'completed' }
   const artifactId = `answer-${message.messageId}`
   return { state: 'completed', artifacts: [{ artifactId, parts: [toPart(answer.json())] }] }
 }
 
 /** Google says that there is no such task with its own error, and not with that of A2A. */
-async function known(ref: TaskRef, work: () => Promise<TaskUpdate>): Promise<TaskUpdate> {
+async function rejectUnknownTask(ref: TaskRef, work: () => Promise<TaskUpdate>): Promise<TaskUpdate> {
   try {
     return await work()
   } catch (error) {

@@ -9,7 +9,7 @@ import { JsonObjectSchema } from '../../../schemas/json.js'
 import { boolean, list, object, optional, string, strings } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
-import { codeOf, Kept, read } from '../shared/answers.js'
+import { codeOf, RetainedSize, parseAnswer } from '../shared/answers.js'
 
 const CallSchema = object({ id: optional(string), name: optional(string) })
 /** The kit writes snake case; what Google's own JSON makes of it is camel case. */
@@ -25,15 +25,15 @@ const EventSchema = object({
 
 /** By this call the kit asks the user to sign in somewhere. */
 const SIGN_IN = 'adk_request_credential'
-const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
-const PASSING = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']
+const RETRYABLE_STATUSES = [408, 425, 429, 500, 502, 503, 504]
+const TRANSIENT_CODES = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']
 
-export class Turn {
+export class TurnReader {
   readonly #service: Service
   readonly #artifactId: string
-  readonly #kept: Kept
+  readonly #retained: RetainedSize
   /** Agents whose texts have been told while they were written: their next event says the same once more. */
-  readonly #told = new Set<string>()
+  readonly #streamedAuthors = new Set<string>()
   readonly #calls: JsonObject[] = []
   #hasText = false
   #errorCode: string | undefined
@@ -42,23 +42,23 @@ export class Turn {
   constructor(service: Service, artifactId: string) {
     this.#service = service
     this.#artifactId = artifactId
-    this.#kept = new Kept(service)
+    this.#retained = new RetainedSize(service)
   }
 
   /** @throws {A2AError} `PROVIDER_ERROR` when it is an error of the service. */
-  take(json: JsonValue): TaskUpdate | undefined {
+  read(json: JsonValue): TaskUpdate | undefined {
     this.#last = json
     if (typeof json === 'string') return this.#chunk(json)
-    this.#refuse(json)
-    const event = read(this.#service, EventSchema, json)
+    this.#throwIfError(json)
+    const event = parseAnswer(this.#service, EventSchema, json)
     const parts = event.content?.parts ?? []
-    this.#takeCalls(parts, new Set(event.long_running_tool_ids ?? event.longRunningToolIds))
+    this.#readCalls(parts, new Set(event.long_running_tool_ids ?? event.longRunningToolIds))
     const text = parts.map(textOf).join('')
     const code = event.error_code ?? event.errorCode
     if (code !== undefined || text !== '') this.#errorCode = code
     const { author = '', partial = false } = event
-    if (partial) this.#tellOf(author)
-    else if (this.#told.delete(author)) return undefined
+    if (partial) this.#markStreamed(author)
+    else if (this.#streamedAuthors.delete(author)) return undefined
     return this.#chunk(text)
   }
 
@@ -67,7 +67,7 @@ export class Turn {
     if (this.#last === undefined) throw this.#service.error('its stream is empty')
     if (this.#errorCode !== undefined) {
       const code = codeOf(this.#errorCode)
-      const failure = { code, retryable: PASSING.includes(code) }
+      const failure = { code, retryable: TRANSIENT_CODES.includes(code) }
       return { state: 'failed', message: `The agent failed: ${code}`, failure }
     }
     if (this.#calls.length > 0) return toQuestion(this.#calls)
@@ -81,28 +81,29 @@ export class Turn {
     return { chunk: { artifactId: this.#artifactId, parts: [{ text }] } }
   }
 
-  #takeCalls(parts: readonly JsonObject[], waiting: ReadonlySet<string>): void {
+  #readCalls(parts: readonly JsonObject[], waiting: ReadonlySet<string>): void {
     for (const part of parts) {
       const call = part['function_call'] ?? part['functionCall']
-      const { id } = call === undefined ? {} : read(this.#service, CallSchema, call)
+      const { id } = call === undefined ? {} : parseAnswer(this.#service, CallSchema, call)
       if (id === undefined || !waiting.has(id)) continue
-      this.#kept.add(JSON.stringify(part))
+      this.#retained.add(JSON.stringify(part))
       this.#calls.push(part)
     }
   }
 
-  #tellOf(author: string): void {
-    if (!this.#told.has(author)) this.#kept.add(author)
-    this.#told.add(author)
+  #markStreamed(author: string): void {
+    if (!this.#streamedAuthors.has(author)) this.#retained.add(author)
+    this.#streamedAuthors.add(author)
   }
 
   /** Once a stream has begun, the status is no longer there to say it. */
-  #refuse(json: JsonValue): void {
+  #throwIfError(json: JsonValue): void {
     if (typeof json !== 'object' || json === null || Array.isArray(json) || 'content' in json) return
     const { error = json } = json
     const { code } = typeof error === 'object' && error !== null && !Array.isArray(error) ? error : {}
     if (error === json && (typeof code !== 'number' || typeof json['message'] !== 'string')) return
-    const status = typeof code === 'number' ? { status: code, retryable: RETRYABLE.includes(code) } : {}
+    const status =
+      typeof code === 'number' ? { status: code, retryable: RETRYABLE_STATUSES.includes(code) } : {}
     throw this.#service.error('error', { said: JSON.stringify(error), ...status })
   }
 }

@@ -21,7 +21,7 @@ async function refusal(
 ): Promise<A2AError> {
   const { url } = await site(answer)
   const service = new Service('some', agentWith(url, auth), options)
-  return await fault(service.ask({ method: 'GET', path: '/runs?key=k' }, calling()))
+  return await fault(service.send({ method: 'GET', path: '/runs?key=k' }, calling()))
 }
 
 describe('an answer that is refused', () => {
@@ -59,7 +59,7 @@ describe('an answer that is refused', () => {
       agentWith((await site(() => ({ body: SECRET }))).url, options.auth),
       options,
     )
-    const answer = await noJson.ask({ method: 'GET', path: '/' }, calling())
+    const answer = await noJson.send({ method: 'GET', path: '/' }, calling())
     const error = expect.not.objectContaining({
       message: expect.stringContaining(SECRET) as unknown,
     }) as unknown
@@ -72,7 +72,7 @@ describe('a service that cannot be reached', () => {
   it('is told with its URL and the reason, without the query', async () => {
     const url = await nowhere()
     const service = new Service('some', agentWith(url), {})
-    const error = await fault(service.ask({ method: 'GET', path: '/runs?key=k' }, calling()))
+    const error = await fault(service.send({ method: 'GET', path: '/runs?key=k' }, calling()))
     const reason = `${url}/runs cannot be reached: connect ECONNREFUSED ${url.slice(7)}`
     expect(error).toMatchObject({
       message: `Provider some of agent agent-1: ${reason}`,
@@ -110,7 +110,7 @@ describe('a path', () => {
     const { url, asked } = await site(() => ({ body: {} }))
     const service = new Service('some', agentWith(`${url}/base`), {})
     const message = 'Provider some of agent agent-1: no request goes to a path with "." or ".." in it'
-    const ask = (): Promise<unknown> => service.ask({ method: 'GET', path }, calling())
+    const ask = (): Promise<unknown> => service.send({ method: 'GET', path }, calling())
     expect(await fault(ask())).toMatchObject({ code: 'PROVIDER_ERROR', data: { retryable: false } })
     await expect(ask()).rejects.toThrow(message)
     await expect(service.texts({ method: 'GET', path }, calling()).next()).rejects.toThrow(message)
@@ -121,7 +121,7 @@ describe('a path', () => {
     'may be %s',
     async (path) => {
       const { url, asked } = await site(() => ({ body: {} }))
-      await new Service('some', agentWith(url), {}).ask({ method: 'GET', path }, calling())
+      await new Service('some', agentWith(url), {}).send({ method: 'GET', path }, calling())
       expect(asked[0]?.path).toBe(path)
     },
   )

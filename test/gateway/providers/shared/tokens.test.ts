@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { bearerBy } from '../../../../src/gateway/providers/shared/tokens.js'
+import { bearerFrom } from '../../../../src/gateway/providers/shared/tokens.js'
 import { agentAt } from '../a2a/support/a2a.js'
 
 it('tokens are loaded once, and again where that has failed', async () => {
   let loads = 0
-  const authorize = bearerBy('The cloud', () => {
+  const authorize = bearerFrom('The cloud', () => {
     loads += 1
     return loads === 1
       ? Promise.reject(new Error('Not yet up'))
