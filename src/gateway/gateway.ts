@@ -1,5 +1,5 @@
 /**
- * A gateway to agents of any kind.
+ * Gateway that sends tasks to agents behind services of any kind.
  *
  * @module
  */
@@ -32,28 +32,35 @@ import type { AgentRegistry } from './registry/registry.js'
 import { closed } from './admission/refusals.js'
 import { TaskResumer } from './turns/resume.js'
 
-/** Work on a task that is in the gateway's `tasks` already. */
+/** A turn on a task that is in the gateway's `tasks`. */
 export interface WorkOptions {
-  /** Makes the task, or tells which it is: called when the agent has been found to take it. */
+  /** Creates the task, or returns the id of an existing one. Called once, after the agent has been admitted. */
   readonly open: () => string
-  /** Who is counted for the rate limit. */
+  /** Key of the rate limit. Without it the task counts for the limit that all unowned tasks share. */
   readonly owner?: string | undefined
   /** Follows this task of the service instead of sending the message. */
   readonly handle?: HandleContents | undefined
-  /** Aborts when the task is not wanted any more. */
+  /** Aborts when the task is no longer wanted. */
   readonly signal: AbortSignal
-  /** Is called as soon as the task can be found again. */
+  /** Called once with the task's id, as soon as {@link A2AGateway.handleOf} can return a handle. */
   readonly onPlaced?: ((taskId: string) => void) | undefined
 }
 
 /**
- * Sends tasks to agents behind services of any kind, and follows each to its end.
+ * Sends tasks to agents behind services of any kind, and follows each one until it ends.
  *
- * A task lives in `tasks`: what its service tells becomes its state, artifacts and messages, whoever waits for it or not. A
- * stream that breaks is followed by asking; a task that ends here before it ended there is canceled at its service. What
- * goes wrong there fails the task, with a text for clients and the error for `onError`.
+ * Tasks live in `tasks`, a `TaskManager`. Every update from a service becomes a change of state, artifacts or messages
+ * there, even if no caller waits for it. When a stream breaks, the gateway polls the service instead. When a task ends
+ * here first (it is canceled, times out or expires), the gateway cancels it at its service. When a service fails, the
+ * task fails with a fixed text for clients, and `onError` receives the error.
  *
- * @throws {TypeError | RangeError | A2AError} from the constructor, naming the option that makes no sense.
+ * @throws {TypeError | RangeError | A2AError} from the constructor, for an option with an invalid value. The error
+ *   names the option.
+ * @example
+ * const registry = new AgentRegistry()
+ * registry.register({ id: 'echo', provider: 'a2a', capabilities: ['echo'], endpoint: { url: 'https://example.com' } })
+ * const gateway = new A2AGateway({ registry, providers: { a2a: a2a() } })
+ * const task = await gateway.sendTask('echo', 'Hello')
  */
 export class A2AGateway {
   readonly registry: AgentRegistry
@@ -82,10 +89,11 @@ export class A2AGateway {
   }
 
   /**
-   * The gateway of a configuration, with its agents, whose health it looks after until it is closed.
+   * Creates a gateway from the result of `loadGatewayConfig`, registers its agents, and monitors their health every
+   * `healthCheckIntervalMs` until the gateway is closed.
    *
-   * @throws {A2AError} `PROVIDER_ERROR` when an agent has a provider that is not among `providers`; `INVALID_PARAMS` for settings
-   *   that its provider does not take; what the constructor and `register` throw.
+   * @throws {A2AError} `PROVIDER_ERROR` when an agent's provider is not among `providers`; `INVALID_PARAMS` for
+   *   settings that its provider rejects; and what the constructor and `AgentRegistry.register` throw.
    */
   static fromConfig(config: GatewayConfig, options: Omit<A2AGatewayOptions, 'config'>): A2AGateway {
     const { healthCheckIntervalMs, ...settings } = requireConfig(config)
@@ -93,7 +101,7 @@ export class A2AGateway {
     try {
       gateway.#selector.registerAll(config.agents)
     } catch (error) {
-      // Nobody has it to close it.
+      // The caller never receives this gateway, so it has to be closed here.
       void gateway.close()
       throw error
     }
@@ -102,17 +110,22 @@ export class A2AGateway {
   }
 
   /**
-   * Sends a task, and waits until it has ended, or asks something: then its state is `input-required`, and a message with its
-   * `taskId` answers.
+   * Sends a message to an agent, and waits until the task ends or needs an answer. In the second case its state is
+   * `input-required` or `auth-required`; a message with its `taskId` answers.
    *
-   * @returns A copy of the task. One that failed says why in its `message`, with `metadata.retryable`.
-   * @throws {A2AError} Before there is a task: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `RATE_LIMITED`, `INVALID_PARAMS`,
-   *   `TASK_LIMIT_REACHED`, `PROVIDER_ERROR` when nobody speaks to such agents. Of a `taskId`: `TASK_NOT_FOUND`,
-   *   `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` while it is worked on. `TASK_EXPIRED` when it is gone before it has ended.
+   * The input is a text, or parts. With `returnImmediately` the promise resolves as soon as the message is stored. When
+   * `signal` aborts, the task is canceled.
+   *
+   * @returns A copy of the task. A failed task has the reason in `message`, with `metadata.code` and
+   *   `metadata.retryable`.
+   * @throws {A2AError} Before a task is created: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `RATE_LIMITED`, `INVALID_PARAMS`,
+   *   `TASK_LIMIT_REACHED`, `UNAVAILABLE` after {@link close}, and `PROVIDER_ERROR` when the agent has no provider or
+   *   its settings are rejected. For a `taskId`: `TASK_NOT_FOUND`, `TASK_TERMINAL`, and `UNSUPPORTED_OPERATION` while
+   *   the task is being worked on. `TASK_EXPIRED` when the task was removed before it ended.
    */
   async sendTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): Promise<Task> {
     const { returnImmediately = false, signal } = options
-    // Nobody waits for the answer whole: what comes of it is seen as it comes.
+    // No caller waits for one complete answer, so the service may as well stream.
     const { taskId, turn } = this.#begin(agentId, input, options, returnImmediately ? 'stream' : 'send')
     this.#cancelOnAbort(signal, taskId, turn)
     if (!returnImmediately) await Promise.race([turn.done, turn.stopped])
@@ -120,8 +133,8 @@ export class A2AGateway {
   }
 
   /**
-   * Sends a task as {@link sendTask} does, and gives what happens to it, from its creation on. Leaving the loop ends the stream,
-   * not the task.
+   * Sends a message as {@link sendTask} does, and returns the task's events in order. For a new task they begin with
+   * its creation; for an answer, with the change that follows it. Leaving the loop ends the subscription, not the task.
    */
   streamTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): TaskSubscription {
     const { signal } = options
@@ -132,7 +145,8 @@ export class A2AGateway {
   }
 
   /**
-   * The task as it is now, by its id or its handle. One that waits is looked after at its service.
+   * Returns the current task, by its id or its handle. The service of an interrupted task is polled first, since the
+   * task may have been answered elsewhere.
    *
    * @throws {A2AError} `TASK_NOT_FOUND`; with a handle, also what {@link resume} throws.
    */
@@ -143,10 +157,12 @@ export class A2AGateway {
   }
 
   /**
-   * Cancels a task, by its id or its handle, and has its service stop. Resolves when the service has been told; one that
-   * cannot stop is left alone, and one that fails is told of by `onError`.
+   * Cancels a task, by its id or its handle, here and at its service. Resolves when the service has answered; the wait
+   * is limited by `cancelTimeoutMs`. A service that cannot cancel is left alone; `onError` receives the error of one
+   * that fails.
    *
-   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when it has ended; with a handle, also what {@link resume} throws.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; with a handle, also what
+   *   {@link resume} throws.
    */
   async cancelTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
     const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
@@ -156,22 +172,23 @@ export class A2AGateway {
   }
 
   /**
-   * What happens to a task from now on, or after the cursor `after`: as `subscribe` of its manager, but also by a handle.
+   * Subscribes to the events of a task, by its id or its handle: those from now on, or those after the generation
+   * `after`. See `TaskManager.subscribe`.
    */
   async subscribe(
     taskIdOrHandle: string,
     options: SubscribeOptions & OwnerFilter = {},
   ): Promise<TaskSubscription> {
     const { owner, ...others } = options
-    // One that is there but undefined is refused: it would let everybody's tasks through.
+    // An `owner` of undefined is passed on and refused: as no filter, it would open every task to every caller.
     const filter = Object.hasOwn(options, 'owner') ? { owner: owner as string | null } : {}
     return this.tasks.subscribe(await this.#resolveTaskId(taskIdOrHandle, filter), others)
   }
 
   /**
-   * What finds the task again in any process that has the same `handleSecret` and agents: sealed, so that whoever has it
-   * can neither read nor change it. Waits until the service of a task that has just been sent has said where it keeps it;
-   * `null` when it never says.
+   * Returns a sealed handle: any process with the same `handleSecret` and agents can find the task by it. The holder
+   * can neither read nor change it. Waits until the service of a task that is being sent reports its ids; `null` when
+   * it never does.
    *
    * @throws {A2AError} `TASK_NOT_FOUND`.
    */
@@ -195,13 +212,14 @@ export class A2AGateway {
   }
 
   /**
-   * Takes up a task of another process, or of this one before it was restarted, under the id that it had, and follows it.
-   * Where `tasks` holds it already, as after `restore`, only the following begins.
+   * Takes over a task of another process, or of this one before a restart, by its handle, and follows it under the id
+   * it had. When `tasks` has the task already, as after `restore`, the gateway only starts to follow it. Concurrent
+   * calls for one task share one attempt.
    *
-   * @returns A copy of the task. What it was asked is not in a handle.
-   * @throws {A2AError} `TASK_NOT_FOUND` also for a handle that is not ours; `AGENT_NOT_FOUND`; `UNSUPPORTED_OPERATION` when
-   *   its service keeps no tasks; `PROVIDER_ERROR`; `WAIT_TIMED_OUT` when it does not answer within
-   *   `cancelTimeoutMs`; `TASK_LIMIT_REACHED`.
+   * @returns A copy of the task. The original messages are not part of a handle.
+   * @throws {A2AError} `TASK_NOT_FOUND`, also for a handle that this gateway's secrets did not seal; `AGENT_NOT_FOUND`;
+   *   `UNSUPPORTED_OPERATION` when the service keeps no tasks; `PROVIDER_ERROR`; `WAIT_TIMED_OUT` when the service does
+   *   not answer within `cancelTimeoutMs`; `TASK_LIMIT_REACHED`; `UNAVAILABLE` after {@link close}.
    */
   async resume(handle: string, filter: OwnerFilter = {}): Promise<Task> {
     this.#turns.requireOpen()
@@ -209,27 +227,27 @@ export class A2AGateway {
   }
 
   /**
-   * Of the agents that are online and have what the task needs, the one with least to do; of several such, the one chosen
-   * longest ago. `null` when there is none. What an instruction needs, `extractCapabilities` says: an instruction that
-   * mentions no capability finds nobody.
+   * Returns the agent for a task: of the agents that are online and match, the least loaded; of equally loaded ones,
+   * the least recently selected. `null` when none matches. For a text, `extractCapabilities` decides which capabilities
+   * are needed; a text that needs none matches no agent.
    */
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
     return this.#selector.find(needs)
   }
 
-  /** How many tasks the agent works on. */
+  /** Returns the number of tasks that the agent works on now. */
   loadOf(agentId: string): number {
     return this.#settings.admission.loadOf(agentId)
   }
 
-  /** Which agent has the task, if any has. */
+  /** Returns the id of the agent that has the task, or `null`. */
   agentOf(taskId: string): string | null {
     return this.#locations.agentOf(taskId) ?? null
   }
 
   /**
-   * Takes no new tasks, lets those that are worked on end within `graceMs` (default 10 s), and lets go of the rest: their
-   * services go on, and their handles find them. Tasks and manager stay as they are.
+   * Refuses new tasks, lets running turns finish within `graceMs` (default 10,000 ms), and abandons the rest: their
+   * services continue, and handles still find them. The tasks and the manager stay as they are.
    */
   async close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     await this.#turns.close(graceMs, closed())
@@ -239,17 +257,18 @@ export class A2AGateway {
   }
 
   /**
-   * For executors: has an agent work on a task that is, or is about to be, in `tasks`. Resolves when the turn is over, also if
-   * another has taken its place; once the gateway is closed, a turn that it let go of is over when `signal` aborts.
+   * For executors: runs a turn of an agent on a task that is in `tasks`, or that `open` creates there. Resolves when no
+   * turn of the task is running, even if a later turn has replaced this one. If {@link close} abandons the turn, the
+   * promise stays pending until `signal` aborts, and then rejects with its reason.
    *
-   * @throws {A2AError} Before `open` is called, what {@link sendTask} throws before there is a task.
+   * @throws {A2AError} Before `open` is called: what {@link sendTask} throws before a task is created.
    */
   async workOn(
     agentId: string,
     message: TaskSnapshot['messages'][number],
     { open, owner, handle, onPlaced, signal }: WorkOptions,
   ): Promise<void> {
-    // One turn after the other: a task that somebody else has sent may be worked on.
+    // Turns of a task run one after the other, and another caller may have sent one.
     if (message.taskId !== undefined) await this.#turns.whenIdle(message.taskId)
     this.#turns.requireOpen()
     const { agent, provider, release } = this.#selector.admit(agentId, owner)
@@ -261,7 +280,7 @@ export class A2AGateway {
         release()
         return
       }
-      // A message to a task that waits is its answer, and not only a way to find it.
+      // A message to an interrupted task is its answer, even when a handle was used to find the task.
       const start: TurnStart =
         handle === undefined || message.taskId !== undefined
           ? { mode: 'stream', task: this.#toProviderTask(task, message, agent, handle?.ref) }
@@ -272,16 +291,20 @@ export class A2AGateway {
       throw error
     }
     await this.#turns.whenIdle(taskId)
-    // It goes on at its service, and here nobody follows it: it is not over as long as it is wanted.
+    // The abandoned task continues at its service. For the caller it is running as long as it is wanted.
     const state = this.tasks.stateOf(taskId)
     if (this.#turns.isClosed && (state === 'submitted' || state === 'working')) await aborted(signal)
   }
 
-  /** For executors: what a handle holds, if its task is the caller's. @throws {A2AError} `TASK_NOT_FOUND`. */
+  /**
+   * For executors: opens a handle, provided that its task belongs to the caller.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`.
+   */
   async openHandle(handle: string, filter: OwnerFilter = {}): Promise<HandleContents> {
     const contents = await this.#open(handle, filter)
     const agent = this.registry.get(contents.agentId)
-    // Its place means nothing to another kind of service.
+    // A `ref` is meaningless to a different kind of service.
     if (agent !== null && agent.provider !== contents.provider) throw taskNotFound(contents.taskId)
     return contents
   }
@@ -289,7 +312,7 @@ export class A2AGateway {
   async #open(handle: string, filter: OwnerFilter): Promise<HandleContents> {
     const contents = await this.#seal.open(handle)
     const isTheirs = !Object.hasOwn(filter, 'owner') || (filter.owner ?? undefined) === contents.owner
-    // What is in it is nothing to others.
+    // The error does not reveal to other owners what the handle contains.
     if (!isTheirs) throw taskNotFound(handle.slice(0, 40))
     return contents
   }
@@ -317,7 +340,7 @@ export class A2AGateway {
       const metadata = { ...message.metadata, agent_id: agent.id, provider: agent.provider }
       const added = { ...message, metadata, taskId: task.id, contextId: task.contextId }
       const { message: stored } = this.tasks.addMessage(task.id, added)
-      // What was asked is answered.
+      // The answer ends the interruption.
       if (message.taskId !== undefined) this.tasks.patchTask(task.id, { state: 'working', message: null })
       if (signal?.aborted) this.tasks.cancelTask(task.id)
       const start = { mode, task: this.#toProviderTask(task, stored, agent) }
@@ -327,7 +350,7 @@ export class A2AGateway {
       }
     } catch (error) {
       release()
-      // Nobody has been told of it, and nobody would end it.
+      // The caller never receives this task's id, so the task has to end here.
       if (createdId !== undefined && this.tasks.can(createdId, 'rejected'))
         this.tasks.patchTask(createdId, { state: 'rejected' })
       throw error
@@ -335,9 +358,9 @@ export class A2AGateway {
   }
 
   /**
-   * For executors: whether the agent would take a task now. Nothing counts.
+   * For executors: throws unless the agent would accept a task now. Counts nothing.
    *
-   * @throws {A2AError} What {@link sendTask} throws before there is a task.
+   * @throws {A2AError} What {@link sendTask} throws before a task is created.
    */
   requireRoom(agentId: string, owner?: string): void {
     this.#turns.requireOpen()
@@ -355,7 +378,7 @@ export class A2AGateway {
     return toProviderTask(task, message, ref, previous)
   }
 
-  /** Cancels the task when the signal aborts while it is worked on, whether anybody waits for it or not. */
+  /** Cancels the task if the signal aborts during the turn, with `returnImmediately` too. */
   #cancelOnAbort(signal: AbortSignal | undefined, taskId: string, turn: Turn): void {
     const cancel = (): void => {
       const task = this.tasks.peekTask(taskId)
@@ -365,7 +388,7 @@ export class A2AGateway {
     void turn.done.then(() => signal?.removeEventListener('abort', cancel))
   }
 
-  /** The id of a task that is there, whatever it is asked for by. */
+  /** Returns the id of an existing task, from its id or its handle. */
   async #resolveTaskId(taskIdOrHandle: string, filter: OwnerFilter): Promise<string> {
     if (!isHandle(taskIdOrHandle)) {
       if (this.tasks.peekTask(taskIdOrHandle, filter) === null) throw taskNotFound(taskIdOrHandle)

@@ -1,5 +1,5 @@
 /**
- * A gateway to agents behind services of any kind: their registry, what speaks to them, and their tasks.
+ * Gateway to agents behind services of any kind: registry, providers, configuration and tasks.
  *
  * @module
  */

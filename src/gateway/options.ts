@@ -1,5 +1,5 @@
 /**
- * What a gateway is made of, checked, with its defaults.
+ * Options of a gateway: validation and defaults.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { emitWarning } from '../runtime/report.js'
 import { AgentRegistry } from './registry/registry.js'
 import { capabilitiesIn } from './registry/selection.js'
 
-/** Where an error came from. */
+/** The origin of an error that `onError` receives. */
 export interface GatewayErrorContext {
   readonly during: string
   readonly taskId?: string
@@ -26,30 +26,33 @@ export interface GatewayErrorContext {
 }
 
 export interface A2AGatewayOptions {
-  /** Default is a new, empty one. */
+  /** The agents. Default is a new, empty registry. */
   readonly registry?: AgentRegistry | undefined
-  /** What speaks to the agents' services, by the name that agents have in `provider`. */
+  /** The providers by name. An agent names its own in `provider`. */
   readonly providers: Readonly<Record<string, AgentProvider>>
-  /** Where tasks live. Default is a new manager that drops ended tasks when it is full. */
+  /**
+   * The manager of all tasks. Default is a new one that evicts ended tasks when it is full, and keeps 10,000 events per
+   * task.
+   */
   readonly tasks?: TaskManager | undefined
   readonly config?: GatewaySettings | undefined
   /**
-   * Seals handles: 32 characters at least, the same in every process that shall open them. Of several the first seals, and
-   * all open. Default is one that ends with the process.
+   * Secret that seals handles: at least 32 characters, the same in every process that is to open them. Of several, the
+   * first seals and all open. Default is a random secret, so that handles end with the process.
    */
   readonly handleSecret?: string | readonly string[] | undefined
-  /** Which capabilities an instruction needs. Default are those whose names it mentions. */
+  /** Returns the capabilities that a text needs. Default is every capability name that the text mentions. */
   readonly extractCapabilities?:
     ((instruction: string, agents: readonly RegisteredAgent[]) => readonly string[]) | undefined
   /**
-   * Is told what goes wrong between the gateway and services: no client is. Default is a warning of the process, where the
-   * runtime has them.
+   * Receives the errors between the gateway and its services; clients receive none of them. What it throws is ignored.
+   * Default is a process warning, on runtimes that have them.
    */
   readonly onError?: ((error: unknown, context: GatewayErrorContext) => void) | undefined
   readonly clock?: Clock | undefined
 }
 
-/** {@link A2AGatewayOptions}, complete. */
+/** {@link A2AGatewayOptions}, validated and complete. */
 export interface Settings extends TurnSettings {
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
@@ -70,7 +73,7 @@ const CONFIG = {
 const CONFIG_KEYS = [...Object.keys(CONFIG), 'maxConcurrentTasks', 'rateLimit', 'circuitBreaker']
 const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck'] as const
 
-/** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
+/** @throws {TypeError | RangeError | A2AError} for an option with an invalid value. The error names the option. */
 export function toSettings(options: A2AGatewayOptions): Settings {
   const given = read(options, KEYS, 'A2AGateway')
   const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
@@ -81,7 +84,7 @@ export function toSettings(options: A2AGatewayOptions): Settings {
   }
   const { maxConcurrentTasks, rateLimit, circuitBreaker } = config
   return {
-    // It has every key of CONFIG.
+    // The loop above has set every key of CONFIG.
     ...(numbers as typeof CONFIG),
     clock,
     admission: new Admission({ clock, maxConcurrentTasks, rateLimit, circuitBreaker }),
@@ -120,15 +123,15 @@ function reportError(error: unknown, { during, agentId = '' }: GatewayErrorConte
   )
 }
 
-/** Whoever is told of errors makes none. */
+/** Wraps `onError` so that its own failures are ignored. */
 function neverThrowing(onError: NonNullable<A2AGatewayOptions['onError']>): Settings['onError'] {
   return (error, context) => {
     try {
-      // It may be async: such a function is one without a result to its type.
+      // An async function is assignable to a type without a result; this type lets its rejection be handled.
       const call: (...given: [unknown, GatewayErrorContext]) => unknown = onError
       Promise.resolve(call(error, context)).catch(() => undefined)
     } catch {
-      // There is nobody else to tell.
+      // An error of the error handler has no other receiver.
     }
   }
 }
@@ -140,7 +143,7 @@ function requirePositive(option: string, value: unknown): number {
   )
 }
 
-/** What `A2AGateway.fromConfig` is given. What is forgotten most is to wait for it. */
+/** Checks the first argument of `A2AGateway.fromConfig`. The common mistake is a missing `await`. */
 export function requireConfig(config: GatewayConfig): GatewayConfig['gateway'] {
   const { gateway, agents } = (config as Partial<GatewayConfig> | undefined) ?? {}
   if (gateway !== undefined && Array.isArray(agents)) return gateway

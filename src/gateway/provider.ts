@@ -1,5 +1,5 @@
 /**
- * What stands between the gateway and a service that runs agents.
+ * Interface between the gateway and a service that runs agents.
  *
  * @module
  */
@@ -9,89 +9,96 @@ import type { DeepReadonly, Message } from '../core/task.js'
 import type { JsonObject, JsonValue } from '../core/json-types.js'
 import type { AgentStatus, RegisteredAgent } from './registry/agent.js'
 
-/** Where a service keeps a task: its own ids, as plain JSON, such as those of a thread and a run. */
+/** The service's own ids of a task as plain JSON, such as those of a thread and a run. */
 export type TaskRef = Readonly<JsonObject>
 
-/** What is asked of an agent. */
+/** A message to an agent, with its task. */
 export interface ProviderTask {
-  /** Of the gateway's task. */
+  /** Id of the gateway's task. */
   readonly id: string
-  /** The conversation. Clients may choose it: with `owner` it is one's own. */
+  /** The conversation. Clients may choose it, so that it is unique only together with `owner`. */
   readonly contextId: string
-  /** To whom the task belongs; absent for nobody. */
+  /** The principal that the task belongs to. Absent for a task without an owner. */
   readonly owner?: string | undefined
-  /** What the user says now. */
+  /** The user's current message. */
   readonly message: DeepReadonly<Message>
-  /** The texts of that message, one after the other. */
+  /** The texts of that message, concatenated. */
   readonly text: string
-  /** Where the service keeps this task already: the message answers what the agent asked. */
+  /** The task at the service. Present when the message answers an interrupted task. */
   readonly ref?: TaskRef | undefined
-  /** Of the task before this one in the same context and of the same agent: the conversation to go on with. */
+  /** The agent's previous task in the same context: the conversation to continue. */
   readonly previous?: TaskRef | undefined
 }
 
-/** What every call has. */
+/** Arguments that every call has. */
 export interface ProviderCall {
-  /** Aborts when nobody waits for the answer any more. The call rejects then, with its reason. */
+  /** Aborts when the result is no longer wanted. The call then rejects with the signal's reason. */
   readonly signal: AbortSignal
 }
 
-/** What a service tells of a task. What is absent has not changed. */
+/** A change of a task, as its service reports it. An absent field is unchanged. */
 export interface TaskUpdate {
-  /** Where the service keeps the task. Told as soon as it is known: without it the task can neither be asked for nor canceled. */
+  /**
+   * The task at the service. Report it as early as it is known: without it the task can be neither polled nor canceled.
+   */
   readonly ref?: TaskRef | undefined
   readonly state?: TaskState | undefined
-  /** What the agent says of the state: what it asks, or why it failed. Clients read it. */
+  /** The agent's text for this state: its question, or why it failed. Clients read it. */
   readonly message?: string | { readonly parts: readonly PartInput[] } | undefined
-  /** Results, as they are now. One of a known `artifactId` takes that one's place. */
+  /** Complete artifacts. One with a known `artifactId` replaces that artifact. */
   readonly artifacts?: readonly ArtifactInput[] | undefined
-  /** More of a result: its parts are added to those of the artifact of this `artifactId`. */
+  /** A part of an artifact: its parts are appended to the artifact with this `artifactId`. */
   readonly chunk?: ArtifactInput | undefined
-  /** What comes of the task, as the service says it. */
+  /** The task's result, as the service returns it. */
   readonly output?: JsonValue | undefined
-  /** How far the work is, from 0 to 1. */
+  /** Progress of the work, from 0 to 1. */
   readonly progress?: number | undefined
-  /** Of a task that failed. */
+  /** Only for a failed task. */
   readonly failure?: TaskFailure | undefined
 }
 
-/** Why a task failed, for programs. */
+/** Machine-readable reason of a failure. */
 export interface TaskFailure {
-  /** The service's own word, such as `rate_limit_exceeded`. */
+  /** The service's own code, such as `rate_limit_exceeded`. */
   readonly code: string
-  /** Whether the same task may well succeed later. */
+  /** Whether the same task may succeed later. */
   readonly retryable: boolean
 }
 
 /**
- * Speaks to one kind of service. It keeps nothing of a task: what finds the task again is in its `ref`.
+ * Adapter for one kind of service. It stores nothing about a task: everything that finds the task again is in its
+ * `ref`.
  *
- * Rejects with `PROVIDER_ERROR` where the service fails or says what is not known, with `TASK_NOT_FOUND` where it has no
- * such task, and with `UNSUPPORTED_OPERATION` for what it cannot do at all. A state that is not known is an error, never a guess.
+ * Calls reject with `PROVIDER_ERROR` when the service fails or its answer is not understood, with `TASK_NOT_FOUND` when
+ * the service does not have the task, and with `UNSUPPORTED_OPERATION` for an operation that the service does not have.
+ * An unknown state is an error, never a guess.
  */
 export interface AgentProvider {
   /**
-   * `false` for services that keep no tasks: what is asked of them ends with its `signal`, at once. Default is `true`: a task
-   * that is canceled while it is being sent may have arrived, and is canceled as soon as its `ref` is known.
+   * `false` for services that keep no tasks: aborting the `signal` of a request ends its work at once. Default is
+   * `true`: a request that is aborted may have arrived, so the gateway waits for its `ref` and cancels the task.
    */
   readonly keepsTasks?: boolean
   /**
-   * What is wrong with the agent's settings, before it gets a task.
+   * Validates the agent's settings. Called before the agent gets a task.
    *
    * @throws {A2AError} `INVALID_PARAMS` with the path, such as `settings.assistantId`.
    */
   checkAgent?(agent: RegisteredAgent): void
-  /** Sends the message. Settles when the service has answered, or has accepted the task and gives its `ref`. */
+  /** Sends the message. Resolves when the service has answered, or has accepted the task and returned its `ref`. */
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate>
-  /** The task as it is now. */
+  /** Returns the current state of the task. */
   getTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate>
-  /** Asks the service to stop. It may say that it is about to: a `state` that has not ended. */
+  /** Requests cancellation. A service that only begins to cancel returns a `state` that is not terminal. */
   cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate>
   /**
-   * Sends the message, and tells what happens as it happens. A stream that is over, or breaks, before the task has ended or asks
-   * something is no end: the gateway goes on with {@link getTask}, where there is a `ref`.
+   * Sends the message, and yields updates as they happen. When the stream ends or breaks before the task is terminal or
+   * interrupted, the gateway continues with {@link getTask}, provided that a `ref` is known.
    */
   streamTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): AsyncIterable<TaskUpdate>
-  /** How the agent is. Does not reject because of the service: one that cannot be reached is `offline`. */
+  /**
+   * Returns the agent's health. A service that cannot be reached is `offline`; the promise does not reject because of
+   * it.
+   */
   healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus>
 }

@@ -1,5 +1,5 @@
 /**
- * The gateway as an agent.
+ * Executor that serves all agents of a gateway as one agent.
  *
  * @module
  */
@@ -12,29 +12,34 @@ import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
 import type { HandleContents } from './turns/handle.js'
 
-/** Under this key of a message's metadata stands the handle of the task: told by us, and taken from clients. */
+/** Key in a message's metadata for the handle of its task, in both directions. */
 const HANDLE_KEY = 'taskHandle'
-/** When to answer again, where nobody knows better. */
+/** Retry delay, in ms, for errors that have none. */
 const RETRY_AFTER_MS = 5_000
 
 export interface GatewayRequestHandlerOptions<P extends Principal = Principal> {
   /**
-   * Which agent gets the message of a new task. Default is the one that `metadata.agentId` or `agent_id` of the message or the
-   * request names, or the request's tenant; with none of them, the one that `findAgentForTask` finds for its text.
+   * Selects the agent for the message of a new task. Default is the agent named by `metadata.agentId` or `agent_id` of
+   * the message or the request, or by the request's tenant; without a name, the result of `findAgentForTask` for the
+   * text.
    */
   readonly chooseAgent?: ((offer: Offer<P>) => string | undefined) | undefined
-  /** Tells clients the handle of each task in its status, for when this process is gone. Default is `false`. */
+  /**
+   * Adds the task's handle to its status message, so that clients can find the task in another process. Default is
+   * `false`.
+   */
   readonly announceHandles?: boolean | undefined
 }
 
 /**
- * What does the work of an agent that is all agents of a gateway:
- * `createRequestHandler({ card, tasks: gateway.tasks, execute: gatewayRequestHandler(gateway) })`.
+ * Returns an executor that serves all agents of a gateway as one agent: `createRequestHandler({ card, tasks:
+ * gateway.tasks, execute: gatewayRequestHandler(gateway) })`.
  *
- * A task stays with its agent. What services tell streams to the client, canceling the task cancels it there, and a message to a
- * task that waits is its answer. A message with `metadata.taskHandle` follows the task of that handle, if it is the same
- * principal's. A request that no agent takes is refused before there is a task: `AGENT_NOT_FOUND`, `AGENT_BUSY`,
- * `CAPABILITY_MISMATCH`, `RATE_LIMITED`, and `TASK_NOT_FOUND` for a handle that is not the caller's.
+ * A task stays with its agent. Updates of the service stream to the client, canceling the task cancels it at the
+ * service, and a message to an interrupted task answers it. A message with `metadata.taskHandle` follows the task of
+ * that handle, provided that it belongs to the same principal. A request that cannot be accepted is refused before a
+ * task is created: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `CAPABILITY_MISMATCH`, `RATE_LIMITED`, and `TASK_NOT_FOUND` for a
+ * handle of another principal.
  */
 export function gatewayRequestHandler<P extends Principal = Principal>(
   gateway: A2AGateway,
@@ -52,14 +57,14 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
       handle,
       onPlaced: announceHandles ? (taskId) => void announce(gateway, taskId) : undefined,
     })
-    // A question has taken the place of what said it before.
+    // A question replaces the status message that had the handle.
     if (announceHandles) await announce(gateway, run.task.id)
   }
   const follow = async (run: Run<P>, handle: string): Promise<void> => {
     const contents = await gateway.openHandle(handle, { owner: run.task.owner ?? null })
     await runOn(run, contents.agentId, contents)
   }
-  // To choose is to take turns: of each message once.
+  // Selecting an agent moves it to the end of the rotation, so each message is selected for only once.
   const choices = new WeakMap<object, string>()
   const choose = (offer: Offer<P>): string => {
     const agentId = chooseAgent(offer) ?? selectAgent(gateway, offer.text)
@@ -88,7 +93,7 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
   })
 }
 
-/** Who takes no task now does not end one that waits for its user: it waits on. */
+/** Keeps an interrupted task interrupted when its agent is busy: a refusal would end it. */
 async function keepWaitingWhenBusy(run: Run, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -96,12 +101,12 @@ async function keepWaitingWhenBusy(run: Run, work: () => Promise<void>): Promise
     if (!A2AError.is(error) || !hasRetryAfter(error)) throw error
     const { retryAfterMs = RETRY_AFTER_MS } = error.data
     const seconds = Math.ceil(retryAfterMs / 1_000)
-    // The next message is its answer, and begins another turn.
+    // The promise is not awaited: the next message begins a turn of its own.
     run.requireInput(`The agent is busy: send this again in ${seconds} seconds`).catch(() => undefined)
   }
 }
 
-/** Of a message that nobody was asked to accept: one to a task of which the gateway knows no agent. */
+/** Builds the offer of a message that was not offered before: one to a task whose agent the gateway does not know. */
 function toOffer<P extends Principal>(run: Run<P>): Offer<P> {
   const { message, text, metadata, tenant, principal, task } = run
   return { message, text, metadata, tenant, principal, owner: task.owner ?? null }
@@ -130,7 +135,7 @@ function textAt(metadata: Readonly<Record<string, unknown>> | undefined, key: st
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A status message says it, since nothing else of a task can be added to: the one that there is, with one thing more. */
+/** Adds the handle to the task's status message. Handles of a terminal task are not announced. */
 async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
   const handle = await gateway.handleOf(taskId).catch(() => null)
   const task = gateway.tasks.peekTask(taskId)
@@ -144,6 +149,6 @@ async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
   try {
     gateway.tasks.patchTask(taskId, { message })
   } catch {
-    // There is no room left in the task for it.
+    // The task has reached its size limit.
   }
 }

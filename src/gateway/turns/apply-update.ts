@@ -1,5 +1,5 @@
 /**
- * What a service tells of a task, as changes of ours.
+ * Translates updates from services into changes of tasks.
  *
  * @module
  */
@@ -18,21 +18,21 @@ type Changes = Parameters<TaskManager['patchTask']>[1]
 const UNRECORDED: readonly TaskState[] = ['submitted', 'working']
 
 /**
- * Changes the task as `update` says: it walks the shortest way to a state, and a state that it is in already is no step.
- * A task that the service has only accepted, but that we work on, is worked on.
+ * Applies an update to a task. It walks the shortest path to the update's state; the current state is not a step. A
+ * task that the service reports as accepted, but that is already working here, stays working.
  *
- * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `LIMIT_EXCEEDED`, `INVALID_PARAMS`: what the manager refuses.
+ * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `LIMIT_EXCEEDED`, `INVALID_PARAMS`: what the manager throws.
  */
 export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpdate): void {
   const { chunk, ...others } = update
   const isChunk = chunk !== undefined && Object.keys(others).every((key) => key === 'ref')
-  // To show the task as it is costs as much as all its chunks.
+  // Peeking at the task costs as much as all its chunks together, so a stream of chunks avoids it.
   if (isChunk && tasks.stateOf(taskId) === 'working') {
     tasks.appendArtifact(taskId, chunk)
     return
   }
   const task = tasks.peekTask(taskId)
-  // What it throws says which it is.
+  // The manager throws the error that fits.
   if (task === null || isTerminal(task.state)) tasks.patchTask(taskId, {})
   else applyTo(tasks, task, update)
 }
@@ -46,20 +46,20 @@ function applyTo(tasks: TaskManager, task: TaskSnapshot, update: TaskUpdate): vo
   if (Object.keys(changes).length > 0) tasks.patchTask(task.id, changes)
 }
 
-/** The status message to set: none where the task says the same already. */
+/** Returns the status message to set: none when the task has the same message already. */
 function applyMessage(
   tasks: TaskManager,
   task: TaskSnapshot,
   target: TaskState,
   message: MessageInput | undefined,
 ): MessageInput | undefined {
-  // Services are asked again and again, and say the same: that is no change.
+  // Polling returns the same message repeatedly, which is not a change.
   if (message === undefined || (target === task.state && isSame(message, task.message))) return undefined
-  // An agent that asks, or is done, has said so in the conversation; how its work goes is no part of it.
+  // Questions and results belong to the conversation; reports of progress do not.
   return UNRECORDED.includes(target) ? message : tasks.addMessage(task.id, message).message
 }
 
-/** Walks up to the last step to `target`, and returns that step: its change carries the message and the results. */
+/** Walks up to the last step to `target`, and returns that step. Its change carries the message and the results. */
 function applySteps(
   tasks: TaskManager,
   task: TaskSnapshot,
@@ -67,7 +67,7 @@ function applySteps(
   update: TaskUpdate,
 ): TaskState | undefined {
   const path = target === task.state ? [] : (shortestPath(task.state, target) ?? [target])
-  // What is told of work, there is work on.
+  // Results need a task that is working, so this step comes before them.
   const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
   for (const state of steps) tasks.patchTask(task.id, { state, message: null })
   return path[steps.length]
@@ -88,7 +88,11 @@ function resultChange({ artifacts = [], output }: TaskUpdate, task: TaskSnapshot
 
 const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure']
 
-/** @throws {A2AError} `PROVIDER_ERROR` for what is no update: a provider may be anybody's. */
+/**
+ * Checks an update at run time, since providers may be written by users without types.
+ *
+ * @throws {A2AError} `PROVIDER_ERROR` for anything that is not an update.
+ */
 export function requireUpdate(update: unknown, agent: RegisteredAgent): asserts update is TaskUpdate {
   const fault = faultOf(update)
   if (fault !== undefined) throw providerError(agent.provider, agent, fault)
@@ -108,7 +112,7 @@ function isState(state: unknown): state is TaskState {
   return VALID_STATES.some((known) => known === state)
 }
 
-/** A result says that there is work, unless the service says more. */
+/** Results imply `working`, unless the update names another state. */
 function targetOf(update: TaskUpdate, current: TaskState): TaskState {
   const state = update.state ?? current
   return state === 'submitted' && (current !== 'submitted' || bringsResult(update)) ? 'working' : state
@@ -118,7 +122,7 @@ function bringsResult({ chunk, artifacts = [] }: TaskUpdate): boolean {
   return chunk !== undefined || artifacts.length > 0
 }
 
-/** The status message, if the service has something to say. */
+/** Returns the status message, if the update has content for one. */
 function messageOf(update: TaskUpdate, task: TaskSnapshot, target: TaskState): MessageInput | undefined {
   const { message, progress, failure } = update
   const content = typeof message === 'string' ? { parts: [{ text: message }] } : message
@@ -137,17 +141,17 @@ function textFor(state: TaskState, progress: number | undefined): string {
   return progress === undefined ? `The task is ${state}` : `${Math.round(progress * 100)} %`
 }
 
-/** Whether it says what the task's status says already, under whatever id. */
+/** Compares content only: every report has another message id. */
 function isSame({ parts, metadata }: MessageInput, known: TaskSnapshot['message']): boolean {
   return typeof known === 'object' && isEqual([parts, metadata], [known.parts, known.metadata])
 }
 
-/** Of JSON whose keys are in the same order: one that says the same otherwise is only told once more. */
+/** Compares JSON with keys in the same order. A different order counts as a change, which is harmless. */
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** The artifacts that say something new, each compared with the one that it would take the place of. */
+/** Returns the artifacts that differ from the ones they would replace. */
 function changedArtifacts(
   artifacts: NonNullable<TaskUpdate['artifacts']>,
   task: TaskSnapshot,

@@ -1,5 +1,5 @@
 /**
- * Handles: what finds a task at its service again, in a form that can be given away.
+ * Sealed handles that find a task at its service from any process.
  *
  * @module
  */
@@ -7,47 +7,48 @@ import { A2AError } from '../../core/errors.js'
 import { platformCrypto, type AesKey } from '../../runtime/crypto.js'
 import type { TaskRef } from '../provider.js'
 
-/** What a handle holds. */
+/** Contents of a handle. */
 export interface HandleContents {
   readonly taskId: string
   readonly contextId: string
   readonly agentId: string
-  /** The usual name of the agent's provider: a `ref` of one means nothing to another. */
+  /** Canonical name of the agent's provider. A `ref` is meaningless to another provider. */
   readonly provider: string
   readonly ref: TaskRef
-  /** To whom the task belongs; absent for nobody. */
+  /** The principal that the task belongs to. Absent for a task without an owner. */
   readonly owner?: string
 }
 
 const PREFIX = 'a2ah1.'
 const NONCE_BYTES = 12
 const MIN_SECRET = 32
-/** Far more than any `ref` is. */
+/** In characters. Far above the size of any `ref`. */
 const MAX_LENGTH = 16_384
 const PURPOSE = new TextEncoder().encode('a2a-tasks gateway handle 1')
 
-/** Whether `text` looks like a handle: no task's id does. */
+/** Whether `text` has the prefix of a handle. No task id has it. */
 export function isHandle(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
 /**
- * Seals handles with AES-256-GCM (NIST SP 800-38D) under a key derived from a secret: whoever has one can neither read nor
- * change it, nor make another. Any process with the same secret opens them.
+ * Seals handles with AES-256-GCM (NIST SP 800-38D) under a key derived from a secret with HKDF. The holder of a handle
+ * can neither read, change nor forge it. Any process with the same secret opens it.
  */
 export class HandleSeal {
   readonly #keys: readonly Promise<AesKey>[]
 
   /**
-   * @param secrets - The first seals, all open: put a new one in front and keep the old one as long as its handles live.
-   * @throws {RangeError} for a secret of less than 32 characters.
+   * @param secrets - The first seals, all open. To rotate, put a new secret in front and keep the old one as long as
+   *   its handles are in use.
+   * @throws {RangeError} for a secret with fewer than 32 characters.
    */
   constructor(secrets: readonly string[]) {
     if (secrets.some((secret) => secret.length < MIN_SECRET)) {
       throw new RangeError(`"handleSecret" must have at least ${MIN_SECRET} characters`)
     }
     this.#keys = (secrets.length > 0 ? secrets : [randomSecret()]).map(deriveKey)
-    // Whoever seals or opens hears of it.
+    // `seal` and `open` await the key and report its failure.
     for (const key of this.#keys) key.catch(() => undefined)
   }
 
@@ -56,18 +57,18 @@ export class HandleSeal {
     const nonce = randomBytes(NONCE_BYTES)
     const plain = new TextEncoder().encode(JSON.stringify(contents))
     const [key] = this.#keys
-    // There is always one.
+    // The constructor adds at least one key.
     const sealed = await subtle.encrypt(algorithm(nonce), await (key as Promise<AesKey>), plain)
     return PREFIX + toBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
   }
 
-  /** @throws {A2AError} `TASK_NOT_FOUND` when none of the secrets made this handle: nobody learns more of it. */
+  /** @throws {A2AError} `TASK_NOT_FOUND` when no secret sealed this handle. The error does not say why. */
   async open(handle: string): Promise<HandleContents> {
     const bytes = handle.length > MAX_LENGTH ? undefined : fromBase64Url(handle.slice(PREFIX.length))
     if (isHandle(handle) && bytes !== undefined && bytes.length > NONCE_BYTES) {
       for (const key of this.#keys) {
         const plain = await unseal(await key, bytes)
-        // What the seal holds, this class has put there.
+        // Authenticated encryption guarantees that `seal` wrote this text.
         if (plain !== undefined) return JSON.parse(new TextDecoder().decode(plain)) as HandleContents
       }
     }
@@ -106,7 +107,7 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return platformCrypto().getRandomValues(new Uint8Array(length))
 }
 
-/** Without a secret, handles are good as long as their gateway lives. */
+/** Without a secret, handles are valid as long as their gateway exists. */
 function randomSecret(): string {
   return toBase64Url(randomBytes(MIN_SECRET))
 }
@@ -121,7 +122,8 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const binary = atob(text.replace(/-/g, '+').replace(/_/g, '/'))
     const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0))
-    // The last character may hold bits that mean nothing: of the spellings of one handle only ours is good.
+    // The last character may have unused bits. Only the canonical spelling is accepted, so that each handle has one
+    // form.
     return toBase64Url(bytes) === text ? bytes : undefined
   } catch {
     return undefined

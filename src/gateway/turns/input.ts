@@ -1,5 +1,5 @@
 /**
- * What is asked of an agent, as callers write it.
+ * Messages to agents: the caller's input, and its form for providers.
  *
  * @module
  */
@@ -14,26 +14,26 @@ import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
 
-/** What is asked of an agent: a text, or parts. */
+/** Input of `sendTask`: a text, or parts. */
 export type TaskInput = string | TaskContent
 
 export interface TaskContent {
   readonly parts: readonly PartInput[]
-  /** Answers what the agent asked in this task. */
+  /** The interrupted task that this message answers. */
   readonly taskId?: string | undefined
-  /** Goes on with this conversation. Default is a new one. */
+  /** The conversation to continue. Default is a new one. */
   readonly contextId?: string | undefined
-  /** Tasks that this one builds on. */
+  /** Ids of tasks that this one refers to. */
   readonly referenceTaskIds?: readonly string[] | undefined
   readonly metadata?: Readonly<JsonObject> | undefined
 }
 
 export interface SendTaskOptions {
-  /** Of the task. Default is a generated one. */
+  /** Id of the new task. Default is a generated one. */
   readonly id?: string | undefined
-  /** To whom the task belongs. */
+  /** The principal that the task belongs to, and the key of the rate limit. */
   readonly owner?: string | undefined
-  /** Do not wait for the end of the task. Default is `false`. */
+  /** Resolves without waiting for the end of the task. Default is `false`. */
   readonly returnImmediately?: boolean | undefined
   /** Cancels the task when it aborts. */
   readonly signal?: AbortSignal | undefined
@@ -42,7 +42,7 @@ export interface SendTaskOptions {
 const KEYS = ['parts', 'taskId', 'contextId', 'referenceTaskIds', 'metadata']
 export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal']
 
-/** The user's message. The manager checks what is in it. */
+/** Builds the user's message. The manager validates its content. */
 export function toMessage(input: TaskInput): MessageInput {
   if (typeof input === 'string') return { role: 'user', parts: [{ text: input }] }
   if (typeof (input as unknown) !== 'object')
@@ -68,7 +68,11 @@ export function toProviderTask(
   return { id, contextId, owner, message, text: textOf(message), ref, previous }
 }
 
-/** The task that a message answers. @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`. */
+/**
+ * Returns the interrupted task that a message answers.
+ *
+ * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`.
+ */
 export function requireInterrupted(
   tasks: TaskManager,
   taskId: string,

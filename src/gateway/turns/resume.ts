@@ -1,5 +1,5 @@
 /**
- * Tasks that are taken up again: by a handle, or by a look at what waits.
+ * Resuming tasks by handle, and refreshing interrupted ones from their service.
  *
  * @module
  */
@@ -35,7 +35,11 @@ export class TaskResumer {
     this.#providerOf = providerOf
   }
 
-  /** Those who take up the same task at the same time get one. @throws {A2AError} as `A2AGateway.resume`. */
+  /**
+   * Resumes a task and returns its id. Concurrent calls for one task share one attempt.
+   *
+   * @throws {A2AError} as `A2AGateway.resume`.
+   */
   async resume(contents: HandleContents): Promise<string> {
     const { taskId } = contents
     const resumed = this.#resuming.get(taskId) ?? this.#resume(contents)
@@ -45,25 +49,28 @@ export class TaskResumer {
     } finally {
       this.#resuming.delete(taskId)
     }
-    // One id may be in the handles of several owners: the others have gone along.
+    // Handles of several owners may have the same task id, and their calls share the attempt.
     if (this.#settings.tasks.peekTask(taskId)?.owner !== contents.owner) throw taskNotFound(taskId)
     return taskId
   }
 
-  /** What waits may have been answered elsewhere. Whatever is wrong with the service, the task is what it is. */
+  /**
+   * Polls the service of an interrupted task, which may have been answered elsewhere. Failures of the service leave the
+   * task unchanged.
+   */
   async refresh(taskId: string): Promise<void> {
     const { registry, onError, tasks } = this.#settings
     const found = this.#locations.find(taskId, registry)
     const location = this.#locations.get(taskId)
     const before = tasks.peekTask(taskId)
     if (!before || isTerminal(before.state) || found === undefined) return
-    // Somebody follows it, or nobody could.
+    // A running turn follows the task already; a closed gateway follows none.
     if (this.#turns.has(taskId) || this.#turns.isClosed) return
     const { agent, ref } = found
     try {
       const target = { agent, provider: this.#providerOf(agent) }
       const update = await this.#fetch(target, taskId, ref)
-      // Another task may have the id by now.
+      // During the request, another task may have got the id.
       if (this.#locations.get(taskId) !== location || this.#turns.has(taskId)) return
       const hasChanged = tasks.peekTask(taskId)?.generation !== before.generation
       if (hasChanged || update.state === undefined || update.state === before.state) return
@@ -84,10 +91,10 @@ export class TaskResumer {
     this.#turns.requireOpen()
     const target = this.#resolve(taskId, agentId, name)
     const { agent } = target
-    // What is forgotten with the task, and not known of another that gets its id.
+    // The location is removed together with the task, so it identifies this task even if another gets the id.
     const location = known === null ? undefined : this.#locations.set(taskId, agent)
     const update = await this.#fetch(target, taskId, ref)
-    // It may have been closed meanwhile.
+    // The gateway may have been closed during the request.
     this.#turns.requireOpen()
     if (known === null && tasks.stateOf(taskId) === null) {
       tasks.createTask({ skill: agentId, id: taskId, contextId, owner })
@@ -95,24 +102,24 @@ export class TaskResumer {
     const state = tasks.stateOf(taskId)
     if (state === null) throw taskNotFound(taskId)
     if (!isTerminal(state)) this.#follow(target, taskId, update, ref)
-    // It has ended here while its service was asked.
+    // The task ended here during the request.
     else if (!isTerminalUpdate(update)) await cancelAt(this.#settings, agent, target.provider, taskId, ref)
   }
 
   #resolve(taskId: string, agentId: string, providerName: string): AgentWithProvider {
     const agent = this.#settings.registry.get(agentId)
     if (agent === null) throw agentNotFound(agentId)
-    // Its place means nothing to another kind of service.
+    // A `ref` is meaningless to a different kind of service.
     if (agent.provider !== providerName) throw taskNotFound(taskId)
     return { agent, provider: this.#providerOf(agent) }
   }
 
-  /** Takes in what the service has said, and follows the task if it goes on. */
+  /** Applies the service's answer, and follows the task if it continues. */
   #follow({ agent, provider }: AgentWithProvider, taskId: string, known: TaskUpdate, ref: TaskRef): void {
     this.#turns.begin({ agent, provider, taskId, start: { mode: 'follow', ref, known } })
   }
 
-  /** @throws {A2AError} `PROVIDER_ERROR` also for what is no answer. */
+  /** @throws {A2AError} `PROVIDER_ERROR`, also for an answer that is not an update. */
   async #fetch({ agent, provider }: AgentWithProvider, taskId: string, ref: TaskRef): Promise<TaskUpdate> {
     const update = await within(this.#settings, taskId, (signal) => provider.getTask(agent, ref, { signal }))
     requireUpdate(update, agent)

@@ -1,5 +1,5 @@
 /**
- * Which agent has which task, and where its service keeps it.
+ * Locations of tasks: the agent of each task, and the service's ids for it.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskRef } from '../provider.js'
 import type { AgentRegistry } from '../registry/registry.js'
 
-/** Of one task: another that has its id later has another place. */
+/** The location of one task. A later task with the same id has a different object. */
 export interface TaskLocation {
   agentId: string
-  /** The kind of the agent's service when it got the task: what `ref` means to no other. */
+  /** The agent's provider when it got the task. The `ref` is meaningless to any other. */
   provider: string
-  /** Absent as long as the service has not said. */
+  /** Absent until the service reports it. */
   ref: TaskRef | undefined
 }
 
-/** How many tasks of a context are looked through for the conversation to go on with. */
+/** Number of tasks of a context that are searched for the conversation to continue. */
 const MAX_SEARCHED = 20
 
-/** Forgets a task when the manager does. */
+/** Locations by task id. A location is removed when the manager removes its task. */
 export class TaskLocations {
   readonly #tasks: TaskManager
   readonly #locations = new Map<string, TaskLocation>()
@@ -30,18 +30,18 @@ export class TaskLocations {
     this.#tasks = tasks
   }
 
-  /** Forgets from now on. Whoever wants to know where a task was that has gone listens before. */
+  /** Starts to remove locations. Listeners that need the location of a removed task subscribe before this call. */
   listen(): void {
     this.#tasks.on('task:expired', this.#forget)
     this.#tasks.on('task:evicted', this.#forget)
   }
 
-  /** The id of the agent that has the task. */
+  /** Returns the id of the task's agent. */
   agentOf(taskId: string): string | undefined {
     return this.#locations.get(taskId)?.agentId
   }
 
-  /** The agent that has the task, and where its service keeps it, if both are known. */
+  /** Returns the task's agent and its `ref`, if both are known. */
   find(
     taskId: string,
     registry: AgentRegistry,
@@ -51,18 +51,18 @@ export class TaskLocations {
     return agent === null || ref === undefined ? undefined : { agent, ref }
   }
 
-  /** Where the agent's service keeps the task, if it has said. */
+  /** Returns the task's `ref` at this agent's service, if the service has reported it. */
   refOf({ id, provider }: RegisteredAgent, taskId: string): TaskRef | undefined {
     const location = this.#locations.get(taskId)
     return location?.agentId === id && location.provider === provider ? location.ref : undefined
   }
 
-  /** The place of the task, whoever has it. */
+  /** Returns the location of the task, at whichever agent. */
   get(taskId: string): TaskLocation | undefined {
     return this.#locations.get(taskId)
   }
 
-  /** The agent has the task. Without a `ref`, what its service has said before is still good. */
+  /** Assigns the task to the agent. Without a `ref`, the one that the same agent reported before stays. */
   set(taskId: string, agent: RegisteredAgent, ref = this.refOf(agent, taskId)): TaskLocation {
     const location = Object.assign(this.#locations.get(taskId) ?? {}, {
       agentId: agent.id,
@@ -73,13 +73,16 @@ export class TaskLocations {
     return location
   }
 
-  /** Of a task without a place: that of the latest before it in its context, of the same agent and owner, to go on with. */
+  /**
+   * Returns the `ref` of the latest task in the same context, of the same agent and owner: the conversation to
+   * continue.
+   */
   previousOf({ contextId, owner }: TaskSnapshot, agent: RegisteredAgent): TaskRef | undefined {
     const { tasks } = this.#tasks.pageTasks({ contextId, owner: owner ?? null, pageSize: MAX_SEARCHED })
     return tasks.map(({ id }) => this.refOf(agent, id)).find((ref) => ref !== undefined)
   }
 
-  /** What is known is still good: handles are made of it. */
+  /** Stops removing locations. The known ones stay, since handles are built from them. */
   close(): void {
     this.#tasks.off('task:expired', this.#forget)
     this.#tasks.off('task:evicted', this.#forget)

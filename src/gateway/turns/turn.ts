@@ -1,5 +1,5 @@
 /**
- * One turn of a task at its service, from the message to the end or the next question.
+ * One turn of a task at its service: from a message to the end or the next question.
  *
  * @module
  */
@@ -12,18 +12,21 @@ import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate, requireUpdate } from './apply-update.js'
 import type { AgentProvider, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 
-/** What clients read when the service fails: what really happened is the operator's business. */
+/** Text for clients when the service fails. The cause is for `onError` only. */
 export const SERVICE_FAILED = 'The agent could not finish this task'
 export const TIMED_OUT = 'Task timed out'
 
 export interface TurnSettings {
   readonly tasks: TaskManager
   readonly clock: Clock
-  /** How long a turn may take, in ms. */
+  /** Time limit of a turn, in ms. */
   readonly taskTimeoutMs: number
-  /** The first pause between two looks at a task, in ms; they grow to ten times that. */
+  /** First pause between two polls of a task, in ms. Pauses grow up to ten times that. */
   readonly pollIntervalMs: number
-  /** How long a service may take to cancel, and to say where it keeps a task that is canceled while it is sent, in ms. */
+  /**
+   * Time limit, in ms, for a service to cancel a task, and to report the `ref` of a task that is canceled while it is
+   * being sent.
+   */
   readonly cancelTimeoutMs: number
   readonly onError: (
     error: unknown,
@@ -31,33 +34,38 @@ export interface TurnSettings {
   ) => void
 }
 
-/** How a turn begins: by a message, streamed or not, or, with none, by a look at the task, which may have been taken. */
+/**
+ * The first step of a turn: sending a message, with or without a stream, or following a task, from an update if one is
+ * known.
+ */
 export type TurnStart =
   | { readonly mode: 'send' | 'stream'; readonly task: ProviderTask }
   | { readonly mode: 'follow'; readonly ref: TaskRef; readonly known?: TaskUpdate }
 
-/** What a turn shows of a service: `undefined` for nothing. */
+/** The health of a service as the turn shows it. `undefined` when the turn shows nothing. */
 export type ServiceOutcome = 'succeeded' | 'failed' | undefined
 
-/** How often in a row a look at a task may fail before the task does. */
+/** Number of consecutive polls that may fail before the task fails. */
 const MAX_FAILED_POLLS = 8
 
-/** Who is told what the service shows of itself. */
+/** Callbacks of a turn. */
 export interface TurnListeners {
-  /** It has said where it keeps the task, or something else than before. */
+  /** The service has reported a `ref`, or a different one. */
   readonly ref: (ref: TaskRef) => void
-  /** It has answered, for the first time in this turn. */
+  /** The service has responded for the first time in this turn. */
   readonly responded: () => void
 }
 
-/** After how many updates of a stream everybody else has a turn: a provider may yield without a pause. */
+/**
+ * Number of stream updates after which the turn yields to the event loop, since a provider may yield without a pause.
+ */
 const UPDATES_PER_YIELD = 100
 
 export class Turn {
   readonly agent: RegisteredAgent
-  /** Settles when the turn is ended from without, while what was asked of the service may go on. */
+  /** Settles when the turn is stopped from outside. Requests to the service may still be running then. */
   readonly stopped: Promise<void>
-  /** Settles when the service has said where it keeps the task, or never will. */
+  /** Settles when the service has reported a `ref`, or the turn is over. */
   readonly located: Promise<void>
   readonly #settings: TurnSettings
   readonly #provider: AgentProvider
@@ -70,13 +78,13 @@ export class Turn {
   #onLocated: () => void = () => {}
   #onStopped: () => void = () => {}
   #isStopped = false
-  /** Nothing that was asked of the service goes on. */
+  /** No request to the service is running. */
   #isSettled = false
-  /** The service has said that the task has ended, or that it has none. */
+  /** The service has reported a terminal state, or does not have the task. */
   #isTerminalAtService = false
   #hasResponded = false
   #outcome: ServiceOutcome
-  /** What broke the stream. */
+  /** The error that broke the stream. */
   #streamError: A2AError | undefined
   #done = Promise.resolve()
 
@@ -100,12 +108,12 @@ export class Turn {
     if (this.#ref !== undefined) this.#onLocated()
   }
 
-  /** What the turn has shown of the service. */
+  /** The health of the service as this turn shows it. */
   get outcome(): ServiceOutcome {
     return this.#outcome
   }
 
-  /** Settles when the turn, once begun, is over, and with it all that was asked of the service. Never rejects. */
+  /** Settles when the turn and all its requests to the service are over. Never rejects. */
   get done(): Promise<void> {
     return this.#done
   }
@@ -114,7 +122,7 @@ export class Turn {
     this.#done = this.#run()
   }
 
-  /** Ends the turn without a word to the service: the task has ended here, or somebody else goes on with it. */
+  /** Ends the turn without notifying the service: the task has ended here, or another turn continues it. */
   abandon(reason: Error): void {
     if (this.#isStopped) return
     this.#markStopped()
@@ -122,12 +130,12 @@ export class Turn {
     this.#onRefKnown()
   }
 
-  /** Ends the turn, and has the service stop. Resolves when it has been told. Never rejects. */
+  /** Ends the turn and cancels the task at its service. Resolves when the service has answered. Never rejects. */
   async cancel(reason: Error): Promise<void> {
-    // What the service itself has said, it need not be told.
+    // A service that reported the end needs no cancellation.
     if (this.#isStopped || this.#isTerminalAtService) return
     this.#markStopped()
-    // A task that is being sent may have arrived: as soon as it is known where, it can be canceled.
+    // A task that is being sent may have arrived. It can be canceled as soon as its `ref` is known.
     if (this.#isAwaitingRef) await this.#waitForRef()
     this.#controller.abort(reason)
     const ref = this.#refToCancel
@@ -152,7 +160,7 @@ export class Turn {
 
   async #work(start: TurnStart): Promise<void> {
     const { signal } = this.#controller
-    // Whoever listens may have ended it by now.
+    // A listener may have ended the task before the turn begins.
     if (isTerminal(this.#settings.tasks.stateOf(this.#taskId) ?? 'canceled')) return
     if (start.mode === 'send') {
       this.#apply(await raced(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
@@ -168,7 +176,7 @@ export class Turn {
         this.#apply(await raced(signal, this.#provider.getTask(this.agent, this.#ref, this.#call)))
         failedPolls = 0
       } catch (error) {
-        // It keeps no tasks: what broke the stream is what the task failed of.
+        // The service keeps no tasks, so the error of the stream is the reason of the failure.
         if (this.#streamError !== undefined && A2AError.is(error, 'UNSUPPORTED_OPERATION'))
           throw this.#streamError
         failedPolls += 1
@@ -177,7 +185,7 @@ export class Turn {
     }
   }
 
-  /** A stream that breaks is no end of the task, if it is known where the task is. */
+  /** Streams updates. A broken stream does not end the turn if the task's `ref` is known. */
   async #stream(task: ProviderTask): Promise<void> {
     const updates = this.#provider.streamTask(this.agent, task, this.#call)[Symbol.asyncIterator]()
     try {
@@ -192,7 +200,7 @@ export class Turn {
       this.#streamError = error
       this.#report(error, 'streamTask')
     } finally {
-      // Nobody waits for it: it may heed nothing.
+      // Not awaited: the provider may ignore the request to stop.
       void (async () => await updates.return?.())().catch(() => undefined)
     }
   }
@@ -205,7 +213,7 @@ export class Turn {
     this.#isTerminalAtService = state !== undefined && isTerminal(state)
     if (ref !== undefined) {
       this.#ref = ref
-      // Of a task that has ended here, nobody asks where it was.
+      // The location of a task that has ended here is not needed.
       if (!this.#isStopped) this.#listeners.ref(ref)
       this.#onRefKnown()
       this.#onLocated()
@@ -223,7 +231,7 @@ export class Turn {
     return this.#isTerminalAtService ? undefined : this.#ref
   }
 
-  /** Whether the service may yet say where it keeps the task. */
+  /** Whether the service may still report the task's `ref`. */
   get #isAwaitingRef(): boolean {
     const { aborted } = this.#controller.signal
     return this.#ref === undefined && this.#provider.keepsTasks !== false && !this.#isSettled && !aborted
@@ -253,7 +261,7 @@ export class Turn {
     const { tasks } = this.#settings
     if (this.#isStopped || isTerminal(tasks.stateOf(this.#taskId) ?? 'canceled')) return
     const reason = ended('TASK_TIMED_OUT', this.#taskId)
-    // Who says nothing at all does not work.
+    // A service that sends nothing until the timeout counts as failing.
     if (!this.#hasResponded) this.#outcome = 'failed'
     this.#report(reason, 'timeout')
     void this.cancel(reason)
@@ -262,7 +270,7 @@ export class Turn {
 
   #fail(error: unknown): void {
     this.#isSettled = true
-    // Whoever stopped the turn has seen to the task.
+    // The caller that stopped the turn has handled the task.
     if (this.#isStopped) return
     if (isTransient(error)) this.#outcome = 'failed'
     if (A2AError.is(error, 'TASK_NOT_FOUND')) this.#isTerminalAtService = true
@@ -278,14 +286,14 @@ export class Turn {
     try {
       applyUpdate(tasks, this.#taskId, { state: 'failed', message, failure })
     } catch {
-      // It has ended meanwhile, or there is no room left in it for a word.
+      // The task has ended in the meantime, or its size limit leaves no room for a message.
       if (tasks.can(this.#taskId, 'failed')) tasks.patchTask(this.#taskId, { state: 'failed' })
     }
   }
 
   #markStopped(): void {
     this.#isStopped = true
-    // Of a turn that is over by itself nobody need be told twice.
+    // After the turn has settled, `done` has notified its callers.
     if (!this.#isSettled) this.#onStopped()
   }
 
@@ -305,14 +313,17 @@ export class Turn {
   }
 }
 
-/** The service cannot stop it, or need not. */
+/** The service cannot cancel the task, or does not have to. */
 const NOT_CANCELABLE: readonly ErrorCode[] = [
   'UNSUPPORTED_OPERATION',
   'TASK_NOT_FOUND',
   'TASK_NOT_CANCELABLE',
 ]
 
-/** Has the service stop. Never rejects: one that fails is reported, one that cannot is left alone. */
+/**
+ * Cancels the task at its service. Never rejects: a failure goes to `onError`; a service that cannot cancel is left
+ * alone.
+ */
 export async function cancelAt(
   settings: TurnSettings,
   agent: RegisteredAgent,
@@ -328,7 +339,7 @@ export async function cancelAt(
   }
 }
 
-/** What `work` gives within the time that a cancel may take, whether it heeds its signal or not. */
+/** Returns the result of `work`, limited to `cancelTimeoutMs` even if `work` ignores its signal. */
 export async function within<T>(
   { clock, cancelTimeoutMs }: Pick<TurnSettings, 'clock' | 'cancelTimeoutMs'>,
   taskId: string,
@@ -348,7 +359,7 @@ function waitTimedOut(taskId: string, timeoutMs: number): A2AError<'WAIT_TIMED_O
   return new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs })
 }
 
-/** What `work` gives, or the reason of the abort, also where `work` does not heed it. */
+/** Returns the result of `work`, or throws the signal's reason, even if `work` ignores the signal. */
 async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let settle = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
@@ -364,12 +375,12 @@ async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the same call may well succeed later. */
+/** Whether the same call may succeed later. */
 function isTransient(error: unknown): error is A2AError {
   return A2AError.is(error, 'PROVIDER_ERROR') ? error.data.retryable : A2AError.is(error, 'UNAVAILABLE')
 }
 
-/** @throws The reason of the signal, as soon as there is one. */
+/** @throws The signal's reason, when it aborts. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(signal.reason as Error)

@@ -1,5 +1,5 @@
 /**
- * The turns that are going on, and how they end.
+ * The turns in progress, by task.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { cancelAt, Turn, type TurnStart } from './turn.js'
 import type { Settings } from '../options.js'
 import type { AgentProvider, TaskRef } from '../provider.js'
 
-/** A turn that is to begin. */
+/** A turn to begin. */
 export interface NewTurn {
   readonly agent: RegisteredAgent
   readonly provider: AgentProvider
   readonly taskId: string
   readonly start: TurnStart
-  /** Gives the agent's place to another task. */
+  /** Releases the agent's capacity. */
   readonly release?: () => void
-  /** Is called when it is first known where the service keeps the task. */
+  /** Called when the service first reports where it keeps the task. */
   readonly onLocated?: ((taskId: string) => void) | undefined
 }
 
@@ -44,19 +44,19 @@ export class Turns {
     return this.#turns.has(taskId)
   }
 
-  /** Settles when the service has been told that the task is canceled. */
+  /** Settles when the service has answered the cancellation of the task. */
   whenCanceled(taskId: string): Promise<void> {
     return this.#cancellations.get(taskId) ?? Promise.resolve()
   }
 
-  /** Settles when nobody works on the task any more: a turn that another has taken the place of is no end. */
+  /** Settles when no turn of the task is running, replaced turns and their successors included. */
   async whenIdle(taskId: string): Promise<void> {
     for (let turn = this.#turns.get(taskId); turn !== undefined; turn = this.#turns.get(taskId)) {
       await turn.done
     }
   }
 
-  /** Settles when the service has said where it keeps the task that is being sent, or never will. */
+  /** Settles when the service has reported the `ref` of the task that is being sent, or never will. */
   async whenLocated(taskId: string): Promise<void> {
     await this.#turns.get(taskId)?.located
   }
@@ -65,7 +65,7 @@ export class Turns {
     return this.#closeReason !== undefined
   }
 
-  /** @throws What {@link close} was given. */
+  /** @throws The reason that {@link close} received. */
   requireOpen(): void {
     if (this.#closeReason !== undefined) throw this.#closeReason
   }
@@ -75,7 +75,7 @@ export class Turns {
     const { admission, tasks } = this.#settings
     let isLocated = false
     const onRef = (ref: TaskRef): void => {
-      // Of a task that is gone nothing is kept, nor told of one that has its id now.
+      // The task may be gone, and another task may have its id.
       if (tasks.stateOf(taskId) === null || this.#locations.get(taskId) !== location) return
       this.#locations.set(taskId, agent, ref)
       if (!isLocated) onLocated?.(taskId)
@@ -87,7 +87,7 @@ export class Turns {
       ref: onRef,
       responded: onResponse,
     })
-    // Whoever listens may answer before the turn that asked has noticed that it is over.
+    // A listener may answer a question before the turn that asked it has settled.
     this.#turns.get(taskId)?.abandon(ended('TASK_CANCELED', taskId))
     this.#turns.set(taskId, turn)
     if (start.mode === 'follow') onRef(start.ref)
@@ -102,7 +102,7 @@ export class Turns {
     return turn
   }
 
-  /** Lets turns end within `graceMs`, and lets go of the rest. No more begin. */
+  /** Refuses new turns, lets running ones finish within `graceMs`, and abandons the rest. */
   async close(graceMs: number, reason: Error): Promise<void> {
     const { clock, tasks } = this.#settings
     this.#closeReason = reason
@@ -120,7 +120,7 @@ export class Turns {
     tasks.off('task:expired', this.#onExpired)
   }
 
-  /** A manager that is destroyed has no listeners left to tell. */
+  /** A destroyed manager emits no events, so its signals are observed instead. */
   #abandonOnDestroy(taskId: string, turn: Turn): void {
     const { tasks } = this.#settings
     if (tasks.stateOf(taskId) === null) return
@@ -140,7 +140,7 @@ export class Turns {
     if (!isTerminal(state)) this.#stop(id)
   }
 
-  /** The task has ended here: its service is told, unless it has ended there. */
+  /** The task has ended here: cancels it at its service, unless it has ended there. */
   #stop(taskId: string): void {
     const turn = this.#turns.get(taskId)
     const canceling =
@@ -150,7 +150,7 @@ export class Turns {
     void canceling.then(() => this.#cancellations.delete(taskId))
   }
 
-  /** Nobody works on it here: it waits for an answer there. */
+  /** Cancels an interrupted task, which has no turn here. */
   #cancelWaiting(taskId: string): Promise<void> | undefined {
     const { registry, providers } = this.#settings
     const location = this.#locations.find(taskId, registry)
