@@ -1,5 +1,5 @@
 /**
- * Whether an agent takes one more task now.
+ * Admission of tasks: concurrency limits, rate limits and circuit breakers.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import { requireWhole } from '../require.js'
 
 export interface AdmissionOptions {
   readonly clock?: Clock | undefined
-  /** How many tasks of all agents may run at once, or `Infinity`. Default is 100. */
+  /** Number of tasks that may run at the same time over all agents, or `Infinity`. Default is 100. */
   readonly maxConcurrentTasks?: number | undefined
-  /** For each agent. `false` for none. */
+  /** Circuit breaker per agent, or `false` for none. */
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined
-  /** For each owner. Default is none. */
+  /** Rate limit per owner. Default is none. */
   readonly rateLimit?: RateLimitOptions | undefined
 }
 
 export interface AdmissionRequest {
   readonly agent: Pick<RegisteredAgent, 'id' | 'maxConcurrentTasks'>
-  /** Whose task it is. All that are nobody's share one rate limit. */
+  /** The owner of the task. Tasks without an owner share one rate limit. */
   readonly owner?: string | undefined
 }
 
@@ -31,7 +31,7 @@ interface AgentState {
   readonly breaker: CircuitBreaker | undefined
 }
 
-/** Counts what runs, and refuses what would be too much. */
+/** Counts running tasks, and refuses those beyond a limit. */
 export class Admission {
   readonly #clock: Clock
   readonly #maxConcurrentTasks: number
@@ -40,7 +40,7 @@ export class Admission {
   readonly #agents = new Map<string, AgentState>()
   #running = 0
 
-  /** @throws {TypeError | RangeError} naming the option that makes no sense. */
+  /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: AdmissionOptions = {}) {
     const { clock = systemClock, maxConcurrentTasks = 100, circuitBreaker = {}, rateLimit } = options
     this.#clock = clock
@@ -48,14 +48,15 @@ export class Admission {
       maxConcurrentTasks === Infinity ? Infinity : requireWhole('maxConcurrentTasks', maxConcurrentTasks)
     this.#breakerOptions = circuitBreaker
     this.#limiter = rateLimit === undefined ? undefined : new RateLimiter(rateLimit, clock)
-    // What makes no sense is told now, not with the first task.
+    // Validates the options of the circuit breaker now, not with the first task.
     this.#newState()
   }
 
   /**
-   * Lets a task begin. Whoever is let in calls what is returned when the task has ended, once or more.
+   * Admits a task, and returns the function that releases its capacity. Calls of it after the first have no effect.
    *
-   * @throws {A2AError} `AGENT_BUSY`, `RATE_LIMITED`. Nothing has changed then: nothing counts, no token is spent.
+   * @throws {A2AError} `AGENT_BUSY`, `RATE_LIMITED`. A refusal changes nothing: it counts no task and consumes no
+   *   token.
    */
   admit(request: AdmissionRequest): () => void {
     this.check(request)
@@ -66,7 +67,7 @@ export class Admission {
     return this.#reserve(state)
   }
 
-  /** Throws what {@link admit} would throw. */
+  /** Throws what {@link admit} would throw, without admitting. */
   check(request: AdmissionRequest): void {
     const { id, maxConcurrentTasks = Infinity } = request.agent
     if (this.#running >= this.#maxConcurrentTasks) throw agentBusy(id, 'the gateway has too much to do')
@@ -78,32 +79,32 @@ export class Admission {
     if (limitedMs > 0) throw rateLimited(limitedMs)
   }
 
-  /** Whether {@link admit} would let somebody in who is not limited himself. */
+  /** Whether the agent has capacity. Ignores the limits of the gateway and of the owner. */
   hasRoom({ id, maxConcurrentTasks = Infinity }: AdmissionRequest['agent']): boolean {
     return this.loadOf(id) < maxConcurrentTasks && (this.#agents.get(id)?.breaker?.waitMs ?? 0) === 0
   }
 
-  /** How many tasks the agent has. */
+  /** Returns the number of the agent's running tasks. */
   loadOf(agentId: string): number {
     return this.#agents.get(agentId)?.running ?? 0
   }
 
-  /** The agent's service did what it was asked. To be told before the task leaves. */
+  /** Records a success of the agent's service. Call it before the capacity is released. */
   succeeded(agentId: string): void {
     this.#agents.get(agentId)?.breaker?.succeeded()
   }
 
-  /** The agent's service has answered: it is there. */
+  /** Records a response of the agent's service. */
   answered(agentId: string): void {
     this.#agents.get(agentId)?.breaker?.answered()
   }
 
-  /** The agent's service failed, and may well fail the next. To be told before the task leaves. */
+  /** Records a failure of the agent's service. Call it before the capacity is released. */
   failed(agentId: string): void {
     this.#agents.get(agentId)?.breaker?.failed()
   }
 
-  /** For an agent that is gone. Its tasks that still run count for the gateway only. */
+  /** Removes the state of an agent that was unregistered. Its running tasks count only for the gateway from then on. */
   forget(agentId: string): void {
     this.#agents.delete(agentId)
   }
@@ -128,7 +129,7 @@ export class Admission {
   }
 }
 
-/** Nobody is called so: what is nobody's shares one limit. */
+/** No owner has an empty name, so it is the key of all tasks without an owner. */
 function ownerOf({ owner = '' }: AdmissionRequest): string {
   return owner
 }

@@ -1,5 +1,5 @@
 /**
- * The agents as the gateway uses them: which gets a task, and whether it takes one.
+ * Selection of an agent for a task, and its admission.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { agentNotFound, agentNotOnline } from './refusals.js'
 import { LeastLoadedSelector } from '../registry/selection.js'
 import { providerError } from '../providers/shared/service.js'
 
-/** What a task needs of its agent. */
+/** Requirements of a task. */
 export interface TaskNeeds {
-  /** Exact names, all of them. */
+  /** Exact names. The agent must have all of them. */
   readonly capabilities?: readonly string[] | undefined
-  /** All of them. */
+  /** The agent must have all of them. */
   readonly tags?: readonly string[] | undefined
 }
 
-/** An agent, and what speaks to its service. */
+/** An agent with its provider. */
 export interface AgentWithProvider {
   readonly agent: RegisteredAgent
   readonly provider: AgentProvider
@@ -28,7 +28,7 @@ export interface AgentWithProvider {
 export class AgentSelector {
   readonly #settings: Settings
   readonly #balancer = new LeastLoadedSelector()
-  /** Ends what the registry tells. */
+  /** Stops listening to the registry. */
   readonly close: () => void
 
   constructor(settings: Settings) {
@@ -39,14 +39,18 @@ export class AgentSelector {
     })
   }
 
-  /** @throws {A2AError} `PROVIDER_ERROR` when nobody speaks to such agents. */
+  /** @throws {A2AError} `PROVIDER_ERROR` when the gateway does not have the agent's provider. */
   readonly providerOf = (agent: RegisteredAgent): AgentProvider => {
     const provider = this.#settings.providers.get(agent.provider)
     if (provider !== undefined) return provider
     throw providerError(agent.provider, agent, `No provider for ${agent.provider}: pass it in "providers"`)
   }
 
-  /** Registers agents. @throws {A2AError} what is wrong with the first that its provider does not take, or that has none. */
+  /**
+   * Registers agents.
+   *
+   * @throws {A2AError} for the first agent that has no provider or whose settings are refused.
+   */
   registerAll(inputs: readonly AgentInput[]): void {
     for (const input of inputs) {
       const agent = this.#settings.registry.register(input)
@@ -54,13 +58,20 @@ export class AgentSelector {
     }
   }
 
-  /** Gives the agent one task more, until what is returned is called. @throws {A2AError} why it gets none now. */
+  /**
+   * Admits a task for the agent, and returns the function that releases its capacity.
+   *
+   * @throws {A2AError} the reason why the agent cannot have the task.
+   */
   admit(agentId: string, owner: string | undefined): AgentWithProvider & { readonly release: () => void } {
     const target = this.#resolve(agentId)
     return { ...target, release: this.#settings.admission.admit({ agent: target.agent, owner }) }
   }
 
-  /** Throws what {@link admit} would throw. What is wrong with the agent itself, `onError` is told: whoever asks reads little. */
+  /**
+   * Throws what {@link admit} would throw. `onError` receives the faults of the agent's settings too, since clients see
+   * little of them.
+   */
   check(agentId: string, owner: string | undefined): void {
     const { admission, onError } = this.#settings
     try {
@@ -71,7 +82,10 @@ export class AgentSelector {
     }
   }
 
-  /** Of those who can do it, whoever takes a task now and has least to do. `null` where nobody can, or nothing is said. */
+  /**
+   * Returns the least loaded matching agent, preferring those with free capacity. `null` when none matches, or when a
+   * text needs no capability.
+   */
   find(needs: string | TaskNeeds): RegisteredAgent | null {
     const { extractCapabilities, admission, registry, providers } = this.#settings
     const wanted: TaskNeeds =

@@ -1,5 +1,5 @@
 /**
- * A service that keeps failing is left alone for a while.
+ * Circuit breaker: stops sending tasks to a failing service for a while.
  *
  * @module
  */
@@ -7,19 +7,20 @@ import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { requireKnown, requireWhole } from '../require.js'
 
 export interface CircuitBreakerOptions {
-  /** How many failures one after the other open it. Default is 5. */
+  /** Number of consecutive failures that open it. Default is 5. */
   readonly failures?: number | undefined
-  /** How long it is open before one task may try, in ms. Default is 30,000. */
+  /** Time until one task may try again, in ms. Default is 30,000. */
   readonly resetMs?: number | undefined
 }
 
 /**
- * Closed, it lets everybody pass; after `failures` failures in a row it is open, and lets nobody pass for `resetMs`; then
- * it is half open, and lets one pass at a time. A success then closes it; a failure opens it for the whole time again.
- * While it is open, what comes of those who passed before means nothing.
+ * Closed, it admits every task. After `failures` consecutive failures it is open, and admits none for `resetMs`. Then
+ * it is half open, and admits one task at a time: a success closes it, a failure opens it again. While it is open, the
+ * results of tasks admitted earlier are ignored.
  *
- * It is our own: cockatiel and opossum wrap a call that returns a promise, and read the runtime's clock (opossum sets
- * timers, too), while a task may outlive its process, and time here is injected. What is left to share is this short.
+ * Own implementation: cockatiel and opossum wrap a call that returns a promise and read the runtime's clock (opossum
+ * also sets timers), but a task may outlive its process, and the clock is injected here. The part that they could
+ * provide is this small.
  */
 export class CircuitBreaker {
   readonly #threshold: number
@@ -27,10 +28,10 @@ export class CircuitBreaker {
   readonly #clock: Clock
   #failures = 0
   #halfOpenAt: number | undefined
-  /** The one who tries. */
+  /** The task that tries while it is half open. */
   #probe: symbol | undefined
 
-  /** @throws {TypeError | RangeError} naming the option that makes no sense. */
+  /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: CircuitBreakerOptions = {}, clock: Clock = systemClock) {
     requireKnown(options, ['failures', 'resetMs'], '"circuitBreaker"')
     this.#threshold = requireWhole('circuitBreaker.failures', options.failures ?? 5)
@@ -38,23 +39,28 @@ export class CircuitBreaker {
     this.#clock = clock
   }
 
-  /** How long nobody may pass, in ms: 0 when somebody may. */
+  /** Time until a task may be admitted, in ms: 0 for now. */
   get waitMs(): number {
-    // How long the one who tries will take, nobody knows.
+    // The duration of the trying task is unknown; `resetMs` is the estimate.
     return this.#probe === undefined ? this.#openMs : this.#resetMs
   }
 
-  /** Lets somebody pass, which `waitMs` of 0 allows. What is returned is for him to call when he is done, whatever came of it. */
+  /**
+   * Admits a task, provided that `waitMs` is 0. Call the returned function when the task is over, whatever its result.
+   */
   enter(): () => void {
     if (this.#halfOpenAt === undefined) return () => {}
     const probe = (this.#probe = Symbol())
     return () => {
-      // Who has found out nothing leaves it to the next.
+      // Without a result, the next task tries.
       if (this.#probe === probe) this.#probe = undefined
     }
   }
 
-  /** The one who tries has an answer, and may take long: others may pass, and the first failure opens it again. */
+  /**
+   * Records that the trying task has a response. The task may run for long, so others are admitted, but a single
+   * failure opens the breaker again.
+   */
   answered(): void {
     if (this.#probe === undefined) return
     this.#failures = this.#threshold - 1

@@ -1,5 +1,5 @@
 /**
- * How much anybody may ask for in how much time.
+ * Rate limits by owner.
  *
  * @module
  */
@@ -7,25 +7,28 @@ import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { requireKnown, requireWhole } from '../require.js'
 
 export interface RateLimitOptions {
-  /** How many tasks one owner may begin at once, and in any `perMs`, once they are used up. */
+  /** Number of tasks that an owner may begin at once, and on average per `perMs` after that. */
   readonly requests: number
   /** In ms. */
   readonly perMs: number
-  /** How many owners are remembered; beyond it that which came longest ago starts anew. Default is 10,000. */
+  /**
+   * Number of owners that are remembered. Beyond it, the least recently seen owner is forgotten and starts with a full
+   * bucket. Default is 10,000.
+   */
   readonly maxKeys?: number | undefined
 }
 
-/** A bucket of tokens for each key: `requests` of them, filled again evenly within `perMs`. */
+/** Token buckets by key: each holds `requests` tokens, and refills evenly within `perMs`. */
 export class RateLimiter {
   readonly #requests: number
   readonly #capacity: number
   readonly #perMs: number
   readonly #maxKeys: number
   readonly #clock: Clock
-  /** When the bucket will be full again; the key that came last is the last. A bucket that is not here is full. */
+  /** Time when each bucket is full again, the most recent key last. A bucket that is absent is full. */
   readonly #fullAt = new Map<string, number>()
 
-  /** @throws {TypeError | RangeError} naming the option that makes no sense. */
+  /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: RateLimitOptions, clock: Clock = systemClock) {
     requireKnown(options, ['requests', 'perMs', 'maxKeys'], '"rateLimit"')
     this.#requests = requireWhole('rateLimit.requests', options.requests)
@@ -35,18 +38,20 @@ export class RateLimiter {
     this.#clock = clock
   }
 
-  /** How many keys it remembers. */
+  /** Number of keys in memory. */
   get size(): number {
     return this.#fullAt.size
   }
 
-  /** How many ms later there is a token: 0 where there is one. */
+  /** Returns the time until a token is available, in ms: 0 for now. */
   waitMs(key: string): number {
     const now = this.#now()
     return Math.max(0, Math.ceil((this.#fullAtAfter(key, now) - now - this.#capacity) / this.#requests))
   }
 
-  /** Takes a token: 0. Where there is none, it takes nothing, and says how many ms later there is one. */
+  /**
+   * Consumes a token and returns 0. Without a token it changes nothing, and returns the time until there is one, in ms.
+   */
   consume(key: string): number {
     const now = this.#now()
     this.#dropFull(now)
@@ -64,7 +69,7 @@ export class RateLimiter {
     return Math.max(now, this.#fullAt.get(key) ?? 0) + this.#perMs
   }
 
-  /** In parts of a ms, so many that a token takes a whole number of them: nothing is lost by rounding. */
+  /** Current time in units of 1/`requests` ms. A token takes a whole number of them, so rounding loses nothing. */
   #now(): number {
     return Math.floor(elapsed(this.#clock)) * this.#requests
   }

@@ -1,12 +1,12 @@
 /**
- * Why an agent gets no task, as errors.
+ * Errors for refused tasks.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 
-/** When to come back, where nobody knows better. */
+/** Retry delay, in ms, for refusals without a known one. */
 const RETRY_AFTER_MS = 5_000
 
 export function agentNotFound(given: unknown): A2AError<'AGENT_NOT_FOUND'> {

@@ -1,5 +1,5 @@
 /**
- * Configuration files of gateways, in YAML.
+ * Gateway configuration files in YAML.
  *
  * @module
  */
@@ -23,26 +23,30 @@ import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
 import { requireKnown } from '../require.js'
 
 export interface LoadGatewayConfigOptions {
-  /** Where variables are looked up. Default is the environment of the process. */
+  /** Source of variables. Default is the environment of the process. */
   readonly env?:
     Readonly<Record<string, string | undefined>> | ((name: string) => string | undefined) | undefined
-  /** What errors call the file. Default is `gateway.yaml`. */
+  /** Name of the file in errors. Default is `gateway.yaml`. */
   readonly file?: string | undefined
-  /** The providers that there are, or their names. Default are the names of those that come with the library. */
+  /** The available providers, or their names. Default is the names of the providers in this library. */
   readonly providers?: readonly string[] | Readonly<Record<string, unknown>> | undefined
 }
 
 const MAX_LENGTH = 262_144
 
 /**
- * The section `a2a` of a YAML text; other sections are somebody else's. Times are in seconds there, and keys in snake_case;
- * so are the first keys of an agent's `settings`: `assistant_id` is `assistantId`.
+ * Reads the section `a2a` of a YAML text, and ignores other sections. The file has times in seconds and keys in
+ * snake_case. The top-level keys of an agent's `settings` are converted: `assistant_id` becomes `assistantId`.
  *
- * Texts may have variables: `${NAME}`, `${NAME:-default}`, and `$${` for `${`. They are read when the YAML has been: a
- * value is a value, whatever it looks like.
+ * Texts may contain variables: `${NAME}`, `${NAME:-default}`, and `$${` for a literal `${`. They are substituted after
+ * the YAML is parsed, so the value of a variable cannot change the structure.
  *
- * @throws {A2AError} `CONFIGURATION_ERROR` with the place of what is wrong: `gateway.yaml:12:14 a2a.agents[1].id: is missing`.
- *   It tells no value of a variable, no token, key or secret.
+ * The text may have up to 262,144 characters and, with aliases expanded, 100,000 values.
+ *
+ * @throws {A2AError} `CONFIGURATION_ERROR` with the position and key of the fault: `gateway.yaml:12:14
+ *   a2a.agents[1].id: is missing`. It never contains the value of a variable, a token, a key or a secret.
+ * @throws {A2AError} `INVALID_PARAMS` when `text` is not a string.
+ * @throws {TypeError} for an unknown option.
  */
 export async function loadGatewayConfig(
   text: string,
@@ -50,7 +54,7 @@ export async function loadGatewayConfig(
 ): Promise<GatewayConfig> {
   requireKnown(options, ['env', 'file', 'providers'], 'loadGatewayConfig')
   const { env = environment, file = 'gateway.yaml', providers = PROVIDER_NAMES } = options
-  // The type says so; not everybody has types.
+  // Callers without types may pass anything.
   if (typeof text !== 'string') throw invalidParams('text', `must be the text of a file, got ${quote(text)}`)
   const lookup =
     typeof env === 'function' ? env : (name: string) => (Object.hasOwn(env, name) ? env[name] : undefined)
@@ -77,7 +81,7 @@ async function parse(text: string, file: string): Promise<Tree> {
     merge: false,
     stringKeys: true,
     resolveKnownTags: false,
-    // Both look at what is there again and again; keys are compared here, and what is pretty shows values.
+    // These checks take quadratic time in the parser and may print values; duplicate keys are detected below.
     uniqueKeys: false,
     prettyErrors: false,
   })
@@ -93,7 +97,7 @@ async function parse(text: string, file: string): Promise<Tree> {
   return new TreeBuilder(kinds, document, file, positionAt).section()
 }
 
-/** What the parser has to say itself may repeat what stands there, and that may be a secret. */
+/** Replaces the parser's messages, which may quote the file and so reveal a secret. */
 const PARSER_ERRORS: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'is an alias of nothing that stands before it',
   BAD_DQ_ESCAPE: 'is not YAML: in double quotes a \\ is written as two; in single quotes as it is',
@@ -114,20 +118,20 @@ const PARSER_ERRORS: Readonly<Record<string, string>> = {
     'is not YAML: nothing can stand here; a text with { } or [ ] is to be quoted, as in key: "${NAME}"',
 }
 
-/** What tells the parser's nodes apart. */
+/** Type guards of the parser's nodes. */
 type Kinds = Pick<typeof yaml, 'isAlias' | 'isMap' | 'isNode' | 'isScalar' | 'isSeq'>
 
 type Items = yaml.YAMLMap<yaml.ParsedNode, yaml.ParsedNode | null>
 
-/** Makes trees of what the parser gives. */
+/** Converts the parser's document to trees. */
 class TreeBuilder {
   readonly #kinds: Kinds
   readonly #document: yaml.Document.Parsed
   readonly #file: string
   readonly #positionAt: (offset: number) => Position
-  /** `undefined`: it is being made. */
+  /** `undefined` while the tree is being built. */
   readonly #built = new Map<yaml.Node, Tree | undefined>()
-  /** What aliases stand for. */
+  /** Targets of aliases. */
   readonly #targets = new Map<yaml.Node, yaml.Node | undefined>()
 
   constructor(
@@ -142,7 +146,7 @@ class TreeBuilder {
     this.#positionAt = positionAt
   }
 
-  /** What is made is the section alone: the others may have tags and whatever else. */
+  /** Converts only the section `a2a`: other sections may contain tags and other things that are refused here. */
   section(): Tree {
     const { contents } = this.#document
     if (!this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(contents)) {
@@ -158,14 +162,17 @@ class TreeBuilder {
     return this.#tree(section.value, 0)
   }
 
-  /** The last anchor of the name before each. An alias that is asked itself walks through the whole file. */
+  /**
+   * Resolves each alias to the last anchor of its name before it. One pass: the parser's own resolution walks through
+   * the whole file for each alias.
+   */
   #resolveAliases(contents: yaml.ParsedNode): void {
     const anchors = new Map<string, yaml.Node>()
     const open: (yaml.ParsedNode | null)[] = [contents]
     for (let node = open.pop(); node !== undefined; node = open.pop()) {
       if (this.#kinds.isAlias(node)) this.#targets.set(node, anchors.get(node.source))
       else if (node?.anchor !== undefined) anchors.set(node.anchor, node)
-      // What stands first is the next.
+      // Reversed, so that the stack returns the nodes in document order.
       for (const child of this.#childrenOf(node).reverse()) open.push(child)
     }
   }
@@ -204,7 +211,7 @@ class TreeBuilder {
         }),
       )
     }
-    // What is neither an alias nor a collection.
+    // The node is neither an alias nor a collection.
     const { value, source = '' } = node as { readonly value?: unknown; readonly source?: string }
     if (
       value === null ||
@@ -217,7 +224,7 @@ class TreeBuilder {
     throw this.#error(node, 'is neither a text nor a number')
   }
 
-  /** The pairs of a map by their names, none twice. */
+  /** Returns the pairs of a map by key, and throws for a duplicate key. */
   #pairsOf({ items }: Items): ReadonlyMap<string, Items['items'][number]> {
     const pairs = new Map<string, Items['items'][number]>()
     for (const pair of items) {

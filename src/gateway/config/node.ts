@@ -1,5 +1,5 @@
 /**
- * A value of a configuration file, and where it stands. It is read as what is wanted of it.
+ * A value of a configuration file with its position, and typed readers for it.
  *
  * @module
  */
@@ -7,18 +7,18 @@ import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { suggestion } from './suggestions.js'
 
-/** Both count from 1. */
+/** A position in the file. Both numbers count from 1. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** What stands in the file: aliases are what they stand for, so that one tree may be at several places. */
+/** A parsed value. Aliases are resolved, so one tree may occur in several places. */
 export interface Tree extends Position {
   readonly value: Scalar | readonly Tree[] | ReadonlyMap<string, Entry>
 }
 
-/** `source`: as it is written, for whoever wants a text. */
+/** A scalar. `source` is its spelling in the file. */
 export interface Scalar {
   readonly source: string
   readonly value: string | number | boolean | null
@@ -29,28 +29,28 @@ export interface Entry {
   readonly tree: Tree
 }
 
-/** The value of a variable. `undefined` where it is not set. */
+/** Returns the value of a variable, or `undefined` if it is not set. */
 type Lookup = (name: string) => string | undefined
 
-/** What all values of a file have in common. */
+/** State that all values of a file share. */
 export interface Source {
   readonly file: string
   readonly lookup: Lookup
-  /** Texts with their variables: many aliases may stand for a long one. */
+  /** Texts after substitution, cached because many aliases may refer to one long text. */
   readonly texts: Map<Scalar, string>
-  /** How many values may still be read. An alias of aliases of aliases stands for more than anybody can hold. */
+  /** Number of values that may still be read: nested aliases can expand to more than fits in memory. */
   remainingValues: number
 }
 
-/** setTimeout takes 31 bits. */
+/** Upper limit of `setTimeout`, a signed 32-bit integer. */
 const MAX_INT32 = 2_147_483_647
-/** Of all values of a file, those that aliases stand for as often as they do. */
+/** Limit for all values of a file, with aliases expanded. */
 export const MAX_VALUES = 100_000
 export const MAX_DEPTH = 100
 
 /**
- * The two signs for themselves, or the beginning of a variable, and the whole of it if it is one. A default that does not end
- * is taken to the end of the text: nothing is looked at twice.
+ * Matches the escape `$${`, a whole variable, or the beginning of one. An unterminated default extends to the end of
+ * the text, so that no character is scanned twice.
  */
 const VARIABLE = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?(\}|$))?/g
 
@@ -67,7 +67,7 @@ export class ConfigNode {
     this.#depth = depth
   }
 
-  /** What is wrong here. `reason` says nothing of the value: it may be a secret. */
+  /** Returns an error at this position. `reason` must not contain the value, which may be a secret. */
   error(reason: string, at: Position = this.#tree, key = this.path): A2AError<'CONFIGURATION_ERROR'> {
     return configurationError(this.#source.file, at, key, reason)
   }
@@ -82,7 +82,7 @@ export class ConfigNode {
     return isScalar(value) && typeof value.value === 'string'
   }
 
-  /** A text, with its variables. What is written as a number is the text that is written. */
+  /** Returns the text with its variables substituted. A number is returned as it is spelled in the file. */
   text(): string {
     const { value } = this.#tree
     if (!isScalar(value) || value.value === null) throw this.error(`must be a text, got ${kindOf(value)}`)
@@ -95,7 +95,7 @@ export class ConfigNode {
     return text
   }
 
-  /** A text of which something can be said: it is as it is written, and no variable's value. */
+  /** Returns the spelling for an error. Variables are not substituted, so it reveals no secret. */
   quoted(): string {
     const { value } = this.#tree
     return isScalar(value) ? JSON.stringify(value.source.slice(0, 80)) : ''
@@ -111,14 +111,14 @@ export class ConfigNode {
     throw this.error(`must be true or false, got ${kindOfScalar(value)}`)
   }
 
-  /** A whole number above 0. */
+  /** Returns a whole number above 0. */
   count(): number {
     const value = this.#scalar()
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_INT32) return value
     throw this.error(`must be a whole number from 1 to ${MAX_INT32}${gotKind(value)}`)
   }
 
-  /** A number of seconds, in ms. */
+  /** Reads a number of seconds, and returns it in ms. */
   milliseconds(): number {
     const value = this.#scalar()
     const ms = typeof value === 'number' ? Math.round(value * 1_000) : NaN
@@ -132,7 +132,10 @@ export class ConfigNode {
     return value.map((tree, index) => this.#child(tree, `[${index}]`))
   }
 
-  /** The values of a map that knows these keys. Those without a value are absent. `what` may stand there. */
+  /**
+   * Returns the values of a map that may have these keys only. Keys without a value are absent. `what` describes the
+   * expected value in errors.
+   */
   map<K extends string>(known: readonly K[], what?: string): { readonly [N in K]?: ConfigNode } {
     const entries = this.entries(what)
     for (const [name, { key }] of entries) {
@@ -144,7 +147,7 @@ export class ConfigNode {
       throw this.error(reason, key, `${this.path}.${name.slice(0, 80)}`)
     }
     const nodes = [...entries].flatMap(([name, { node }]) => (node.isNull ? [] : [[name, node] as const]))
-    // It has no other keys.
+    // Unknown keys have been refused above.
     return Object.fromEntries(nodes) as { readonly [N in K]?: ConfigNode }
   }
 
@@ -156,7 +159,7 @@ export class ConfigNode {
     )
   }
 
-  /** An object that means nothing to us. */
+  /** Returns a map as JSON, with variables substituted. */
   json(): JsonObject {
     const convert = (node: ConfigNode): JsonValue => {
       const { value } = node.#tree
@@ -167,7 +170,7 @@ export class ConfigNode {
     return Object.fromEntries([...this.entries()].map(([name, { node }]) => [name, convert(node)]))
   }
 
-  /** A variable's value is a number, or `true`, where that is wanted. */
+  /** Returns the scalar. The value of a variable becomes a number or a boolean if it is spelled like one. */
   #scalar(): string | number | boolean | null {
     const { value } = this.#tree
     if (!isScalar(value)) throw this.error(`must be a single value, got ${kindOf(value)}`)
@@ -186,7 +189,7 @@ export class ConfigNode {
   }
 }
 
-/** Reads as `gateway.yaml:12:14 a2a.agents[1].id: must be a text`. */
+/** Creates an error such as `gateway.yaml:12:14 a2a.agents[1].id: must be a text`. */
 export function configurationError(
   file: string,
   { line, column }: Position,
@@ -219,14 +222,14 @@ function kindOfScalar(value: Scalar['value']): string {
   return value === null ? 'nothing' : `a ${typeof value === 'string' ? 'text' : typeof value}`
 }
 
-/** A number that is none of those that are wanted says so itself. */
+/** Names the kind of a value that is not a number. For a number out of range, the expected range says enough. */
 function gotKind(value: Scalar['value']): string {
   return typeof value === 'number' ? '' : `, got ${kindOfScalar(value)}`
 }
 
 /**
- * `text` with the values of its variables: `${NAME}`, or `${NAME:-default}` for one that is not set, or empty. `$${` is
- * `${`. Values are taken as they are: what they hold is no variable again.
+ * Substitutes variables: `${NAME}`, or `${NAME:-default}` for one that is unset or empty. `$${` becomes `${`. Values
+ * are not scanned again.
  */
 function substituteVariables(text: string, lookup: Lookup, toError: (reason: string) => Error): string {
   return text.replace(VARIABLE, (whole: string, name?: string, byDefault?: string, end?: string) => {

@@ -1,5 +1,5 @@
 /**
- * A configuration's sections as the options of a gateway and the agents that it begins with.
+ * Readers for the sections of a configuration: the gateway's settings and its agents.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import type { ConfigNode } from './node.js'
 import { providerName } from '../registry/provider-names.js'
 import { toAgent } from '../registry/registration.js'
 
-/** The section `a2a`. Where it is not enabled, nothing else is read: its variables need not be set. */
+/** Reads the section `a2a`. With `enabled: false` nothing else is read, so its variables need not be set. */
 export function readConfig(section: ConfigNode, providers: readonly string[]): GatewayConfig {
   const { enabled, gateway, agents } = section.map(['enabled', 'gateway', 'agents'])
   const isEnabled = enabled?.flag() ?? true
@@ -76,7 +76,7 @@ function readAgents(node: ConfigNode | undefined, providers: readonly string[]):
   return (node?.list() ?? []).map((each) => {
     const agent = readAgent(each, providers)
     const other = paths.get(agent.id)
-    // It is there, or it would not have been read.
+    // The agent has been read, so its id exists.
     if (other !== undefined)
       throw (each.entries().get('id')?.node ?? each).error(`is the id of ${other}, too`)
     paths.set(agent.id, each.path)
@@ -110,11 +110,11 @@ function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
       maxConcurrentTasks: given.max_concurrent_tasks?.count(),
       settings: given.settings && toCamelKeys(given.settings.json()),
       metadata: given.metadata && readMetadata(given.metadata),
-      // The registry says which there are.
+      // The registry validates the status.
       status: given.status?.text() as AgentInput['status'],
     }),
   }
-  // What a registry would not take.
+  // Reports what the registry would refuse, with its position in the file.
   withPosition(node, () => toAgent(agent, {}, ''))
   return agent
 }
@@ -161,7 +161,7 @@ function readMetadata(node: ConfigNode): NonNullable<AgentInput['metadata']> {
 
 const AUTH_TYPES = ['bearer', 'api_key', 'oauth2']
 
-/** An authenticator, since it shows nothing of what it knows. */
+/** Reads credentials as an authenticator, which hides them when it is printed. */
 function readAuth(node: ConfigNode): Authenticator {
   const type = required(node, 'type', node.entries().get('type')?.node).text()
   switch (type) {
@@ -205,7 +205,7 @@ function required(parent: ConfigNode, key: string, node: ConfigNode | undefined)
   throw parent.error('is missing', undefined, `${parent.path}.${key}`)
 }
 
-/** What is wrong with a value of ours, told of the place that it came from. */
+/** Runs `work`, and turns its error into one with the position of the value that caused it. */
 function withPosition<T>(node: ConfigNode, work: () => T, names: Readonly<Record<string, string>> = {}): T {
   try {
     return work()
@@ -218,7 +218,7 @@ function withPosition<T>(node: ConfigNode, work: () => T, names: Readonly<Record
   }
 }
 
-/** As far as it is written: what is missing is missing in what is there. */
+/** Returns the node of a path, or the closest parent if a part is missing. */
 function nodeAt(node: ConfigNode, [step, ...others]: readonly string[]): ConfigNode {
   if (step === undefined) return node
   const key = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -226,7 +226,7 @@ function nodeAt(node: ConfigNode, [step, ...others]: readonly string[]): ConfigN
   return next === undefined ? node : nodeAt(next, others)
 }
 
-/** `assistant_id` is `assistantId`; what is deeper is the service's. */
+/** Converts the top-level keys: `assistant_id` becomes `assistantId`. Nested keys belong to the service. */
 function toCamelKeys(settings: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(settings).map(([key, value]) => [

@@ -1,10 +1,10 @@
 /**
- * What somebody may have meant.
+ * "Did you mean" suggestions for misspelt keys.
  *
  * @module
  */
 
-/** `, did you mean "endpoint"?`, or nothing where nothing is near. */
+/** Returns `, did you mean "endpoint"?`, or an empty text if no known name is close enough. */
 export function suggestion(given: string, known: readonly string[]): string {
   const word = normalize(given.slice(0, 80))
   const [nearest] = known
@@ -14,12 +14,12 @@ export function suggestion(given: string, known: readonly string[]): string {
   return nearest === undefined ? '' : `, did you mean "${nearest.name}"?`
 }
 
-/** `timeoutSeconds`, `timeout-seconds` and `timeout_seconds` are alike. */
+/** Treats `timeoutSeconds`, `timeout-seconds` and `timeout_seconds` alike. */
 function normalize(name: string): string {
   return name.toLowerCase().replace(/[_\-\s]/g, '')
 }
 
-/** How many letters have to be put in, taken out or changed (Levenshtein). */
+/** Levenshtein distance. */
 function distanceOf(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 0; i < from.length; i += 1) {

@@ -7,31 +7,31 @@ import type { CircuitBreakerOptions } from '../admission/circuit-breaker.js'
 import type { RateLimitOptions } from '../admission/rate-limit.js'
 import type { AgentInput } from '../registry/agent.js'
 
-/** What a gateway holds to. `loadGatewayConfig` reads it from a file. */
+/** Limits and timeouts of a gateway. `loadGatewayConfig` reads them from a file. */
 export interface GatewaySettings {
-  /** How long a task may be worked on at a stretch, in ms: up to its end or a question. Default is 300,000. */
+  /** Time limit of a turn, in ms: from a message to the end of the task or to a question. Default is 300,000. */
   readonly taskTimeoutMs?: number | undefined
-  /** How many tasks may be worked on at a time. Default is 100. */
+  /** Number of tasks that may run at the same time, or `Infinity`. Default is 100. */
   readonly maxConcurrentTasks?: number | undefined
-  /** How many tasks each owner may begin in how much time. Default is no limit. */
+  /** Rate limit per owner. Default is none. */
   readonly rateLimit?: RateLimitOptions | undefined
-  /** After how many failures in a row an agent's service is left alone, and how long. Default is 5, and 30,000 ms; `false` for never. */
+  /** Circuit breaker per agent, or `false` for none. Default opens after 5 consecutive failures, for 30,000 ms. */
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined
-  /** The first pause between two looks at a task that goes on, in ms; they grow to ten times that. Default is 1,000. */
+  /** First pause between two polls of a running task, in ms. Pauses grow up to ten times that. Default is 1,000. */
   readonly pollIntervalMs?: number | undefined
-  /** How long a service may take to cancel a task, in ms. Default is 10,000. */
+  /** Time limit for a service to cancel a task, in ms. Default is 10,000. */
   readonly cancelTimeoutMs?: number | undefined
 }
 
 /**
- * A configuration. Credentials under `auth` are not shown when it is printed or made JSON; a variable in `url`, `settings` or
- * any other value is.
+ * A configuration, as `loadGatewayConfig` returns it. Credentials under `auth` are hidden when it is printed or
+ * serialized; variables in `url`, `settings` or any other value are not.
  */
 export interface GatewayConfig {
-  /** Default is `true`. Where it is `false`, the rest is as it is by default. */
+  /** Default is `true`. With `false` the other fields have their defaults. */
   readonly enabled: boolean
   readonly gateway: GatewaySettings & {
-    /** How often `A2AGateway.fromConfig` has the agents' health checked, in ms. Default is 30,000. */
+    /** Interval of the health checks that `A2AGateway.fromConfig` starts, in ms. Default is 30,000. */
     readonly healthCheckIntervalMs: number
     readonly taskTimeoutMs: number
     readonly maxConcurrentTasks: number

@@ -1,5 +1,5 @@
 /**
- * Agents, as a gateway knows them.
+ * Agents: their registration, and their form in the registry.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import type { JsonObject } from '../../core/json-types.js'
 
 export const AGENT_STATUSES = ['online', 'offline', 'degraded', 'maintenance'] as const
 
-/** Only `online` agents get tasks. `maintenance` is an operator's word: no health check changes it. */
+/** Health of an agent. Only `online` agents get tasks. Operators set `maintenance`, and no health check changes it. */
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-/** What an agent can do. */
+/** A capability of an agent. */
 export interface Capability {
   readonly name: string
   readonly description: string
-  /** JSON Schemas. */
+  /** JSON Schema. */
   readonly inputSchema?: Readonly<JsonObject>
   readonly outputSchema?: Readonly<JsonObject>
 }
 
-/** Credentials as a configuration has them. */
+/** Credentials in the form of a configuration file. */
 export type EndpointAuth =
   | { readonly type: 'bearer'; readonly token: string }
   | { readonly type: 'api_key'; readonly header: string; readonly key: string }
@@ -32,15 +32,15 @@ export type EndpointAuth =
       readonly scope?: string | undefined
     }
 
-/** An agent, as it is registered. */
+/** Registration of an agent. */
 export interface AgentInput {
   readonly id: string
   /** Default is the id. */
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** A name in the gateway's `providers`. Other spellings of the known ones are taken: `langchain`, `VertexAI`. */
+  /** Name in the gateway's `providers`. Known providers have aliases, such as `langchain` and `VertexAI`. */
   readonly provider: string
-  /** At least one; a text is a capability's name. */
+  /** At least one. A string is the name of a capability. */
   readonly capabilities: readonly (
     | string
     | {
@@ -51,18 +51,21 @@ export interface AgentInput {
       }
   )[]
   readonly endpoint: {
-    /** Of the service: what its provider says. */
+    /** URL of the service. Its meaning depends on the provider. */
     readonly url: string
-    /** Credentials: a configuration's, or any `Authenticator` of `a2a-tasks/client`. Nothing shows them again. */
+    /**
+     * Credentials: in the form of a configuration file, or any `Authenticator` of `a2a-tasks/client`. They are hidden
+     * from then on.
+     */
     readonly auth?: EndpointAuth | Authenticator | undefined
-    /** How long one answer of the service may take, in ms; of a stream, until it begins. Default is 300,000. */
+    /** Time limit for a response, in ms; for a stream, until it begins. Default is 300,000. */
     readonly timeoutMs?: number | undefined
   }
-  /** How many of its tasks may run at once. Default is as many as the gateway lets. */
+  /** Number of its tasks that may run at the same time. Default is no limit of its own. */
   readonly maxConcurrentTasks?: number | undefined
   /** Default is `online`. */
   readonly status?: AgentStatus | undefined
-  /** What its provider wants to know: `assistantId`, `region` … */
+  /** Settings for the provider, such as `assistantId` or `region`. */
   readonly settings?: Readonly<JsonObject> | undefined
   readonly metadata?:
     | {
@@ -73,17 +76,17 @@ export interface AgentInput {
     | undefined
 }
 
-/** An agent, as the registry gives it: frozen. Another of the same id takes its place when anything changes. */
+/** An agent in the registry. Frozen: every change creates another object. */
 export interface RegisteredAgent {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** In its usual spelling: `vertex_ai`. */
+  /** Canonical name, such as `vertex_ai`. */
   readonly provider: string
   readonly capabilities: readonly Capability[]
   readonly endpoint: {
     readonly url: string
-    /** Shows no secret when it is printed or made JSON. */
+    /** Hides its credentials when it is printed or serialized. */
     readonly auth?: Authenticator
     readonly timeoutMs: number
   }
@@ -94,7 +97,7 @@ export interface RegisteredAgent {
     readonly version: string
     /** ISO 8601, UTC. */
     readonly createdAt: string
-    /** When its status was last set or seen. */
+    /** Time when its status was last set or observed. */
     readonly lastSeenAt: string
     readonly tags: readonly string[]
     readonly extra: Readonly<JsonObject>

@@ -1,5 +1,5 @@
 /**
- * How agents are: one look at one, and looks at all of them again and again.
+ * Health checks of agents, single and periodic.
  *
  * @module
  */
@@ -10,20 +10,23 @@ import { A2AError } from '../../core/errors.js'
 import type { AgentStatus, RegisteredAgent } from './agent.js'
 import type { ProviderCall } from '../provider.js'
 
-/** Says how an agent is. To reject, or to give anything but `online`, `degraded` and `offline`, is to say `offline`. */
+/**
+ * Returns the health of an agent. A rejection, or any value other than `online`, `degraded` and `offline`, counts as
+ * `offline`.
+ */
 export type HealthCheck = (agent: RegisteredAgent, call: ProviderCall) => AgentStatus | Promise<AgentStatus>
 
 export interface HealthMonitoring {
-  /** Ends it. A look that is under way still counts. */
+  /** Stops it. The result of a running check still counts. */
   stop(): void
 }
 
-/** What a look can find: `maintenance` is for operators to say. */
+/** A status that a check can observe; only operators set `maintenance`. */
 export type ObservedStatus = Exclude<AgentStatus, 'maintenance'>
 
 const OBSERVED_STATUSES: readonly ObservedStatus[] = ['online', 'degraded', 'offline']
 
-/** How an agent is now. Who does not say within `timeoutMs` is `offline`. */
+/** Runs a check. Without a result within `timeoutMs` the agent is `offline`. */
 export async function observeStatus(
   check: HealthCheck,
   agent: RegisteredAgent,
@@ -43,8 +46,8 @@ export async function observeStatus(
 }
 
 /**
- * GET of the agent's URL, with its credentials: `online` for 2xx, `degraded` for any other answer. A redirect to another
- * origin is one, and is not followed.
+ * Sends a GET to the agent's URL with its credentials: `online` for 2xx, `degraded` for any other response, `offline`
+ * for none. A redirect to another origin is not followed, and counts as a response.
  */
 export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): HealthCheck {
   return async ({ endpoint: { url, auth } }, { signal }) => {
@@ -54,7 +57,7 @@ export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): Heal
       const { response, abortion } = opened
       abortion.dispose()
       response.body?.cancel().catch(() => {
-        // It is gone anyway.
+        // The connection is already closed.
       })
       return response.ok ? 'online' : 'degraded'
     } catch (error) {
@@ -65,7 +68,7 @@ export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): Heal
   }
 }
 
-/** Calls `round` now and every `intervalMs`, but not while the last one is under way. */
+/** Calls `round` now and every `intervalMs`, except while the previous round is running. */
 export function monitor(
   clock: Clock,
   intervalMs: number,
@@ -95,7 +98,7 @@ export function monitor(
   }
 }
 
-/** Does `work` for each of `items`, for at most `atOnce` of them at a time. */
+/** Runs `work` for each item, with at most `concurrency` items at the same time. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   concurrency: number,
@@ -103,7 +106,7 @@ export async function forEachConcurrently<T>(
 ): Promise<void> {
   const rest = items.values()
   const worker = async (): Promise<void> => {
-    // Each takes the next one that none has taken.
+    // All workers share one iterator, so each takes the next free item.
     for (const item of rest) await work(item)
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker))

@@ -1,10 +1,10 @@
 /**
- * What providers are called.
+ * Canonical names of providers, and their aliases.
  *
  * @module
  */
 
-/** The usual spelling of each, and the others that configurations have: lower case, without `_`, `-` and blanks. */
+/** Aliases by canonical name: in lower case, without `_`, `-` and spaces. */
 const NAMES = {
   a2a: ['generic'],
   langgraph: ['langchain'],
@@ -24,7 +24,7 @@ const BY_SPELLING = new Map<string, string>(
   ]),
 )
 
-/** The usual spelling of a provider's name; a name that is not known is as it is given. */
+/** Returns the canonical name of a provider; an unknown name is returned unchanged. */
 export function providerName(given: string): string {
   return BY_SPELLING.get(normalize(given)) ?? given
 }

@@ -1,5 +1,5 @@
 /**
- * From an agent as it is given to one as the registry keeps it: checked, copied, complete and frozen.
+ * Validation of registrations: checks, copies, completes and freezes an agent.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import { compact } from '../../wire/client/fields.js'
 import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
 import { providerName } from './provider-names.js'
 
-/** Of what users add as JSON, all together. */
+/** Limit for all JSON of one agent together. */
 const MAX_JSON = { option: 'agent', subject: 'Agent', maxBytes: 1_048_576 }
 const MAX_DEPTH = 100
 const TIMEOUT_MS = 300_000
@@ -86,13 +86,13 @@ const AuthSchema = z.discriminatedUnion(
   'must be bearer, api_key or oauth2, or an Authenticator',
 )
 
-/** How tokens are fetched. */
+/** Settings for the requests that fetch OAuth tokens. */
 export type TokenHttp = Pick<HttpOptions, 'fetch' | 'urlGuard' | 'clock'>
 
 /**
- * The agent, frozen, with all that it leaves open.
+ * Returns the agent, complete and frozen.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong; `LIMIT_EXCEEDED` where its JSON is too much.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of the fault; `LIMIT_EXCEEDED` when its JSON is too large.
  */
 export function toAgent(input: AgentInput, http: TokenHttp, now: string): RegisteredAgent {
   const { id, name, provider, capabilities, endpoint, metadata = {}, ...others } = check(AgentSchema, input)
@@ -102,7 +102,7 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
     throw invalidParams('capabilities', 'must not be empty', undefined, message)
   }
   const taker = new JsonTaker(MAX_JSON, MAX_DEPTH)
-  // From the input: what is checked may lack the nulls that stand in it.
+  // Copied from the input: the validated value may lack nulls.
   const json: CopyJson = (value, path) => (value == null ? undefined : taker.takeObject(value, path))
   const auth = toAuthenticator(input.endpoint.auth, http)
   const agent = {
@@ -111,7 +111,7 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
     description: others.description ?? '',
     provider: providerName(provider),
     capabilities: input.capabilities.map((given, at) => toCapability(given, `capabilities[${at}]`, json)),
-    // Frozen by itself: what is within is not ours.
+    // Frozen separately, since `freezeDeep` would freeze the user's authenticator.
     endpoint: Object.freeze({
       url: toUrl(endpoint.url, 'endpoint.url'),
       timeoutMs: endpoint.timeoutMs ?? TIMEOUT_MS,
@@ -149,7 +149,7 @@ function toCapability(given: AgentInput['capabilities'][number], path: string, j
 }
 
 function toUrl(text: string, path: string): string {
-  // A URL may have blanks around it; what is made of it by adding a path may not.
+  // The URL parser ignores surrounding spaces, but a path is appended to this text.
   const url = /\s/.test(text) ? 'has blanks in it' : webUrl(text)
   if (typeof url === 'string') throw invalidParams(path, url)
   return text
@@ -167,7 +167,7 @@ function isAuthenticator(given: unknown): given is Authenticator {
 }
 
 const PATH = 'endpoint.auth'
-/** What the makers of authenticators call otherwise. */
+/** Names of the fields that the authenticators' factories name otherwise. */
 const FIELDS: Readonly<Record<string, string>> = { name: 'header', value: 'key' }
 
 function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
@@ -184,7 +184,7 @@ function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
   }
 }
 
-/** Whatever an authenticator shows when it is printed or made JSON, this does not. */
+/** Hides an authenticator when it is printed or serialized. */
 class RedactedAuth implements Authenticator {
   readonly #auth: Authenticator
 

@@ -1,5 +1,5 @@
 /**
- * The agents that a gateway knows, and how they are.
+ * Registry of a gateway's agents and their health.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { toAgent, type TokenHttp } from './registration.js'
 import { requireKnown, requireWhole } from '../require.js'
 
 export interface StatusChange {
-  /** As it is now. */
+  /** The agent after the change. */
   readonly agent: RegisteredAgent
   readonly from: AgentStatus
   readonly to: AgentStatus
@@ -34,49 +34,58 @@ export interface StatusChange {
 export interface AgentRegistryOptions {
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
-  /** Whether an agent takes the place of another of its id, or is refused. Default is `'replace'`. */
+  /** Whether a registration replaces an agent with the same id, or is refused. Default is `'replace'`. */
   readonly onDuplicate?: 'replace' | 'reject' | undefined
-  /** How to see how an agent is. Default is what its provider says, where a gateway uses the registry; a GET of its URL else. */
+  /**
+   * Default is the health check of the agent's provider when a gateway uses the registry, and otherwise a GET of its
+   * URL.
+   */
   readonly healthCheck?: HealthCheck | undefined
-  /** How long one look may take, in ms. Default is 5,000. */
+  /** Time limit of a health check, in ms. Default is 5,000. */
   readonly healthTimeoutMs?: number | undefined
-  /** Called when the status of an agent has changed. What it throws becomes an uncaught error, and harms no caller. */
+  /**
+   * Called after the status of an agent has changed. An error that it throws becomes an uncaught exception; the caller
+   * that changed the status is not affected.
+   */
   readonly onStatusChange?: ((change: StatusChange) => void) | undefined
-  /** Fetches OAuth tokens, and agents' URLs where a GET is the health check. Default is the platform's `fetch`. */
+  /**
+   * Sends the requests for OAuth tokens, and the GET of the default health check. Default is the platform's `fetch`.
+   */
   readonly fetch?: HttpOptions['fetch']
-  /** Asked before these requests. Default is none. */
+  /** Checks the URLs of these requests. Default is none. */
   readonly urlGuard?: HttpOptions['urlGuard']
 }
 
-/** What agents shall have. What is absent does not matter. */
+/** Filter for agents. Absent fields match every agent. */
 export interface AgentQuery {
-  /** Exact names, all of them. */
+  /** Exact names. The agent must have all of them. */
   readonly capabilities?: readonly string[] | undefined
-  /** All of them. */
+  /** The agent must have all of them. */
   readonly tags?: readonly string[] | undefined
-  /** In any of its spellings. */
+  /** The canonical name or an alias. */
   readonly provider?: string | undefined
   readonly status?: AgentStatus | undefined
 }
 
-/** One registration. Whoever registers the id anew makes another. */
+/** One registration. Registering the id again creates another. */
 interface Entry {
   agent: RegisteredAgent
-  /** The look that is under way. */
+  /** The health check in progress. */
   pendingCheck: Promise<void> | undefined
 }
 
 const OPTION_KEYS = [
   ...['clock', 'onDuplicate', 'healthCheck', 'healthTimeoutMs', 'onStatusChange', 'fetch', 'urlGuard'],
 ]
-/** How many agents are looked at at once. */
+/** Number of agents whose health is checked at the same time. */
 const MAX_CONCURRENT_CHECKS = 16
-/** A health check reads no body. */
+/** A health check reads no body, so this limit is never reached. */
 const MAX_BYTES = 1_048_576
 const RETRY_AFTER_MS = 5_000
 
 /**
- * Keeps agents by their ids, in the order in which they came. What it gives is frozen, and shows no secrets.
+ * Keeps agents by id, in the order of registration. Agents are returned frozen, and hide their credentials. Also usable
+ * without a gateway.
  *
  * @example
  * const registry = new AgentRegistry()
@@ -95,7 +104,7 @@ export class AgentRegistry {
   #healthCheck: HealthCheck
   #monitoring: HealthMonitoring | undefined
 
-  /** @throws {TypeError | RangeError} naming the option that makes no sense. */
+  /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: AgentRegistryOptions = {}) {
     requireKnown(options, OPTION_KEYS, 'AgentRegistry')
     const { clock = systemClock, onDuplicate = 'replace', healthCheck, fetch, urlGuard } = options
@@ -112,20 +121,21 @@ export class AgentRegistry {
   }
 
   /**
-   * Takes an agent in. One that takes the place of another keeps its `createdAt`.
+   * Registers an agent. An agent that replaces another keeps its `createdAt`. The input is copied.
    *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong, such as `endpoint.url`, or `id` where agents of
-   *   the same id are refused; `LIMIT_EXCEEDED` when its JSON is larger than 1 MiB, or nests deeper than 100.
+   * @throws {A2AError} `INVALID_PARAMS` with the path of the fault, such as `endpoint.url`, or `id` when duplicates are
+   *   refused; `LIMIT_EXCEEDED` when its JSON is larger than 1 MiB or nests deeper than 100.
    */
   register(input: AgentInput): RegisteredAgent {
     return this.#store(toAgent(input, this.#http, this.#now()))
   }
 
   /**
-   * As {@link register}, but only if a look at the agent finds it: `online` or `degraded`, which is its status then, unless it
-   * comes in `maintenance`.
+   * Checks the agent's health, and registers it only if it is `online` or `degraded`. That becomes its status, unless
+   * the input says `maintenance`.
    *
-   * @throws {A2AError} `AGENT_BUSY` when it is offline, and what `register` throws. Nothing is registered then.
+   * @throws {A2AError} `AGENT_BUSY` when the agent is offline, and what {@link register} throws. The registry is
+   *   unchanged then.
    */
   async registerReachable(input: AgentInput): Promise<RegisteredAgent> {
     const agent = toAgent(input, this.#http, this.#now())
@@ -142,7 +152,7 @@ export class AgentRegistry {
     return this.#store(freezeDeep({ ...agent, status }))
   }
 
-  /** The agent that was removed; `null` when there is none. */
+  /** Removes an agent and returns it. `null` when there is none with this id. */
   unregister(agentId: string): RegisteredAgent | null {
     const entry = this.#entries.get(agentId)
     if (entry === undefined) return null
@@ -151,13 +161,13 @@ export class AgentRegistry {
     return entry.agent
   }
 
-  /** Has `listener` called with the id of each agent that is removed, until the returned function is called. */
+  /** Calls `listener` with the id of each agent that is removed. The returned function removes the listener. */
   onUnregister(listener: (agentId: string) => void): () => void {
     this.#unregisterListeners.add(listener)
     return () => this.#unregisterListeners.delete(listener)
   }
 
-  /** `null` when there is none. */
+  /** Returns the agent, or `null`. */
   get(agentId: string): RegisteredAgent | null {
     return this.#entries.get(agentId)?.agent ?? null
   }
@@ -170,12 +180,12 @@ export class AgentRegistry {
     return this.find({ status: 'online' })
   }
 
-  /** Those online that have a capability of exactly this name. */
+  /** Returns the online agents that have a capability with exactly this name. */
   findByCapability(name: string): RegisteredAgent[] {
     return this.find({ capabilities: [name], status: 'online' })
   }
 
-  /** Those that have all that is asked for. */
+  /** Returns the agents that match all given criteria. */
   find({ capabilities = [], tags = [], provider, status }: AgentQuery): RegisteredAgent[] {
     const spelling = provider === undefined ? undefined : providerName(provider)
     return this.list().filter(
@@ -188,10 +198,10 @@ export class AgentRegistry {
   }
 
   /**
-   * Sets the status, and `lastSeenAt`. `null` when there is no such agent. A health check changes it again, but not
-   * `maintenance`.
+   * Sets the status and `lastSeenAt`, and returns the agent; `null` when there is none with this id. A later health
+   * check changes the status again, except for `maintenance`.
    *
-   * @throws {A2AError} `INVALID_PARAMS` when it is no status.
+   * @throws {A2AError} `INVALID_PARAMS` for an unknown status.
    */
   updateStatus(agentId: string, status: AgentStatus): RegisteredAgent | null {
     if (!AGENT_STATUSES.includes(status)) {
@@ -203,12 +213,15 @@ export class AgentRegistry {
     return entry.agent
   }
 
-  /** Takes the place of the GET that is the health check by default, and of none that the options gave. */
+  /** Replaces the default health check. A `healthCheck` from the options stays. */
   setHealthCheck(check: HealthCheck): void {
     if (!this.#hasOwnCheck) this.#healthCheck = check
   }
 
-  /** Looks at one agent, or at all of them, and gives them as they are then; `null` when there is no such agent. */
+  /**
+   * Checks the health of one agent, or of all, and returns them with their new status; `null` when there is no agent
+   * with this id.
+   */
   checkHealth(agentId: string): Promise<RegisteredAgent | null>
   checkHealth(): Promise<RegisteredAgent[]>
   async checkHealth(agentId?: string): Promise<RegisteredAgent[] | RegisteredAgent | null> {
@@ -222,10 +235,11 @@ export class AgentRegistry {
   }
 
   /**
-   * Looks at all agents now and every `intervalMs`, until it is stopped or started anew. A look sets the status, and
-   * `lastSeenAt` when the agent was found. Agents in `maintenance` are left alone. It does not keep the process alive.
+   * Checks the health of all agents now and every `intervalMs` (default 30,000 ms), until it is stopped or started
+   * again. A check sets the status, and `lastSeenAt` if the agent responded. Agents in `maintenance` are skipped. The
+   * timer does not keep the process alive.
    *
-   * @throws {RangeError} when `intervalMs` is no whole number above 0.
+   * @throws {RangeError} when `intervalMs` is not a whole number above 0.
    */
   startHealthMonitoring(intervalMs = 30_000): HealthMonitoring {
     requireWhole('intervalMs', intervalMs)
@@ -238,7 +252,7 @@ export class AgentRegistry {
     return instantOf(this.#clock.now()).iso
   }
 
-  /** The registration that another of this id would replace. */
+  /** Returns the registration that a new one with this id replaces. */
   #requireReplaceable(agentId: string): Entry | undefined {
     const known = this.#entries.get(agentId)
     if (known === undefined || !this.#rejectsDuplicates) return known
@@ -270,7 +284,7 @@ export class AgentRegistry {
     })
   }
 
-  /** However many want to look, one does. */
+  /** Concurrent checks of one agent share one request. */
   async #updateHealth(entry: Entry): Promise<void> {
     if (!this.#acceptsObservation(entry)) return
     entry.pendingCheck ??= this.#observe(entry.agent).then((observed) => {
@@ -285,7 +299,10 @@ export class AgentRegistry {
     return observeStatus(this.#healthCheck, agent, { clock: this.#clock, timeoutMs: this.#timeoutMs })
   }
 
-  /** Not what an operator has said, nor what is registered no more. */
+  /**
+   * Whether a result still applies: an operator may have set `maintenance`, or the agent may have been replaced or
+   * removed.
+   */
   #acceptsObservation({ agent }: Entry): boolean {
     return agent.status !== 'maintenance' && this.#entries.get(agent.id)?.agent === agent
   }

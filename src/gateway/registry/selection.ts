@@ -1,16 +1,16 @@
 /**
- * Which agent gets a task that is for any of several.
+ * Selection of an agent: load balancing, and capabilities mentioned in a text.
  *
  * @module
  */
 import type { RegisteredAgent } from './agent.js'
 
-/** Chooses who has least to do; of several such, the one chosen longest ago. */
+/** Selects the least loaded agent; of equally loaded ones, the least recently selected. */
 export class LeastLoadedSelector {
   readonly #selectedAt = new Map<string, number>()
   #selections = 0
 
-  /** `null` when there is none. */
+  /** Returns `null` for an empty list. */
   select(agents: readonly RegisteredAgent[], loadOf: (agentId: string) => number): RegisteredAgent | null {
     const selectedAt = (id: string): number => this.#selectedAt.get(id) ?? 0
     const [best = null] = [...agents].sort(
@@ -20,16 +20,16 @@ export class LeastLoadedSelector {
     return best
   }
 
-  /** For an agent that is gone. */
+  /** Removes the record of an agent that was unregistered. */
   forget(agentId: string): void {
     this.#selectedAt.delete(agentId)
   }
 }
 
 /**
- * The names of capabilities that a text mentions, in its order, each once: as whole words, whatever the case, with anything that is
- * neither letter nor digit taken for a blank. Of names within each other the longest counts; of different spellings of
- * one name, that of the agent that comes first.
+ * Returns the names of the capabilities that a text mentions, in the order of the text, each once. Names match as whole
+ * words, regardless of case; any character that is neither a letter nor a digit separates words. Of nested names the
+ * longest matches. Of several spellings of one name, the first agent's is returned.
  */
 export function capabilitiesIn(text: string, agents: readonly RegisteredAgent[]): string[] {
   const names = new Map<string, string>()
