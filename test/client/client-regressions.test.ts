@@ -1,4 +1,4 @@
-/** What a second look at the client found: each of these went wrong once. */
+/** Regressions of the client that a review found. */
 import { describe, expect, it } from 'vitest'
 import { A2AClient, urlGuard, type RunOptions } from '../../src/client/index.js'
 import { TaskManager } from '../../src/index.js'

@@ -1,4 +1,4 @@
-/** What hostile agents, and callbacks that fail, did to runs once. */
+/** Regressions of runs with hostile agents and with callbacks that fail. */
 import { describe, expect, it, test, vi } from 'vitest'
 import { A2AClient, bearerAuth, type ClientOptions } from '../../src/client/index.js'
 import { applyEvent } from '../../src/client/run/remote-task.js'

@@ -1,3 +1,4 @@
+/** Hostile responses to single calls. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/a2a-client.js'
@@ -15,7 +16,7 @@ import { failureOf, fakeFetch, settle, type Answerer, type Reply } from '../http
 const HOME = 'https://good.example'
 const EVIL = 'http://evil.example'
 const SECRET = 'hunter2-s3cret'
-/** JSON that breaks whoever makes a text or a number of it. */
+/** JSON objects that throw when they are converted to a text or a number. */
 const TRAP = { toString: 1, valueOf: 1 }
 const to = (location: string, status = 302): Reply => ({ status, headers: { location } })
 

@@ -1,3 +1,4 @@
+/** invokeRemoteAgent: both protocols, time limits, failures. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { bearerAuth } from '../../src/http/auth.js'

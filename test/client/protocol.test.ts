@@ -1,4 +1,4 @@
-/** What the protocol asks of clients, by the numbers of docs/spec-coverage.md. */
+/** Requirements of the protocol on clients, by the numbers of docs/spec-coverage.md. */
 import { A2AError, type ErrorCode } from 'a2a-tasks'
 import { A2AClient, AgentCardCache, apiKeyAuth, bearerAuth, type A2AClientOptions } from 'a2a-tasks/client'
 import { fakeAgent, type FakeAgent, type FakeAgentOptions, type FakeStep } from 'a2a-tasks/testing'

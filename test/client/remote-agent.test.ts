@@ -1,3 +1,4 @@
+/** RemoteAgent: A2A, KAOS and chat completions. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { bearerAuth } from '../../src/http/auth.js'

@@ -1,4 +1,4 @@
-/** What a webhook takes from agents, and from nobody else. */
+/** Notifications that a webhook accepts and rejects. */
 import {
   DefaultPushNotificationSender,
   InMemoryPushNotificationStore,

@@ -1,3 +1,4 @@
+/** AgentCardCache: lifetimes, revalidation, isolation of credentials, shared fetches. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { bearerAuth } from '../../../src/http/auth.js'

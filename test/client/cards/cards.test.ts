@@ -1,3 +1,4 @@
+/** fetchAgentCard and discoverAgent. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bearerAuth } from '../../../src/http/auth.js'

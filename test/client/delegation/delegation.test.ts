@@ -1,4 +1,4 @@
-/** Tasks of ours that other agents do, and tasks of theirs that are mirrored here. */
+/** Delegation of local tasks, and local copies of remote tasks. */
 import { describe, expect, it } from 'vitest'
 import { A2AClient } from '../../../src/client/index.js'
 import { A2AError, TaskManager } from '../../../src/index.js'
@@ -314,7 +314,7 @@ describe('an agent', () => {
 describe('arguments', () => {
   const remote = fakeAgent('done')
   const client = new A2AClient({ card: remote.card, fetch: remote.fetch })
-  // What somebody without types may pass.
+  // Arguments that only untyped callers can pass.
   const hostile = (value: unknown) => value as never
 
   it.each([

@@ -189,7 +189,7 @@ describe('an agent that is told to cancel', () => {
     let cancels = 0
     const agent = await worker(({ method, response }) => {
       if (method !== 'CancelTask' || (cancels += 1) > 3) return 'default'
-      // A broken connection, an answer of somebody else, and none at all.
+      // A broken connection, a response of another server, and none at all.
       if (cancels === 1) response.destroy()
       if (cancels === 2) response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
       return undefined

@@ -1,4 +1,4 @@
-/** What the agents of the fault tests do, and what a run of each must come to. */
+/** Agents of the fault tests, and the expected result of a run of each. */
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Execute } from 'a2a-tasks/server'
 import { textArtifact, type Act, type Agent as Script } from '../interop/agents.js'
@@ -38,7 +38,7 @@ function chunksOf(kind: string, size: number): string[] {
   return Array.from({ length: kind === 'stream' ? size : 1 }, (_, index) => `${index};`)
 }
 
-/** How often each message was worked on. */
+/** Number of times that each message was processed. */
 export class Tally {
   readonly #counts = new Map<string, number>()
 

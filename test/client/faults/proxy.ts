@@ -1,9 +1,9 @@
-/** A proxy on the loopback that does to connections what networks do, by a seed. */
+/** A proxy on the loopback that breaks connections as networks do, by a seed. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Random } from './random.js'
 import { ResponseRewriter, toChunk } from './responses.js'
 
-/** What can go wrong, once. */
+/** One fault of a connection. */
 export const FAULTS = [
   ...['cut request', 'cut response', 'stall request', 'stall response', 'refuse', 'drop response'],
   ...['answer instead of the agent', 'answer after the agent', 'duplicate', 'reorder', 'truncate'],
@@ -37,7 +37,7 @@ export class Proxy {
   constructor(target: number) {
     this.#target = target
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket))
-    // Somebody else may have the port for a moment.
+    // Another process may hold the port for a moment.
     this.#server.on('error', () => setTimeout(() => this.#listenAgain(), 1))
   }
 
@@ -85,7 +85,7 @@ export class Proxy {
     agent.on('close', () => {
       if (fault !== 'stall response') client.destroySoon()
     })
-    // Nobody who is still interested says goodbye.
+    // A closing handshake means that the client has lost interest.
     client.on('end', () => client.destroy())
     this.#pipeRequest(client, agent, fault)
     this.#pipeResponse(client, agent, fault)

@@ -1,4 +1,4 @@
-/** HTTP/1.1 answers as they come over a connection, so that they can be told otherwise. */
+/** Parser of HTTP/1.1 responses on a connection, so that tests can rewrite them. */
 
 interface Head {
   readonly text: string

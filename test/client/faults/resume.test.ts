@@ -1,4 +1,4 @@
-/** A run that another process takes up by its handle. */
+/** Runs that another process resumes by their handle. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import type { RunHandle } from '../../../src/client/index.js'
@@ -60,7 +60,7 @@ describe('a handle with a task', () => {
       contextId: 'c-1',
       lastEventId: '2',
     })
-    // Nobody canceled it.
+    // The task was not canceled.
     expect(agent.methods()).toEqual(['SendStreamingMessage'])
 
     const texts: string[] = []

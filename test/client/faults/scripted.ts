@@ -1,4 +1,4 @@
-/** An agent over JSON-RPC that answers what the test says, also what no agent should. */
+/** An agent over JSON-RPC with scripted responses, invalid ones included. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -20,7 +20,7 @@ export interface Asked {
   readonly response: ServerResponse
 }
 
-/** What is answered: a result, an {@link error}, or `undefined` where `response` was written to. */
+/** The response: a result, an {@link error}, or `undefined` if `response` was written to. */
 export type Answer = object | null | undefined
 export type Script = (asked: Asked) => Answer | Promise<Answer>
 
@@ -84,7 +84,7 @@ export function cardOf(urls: readonly string[], streaming = true, protocolVersio
   }
 }
 
-/** Where nobody listens. */
+/** A URL at which no server listens. */
 export async function nowhere(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -177,7 +177,7 @@ export async function elapse(
   return result
 }
 
-/** What an unfinished run ended with. */
+/** The error that an unfinished run ended with. */
 export function failureOf(result: RunResult): { type: string; code: string | undefined } {
   return { type: result.type, code: 'error' in result ? result.error.code : undefined }
 }

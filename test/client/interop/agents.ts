@@ -1,4 +1,4 @@
-/** What an agent does, whatever it is built with: the adapters of the peers make it their own. */
+/** Behaviour of agents, independent of the SDK: the adapters of the peers run it. */
 import type { TaskState } from 'a2a-tasks'
 import type { Artifact, Part } from 'a2a-tasks/schemas'
 

@@ -1,4 +1,4 @@
-/** Every error that a peer can produce, as the client tells it. */
+/** Every error that a peer can produce, as the client throws it. */
 import { A2AError } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import type { A2AClient } from '../../../src/client/index.js'
@@ -167,7 +167,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** What `error.data` has, by code: what the answer leaves out is completed. */
+/** The fields of `error.data` by code, including those that the client completes. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   TASK_NOT_FOUND: ['taskId'],
   TASK_NOT_CANCELABLE: ['taskId', 'state'],

@@ -1,10 +1,11 @@
+/** Expected errors by peer. */
 import type { ErrorCode } from 'a2a-tasks'
 import { PEER_NAMES, type PeerName } from './gaps.js'
 
 /** `none`: the peer makes no error of it. */
 type Told = ErrorCode | 'none'
 
-/** Where a peer tells another error, and why: that is what it says, and the client tells no more. */
+/** Peers that produce another error, and why. The client reports the peer's error. */
 type Others = { readonly [N in PeerName]?: { readonly code: Told; readonly reason: string } }
 
 interface Expected {

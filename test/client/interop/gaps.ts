@@ -1,3 +1,4 @@
+/** Known gaps of the peers. */
 import type { ErrorCode } from 'a2a-tasks'
 
 export const PEER_NAMES = [
@@ -15,7 +16,7 @@ export const PEER_NAMES = [
 
 export type PeerName = (typeof PEER_NAMES)[number]
 
-/** Why a peer cannot do it, and what the client is told instead. */
+/** Reason why a peer cannot do it, and the error that the client receives instead. */
 export interface Gap {
   readonly reason: string
   readonly code: ErrorCode
@@ -96,7 +97,7 @@ const V03 = PEER_NAMES.filter((name) => name.includes('0.3 over'))
 const V03_REST = V03.filter((name) => name.endsWith('HTTP+JSON'))
 const LEGACY = V03.filter((name) => name.startsWith('SDK 0.3.14'))
 
-/** What peers can do in part: the tests of these rows expect that much and no more. */
+/** Features that peers support in part: the tests of these rows expect exactly that much. */
 export const LOSSES: { readonly [F in Feature]?: Losses } = {
   'getTask with historyLength': loss(LEGACY, 'without one it tells no message'),
   'parts of every kind, both ways': loss(

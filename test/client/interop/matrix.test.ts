@@ -1,3 +1,4 @@
+/** Completeness of the interoperability tests: every row has a test, and every peer takes part. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { EXPECTED } from './errors.js'

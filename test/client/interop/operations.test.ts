@@ -1,4 +1,4 @@
-/** Lists, push configurations and cards, of each peer. */
+/** Lists, push configurations and cards, with each peer. */
 import { describe, expect } from 'vitest'
 import { A2AClient } from '../../../src/client/index.js'
 import { asker, echo, worker } from './agents.js'

@@ -1,3 +1,4 @@
+/** All peers of the interoperability tests. */
 import { PEER_NAMES } from './gaps.js'
 import { ownPeer } from './own.js'
 import { legacyPeer } from './sdk-legacy.js'

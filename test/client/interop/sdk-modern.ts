@@ -31,7 +31,7 @@ export function modernPeer(version: Version, binding: Binding): Peer {
       listen(options, (app, origin) => {
         const card = AgentCard.fromJSON(cardOf(options, `${origin}/a2a`, binding, version))
         const requestHandler = handlerOf(card, options)
-        // What it serves says who he is: whoever comes so far.
+        // The transport has authenticated the caller.
         const userBuilder = () => Promise.resolve({ isAuthenticated: true, userName: 'somebody' })
         const legacyCompat = { enabled: version === '0.3' }
         const handler = binding === 'JSONRPC' ? jsonRpcHandler : restHandler

@@ -1,4 +1,4 @@
-/** Each operation on tasks, of each peer. */
+/** Operations on tasks, with each peer. */
 import type { Part, RemoteEvent, RemoteTask, SendResult } from './types.js'
 import { describe, expect } from 'vitest'
 import { asker, echo, ender, gate, hesitant, mirror, replier, storyteller, textOf, worker } from './agents.js'
@@ -20,7 +20,7 @@ function textsOf({ artifacts }: RemoteTask): string[] {
   return artifacts.map(({ parts }) => textOf(parts))
 }
 
-/** What of an event tells its place in the story. */
+/** The fields of an event that identify its position in the run. */
 function storyOf(event: RemoteEvent): string {
   if (event.type === 'task') return `task ${event.task.state}`
   if (event.type === 'message') return `message ${textOf(event.message.parts)}`

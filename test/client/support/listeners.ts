@@ -1,4 +1,4 @@
-/** How many listen to a signal, from now on. */
+/** Counter of the listeners of a signal. */
 export interface Listeners {
   /** Those there are. */
   readonly count: () => number

@@ -72,7 +72,7 @@ export async function soak(options: Soak): Promise<SoakReport> {
     const random = new Random(seed * 1_000 + index)
     return { index, random, assignment: assign(random, `${seed}-${index}`, kinds) }
   })
-  // All before the first run: a port that is refused for a while is nobody else's meanwhile.
+  // Reserve all ports before the first run: a port that is refused for a while must not go to another proxy.
   const proxies = await Promise.all(Array.from({ length: concurrency }, () => new Proxy(port).listen()))
   const wrong: string[] = []
   const queue = [...jobs]

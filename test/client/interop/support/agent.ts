@@ -1,4 +1,4 @@
-/** What all peers have: a card, a place on the loopback, and requests that can be looked at. */
+/** The common part of all peers: a card, a port on the loopback, and recorded requests. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { A2AError, type ErrorCode } from 'a2a-tasks'

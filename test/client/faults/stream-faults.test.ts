@@ -1,4 +1,4 @@
-/** Streams that say nothing, too much, or what is no news. */
+/** Streams that are silent, too large, or repeat events. */
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import type { ClientOptions } from '../../../src/client/index.js'

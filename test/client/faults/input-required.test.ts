@@ -1,4 +1,4 @@
-/** Tasks that wait for the user: what is asked is answered once. */
+/** Tasks that wait for the user: each question is answered once. */
 import { describe, expect, test } from 'vitest'
 import { clientOf, scripted, status, stream, task, type Asked } from './scripted.js'
 

@@ -1,4 +1,4 @@
-/** Answers that are none: each a typed error or a run that gets by, in bounded memory, and the connection is let go. */
+/** Malformed responses: each leads to a typed error or is survived, in bounded memory, and the connection is closed. */
 import type { ServerResponse } from 'node:http'
 import { createGzip, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'

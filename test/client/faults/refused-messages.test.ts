@@ -1,4 +1,4 @@
-/** Agents that refuse, that have less than the protocol, and messages whose answers are lost. */
+/** Refused messages, agents that support part of the protocol, and lost responses. */
 import { describe, expect, test } from 'vitest'
 import {
   cardOf,
