@@ -1,5 +1,5 @@
 /**
- * The package under test: built anew, in a place of its own, so that a build or a run beside this one changes nothing.
+ * The package under test, built in a folder of its own, so that concurrent builds and runs change nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

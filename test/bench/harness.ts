@@ -1,5 +1,5 @@
 /**
- * How two pieces of work are compared: in one process, in rounds, in an order that rotates.
+ * Comparison of two pieces of work: in one process, in rounds, in rotating order.
  */
 
 export interface Variant {

@@ -1,5 +1,5 @@
 /**
- * What the clients of the server benchmarks send, and what they must get.
+ * Requests of the server benchmarks, and their expected responses.
  */
 import { textOf } from './workload.js'
 

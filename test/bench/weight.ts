@@ -1,5 +1,5 @@
 /**
- * What the library weighs: on the heap, at start-up, on the wire. The first two in processes of their own.
+ * Weight of the library: heap, start-up time, bytes on the wire. The first two in processes of their own.
  */
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'

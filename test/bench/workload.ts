@@ -1,5 +1,5 @@
 /**
- * What the benchmarks work on.
+ * Workloads of the benchmarks.
  */
 import type { Build } from './build.js'
 import type { Row } from './report.js'

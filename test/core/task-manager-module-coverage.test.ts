@@ -1,4 +1,4 @@
-/** What the TaskManager module does that its examples do not show. */
+/** Behaviour of the TaskManager module beyond its examples. */
 import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import {

@@ -146,7 +146,7 @@ describe('waitFor', () => {
     void tasks.waitFor(id, { until: 'input-required' })
     const before = tasks.peekTask(id)
     tasks.updateTask(id, { state: 'working' })
-    // Nobody has asked for this version, so nobody has frozen it.
+    // This version was not requested, so that it is not frozen.
     expect(Object.isFrozen(before)).toBe(true)
     const copies = vi.spyOn(Object, 'freeze')
     for (let i = 0; i < 10; i++) tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'x' }] })

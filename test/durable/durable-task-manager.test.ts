@@ -1,4 +1,4 @@
-/** What is a durable manager's own: its options, listing, keeping tasks in memory, restoring, and its end. */
+/** The durable manager's own behaviour: options, listing, cache, restore and close. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -186,7 +186,7 @@ describe('memory', () => {
     for (const id of followed) await a.addMessage(id, says('still heard'))
     await turn()
     for (const { entries } of reads) expect(entries).toHaveLength(2)
-    // What nobody follows any more goes as others come.
+    // Tasks without followers are evicted as others come.
     for (const id of followed) await a.cancelTask(id)
     for (let round = 0; round < 3; round += 1) for (const id of ids) await a.getTask(id)
     expect(ids.filter((id) => a.lastSeen(id) !== undefined).length).toBeLessThanOrEqual(10)

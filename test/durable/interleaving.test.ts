@@ -1,4 +1,4 @@
-/** What several managers do to one task at once, in every order that chance finds, with a store that fails or does not. */
+/** Concurrent changes of one task by several managers, in random order, over healthy and failing stores. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { A2AError, type TaskEvent, type TaskStreamEvent, type TaskUpdate } from 'a2a-tasks'
@@ -47,7 +47,7 @@ function makeChanges({ managers, committed, begin }: Play, id: string, count: nu
   })
 }
 
-/** Every accepted change is in the log once, a refused one is not; of what failed nobody knows. */
+/** Every accepted change is in the log once, a refused one is not; a failed one may be. */
 function expectMarks(log: readonly TaskEvent[], made: readonly Made[]): void {
   const marks = log.map(markOf).filter((mark) => mark?.startsWith('change'))
   for (const { mark, outcome } of made) {

@@ -1,4 +1,4 @@
-/** What a sweep does first, how much of it, and what it leaves. */
+/** Order and limits of a maintenance sweep. */
 import { describe, expect, test } from 'vitest'
 import { defineLifecycle } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
@@ -31,7 +31,7 @@ describe('what cannot be read', () => {
     clock.advance(10_000)
     await turns(20)
     expect((await left.getTask('x'))?.state).toBe('failed')
-    // They come again, for whoever can read them.
+    // They remain orphans, for a process that can read them.
     clock.advance(31_000)
     expect(await store.orphans(1_000)).toHaveLength(150)
     await dead.destroy()

@@ -1,4 +1,4 @@
-/** The durable manager against the manager in memory: nobody who uses one task at a time can tell them apart. */
+/** Model test: the durable manager behaves as the manager in memory for sequential use. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

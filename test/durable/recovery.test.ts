@@ -1,4 +1,4 @@
-/** What becomes of tasks whose process died, and of tasks that are late. */
+/** Recovery of tasks whose process died, and of late tasks. */
 import { describe, expect, test } from 'vitest'
 import { defineLifecycle, type TaskSnapshot } from 'a2a-tasks'
 import {

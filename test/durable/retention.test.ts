@@ -1,4 +1,4 @@
-/** Which tasks are removed, and what stays. */
+/** Retention: removed and kept tasks. */
 import { describe, expect, test } from 'vitest'
 import type { TaskState } from 'a2a-tasks'
 import { memoryStore, type DurableTaskManagerOptions } from 'a2a-tasks/durable'

@@ -1,4 +1,4 @@
-/** What was once possible, and must not be again. */
+/** Regressions of the gateway. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { A2AError } from 'a2a-tasks'
 import { createRequestHandler } from 'a2a-tasks/server'

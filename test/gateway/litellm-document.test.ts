@@ -1,4 +1,4 @@
-/** What the document of LiteLLM-RS says of its registry, its gateway, its task store and its errors. */
+/** Registry, gateway, task store and errors as the document of LiteLLM-RS describes them. */
 import { A2AError, TaskManager, type TaskState } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it, onTestFinished, test } from 'vitest'

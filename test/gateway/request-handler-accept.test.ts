@@ -1,4 +1,4 @@
-/** What an executor may say of a message before there is a task, as gateways do. */
+/** Responses of an executor to a message before its task exists, as gateways send them. */
 import { A2AError } from 'a2a-tasks'
 import type { Execute, Offer } from 'a2a-tasks/server'
 import { expect, it } from 'vitest'

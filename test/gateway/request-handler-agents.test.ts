@@ -1,4 +1,4 @@
-/** Which agent of a gateway gets a message that comes over HTTP. */
+/** Selection of a gateway's agent for a message over HTTP. */
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { describe, expect, it } from 'vitest'

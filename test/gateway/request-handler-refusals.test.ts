@@ -1,4 +1,4 @@
-/** What a gateway refuses before there is a task, in every form, and as our client reads it. */
+/** Messages that a gateway refuses before their task exists, in every dialect, and as the client reads the error. */
 import type { AnyA2AError } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'

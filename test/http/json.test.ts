@@ -19,7 +19,7 @@ describe('JSON from an agent', () => {
     ['objects', '{"a":'.repeat(110_000)],
     ['either', '[{"a\\"]":'.repeat(60_000)],
   ])('that begins with more %s in each other than can be read is refused before it is read', (_, text) => {
-    // Whoever read it would find that it has no end.
+    // Reading it would fail, because it has no end.
     expect(() => parseJson(text, 100)).toThrow(expect.objectContaining({ code: 'LIMIT_EXCEEDED' }) as unknown)
   })
 

@@ -274,7 +274,7 @@ describe('over HTTP', () => {
   })
 })
 
-/** Ranges that nobody reaches over the Internet: the first octets, and how many bits of them count. */
+/** Ranges that are not reachable over the Internet: the first octets, and the number of bits that count. */
 const RANGES_4: readonly (readonly [readonly number[], number])[] = [
   ...([
     [[0], 8],

@@ -28,7 +28,7 @@ const PAGE = `<!doctype html>
   }
 </script>`
 
-/** In the middle of an event. Whoever cuts it off also says, as proxies may, that it need not be waited for. */
+/** In the middle of an event. The proxy that cuts it off also announces, as some do, that the client need not wait. */
 const HALF_AN_EVENT = 'retry: 1\nid: 99\ndata: {"artifactUpdate":'
 
 /** Of an EventSource that has been cut off: it connects again, or never will. */
@@ -64,7 +64,7 @@ async function serve() {
     }
     streams.push(response)
     cursors.push(request.headers['last-event-id'])
-    // Whoever comes again has missed something.
+    // A client that reconnects has missed events.
     if (streams.length === 1) listener(request, response)
     else void missed.opened.then(() => listener(request, response))
   })

@@ -44,7 +44,7 @@ const ANSWERS = {
     const { parts } = await run.requireInput('What is your name?')
     return `Hello ${parts[0].text}`
   },
-  /** Ends when whoever asked has had his answer already. */
+  /** Ends after the response was sent. */
   async later(run) {
     run.start()
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,4 +1,4 @@
-/** How an agent is asked what `conformance.mjs` has, and how its answers are read. Asserts by throwing. */
+/** Sends the requests of `conformance.mjs` to an agent and reads its responses. Asserts by throwing. */
 
 /**
  * A talk with the agent at `base`: ask it all `EXCHANGES` of `conformance.mjs`, one after the other.

@@ -1,5 +1,5 @@
 /**
- * What is asked of an agent over HTTP, and what it has to answer, on whatever runtime it is. One entry is one request.
+ * Requests to an agent over HTTP with their expected responses, for any runtime. One entry is one request.
  * `conformance-talk.mjs` asks it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What the pages say is so: a block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built
+ * Examples of the documentation: a block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built
  * package, and prints what the ` ```text ` block right after it says; links lead somewhere. An agent marked
  * ` ```ts serve ` is talked to by the curl commands of its page, and answers what their ` ```text ` blocks say.
  */
@@ -138,7 +138,7 @@ function pageOf({ at }: Program): string {
   return at.slice(0, at.lastIndexOf(':'))
 }
 
-/** Programs that go on until somebody ends them. */
+/** Programs that run until they are stopped. */
 function agentsOf(page: string, text: string): Program[] {
   return programsOf(page, text.replace(/^```ts run$/gm, '```ts').replace(/^```ts serve$/gm, '```ts run'))
 }
@@ -200,7 +200,7 @@ function wordsOf(command: string, task: string): string[] {
 /** Types as of the sources, in one program: each block is a module of its own, with the lines of its page. */
 function typeErrors(programs: readonly Program[]): string[] {
   const { options } = ts.parseJsonConfigFileContent(JSON.parse(read('tsconfig.json')), ts.sys, ROOT)
-  // With declarations of the DOM, which whoever writes for Node has not, `response.json()` would be anything.
+  // With declarations of the DOM, which Node programs lack, `response.json()` would be `any`.
   Object.assign(options, { allowJs: true, checkJs: true, moduleDetection: ts.ModuleDetectionKind.Force })
   const blocks = new Map(
     programs.map((program) => {

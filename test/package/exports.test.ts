@@ -1,4 +1,4 @@
-/** What users import is there, for both module systems, with types, under the name of its folder. */
+/** Exports of the package: complete for both module systems, typed, named after their folders. */
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import ts from 'typescript'

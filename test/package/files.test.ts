@@ -1,4 +1,4 @@
-/** What every file of the repository has in common. */
+/** Rules for every file of the repository. */
 import { describe, expect, it } from 'vitest'
 import { FILES, read } from '../support/repository.js'
 import { usesAny } from '../support/source.js'

@@ -1,4 +1,4 @@
-/** What an agent answers on Node. `.ci/run` has the built package asked the same on Bun, Deno and Workers. */
+/** Conformance of an agent on Node. `.ci/run` does the same with the built package on Bun, Deno and Workers. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { toNodeListener } from 'a2a-tasks/server/node'

@@ -1,4 +1,4 @@
-/** The built schemas, beside a zod of the user's own, and in the bundle of somebody who uses one of them. */
+/** The built schemas, next to the user's own zod, and in a bundle that uses one of them. */
 import { symlinkSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import ts from 'typescript'

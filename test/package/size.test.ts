@@ -1,4 +1,4 @@
-/** What the core, and the client, add to the page of somebody who imports them, and what can be imported there at all. */
+/** Size of the core and of the client in a browser bundle, and the specifiers that browsers can import. */
 import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 

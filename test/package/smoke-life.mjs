@@ -82,7 +82,7 @@ async function serve({ createRequestHandler }) {
   await handler.close()
 }
 
-/** A gateway to a function, by a configuration, with its tasks told to nobody. */
+/** A gateway to a function, by a configuration, with its tasks instrumented but no SDK. */
 async function delegate({ A2AGateway, custom, loadGatewayConfig }, { instrumentTasks }) {
   const yaml = `a2a: { agents: [{ id: echo, provider: custom, endpoint: { url: 'http://x' }, capabilities: [{ name: echo, description: Echoes }] }] }`
   const config = await loadGatewayConfig(yaml, { env: {} })

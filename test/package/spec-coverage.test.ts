@@ -59,7 +59,7 @@ describe.each(ROWS)('$number', ({ number, where, tests }) => {
 
   test('is shown by a test, if it is done', () => {
     if (tests.some((cell) => EXCUSE.test(cell))) return
-    // A test without its number would not be found by whoever looks for it.
+    // A test without its number could not be found.
     expect(named.some((cell) => toTest(cell).name === `${number}.` || cell.startsWith('wire/'))).toBe(true)
   })
 

@@ -1,4 +1,4 @@
-/** What is wrong is said in the same words whatever zod itself is told, and by whom. */
+/** Error texts of the schemas: independent of the user's configuration of zod. */
 import { afterEach, describe, expect, test } from 'vitest'
 import * as classic from 'zod'
 import * as z from 'zod/mini'

@@ -1,4 +1,4 @@
-/** What people get wrong when they begin, and what they are told. */
+/** Errors for frequent mistakes of newcomers. */
 import { A2AError } from 'a2a-tasks'
 import { memoryStore } from 'a2a-tasks/durable'
 import {

@@ -1,4 +1,4 @@
-/** What once took the handler down, or made it lose something. */
+/** Regressions of the handler: crashes and lost data. */
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 /**
- * Whether the packages of this folder are installed. Nobody needs them but the tests that speak to real services, so
+ * Check for the packages of this folder. Only the tests that speak to real services need them, so
  * the root's `npm ci` leaves them out; without them those tests say what is missing, and are skipped.
  *
  * @module

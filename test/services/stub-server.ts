@@ -1,5 +1,5 @@
 /**
- * What the stubs of cloud services share: a server over loopback that keeps what it was asked. It needs no package.
+ * Common part of the stubs of cloud services: a server on the loopback that records requests. It needs no package.
  *
  * @module
  */

@@ -36,7 +36,7 @@ export async function openPage(
   onTestFinished(() => browser.close())
   const page = await browser.newPage()
   const failure = new Promise<never>((_, reject) => page.on('pageerror', reject))
-  // It may come before anybody waits for it.
+  // It may come before a caller waits for it.
   failure.catch(() => {})
   page.setDefaultTimeout(15_000)
   await page.goto(url)

@@ -1,5 +1,5 @@
 /**
- * What a source file imports, and what it reaches for.
+ * Imports and global names of a source file.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** What OpenTelemetry hears of what a client asks, and what agents hear of the trace. */
+/** Telemetry of a client's requests, and propagation of the trace to agents. */
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import * as otel from '@opentelemetry/api'
 import { describe, expect, expectTypeOf, it } from 'vitest'

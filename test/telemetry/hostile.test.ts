@@ -1,4 +1,4 @@
-/** What telemetry makes of propagators, agents and callers that do not what they should. */
+/** Telemetry with failing propagators, agents and callers. */
 import * as otel from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
 import { TaskManager } from 'a2a-tasks'

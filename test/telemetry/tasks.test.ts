@@ -1,4 +1,4 @@
-/** What OpenTelemetry hears of a manager's tasks. */
+/** Telemetry of a manager's tasks. */
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import * as otel from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'

@@ -26,7 +26,7 @@ export const bearerCard: AgentCard = {
   securityRequirements: [{ schemes: { bearer: { list: [] } } }],
 }
 
-/** A signature as somebody else makes it, with whatever headers. */
+/** A signature by another signer, with any headers. */
 export async function forge(
   text: string,
   key: Parameters<jose.FlattenedSign['sign']>[0],

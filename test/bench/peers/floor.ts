@@ -1,5 +1,5 @@
 /**
- * What no library can go below: a Map of the tasks, and a copy written by hand for tasks of exactly one shape.
+ * The floor for any library: a Map of the tasks, and a handwritten copy for tasks of exactly one shape.
  */
 import type { Task } from 'a2a-tasks'
 import type { INPUT } from '../workload.js'

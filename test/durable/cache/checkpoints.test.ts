@@ -1,4 +1,4 @@
-/** What is written and read, in bytes: appending costs what is appended, and reading what there is. */
+/** Bytes written and read: proportional to what is appended, and to what is read. */
 import { describe, expect, test } from 'vitest'
 import { DurableTaskManager, memoryStore, type Commit, type StoredTask } from 'a2a-tasks/durable'
 import { faultyStore, withoutHints } from '../../support/faulty-store.js'

@@ -110,7 +110,7 @@ test('whose turn never comes is told so', async () => {
   const { a } = replicas(1, { store: inner })
   const { id } = await a.createTask({ skill: 'test' })
   let commits = 0
-  // Somebody is faster each time.
+  // Another change comes first each time.
   const commit = async (given: Commit): ReturnType<TaskStore['commit']> => {
     commits += 1
     await a.addMessage(id, says('faster'))

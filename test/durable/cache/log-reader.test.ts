@@ -1,4 +1,4 @@
-/** Reading a task's events at any manager, whoever makes them. */
+/** Subscriptions at any manager to events of every manager. */
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -159,7 +159,7 @@ describe('a reader', () => {
     expect(await next).toEqual({ done: true, value: undefined })
     await a.addMessage(id, says('one'))
     await turn()
-    // Nobody looks after it any more.
+    // The task is not watched any more.
     expect(b.lastSeen(id)?.generation).toBe(1)
   })
 
@@ -263,7 +263,7 @@ describe('what others did is heard of', () => {
     await turn()
     expect(await read.ended).toBeUndefined()
     expect(signal.reason).toMatchObject({ code: 'TASK_CANCELED' })
-    // Nobody follows anything any more: nothing is asked.
+    // Without followers, the store is not polled.
     asked.length = 0
     clock.advance(700)
     await turn()

@@ -1,4 +1,4 @@
-/** What it costs to follow tasks: questions to the store, and memory. */
+/** Cost of following tasks: store requests and memory. */
 import { describe, expect, test } from 'vitest'
 import { memoryStore, type DurableTaskManagerOptions } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'

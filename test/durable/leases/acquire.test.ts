@@ -1,4 +1,4 @@
-/** What others send under a lease that is just being taken. */
+/** Messages sent while a lease is being acquired. */
 import { describe, expect, test } from 'vitest'
 import type { TaskSnapshot } from 'a2a-tasks'
 import { gate, lostOnce } from '../../support/faulty-store.js'
@@ -7,7 +7,7 @@ import { pass, worker, workers, type Worker, type Workers } from '../support/lea
 
 const LONG = { sweepIntervalMs: 1_000_000 }
 
-/** A task that waits for its user, held by nobody. */
+/** A task that waits for its user, without a lease. */
 async function waiting(options = {}): Promise<Workers & { id: string }> {
   const all = workers(options)
   const { id } = await all.b.createTask({ skill: 'test' })

@@ -1,4 +1,4 @@
-/** A task that is held in one process, and that others change meanwhile, in every order that chance finds. */
+/** A leased task that other processes change at the same time, in random order. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { A2AError, type TaskEvent, type TaskSnapshot } from 'a2a-tasks'
@@ -23,7 +23,7 @@ const DEEDS: readonly Deed[] = [
   (leased, mark) => leased.patchTask('x', { state: 'input-required', message: mark }),
 ]
 
-/** As whoever is told of its changes sees the task: what the holder did, and what he is told that others did. */
+/** The task as built from the holder's own changes and from the notifications of others' changes. */
 test('the holder hears of every change that is not his own, once, and all of his are stored or overtaken', async () => {
   await fc.assert(
     fc.asyncProperty(plays, async (options) => {
@@ -78,7 +78,7 @@ test('the holder hears of every change that is not his own, once, and all of his
       const read = reading(a.subscribe('x', { after: 0 }))
       await end()
       heal()
-      // Whoever reads the task knows the latest, and tells the holder.
+      // Reading the task finds the latest change and notifies the holder.
       begin(() => a.peekTask('x'))
       await end()
 

@@ -1,4 +1,4 @@
-/** What a process does to the tasks that it holds. */
+/** Changes of a process to its leased tasks. */
 import { describe, expect, test } from 'vitest'
 import { gate } from '../../support/faulty-store.js'
 import { logOf, rejection, says, textsOf, turn } from '../support/durable.js'
@@ -20,7 +20,7 @@ describe('a task that is held', () => {
     expect(a.lastSeen(id)).toBeUndefined()
     expect(await store.get(id)).toBeUndefined()
     await leased.stored(id)
-    // What was done in one go is one creation: nobody saw less of it.
+    // Changes in one turn are one creation: no reader saw less of it.
     expect((await store.get(id))?.events).toEqual([])
     expect(a.lastSeen(id)).toEqual(leased.peekTask(id))
     expect(await b.getTask(id)).toEqual(leased.peekTask(id))

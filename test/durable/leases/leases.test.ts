@@ -1,4 +1,4 @@
-/** Who may work on a task: taking leases, keeping, losing and giving them back; sending to whoever holds one. */
+/** Leases: acquire, renew, lose, release, and messages to the holder. */
 import { describe, expect, test } from 'vitest'
 import { A2AError, type TaskSnapshot } from 'a2a-tasks'
 import type { LeasedTasks } from 'a2a-tasks/durable'
@@ -349,7 +349,7 @@ describe('closing', () => {
     open()
     await closed
     await pass(clock, 50_000)
-    // It was for somebody to answer: it says that nobody did.
+    // The message needed an answer and got none: the task failed.
     expect((await peek(all, id)).state).toBe('failed')
   })
 })

@@ -1,4 +1,4 @@
-/** How often a task is begun again, by whom, and what he is told of it. */
+/** Restarts of a task: their number, the process that restarts it, and its notification. */
 import { describe, expect, test } from 'vitest'
 import type { DurableTaskManagerOptions, LeasedTasksListener } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -169,13 +169,13 @@ describe('setNote', () => {
 })
 
 describe('an orphan', () => {
-  /** Whoever has room says his name when he is given one. */
+  /** Records its name when it receives an orphan. */
   const listener = (told: string[], name: string, hasRoom: () => boolean): LeasedTasksListener => ({
     ...{ onNews: () => undefined, onLost: () => undefined, hasRoom },
     onOrphan: () => told.push(name),
   })
 
-  /** A task that nobody holds any more, and a process that has not looked for it yet. */
+  /** A task whose lease has expired, and a process that has not looked for it yet. */
   async function left(): Promise<Replicas> {
     const { store, clock } = await dying({ sweepIntervalMs: false })
     clock.advance(31_000)

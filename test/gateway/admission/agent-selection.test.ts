@@ -1,4 +1,4 @@
-/** Which agent gets a task, and what is said of one that can get none. */
+/** Selection of an agent for a task, and the errors if there is none. */
 import { describe, expect, test } from 'vitest'
 import { invalidParams } from '../../../src/core/errors.js'
 import type { AgentInput } from '../../../src/gateway/registry/agent.js'

@@ -123,7 +123,7 @@ describe('a half open breaker', () => {
 test.each<[CircuitBreakerOptions, string]>([
   [{ failures: 0 }, '"circuitBreaker.failures" must be a whole number above 0, got 0'],
   [{ resetMs: Number.NaN }, '"circuitBreaker.resetMs" must be a whole number above 0, got NaN'],
-  // As somebody without types has it.
+  // As an untyped caller may pass it.
   [
     { reset: 1 } as CircuitBreakerOptions,
     'Unknown option "reset" of "circuitBreaker"; known are failures, resetMs',

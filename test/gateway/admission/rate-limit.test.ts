@@ -95,7 +95,7 @@ describe('a rate limit', () => {
     [{ requests: 0 }, '"rateLimit.requests" must be a whole number above 0, got 0'],
     [{ perMs: 0.5 }, '"rateLimit.perMs" must be a whole number above 0, got 0.5'],
     [{ maxKeys: -1 }, '"rateLimit.maxKeys" must be a whole number above 0, got -1'],
-    // As somebody without types has it.
+    // As an untyped caller may pass it.
     [{ perSecond: 1 } as Partial<RateLimitOptions>, 'Unknown option "perSecond" of "rateLimit"'],
   ])('of %j makes no sense', (options, message) => {
     expect(() => setUp(options)).toThrow(message)

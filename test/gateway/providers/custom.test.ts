@@ -222,7 +222,7 @@ describe('work that goes on elsewhere', () => {
     expect(await plain.healthCheck(agent, calling())).toBe('online')
     expect((await fault(plain.getTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
     expect((await fault(plain.cancelTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
-    // What is told of it is kept for the next message; nobody could be asked by it.
+    // The reference is kept for the next message. Without `getTask` it cannot be polled.
     const noted = custom(() => ({ ref: { step: 1 } }))
     expect(await noted.sendTask(agent, asked('Hi'), calling())).toEqual({
       ref: { step: 1 },

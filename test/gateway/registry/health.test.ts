@@ -19,7 +19,7 @@ function held() {
   }[] = []
   const healthCheck: HealthCheck = ({ id }, { signal }) =>
     new Promise((resolve) => {
-      // What is no status is what somebody without types may say.
+      // An untyped caller may return an invalid status.
       looks.push({ id, signal, answer: (status) => resolve(status as AgentStatus) })
     })
   return { looks, healthCheck, asked: () => looks.map(({ id }) => id) }
@@ -189,7 +189,7 @@ describe('a look', () => {
         throw new Error('no')
       },
     ],
-    // As somebody without types has it.
+    // As an untyped caller may pass it.
     ['that says something else', () => 'fine' as AgentStatus],
     ['that says what operators say', () => 'maintenance'],
   ])('%s finds the agent offline', async (_, healthCheck) => {

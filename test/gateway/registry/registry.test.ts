@@ -249,7 +249,7 @@ describe('the status', () => {
   test('is one of four', () => {
     const { registry } = setUp()
     registry.register(agent('a'))
-    // As somebody without types has it.
+    // As an untyped caller may pass it.
     expect(() => registry.updateStatus('a', 'fine' as 'online')).toThrow(
       'status must be one of online, offline, degraded, maintenance, got "fine"',
     )

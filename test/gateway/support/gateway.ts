@@ -104,7 +104,7 @@ export class ScriptedProvider implements AgentProvider {
     return call
   }
 
-  /** The next call of a method, or the one that nobody has asked for yet: sealing takes as long as it takes. */
+  /** The next call of a method, or the first that was not returned yet: sealing takes an unknown time. */
   async untilCalled(method: Method): Promise<Call> {
     for (;;) {
       await turn()

@@ -64,7 +64,7 @@ export interface FakeFetch {
   readonly asked: Asked[]
 }
 
-/** A `fetch` that is answered at once, and by nobody but `answer`. An error that it throws is that of the network. */
+/** A `fetch` that `answer` responds to at once. An error thrown by `answer` is a network error. */
 export function fakeFetch(answer: Answerer): FakeFetch {
   const asked: Asked[] = []
   const fetch: Fetch = async (url, { method = 'GET', headers, body, signal }) => {

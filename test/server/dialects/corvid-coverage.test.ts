@@ -1,4 +1,4 @@
-/** What corvid-agent does that its document does not show, and where we differ from it. */
+/** Behaviour of corvid-agent beyond its document, and the differences of this library. */
 import type { A2AMessage, A2ATask, A2ATaskSendRequest, A2ATaskState } from 'a2a-tasks/server'
 import type { RemoteInvocationResult } from 'a2a-tasks/client'
 import { corvid } from 'a2a-tasks/wire'

@@ -1,4 +1,4 @@
-/** What KAOS does that its document does not show, and where we differ from it. */
+/** Behaviour of KAOS beyond its document, and the differences of this library. */
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { kaos } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** What LiteLLM-RS' document says that its requests do not show, and where we differ from it. */
+/** Behaviour in the document of LiteLLM-RS beyond its requests, and the differences of this library. */
 import { expect, test } from 'vitest'
 import { walk } from '../../support/manager.js'
 import { newTask } from '../../wire/litellm/support/litellm.js'

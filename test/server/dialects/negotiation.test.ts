@@ -1,4 +1,4 @@
-/** Which dialect a request is in: the rules of docs/dialects.md, one after the other. */
+/** Negotiation of the dialect of a request: the rules of docs/dialects.md, in order. */
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
@@ -343,7 +343,7 @@ describe("the look of an answer tells nobody of somebody else's task", () => {
       for (const maker of VERSIONS) {
         const id = await made(a, maker, as('ann'))
         for (const [index, params] of naming(id).entries()) {
-          // To send in 0.1 by an id that is taken is refused, whoever made the task: see v0-1-ids.test.ts.
+          // Sending in 0.1 with an existing id is refused for every caller: see v0-1-ids.test.ts.
           if (method === 'tasks/send' && index === 5) continue
           const none = await asked(naming('nothing')[index] ?? {}, 'nothing')
           expect(await asked(params, id)).toBe(none)

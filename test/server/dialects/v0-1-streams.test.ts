@@ -39,7 +39,7 @@ async function stream(a: TestAgent, method: string, params: JsonObject) {
   }
 }
 
-/** The artifacts of whoever puts together what he is told, by their index. */
+/** The artifacts that a client assembles from the events, by index. */
 class Collector {
   readonly texts: Record<number, string> = {}
 

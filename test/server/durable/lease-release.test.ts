@@ -1,4 +1,4 @@
-/** Whatever happens to runs, no task is left as if somebody worked on it. */
+/** Release of leases after every kind of end of a run. */
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import type { ManualClock } from 'a2a-tasks/testing'

@@ -57,7 +57,7 @@ class Play {
     return (outbox?.value as { cursor: number | null }).cursor !== null
   }
 
-  /** By whoever reaches the store. */
+  /** Changes by a replica that reaches the store. */
   async change(make: (at: PushReplica) => Promise<unknown>): Promise<void> {
     const at = this.alive()
     at.store.mend()
@@ -76,7 +76,7 @@ class Play {
     this.#alive = [...this.#alive.filter((one) => one !== dead), this.#open()]
   }
 
-  /** Somebody's way to the store is gone for a while. */
+  /** Cuts one replica off from the store for a while. */
   breakOne(): void {
     this.alive().store.fail(...(this.#random() < 0.5 ? ['putDocument'] : []))
   }
@@ -101,7 +101,7 @@ class Play {
       const dice = this.#isHealthy ? 1 : this.#random()
       if (dice < 0.15) return new Response(null, { status: 503 })
       this.#heard.push({ headers: Object.fromEntries(new Headers(init.headers)) })
-      // It has heard, and nobody learns of it.
+      // Received, but the response is lost.
       if (dice < 0.25) throw new TypeError('The connection is gone')
       return new Response(null, { status: 204 })
     }

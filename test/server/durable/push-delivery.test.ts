@@ -179,7 +179,7 @@ describe('the process that tells a webhook', () => {
     const health = { taskId: id, id: config.id, origin: new URL(hook.url).origin, state: 'done' }
     const expected = [{ ...health, delivered: hook.accepted.length, attempts: 0 }]
     expect([await b.handler.push.health(id), await a.handler.push.health()]).toEqual([expected, expected])
-    // Nobody begins again.
+    // No process delivers again.
     await pass(b.clock, () => b.clock.now() - a.clock.now() > 60_000)
     expect(hook.accepted.length).toBe(expected[0]?.delivered)
   })

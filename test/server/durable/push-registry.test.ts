@@ -210,7 +210,7 @@ describe('processes that register and delete at the same time', () => {
     const { list } = (all?.value ?? { list: [] }) as { list: { outbox: string; number: number }[] }
     expect(outboxes.map((document) => document.id).sort()).toEqual(list.map(({ outbox }) => outbox).sort())
     expect(new Set(list.map(({ number }) => number)).size).toBe(list.length)
-    // Whoever is told is told of what comes, each by one process.
+    // Each webhook is notified of further events, by one process.
     const before = await Promise.all(outboxes.map(({ id: outbox }) => deliveredTo(world, outbox)))
     expect(before).not.toContain(undefined)
     await a.tasks.cancelTask(id)

@@ -1,4 +1,4 @@
-/** Messages from everywhere at any moment: none is lost, and no task is left as if somebody worked on it. */
+/** Random messages to several processes: none is lost, and no lease remains. */
 import type { TaskStore } from 'a2a-tasks/durable'
 import type { Execute, FollowUpPolicy } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -83,7 +83,7 @@ interface Story {
   readonly errors: readonly string[]
 }
 
-/** What becomes of a task whose messages come to any of the processes, the first of which may close meanwhile. */
+/** Plays messages to one task at random processes, the first of which may close during the play. */
 async function play(seed: number, mayClose: boolean): Promise<Story> {
   const random = randomOf(seed)
   const onFollowUp: FollowUpPolicy = random() < 0.7 ? 'queue' : 'steer'

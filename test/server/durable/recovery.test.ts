@@ -191,7 +191,7 @@ describe('close', () => {
     const sent = send(b, 'this', id)
     await pass(clock, () => Promise.race([closed.then(() => true), turn().then(() => false)]))
     const task = await sent
-    // Whoever of the two was first: it has an answer, and does not hang.
+    // Whichever was first, there is an answer.
     expect(['completed', 'failed', 'input-required']).toContain(stateName(task.status.state))
     expect(saidIn(task)).toContain('this')
   })

@@ -1,4 +1,4 @@
-/** What comes with a message goes with it, whichever process works on it, and whoever begins again. */
+/** Request data stored with a message: available to any process that works on it, also after a restart. */
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import type { ManualClock } from 'a2a-tasks/testing'

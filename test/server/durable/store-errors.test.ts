@@ -1,4 +1,4 @@
-/** What a store says of itself when it fails: the agent's own people read it, and nobody else does. */
+/** Error texts of a failing store: reported to the operator, never sent to clients. */
 import { A2AError } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type ErrorContext } from 'a2a-tasks/server'

@@ -190,7 +190,7 @@ test('SDK 0.3.14 reads the security schemes of the card', async () => {
 
 const KNOWN = 'https://extensions.example/known/v1'
 
-/** Whoever has a token of his own. */
+/** Accepts any bearer token as a principal. */
 function authenticate(request: Request): Principal | null {
   const [, token] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
   return token === undefined ? null : { id: token }

@@ -71,7 +71,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     const peer = await connect(line, url)
     const text = 'abcdefg\n'.repeat(131_072)
     const task = taskOf(await peer.send({ parts: [{ text }] }))
-    // Where it is not equal, nobody wants to read it.
+    // Compared by hand: a diff of such texts is unreadable.
     expect(textOf(task.artifacts?.[0]?.parts) === text).toBe(true)
     const events = await collect(peer.stream({ parts: [{ text }] }))
     const [update] = events.flatMap(({ artifactUpdate }) => artifactUpdate ?? [])

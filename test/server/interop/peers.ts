@@ -155,7 +155,7 @@ async function connectModern(line: Line, url: string, fetchImpl: typeof fetch): 
 export function legacyFactory(binding: Binding, fetchImpl: typeof fetch): legacy.ClientFactory {
   const options = { fetchImpl }
   return new legacy.ClientFactory({
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class that nobody can make
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class without public constructor
     transports: [new legacy.JsonRpcTransportFactory(options), new legacy.RestTransportFactory(options)],
     cardResolver: new legacy.DefaultAgentCardResolver(options),
     preferredTransports: [binding],

@@ -360,7 +360,7 @@ describe('an answer', () => {
     const response = await pinnedFetch(HERE)(url)
     const { value } = (await response.body?.getReader().read()) as { value?: Uint8Array }
     expect(value?.byteLength).toBeGreaterThan(0)
-    // Nothing reads on meanwhile: the rest is what the operating system takes of it.
+    // Nothing reads on: the rest is what the operating system buffers.
     for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(sent).toBeLessThan(50)
   })

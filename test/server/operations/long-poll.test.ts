@@ -144,7 +144,7 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
     })
     expect(await refusal(a)).toBe('UNAVAILABLE')
     expect(await a.poll(0).promise).toMatchObject({ generation: a.generation })
-    // Nor does a task that has ended make anybody wait.
+    // A terminal task responds at once.
     const { generation } = a.tasks.cancelTask(a.id)
     expect(await a.poll(generation).promise).toMatchObject({ generation })
   })

@@ -1,4 +1,4 @@
-/** Who gets a place when all are taken. */
+/** Fairness of the limit on concurrent deliveries. */
 import { describe, expect, test } from 'vitest'
 import { Slots } from '../../../src/server/push/concurrency.js'
 
@@ -53,7 +53,7 @@ describe('the next place goes to', () => {
     controller.abort(new Error('gone'))
     await expect(left).rejects.toThrow('gone')
     giveBack()
-    // Whoever gives back twice makes no room for two.
+    // Releasing twice frees one slot only.
     giveBack()
     await next
     const controllers = new AbortController()

@@ -254,7 +254,7 @@ describe('after a configuration was deleted', () => {
     await remove(agent, id, config.id)
     await broken.opened
     tasks.updateTask(id, { state: 'working' })
-    // Whoever comes after hears of it all the same.
+    // A webhook registered later is notified all the same.
     await create(id, { url: hook.url })
     await hook.arrived(2)
     clock.advance(60_000)

@@ -1,4 +1,4 @@
-/** Ids of tasks that clients choose, with a webhook: what they learn of one that is somebody else's is that it is taken. */
+/** Client-chosen task ids with a webhook: for an id of another owner, the only fact disclosed is that it exists. */
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler } from 'a2a-tasks/server'
 import type { JsonObject } from 'a2a-tasks/schemas'

@@ -1,4 +1,4 @@
-/** Clients of 0.1 and LiteLLM-RS choose ids: one may come again when its task is gone, while somebody still works on that. */
+/** Client-chosen ids of 0.1 and LiteLLM-RS: one may be reused after its task was deleted, while the old run continues. */
 import { TaskManager } from 'a2a-tasks'
 import { createRequestHandler, type Run } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'

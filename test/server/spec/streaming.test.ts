@@ -203,7 +203,7 @@ describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
   })
 })
 
-/** A task that is worked on, and the stream of whoever began it. */
+/** A task in progress, and the stream of its first message. */
 async function begin(
   binding: Binding,
 ): Promise<{ a: TestAgent; id: string; step: () => void; first: EventStream }> {
@@ -241,7 +241,7 @@ describe.each(BINDINGS)('$name: several streams', (binding) => {
     expect((await reading.rest()).map(nameOf)).toEqual(names)
     const task = await a.tasks.waitFor(id)
     expect(task).toMatchObject({ state: 'completed', artifacts: [{ parts: { length: 3 } }] })
-    // Whoever has read nothing by then gets the task as it is, which is all that there is to say.
+    // A reader that has read nothing by then receives the task as it is.
     expect((await stalled.rest()).at(-1)?.value.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 

@@ -220,7 +220,7 @@ function newReply(id: string, body: Json): Reply {
     id,
     object: 'response',
     created_at: NOW,
-    // Work that nobody waits for begins in the queue.
+    // Background work starts in the queue.
     status: body['background'] === true ? 'queued' : 'in_progress',
     background: body['background'] === true,
     error: null,

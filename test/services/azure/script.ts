@@ -1,5 +1,5 @@
 /**
- * What a run or a response of the Azure stub does, step by step, and the one who walks through it.
+ * Script of a run or a response of the Azure stub, and its interpreter.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Who has the key of `LANGGRAPH_TEST_KEY` in `x-api-key` may do anything, others nothing. */
+/** Authentication by the key of `LANGGRAPH_TEST_KEY` in `x-api-key`. */
 import { Auth, HTTPException } from '@langchain/langgraph-sdk/auth'
 
 export const auth = new Auth().authenticate((request) => {

@@ -1,4 +1,4 @@
-/** What only a person can mend, and what must not need one, on a real server. */
+/** Errors that need an operator, and errors that must not, on a real server. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { A2AError } from 'a2a-tasks'

@@ -1,4 +1,4 @@
-/** What takes a real server: connections that break, and that wait for each other. */
+/** Behaviour that needs a real server: broken connections and deadlocks. */
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -249,7 +249,7 @@ function ignore(): void {
   // Nothing to do.
 }
 
-/** What breaks while nobody uses it is told by an event, and ends the process where nobody hears it. */
+/** An idle connection that breaks emits an event, which ends the process if it has no listener. */
 function poolOf({ url }: Pick<PostgresServer, 'url'>): pg.Pool {
   return new pg.Pool({ connectionString: url }).on('error', ignore)
 }

@@ -1,4 +1,4 @@
-/** How a store is set up, and how one of an older layout becomes one of this, on a real Redis. */
+/** Setup of a store, and migration from an older layout, on a Redis server. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'

@@ -1,4 +1,4 @@
-/** What only Redis can do to a store: restarts, full memory, forgotten scripts, other layouts. */
+/** Failures specific to Redis: restarts, full memory, missing scripts, other layouts. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { createClient, RESP_TYPES } from 'redis'

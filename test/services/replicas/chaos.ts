@@ -132,7 +132,7 @@ async function send(client: Client, story: Story, text: string, configuration?: 
     story.taskId = answer.task.id
     story.messageIds.push(message.messageId)
   } catch (error) {
-    // The task has ended meanwhile: its replica was killed.
+    // The task has ended: its replica was killed.
     if (!(error instanceof RefusedError)) throw error
   }
 }
@@ -144,7 +144,7 @@ async function follow(client: Client, reading: Reading): Promise<void> {
     await client.read(reading, 'SubscribeToTask', { id })
     if (hasEnded(reading.state)) return
     await delay(10)
-    // A stream of a task that has ended is refused to whoever has had nothing of it yet.
+    // A stream of a terminal task is refused to a client that has received no event of it.
     const answer =
       reading.told.length === 0 ? await client.ask('GetTask', { id }).catch(() => undefined) : undefined
     if (hasEnded(answer?.task.status.state)) reading.state = answer?.task.status.state
@@ -179,7 +179,7 @@ export async function faultsOf(
   if (JSON.stringify(task) !== JSON.stringify(kept)) say('the log does not give the task')
   if (task === undefined) return [...faults, `${id}: has no log`]
   const { state } = task
-  // A question that nobody heard of, since its replica was killed, waits for its answer.
+  // A question that was not delivered, because its replica was killed, waits for its answer.
   if (!isTerminal(state) && !(isInterrupted(state) && story === undefined)) say(`has not ended: ${state}`)
   const ends = log.filter((event) => event.type === 'status' && isTerminal(event.to))
   if (isTerminal(state) && (ends.length !== 1 || ends[0] !== log.at(-1))) say(`has ${ends.length} ends`)

@@ -1,4 +1,4 @@
-/** Tasks on three replicas, while somebody pulls the plugs. */
+/** Tasks on three replicas whose processes and stores are killed at random. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TaskStore } from '../../../src/durable/index.js'
 import type { TaskSnapshot } from '../../../src/index.js'

@@ -15,7 +15,7 @@ export interface OpenStore {
 export async function openStore(name: string, url: string): Promise<OpenStore> {
   if (name === 'redis') {
     const client = new Redis(url, { maxRetriesPerRequest: 1, retryStrategy: () => 100 })
-    // What fails is told to whoever asked.
+    // Failures are reported to the caller.
     client.on('error', () => undefined)
     const store = redisStore(client)
     await store.migrate()

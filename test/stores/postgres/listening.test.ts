@@ -1,4 +1,4 @@
-/** How a store stops listening while there is nothing to listen to. */
+/** The store's listening connection: closed while no task is followed. */
 import { EventEmitter, once } from 'node:events'
 import { expect, it } from 'vitest'
 import { postgresStore, type PgClient, type PgPool } from 'a2a-tasks/stores/postgres'

@@ -1,4 +1,4 @@
-/** What a store in PostgreSQL takes and refuses before it asks any database. */
+/** Options of the PostgreSQL store, without a database. */
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresStore, type PostgresClient, type PostgresStoreOptions } from 'a2a-tasks/stores/postgres'

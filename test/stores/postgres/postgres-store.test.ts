@@ -1,4 +1,4 @@
-/** What the store does besides what every store does, over PostgreSQL in this process. */
+/** The PostgreSQL store beyond the common suite, over an in-process database. */
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'

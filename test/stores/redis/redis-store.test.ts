@@ -1,4 +1,4 @@
-/** What a store in Redis takes and refuses before there is any Redis. On a real one: test/services/redis. */
+/** Options of the Redis store, without a Redis server. With a server: test/services/redis. */
 import { Redis } from 'ioredis'
 import type { createClient } from 'redis'
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What all scripts have in common. Whether they do what they should: test/services/redis. */
+/** Common properties of all scripts. Their behaviour: test/services/redis. */
 import { describe, expect, it } from 'vitest'
 import * as documents from '../../../src/stores/redis/document-scripts.js'
 import * as leases from '../../../src/stores/redis/lease-scripts.js'

@@ -1,4 +1,4 @@
-/** What is wrong for good is said at once, and in words that tell what to do. */
+/** Permanent errors: thrown at once, with a text that names the remedy. */
 import { A2AError } from 'a2a-tasks'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { openTasks, sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'

@@ -116,7 +116,7 @@ const WITH_SQLITE = {
     const other = new (sqlite ?? expect.unreachable()).DatabaseSync(file.path)
     other.exec('BEGIN IMMEDIATE')
     const creating = tasks.createTask({ skill: 'echo' })
-    // Nobody could end it, were the process held up until then.
+    // Could not be ended if the process were blocked until then.
     setImmediate(() => other.exec('COMMIT'))
     expect(await creating).toMatchObject({ skill: 'echo' })
     other.close()

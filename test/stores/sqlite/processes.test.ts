@@ -67,7 +67,7 @@ test(
     for (let kills = 0; kills < KILLS; kills += 1) {
       const { child, lines, go } = await startWriter('killed', `life ${kills}`, 0)
       go()
-      // Where in its work the writer is by the time the signal comes is nobody's choice.
+      // The writer may be at any point of its work when the signal comes.
       const enough = 1 + Math.floor(Math.random() * 60)
       let acknowledged = 0
       let heard = 0

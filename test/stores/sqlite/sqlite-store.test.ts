@@ -1,4 +1,4 @@
-/** What the SQLite store does beyond what every store does. */
+/** The SQLite store beyond the common suite. */
 import { sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
 import { testTaskStore } from 'a2a-tasks/testing'
 import Database from 'libsql'
@@ -152,7 +152,7 @@ test('of many writes that find the database locked one waits, and all fail', asy
   const creating = ['a', 'b', 'c', 'd'].map((id) => store.create(creationOf(id)))
   for (const each of creating) await expect(each).rejects.toThrow('database is locked')
   expect(waits).toBe(1)
-  // Reading goes on meanwhile.
+  // Reading continues at the same time.
   expect(await store.count({})).toBe(0)
   other.exec('COMMIT')
   for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)))).toBe(true)

@@ -156,7 +156,7 @@ describe('what the agent leaves out is what the request was about', () => {
     [500, 'INTERNAL'],
   ] as const)('an internal error with HTTP %i', (status, code) => {
     expect(decodeError({ code: -32603, message: 'No' }, { operation, status })?.code).toBe(code)
-    // A gateway's, who may have lost the agent in the middle: whoever sees it goes by the status.
+    // An error of a gateway, which may have lost the agent in the middle: only the status decides.
     const bare = decodeError({ error: { code: status, message: 'No' } }, { operation, status })
     expect(bare?.code).toBe(status === 401 || status === 403 ? code : undefined)
   })

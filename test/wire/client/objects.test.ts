@@ -1,4 +1,4 @@
-/** What clients read that is not as it should be: meant well, or wrong. */
+/** Irregular input of clients: tolerated deviations and errors. */
 import { A2AError } from 'a2a-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

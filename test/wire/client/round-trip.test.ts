@@ -1,4 +1,4 @@
-/** What our servers write our clients read, and the other way round: nothing is between them but JSON. */
+/** Round trips of every object between the codecs of servers and clients, as JSON. */
 import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from 'a2a-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -147,7 +147,7 @@ const fetchImpl: typeof fetch = (input, init) => {
 function clientOf(binding: (typeof BINDINGS)[number], polling = false): Promise<Client> {
   const options = { fetchImpl }
   const factory = new ClientFactory({
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class that nobody can make
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class without public constructor
     transports: [new JsonRpcTransportFactory(options), new RestTransportFactory(options)],
     cardResolver: new DefaultAgentCardResolver(options),
     preferredTransports: [binding],

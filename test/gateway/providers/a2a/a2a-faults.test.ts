@@ -1,4 +1,4 @@
-/** What is told of A2A agents that fail, and how long they are asked how they are. */
+/** Failing A2A agents: errors, and the end of polling. */
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { bearerAuth } from 'a2a-tasks/client'

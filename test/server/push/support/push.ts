@@ -92,7 +92,7 @@ export interface PushAgent<P extends Principal> {
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
   /** The result of a request in A2A 1.0, or the version that is given; rejects with the error as JSON. */
   readonly call: <T>(method: string, params: object, context?: CallContext<P>) => Promise<T>
-  /** A task that nobody works on. */
+  /** A task without a run. */
   readonly task: () => string
   readonly create: (taskId: string, config: object, context?: CallContext<P>) => Promise<Made>
 }

@@ -24,7 +24,7 @@ export function asked(text: string, more: Partial<ProviderTask> = {}): ProviderT
   }
 }
 
-/** A call that nobody ends. */
+/** A call without an end. */
 export const calling = (): { signal: AbortSignal } => ({ signal: new AbortController().signal })
 
 /** Where an agent keeps a task: ids of its own. */
@@ -77,7 +77,7 @@ export async function serve(listener: (origin: string) => RequestListener): Prom
   return origin
 }
 
-/** Where nobody listens. */
+/** A URL at which no server listens. */
 export async function nowhere(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -77,7 +77,7 @@ export const THREAD = { thread_id: 't', status: 'idle', metadata: {} }
 export const RUN = { run_id: 'r', thread_id: 't', status: 'pending' }
 export const REF = { threadId: 't', runId: 'r', assistantId: 'echo' }
 
-/** A server that answers so, and fails the test of whoever asks it something else. */
+/** A server with these responses. Any other request fails the test. */
 export async function lgStub(answers: Answers): Promise<StubServer> {
   return await startStubServer((request, response) => {
     const answer = answers[`${request.method} ${request.path}`]
