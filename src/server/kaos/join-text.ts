@@ -4,7 +4,7 @@
  * @module
  */
 import { describe } from '../../runtime/describe.js'
-import { withResult } from '../runs/outcome.js'
+import { withResult } from '../runs/finish-run.js'
 
 /**
  * @param signal - Leaves the chunks where they are when it aborts.

@@ -19,7 +19,7 @@ import type {
   StreamEntry,
   TaskPushConfig,
 } from '../../wire/dialect.js'
-import type { Accepted } from '../runs/accepted-message.js'
+import type { AcceptedMessage } from '../runs/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
 import { requireInputModes } from './input-modes.js'
@@ -29,7 +29,7 @@ import type { Settings } from '../options.js'
 import { toOrigins, type Origins } from './task-dialects.js'
 import { noDeliveries, toPush, type EitherDeliveries } from '../push/either.js'
 import { acceptWith, pushNotSupported, type PushService } from '../push/service.js'
-import { Runs, type IncomingRequest } from '../runs/run-manager.js'
+import { RunManager } from '../runs/run-manager.js'
 import { StreamLimit } from '../streams/stream-limit.js'
 import { isPending, lastSeen } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
@@ -60,7 +60,7 @@ const LAST_WORDS_MS = 1_000
 /** The agent behind every binding. */
 export class Agent<P extends Principal> implements Operations<P> {
   readonly #settings: Settings<P>
-  readonly #runs: Runs<P>
+  readonly #runs: RunManager<P>
   readonly #streams: StreamLimit
   readonly #origins: Origins
   readonly #push: (PushService & EitherDeliveries) | undefined
@@ -68,7 +68,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   constructor(settings: Settings<P>) {
     this.#settings = settings
     this.#origins = toOrigins(settings)
-    this.#runs = new Runs(settings, (taskId, caller) => this.#origins.note(taskId, caller))
+    this.#runs = new RunManager(settings, (taskId, caller) => this.#origins.note(taskId, caller))
     this.#streams = new StreamLimit(settings.limits.maxStreams)
     this.#push = toPush(settings)
   }
@@ -94,7 +94,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     return this.#origins.of(taskId, principal)
   }
 
-  async SendMessage(request: IncomingRequest, caller: Caller<P>): Promise<Results['SendMessage']> {
+  async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
     this.#requireAcceptable(request, caller)
     const accepted = await this.#accept(request, caller, false)
     if (accepted.type === 'message') return accepted
@@ -110,11 +110,14 @@ export class Agent<P extends Principal> implements Operations<P> {
     return { type: 'task', task, historyLength }
   }
 
-  async SendStreamingMessage(request: IncomingRequest, caller: Caller<P>): Promise<Source<StreamEntry>> {
+  async SendStreamingMessage(
+    request: Requests['SendMessage'],
+    caller: Caller<P>,
+  ): Promise<Source<StreamEntry>> {
     this.#requireStreaming('SendStreamingMessage')
     this.#requireAcceptable(request, caller)
     const release = this.#streams.reserve()
-    let accepted: Accepted
+    let accepted: AcceptedMessage
     try {
       accepted = await this.#accept(request, caller, true)
     } catch (error) {
@@ -273,19 +276,19 @@ export class Agent<P extends Principal> implements Operations<P> {
   }
 
   /** Takes a message in, with the webhook that it names. */
-  #accept(request: IncomingRequest, caller: Caller<P>, isStream: boolean): Promise<Accepted> {
+  #accept(request: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
     const { pushConfig } = request
-    const accept = (): Promise<Accepted> =>
+    const accept = (): Promise<AcceptedMessage> =>
       this.#origins.keep(this.#runs.accept(request, caller, isStream), caller)
     return pushConfig === undefined ? accept() : this.#acceptWith(pushConfig, accept, request, caller)
   }
 
   async #acceptWith(
     pushConfig: PushConfig,
-    accept: () => Promise<Accepted>,
-    { message, tenant, chosenId }: IncomingRequest,
+    accept: () => Promise<AcceptedMessage>,
+    { message, tenant, chosenId }: Requests['SendMessage'],
     caller: Caller<P>,
-  ): Promise<Accepted> {
+  ): Promise<AcceptedMessage> {
     const push = this.#requirePush()
     // Whether a task that the caller may not see has webhooks is not theirs to know either.
     if (message.taskId !== undefined) {
@@ -320,7 +323,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     throw new A2AError('UNSUPPORTED_OPERATION', 'Streaming is not supported', { operation })
   }
 
-  #requireAcceptable(request: IncomingRequest, { extensions: declared }: Caller<P>): void {
+  #requireAcceptable(request: Requests['SendMessage'], { extensions: declared }: Caller<P>): void {
     const { card, checkInputModes } = this.#settings
     if (checkInputModes) requireInputModes(card, request.message.parts)
     // A2A 1.0 §4.6.3.

@@ -11,7 +11,7 @@ import type { LocalTasks, SharedTasks, MaybePromise } from '../../core/managers.
 import type { TaskSnapshot } from '../../core/task.js'
 import type { TaskDocument } from '../../core/documents.js'
 import type { Dialect } from '../../wire/dialect.js'
-import type { Accepted } from '../runs/accepted-message.js'
+import type { AcceptedMessage } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
 import { isShared } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
@@ -20,7 +20,7 @@ export interface Origins {
   /** Remembers who made a task, unless he has said which version he speaks: he will say it again. */
   note(taskId: string, caller: Caller): void
   /** What comes of a message, once what was noted of it is where every process finds it. */
-  keep(accepted: Promise<Accepted>, caller: Caller): Promise<Accepted>
+  keep(accepted: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage>
   /** `undefined` also for what somebody else has made: nobody learns of it. */
   of(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined>
   close(): void
@@ -58,7 +58,7 @@ class LocalOrigins implements Origins {
     this.#byTask.set(taskId, { dialect, principalId: principal?.id })
   }
 
-  keep(accepted: Promise<Accepted>): Promise<Accepted> {
+  keep(accepted: Promise<AcceptedMessage>): Promise<AcceptedMessage> {
     return accepted
   }
 
@@ -122,7 +122,7 @@ class SharedOrigins implements Origins {
     if (!caller.namesVersion && caller.dialect !== this.#settings.dialects[0]) this.#noted.set(caller, taskId)
   }
 
-  async keep(accepted: Promise<Accepted>, caller: Caller): Promise<Accepted> {
+  async keep(accepted: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
     const result = await accepted
     const taskId = this.#noted.get(caller)
     if (result.type !== 'task' || result.taskId !== taskId) return result

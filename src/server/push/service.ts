@@ -6,7 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
-import type { Accepted } from '../runs/accepted-message.js'
+import type { AcceptedMessage } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
 import { requirePushConfig } from './config.js'
 import type { PushSettings } from './options.js'
@@ -76,10 +76,10 @@ export class PushChecks {
 
 /** Takes a message in: if its webhook is refused, so is the message; where no task comes of it, nobody is told. */
 export async function acceptWith(
-  accept: () => Promise<Accepted>,
+  accept: () => Promise<AcceptedMessage>,
   prepare: () => Promise<Ticket>,
   tasks: ServedTasks,
-): Promise<Accepted> {
+): Promise<AcceptedMessage> {
   const ticket = await prepare()
   try {
     const accepted = await accept()

@@ -1,5 +1,5 @@
 /**
- * What an agent says, as a message.
+ * Conversion and checks of the messages, progress and artifacts that an executor passes to its run.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
 import type { Progress, Say } from './run.js'
 
-/** What a task's conversation may hold by default. */
+/** The default limit of a task's conversation. */
 const MAX_REPLY = { option: 'reply', subject: 'Reply', maxBytes: 16_777_216 }
 const MAX_DEPTH = 100
 
-/** @throws {TypeError} when it is neither a text nor a message. */
+/** @throws {TypeError} when `say` is neither a text nor a message. */
 export function toMessage(say: Say): MessageInput {
   if (typeof say !== 'string' && !Array.isArray((say as Partial<MessageInput> | undefined)?.parts)) {
     throw new TypeError(`A run says a text, or a message with parts, got ${describe(say)}`)
@@ -23,22 +23,22 @@ export function toMessage(say: Say): MessageInput {
   return { ...message, role: 'agent' }
 }
 
-/** @throws {TypeError} when it says nothing of how far the work is. */
+/** @throws {TypeError} when `report` has neither a message nor a number. */
 export function toProgress(report: string | Progress): Say {
   if (typeof report === 'string') return report
   const { message, current, total } = report
   if (message === undefined && current === undefined) {
     throw new TypeError('run.update() takes a text, or an object with "message" or "current"')
   }
-  const said = toMessage(message ?? (total === undefined ? `${current}` : `${current} of ${total}`))
-  if (current === undefined) return said
+  const text = toMessage(message ?? (total === undefined ? `${current}` : `${current} of ${total}`))
+  if (current === undefined) return text
   return {
-    ...said,
-    metadata: { ...said.metadata, progress: { current, ...(total !== undefined && { total }) } },
+    ...text,
+    metadata: { ...text.metadata, progress: { current, ...(total !== undefined && { total }) } },
   }
 }
 
-/** @throws {TypeError} when it is neither a text nor has any parts. */
+/** @throws {TypeError} when `artifact` is neither a text nor has parts. */
 export function toArtifact(artifact: string | ArtifactInput): ArtifactInput {
   if (typeof artifact === 'string') return { parts: [{ text: artifact }] }
   if ((artifact as Partial<ArtifactInput> | undefined)?.parts?.length) return artifact
@@ -46,7 +46,7 @@ export function toArtifact(artifact: string | ArtifactInput): ArtifactInput {
 }
 
 /**
- * A message that belongs to no task, so that no manager looks at it: checked and copied here.
+ * Checks and copies a reply. No manager does it, because a reply belongs to no task.
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path below `reply`; `LIMIT_EXCEEDED`.
  */

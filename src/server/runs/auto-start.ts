@@ -1,44 +1,47 @@
 /**
- * Runs that have just begun, and may still answer without a task.
+ * Creation of tasks for executors that wait before they report anything.
  *
  * @module
  */
 import type { Clock } from '../../runtime/clock.js'
-import type { TaskRun } from './run-controller.js'
+import type { RunController } from './run-controller.js'
 import type { Principal } from '../caller.js'
 
-/** As soon as an executor waits for something, whoever asked gets a task meanwhile. One timer for all runs. */
-export class Openings<P extends Principal> {
+/**
+ * Creates the task of each new run that is still undecided between a task and a reply after the current macrotask, so
+ * that clients get a task while the executor waits. One timer serves all runs.
+ */
+export class AutoStart<P extends Principal> {
   readonly #clock: Clock
-  readonly #undecided = new Set<TaskRun<P>>()
-  #isOpeningSoon = false
+  readonly #undecided = new Set<RunController<P>>()
+  #isScheduled = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  add(run: TaskRun<P>): void {
+  add(run: RunController<P>): void {
     this.#undecided.add(run)
-    if (this.#isOpeningSoon) return
-    this.#isOpeningSoon = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     this.#clock.schedule(() => {
-      this.#isOpeningSoon = false
+      this.#isScheduled = false
       const runs = [...this.#undecided]
       this.#undecided.clear()
-      for (const each of runs) open(each)
+      for (const each of runs) startTask(each)
     }, 0)
   }
 
-  delete(run: TaskRun<P>): void {
+  delete(run: RunController<P>): void {
     this.#undecided.delete(run)
   }
 }
 
-function open<P extends Principal>(run: TaskRun<P>): void {
+function startTask<P extends Principal>(run: RunController<P>): void {
   try {
-    run.openUnlessReplying()
+    run.startUnlessReplying()
   } catch (error) {
-    // No room for the task, or none for its message.
-    run.decision.giveUp(error as Error)
+    // The manager is full, or the message exceeds the conversation's limit.
+    run.response.reject(error as Error)
   }
 }

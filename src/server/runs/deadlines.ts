@@ -1,5 +1,5 @@
 /**
- * When tasks have to have ended at the latest.
+ * Deadlines of tasks whose request limits their total time.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { TaskKey } from '../../core/task.js'
 import { TIMED_OUT } from './run-failures.js'
 import { isPending, type ServedTasks } from '../tasks.js'
 
-/** One for each task, whoever works on it, and while nobody does. */
+/** One timer for each task. It runs on between runs and while the task waits for the user. */
 export class Deadlines {
   readonly #clock: Clock
   readonly #stops = new Map<string, () => void>()
@@ -42,21 +42,22 @@ export class Deadlines {
   }
 }
 
-/** All instants are written alike, so no two tasks have one name. */
+/** Unique: timestamps have a fixed length. */
 function nameOf({ id, createdAt }: TaskKey): string {
   return createdAt + id
 }
 
-/** How often the task is looked at, while others change it. */
-const MAX_ROUNDS = 100
+/** Attempts to fail a late task while others change it. */
+const MAX_ATTEMPTS = 100
 
 /**
- * Fails a task that is late, whoever works on it. One that has ended is left as it is, and so is another that has its id.
+ * Fails a task that is late, in whichever process it is worked on. Does nothing when the task is terminal or gone, or
+ * when its id belongs to a newer task.
  *
- * @throws {A2AError} As a rejection: what the manager throws; `UNAVAILABLE` when others change it all the time.
+ * @throws {A2AError} As a rejection: what the manager throws; `UNAVAILABLE` when others change the task again and again.
  */
 export async function failLate(tasks: ServedTasks, { id, createdAt }: TaskKey): Promise<void> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const found = tasks.peekTask(id)
     const task = isPending(found) ? await found : found
     if (task?.createdAt !== createdAt || isTerminal(task.state)) return
@@ -67,14 +68,14 @@ export async function failLate(tasks: ServedTasks, { id, createdAt }: TaskKey): 
       if (isPending(patched)) await patched
       return
     } catch (error) {
-      if (!hasChanged(error)) throw error
+      if (!isConflict(error)) throw error
     }
   }
   throw unavailable('cannot get hold of a task that is late')
 }
 
-/** It is looked at again. */
-function hasChanged(error: unknown): boolean {
+/** Whether another change came first, so the task has to be read again. */
+function isConflict(error: unknown): boolean {
   const codes = ['TASK_GENERATION_MISMATCH', 'TASK_TERMINAL', 'TASK_NOT_FOUND'] as const
   return codes.some((code) => A2AError.is(error, code))
 }

@@ -1,39 +1,38 @@
 /**
- * What comes of a message: known as soon as there is a task or a reply.
+ * The first response to a message: its task, or a reply without a task.
  *
  * @module
  */
 import type { Message } from '../../core/task.js'
 
-/** A task, or a message and no task. */
-export type Decision =
+export type FirstResponse =
   { readonly type: 'task'; readonly taskId: string } | { readonly type: 'message'; readonly message: Message }
 
-/** Made once, and waited for by whoever sent the message. */
-export class Deciding {
-  #decision: Decision | undefined
+/** A value that is known later. Unlike a promise, it can be read synchronously. It has at most one waiter. */
+export class Deferred<T> {
+  #value: T | undefined
   #failure: Error | undefined
-  #asker: { resolve(decision: Decision): void; reject(reason: Error): void } | undefined
+  #waiter: { resolve(value: T): void; reject(reason: Error): void } | undefined
 
-  get made(): Decision | undefined {
-    return this.#decision
+  get value(): T | undefined {
+    return this.#value
   }
 
-  make(decision: Decision): void {
-    this.#decision = decision
-    this.#asker?.resolve(decision)
+  resolve(value: T): void {
+    this.#value = value
+    this.#waiter?.resolve(value)
   }
 
-  /** There can be neither. Of several reasons the first is the one that counts. */
-  giveUp(reason: Error): void {
+  /** The first reason counts. Has no effect on a waiter that has its value. */
+  reject(reason: Error): void {
     this.#failure ??= reason
-    this.#asker?.reject(this.#failure)
+    this.#waiter?.reject(this.#failure)
   }
 
-  wait(): Promise<Decision> {
-    if (this.#decision !== undefined) return Promise.resolve(this.#decision)
+  wait(): Promise<T> {
+    if (this.#value !== undefined) return Promise.resolve(this.#value)
     return new Promise((resolve, reject: (reason: Error) => void) => {
-      if (this.#failure === undefined) this.#asker = { resolve, reject }
+      if (this.#failure === undefined) this.#waiter = { resolve, reject }
       else reject(this.#failure)
     })
   }

@@ -1,23 +1,28 @@
 /**
- * Messages to tasks that there are: whether they are taken, and what becomes of them.
+ * Messages to existing tasks: their checks, the follow-up policy, and delivery to a task that this process works on.
  *
  * @module
  */
 import { requireGeneration } from '../../core/decide.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
-import { describe } from '../../runtime/describe.js'
-import { isTerminal } from '../../core/lifecycle.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
+import { describe } from '../../runtime/describe.js'
 import type { SendRequest } from '../../wire/dialect.js'
+import { acceptedBy, type AcceptedTask } from './accepted-message.js'
+import { isListening, steer } from './active-run.js'
+import type { QueuedMessage } from './message-queue.js'
+import type { RunHost, RunScheduler } from './run-scheduler.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
+import type { Principal } from '../caller.js'
 
 /**
- * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; `INVALID_PARAMS` when it names another context than
- *   the task's.
+ * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; `INVALID_PARAMS` when the message names another context
+ *   than the task's.
  */
-export function requireTaking(task: TaskSnapshot, { message, ifGeneration }: SendRequest): void {
+export function requireAcceptsMessage(task: TaskSnapshot, { message, ifGeneration }: SendRequest): void {
   if (ifGeneration !== undefined) requireGeneration(task, ifGeneration)
-  if (isTerminal(task.state)) throw noMore(task)
+  if (isTerminal(task.state)) throw terminalTask(task)
   if (message.contextId !== undefined && message.contextId !== task.contextId) {
     throw invalidParams(
       'message.contextId',
@@ -26,15 +31,15 @@ export function requireTaking(task: TaskSnapshot, { message, ifGeneration }: Sen
   }
 }
 
-export function noMore({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
+export function terminalTask({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
   const text = `Cannot send a message to a task in terminal state: ${state}`
   return new A2AError('TASK_TERMINAL', text, { taskId: id, state })
 }
 
 /**
- * What becomes of a message to a task that is being worked on.
+ * The policy for a message to a task that is being worked on.
  *
- * @throws {A2AError} `UNSUPPORTED_OPERATION` where it is refused.
+ * @throws {A2AError} `UNSUPPORTED_OPERATION` when the policy is `'reject'`.
  * @throws {TypeError} when `onFollowUp` returns no policy.
  */
 export function policyFor(
@@ -50,4 +55,44 @@ export function policyFor(
   throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
     operation: 'SendMessage',
   })
+}
+
+/**
+ * Adds a message to a task of this process, and gives it to a run: as the answer to its question, steered, queued for a
+ * later run, or as the beginning of a new one. Synchronous, so the task cannot change in between.
+ *
+ * @param references - The tasks that the message refers to, where they were read before.
+ * @throws {A2AError} As `RunManager.accept`. The message is then not in the conversation.
+ */
+export function acceptHere<P extends Principal>(
+  { settings, registry, begin }: RunHost<P>,
+  scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned'>,
+  task: TaskSnapshot,
+  incoming: QueuedMessage<P>,
+  references?: readonly TaskSnapshot[],
+): AcceptedTask {
+  const { tasks } = scheduler
+  const { request } = incoming
+  requireAcceptsMessage(task, request)
+  const { id, contextId, state } = task
+  const message = { ...request.message, contextId }
+  const isWorking = registry.runOf(id) !== undefined && !isInterrupted(state)
+  const policy = isWorking ? policyFor(settings.onFollowUp, message, task) : undefined
+  // Starting or resuming work needs a run slot.
+  if (!isWorking) registry.requireRoom()
+  // The manager compares the generation again: onFollowUp() may have changed the task.
+  const { ifGeneration: expectedGeneration } = request
+  tasks.addMessage(id, message, expectedGeneration === undefined ? {} : { expectedGeneration })
+  const queued = { ...incoming, request: { ...request, message } }
+  // A listener of this message may have sent another one, which began a run.
+  const active = registry.runOf(id)
+  if (active === undefined) {
+    const started = begin(queued, { isStream: true, task, references })
+    return acceptedBy(started, id, started.opening)
+  }
+  const isGiven = isWorking ? policy === 'steer' && isListening(active) : active.run.resume(queued)
+  if (!isGiven) registry.queues.push(id, queued)
+  else if (isWorking) void steer(active, queued)
+  else scheduler.assigned(id, queued)
+  return acceptedBy(active, id, tasks.peekTask(id) ?? undefined)
 }

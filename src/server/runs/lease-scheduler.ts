@@ -1,256 +1,239 @@
 /**
- * Who works next on a task that this process holds.
+ * Turns of leased tasks: one run at a time, then the next queued message, then release of the lease.
  *
  * @module
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { OwnerFilter } from '../../core/queries.js'
-import type { Message, TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { SharedTasks, LeasedTasks, MaybePromise } from '../../core/managers.js'
-import type { AcceptedTask } from './accepted-message.js'
-import type { Queued } from './question.js'
-import type { LiveRun } from './active-run.js'
-import { toDo, type NotedRequests } from './request-notes.js'
-import type { Settings } from '../options.js'
-import type { Queues } from './message-queue.js'
-import { referencesOf } from './references.js'
-import type { Incoming, Start } from './run-context.js'
-import { FAILED, SHUT_DOWN } from './run-failures.js'
-import { toNote } from './run-note.js'
+import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
+import type { Message, TaskSnapshot } from '../../core/task.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
+import type { ActiveRun } from './active-run.js'
+import type { QueuedMessage } from './message-queue.js'
+import { referencesOf } from './references.js'
+import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
+import { FAILED, SHUT_DOWN } from './run-failures.js'
+import type { RunHost } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 
-/** When what a store was away for is tried again. */
-const LATER_MS = 10_000
+/** Delay before the next attempt to release a task whose store failed, in ms. */
+const RETRY_MS = 10_000
 
-/** The runs of this process. */
-export interface RunsHere<P extends Principal> {
-  readonly queues: Queues<P>
-  readonly isClosing: boolean
-  /** @throws {A2AError} `UNAVAILABLE`. */
-  requireOpen(): void
-  /** Whether one more run may begin, beside `others` that are about to. */
-  hasRoom(others: number): boolean
-  runOf(taskId: string): LiveRun<P> | undefined
-  takeIn(task: TaskSnapshot, incoming: Incoming<P>): AcceptedTask
-  start(given: Queued<P>, owner: OwnerFilter, how: Start): LiveRun<P>
-  lose(taskId: string, reason: Error, task: TaskKey | undefined): void
-}
-
-/** What there is to work with. */
-interface Workplace<P extends Principal> {
-  readonly settings: Settings<P>
+interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
   readonly leased: LeasedTasks
-  readonly runs: RunsHere<P>
-  readonly requests: NotedRequests<P>
+  readonly notes: RequestNotes<P>
 }
 
 /**
- * A run at a time for each task, and then the next message's; when none waits, the task is given back. One that has neither
- * ended nor waits for the user never is: somebody ought to work on it.
+ * Decides what follows when the run of a leased task ends. A task whose work is unfinished (it is neither terminal nor
+ * waits for the user) is never released: it fails, or its lease expires for another process to recover.
  */
-export class WorkTurns<P extends Principal> {
-  readonly #place: Workplace<P>
-  readonly #turns = new KeyedQueue()
-  /** The latest runs of tasks that are held here, and are not worked on at the moment. */
-  readonly #over = new Map<string, LiveRun<P>>()
-  /** How many runs of processes that have died are about to begin here. */
+export class LeaseScheduler<P extends Principal> {
+  readonly #context: LeaseContext<P>
+  readonly #host: RunHost<P>
+  /** The jobs of one task run one after the other, so none finds its lease half acquired or half released. */
+  readonly #jobs = new KeyedQueue()
+  /** The last run of each task that is held here and has no run now. */
+  readonly #previous = new Map<string, ActiveRun<P>>()
+  /** Recovered tasks whose run is about to begin. */
   #restarting = 0
-  /** End the timers of what is tried again. */
-  readonly #later = new Set<() => void>()
+  /** Cancel the timers of retries. */
+  readonly #retries = new Set<() => void>()
   #isClosed = false
 
-  constructor(place: Workplace<P>) {
-    this.#place = place
+  constructor(context: LeaseContext<P>, host: RunHost<P>) {
+    this.#context = context
+    this.#host = host
   }
 
-  /** Whether there is room for one more run of a process that has died. */
+  /** Whether one more recovered task can begin its run here. */
   get hasRoom(): boolean {
-    const { runs } = this.#place
-    return !runs.isClosing && runs.hasRoom(this.#restarting)
+    const { registry } = this.#host
+    return !registry.isClosing && registry.hasRoom(this.#restarting)
   }
 
-  /** Does `job` when all that was begun about this task before is done. */
-  take<T>(taskId: string, job: () => Promise<T>): Promise<T> {
-    return this.#turns.run(taskId, job)
+  /** Runs `job` after all earlier jobs of the task. */
+  run<T>(taskId: string, job: () => Promise<T>): Promise<T> {
+    return this.#jobs.run(taskId, job)
   }
 
-  /** Resolves when there is nothing left to do. */
+  /** Resolves when no job is left. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const cancel of this.#later) cancel()
-    await this.#turns.ended()
+    for (const cancel of this.#retries) cancel()
+    await this.#jobs.ended()
   }
 
-  /** The request that the latest run was begun for, of a task that is held here. */
-  latest(taskId: string): Queued<P> | undefined {
-    return (this.#place.runs.runOf(taskId) ?? this.#over.get(taskId))?.given
+  /** The message that the latest run of a held task was begun for. */
+  latestMessage(taskId: string): QueuedMessage<P> | undefined {
+    return (this.#host.registry.runOf(taskId) ?? this.#previous.get(taskId))?.message
   }
 
-  /** From now on the work is about this message: whoever has to do it again begins with it. */
-  workOn(taskId: string, given: Queued<P>): void {
-    const { leased, runs } = this.#place
-    leased.setNote(taskId, toNote(given))
-    if (given.isHeard) runs.runOf(taskId)?.heard.push(given)
+  /** Stores in the lease's note that the work is now about `message`: a process that recovers the task begins with it. */
+  assigned(taskId: string, message: QueuedMessage<P>): void {
+    this.#context.leased.setNote(taskId, toNote(message))
+    if (message.isForwarded) this.#host.registry.runOf(taskId)?.forwarded.push(message)
+  }
+
+  /** Schedules {@link nextTurn} after the end of a run. */
+  runEnded(taskId: string, active: ActiveRun<P>): void {
+    this.#previous.set(taskId, active)
+    this.#removeNotes(taskId, active)
+    this.schedule(taskId)
+  }
+
+  /** Schedules {@link nextTurn} for a task without a run. */
+  schedule(taskId: string): void {
+    void this.run(taskId, () => this.nextTurn(taskId))
+  }
+
+  /** Schedules the release of a task that was acquired for nothing, unless it changes first. */
+  giveBack(taskId: string): void {
+    const { generation } = this.#context.leased.peekTask(taskId) ?? {}
+    void this.run(taskId, () => this.nextTurn(taskId, generation))
   }
 
   /**
-   * Nobody works on the task at the moment: it is the turn of a message that waits, or else anybody's.
+   * Begins the run of the next queued message, or releases the task. Only within a job of {@link run}.
    *
-   * @param over - The run that was the last.
+   * @param acquiredAt - The generation at which the task was acquired: at that generation it may be released unfinished.
    */
-  goOn(taskId: string, over?: LiveRun<P>): void {
-    if (over !== undefined) {
-      this.#over.set(taskId, over)
-      this.#forget(taskId, over)
-    }
-    void this.take(taskId, () => this.goOnNow(taskId))
-  }
-
-  /** What came with the messages that a run has dealt with. An answer that it has not looked at waits for another. */
-  #forget(taskId: string, { task, heard }: LiveRun<P>): void {
-    const { requests, runs } = this.#place
-    if (task === undefined) return
-    for (const given of heard) {
-      if (!runs.queues.includes(taskId, given)) void requests.remove(task, given.request.message)
-    }
-  }
-
-  /** The task was taken for nothing: it may be given back as it is now, where nothing happens to it meanwhile. */
-  giveBack(taskId: string): void {
-    const { generation } = this.#place.leased.peekTask(taskId) ?? {}
-    void this.take(taskId, () => this.goOnNow(taskId, generation))
-  }
-
-  /** As {@link goOn}, for whoever has taken his turn. */
-  async goOnNow(taskId: string, found?: number): Promise<void> {
-    const { leased, runs } = this.#place
+  async nextTurn(taskId: string, acquiredAt?: number): Promise<void> {
+    const { leased } = this.#context
+    const { registry } = this.#host
     try {
       for (;;) {
         await leased.stored(taskId)
-        if (runs.runOf(taskId) !== undefined) return
-        // No await from here until it is being released: what others say meanwhile is not to be overlooked.
+        if (registry.runOf(taskId) !== undefined) return
+        // No await until the release begins: a message that arrives in between would be missed.
         const task = leased.peekTask(taskId)
-        const next = this.#nextOf(taskId, task)
+        const next = this.#takeNext(taskId, task)
         if (task !== null && next !== undefined) {
-          if (next.isHeard && runs.isClosing) {
-            // Whoever has sent it did not send it here: another process sees to it, when the lease has run out.
+          if (next.isForwarded && registry.isClosing) {
+            // Another process accepted the message. The lease expires, and a process that recovers the task reads it.
             if (next.note === undefined) leased.setNote(taskId, toNote(next))
-            runs.queues.delete(taskId)
+            registry.queues.delete(taskId)
             break
           }
-          if (await this.#begin(task, () => this.#recall(task, next), next.note !== undefined)) return
-        } else if (task !== null && isLeft(task, runs.isClosing ? undefined : found)) {
-          // Its lease runs out, and another process sees to it.
-          if (runs.isClosing) break
+          if (await this.#begin(task, next)) return
+        } else if (task !== null && isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
+          // The lease expires, and another process recovers the task.
+          if (registry.isClosing) break
           this.report(new Error('The work on this task is over, and the task is not'), taskId)
           this.#fail(taskId, FAILED)
         } else if (await leased.release(taskId)) break
       }
     } catch (error) {
-      // Of what is lost, `onLost` is told.
+      // For a lost task, `onLost` has been called.
       if (leased.peekTask(taskId) !== null) {
         this.report(error, taskId)
-        this.#goOnLater(taskId)
+        this.#scheduleRetry(taskId)
       }
     }
-    this.#over.delete(taskId)
-  }
-
-  /** The store was away for too long for a task to be given back. */
-  #goOnLater(taskId: string): void {
-    if (this.#isClosed) return
-    const { clock } = this.#place.settings
-    const cancel = clock.schedule(() => {
-      this.#later.delete(cancel)
-      this.goOn(taskId)
-    }, LATER_MS)
-    this.#later.add(cancel)
+    this.#previous.delete(taskId)
   }
 
   /**
-   * Has done again what was being done by a process that has died, and then what waited there for its turn: before
-   * anything that comes from now on.
+   * Starts over the work of a process that has died: first the message that it worked on, then those that waited there,
+   * before any later message.
    *
-   * @param isSteered - Whether a run deals with this message that is begun for one before it.
+   * @param isSteered - Whether the first message's run reads this message, so it needs no run of its own.
    */
   restart(task: TaskSnapshot, note: JsonValue | undefined, isSteered: (message: Message) => boolean): void {
-    const { requests, runs } = this.#place
+    const { notes } = this.#context
     const { id } = task
-    const [first, ...later] = toDo(task, note)
+    const [first, ...later] = unansweredMessages(task, note)
     const waiting = later.filter((message) => !isSteered(message))
     if (first !== undefined) {
-      const interrupted = { ...requests.heard(first, undefined), note: note ?? null }
-      runs.queues.unshift(id, [interrupted, ...waiting.map((message) => requests.heard(message, undefined))])
+      const interrupted = { ...notes.received(task, first, undefined), note: note ?? null }
+      const others = waiting.map((message) => notes.received(task, message, undefined))
+      this.#host.registry.queues.unshift(id, [interrupted, ...others])
     }
     this.#restarting += 1
-    void this.take(id, () => this.goOnNow(id)).finally(() => (this.#restarting -= 1))
+    void this.run(id, () => this.nextTurn(id)).finally(() => (this.#restarting -= 1))
   }
 
-  /** The task is not held here any more. */
+  /** Drops a task that is not held here any more. */
   lose(taskId: string, reason: Error): void {
-    const over = this.#over.get(taskId)
-    this.#over.delete(taskId)
-    this.#place.runs.lose(taskId, reason, over?.task)
-    over?.break(reason)
+    const previous = this.#previous.get(taskId)
+    this.#previous.delete(taskId)
+    this.#host.registry.lose(taskId, reason, previous?.task)
+    previous?.break(reason)
   }
 
   report(error: unknown, taskId: string): void {
-    this.#place.settings.onError(error, { during: 'execute', taskId })
+    this.#host.settings.onError(error, { during: 'execute', taskId })
   }
 
-  #nextOf(taskId: string, task: TaskSnapshot | null): Queued<P> | undefined {
-    const { queues } = this.#place.runs
+  #takeNext(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
+    const { queues } = this.#host.registry
     if (task !== null && !isTerminal(task.state)) return queues.shift(taskId)
     queues.delete(taskId)
     return undefined
   }
 
-  /** With what came with it. */
-  #recall(task: TaskSnapshot, next: Queued<P>): MaybePromise<Queued<P>> {
-    const { requests } = this.#place
-    const { message } = next.request
-    if (next.note !== undefined) return requests.restore(message, next.note)
-    return next.isHeard ? requests.recall(task, next, this.latest(task.id)) : next
+  /** Removes the notes on messages that the run has dealt with. Unread answers are queued again and keep theirs. */
+  #removeNotes(taskId: string, { task, forwarded }: ActiveRun<P>): void {
+    if (task === undefined) return
+    const { queues } = this.#host.registry
+    for (const queued of forwarded) {
+      if (!queues.includes(taskId, queued)) void this.#context.notes.remove(task, queued.request.message)
+    }
   }
 
-  /** Begins a run. Where that cannot be, the task fails, and this is `false`. */
-  async #begin(task: TaskSnapshot, give: () => MaybePromise<Queued<P>>, isNoted: boolean): Promise<boolean> {
-    const { tasks, leased, runs } = this.#place
+  /** The message with the rest of its request, where another process accepted it. */
+  #restore(task: TaskSnapshot, next: QueuedMessage<P>): MaybePromise<QueuedMessage<P>> {
+    const { notes } = this.#context
+    if (next.note !== undefined) return notes.restore(task, next.request.message, next.note)
+    return next.isForwarded ? notes.recall(task, next, this.latestMessage(task.id)) : next
+  }
+
+  /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */
+  async #begin(task: TaskSnapshot, next: QueuedMessage<P>): Promise<boolean> {
+    const { tasks, leased } = this.#context
+    const { registry, begin } = this.#host
     const { id, owner = null } = task
     try {
-      const given = await give()
-      const references = await referencesOf(tasks, given.request, { owner })
-      runs.requireOpen()
-      const { broken } = runs.start(given, { owner }, { task, references, isNoted })
-      const before = this.#over.get(id)
-      if (before !== undefined) broken.catch(before.break)
-      this.#over.delete(id)
+      const message = await this.#restore(task, next)
+      const references = await referencesOf(tasks, message.request, { owner })
+      registry.requireOpen()
+      const { broken } = begin(message, { task, references, isNoted: next.note !== undefined })
+      const previous = this.#previous.get(id)
+      if (previous !== undefined) broken.catch(previous.break)
+      this.#previous.delete(id)
       return true
     } catch (error) {
-      runs.queues.delete(id)
+      registry.queues.delete(id)
       const { state } = leased.peekTask(id) ?? { state: 'canceled' }
       if (isTerminal(state)) return false
-      if (!runs.isClosing) this.report(error, id)
-      this.#fail(id, runs.isClosing ? SHUT_DOWN : FAILED)
+      if (!registry.isClosing) this.report(error, id)
+      this.#fail(id, registry.isClosing ? SHUT_DOWN : FAILED)
       return false
     }
   }
 
+  /** Tries again to release a task after the store has failed for too long. */
+  #scheduleRetry(taskId: string): void {
+    if (this.#isClosed) return
+    const cancel = this.#host.settings.clock.schedule(() => {
+      this.#retries.delete(cancel)
+      this.schedule(taskId)
+    }, RETRY_MS)
+    this.#retries.add(cancel)
+  }
+
   #fail(taskId: string, text: string): void {
-    const { leased } = this.#place
+    const { leased } = this.#context
     try {
       leased.patchTask(taskId, { state: 'failed', message: text })
     } catch {
-      // The conversation has no room for one more message.
+      // The message may exceed the conversation's limit.
       leased.patchTask(taskId, { state: 'failed' })
     }
   }
 }
 
-/** Whether somebody ought to work on the task: it is not as it was `found`, has not ended, and does not wait for the user. */
-function isLeft({ state, generation }: TaskSnapshot, found: number | undefined): boolean {
-  return generation !== found && !isTerminal(state) && !isInterrupted(state)
+function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | undefined): boolean {
+  return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
 }

@@ -1,33 +1,46 @@
 /**
- * Messages that wait until it is their turn.
+ * Messages that wait for a turn on their task.
  *
  * @module
  */
-import type { Queued } from './question.js'
-import type { Principal } from '../caller.js'
+import type { JsonValue } from '../../core/json-types.js'
+import type { OwnerFilter } from '../../core/queries.js'
+import type { SendRequest } from '../../wire/dialect.js'
+import type { Caller, Principal } from '../caller.js'
 
-/** Those of each task, in their order. */
-export class Queues<P extends Principal> {
-  readonly #byTask = new Map<string, Queued<P>[]>()
+/** An accepted message, with everything that a run needs to know of its request. */
+export interface QueuedMessage<P extends Principal> {
+  readonly request: SendRequest
+  readonly caller: Caller<P>
+  readonly owner: OwnerFilter
+  /** Whether another process accepted the message. A document beside the task may hold the rest of its request. */
+  readonly isForwarded?: boolean
+  /** The lease's note on the message, when its run is started over because the process that had it died. */
+  readonly note?: JsonValue | undefined
+}
+
+/** One queue for each task, first in, first out. */
+export class MessageQueues<P extends Principal> {
+  readonly #byTask = new Map<string, QueuedMessage<P>[]>()
 
   has(taskId: string): boolean {
     return this.#byTask.has(taskId)
   }
 
-  includes(taskId: string, message: Queued<P>): boolean {
+  includes(taskId: string, message: QueuedMessage<P>): boolean {
     return this.#byTask.get(taskId)?.includes(message) === true
   }
 
-  push(taskId: string, message: Queued<P>): void {
+  push(taskId: string, message: QueuedMessage<P>): void {
     this.#of(taskId).push(message)
   }
 
-  /** These come before those that wait already. */
-  unshift(taskId: string, messages: readonly Queued<P>[]): void {
+  /** Puts messages before those that wait already. */
+  unshift(taskId: string, messages: readonly QueuedMessage<P>[]): void {
     if (messages.length > 0) this.#of(taskId).unshift(...messages)
   }
 
-  shift(taskId: string): Queued<P> | undefined {
+  shift(taskId: string): QueuedMessage<P> | undefined {
     const queue = this.#byTask.get(taskId)
     const next = queue?.shift()
     if (queue?.length === 0) this.#byTask.delete(taskId)
@@ -38,7 +51,7 @@ export class Queues<P extends Principal> {
     this.#byTask.delete(taskId)
   }
 
-  #of(taskId: string): Queued<P>[] {
+  #of(taskId: string): QueuedMessage<P>[] {
     const queue = this.#byTask.get(taskId) ?? []
     this.#byTask.set(taskId, queue)
     return queue

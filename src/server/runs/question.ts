@@ -1,25 +1,20 @@
 /**
- * The answer to a question of a run's.
+ * A run's open question, and the rule for an answer that the agent's code never reads.
+ *
+ * An executor may call `run.requireInput()` without awaiting it, and return. The user's answer then has to begin another
+ * run instead of being lost. Whether it was read is known only from the promise: an answer counts as read once code
+ * attaches a fulfilment handler, by `await` or by `then`. Attaching only a rejection handler does not count. That is why
+ * {@link Answer} overrides `then`: an API that the agent must call to read an answer would lose it wherever the agent
+ * forgets the call.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { JsonValue } from '../../core/json-types.js'
-import type { SendRequest } from '../../wire/dialect.js'
+import type { QueuedMessage } from './message-queue.js'
 import type { ReadonlyMessage } from './run.js'
-import type { Caller, Principal } from '../caller.js'
+import type { Principal } from '../caller.js'
 
-/** A message that waits to be dealt with, and who sent it. */
-export interface Queued<P extends Principal> {
-  readonly request: SendRequest
-  readonly caller: Caller<P>
-  /** Whether another process took it in. What came with it may be noted beside the task. */
-  readonly isHeard?: boolean
-  /** What the lease of whoever worked on it told of it: it is to be done again. */
-  readonly note?: JsonValue | undefined
-}
-
-/** A promise that knows whether anybody wants what it promises: an answer that nobody reads begins another turn. */
+/** A promise that records whether code waits for its value. */
 class Answer extends Promise<ReadonlyMessage> {
   isRead = false
 
@@ -36,14 +31,14 @@ class Answer extends Promise<ReadonlyMessage> {
   }
 }
 
-/** A question that is open. */
+/** A question that a run has asked. */
 export class Question<P extends Principal> {
   readonly answer: Promise<ReadonlyMessage>
   readonly #answer: Answer
   readonly #taskId: string
   #resolve: (answer: ReadonlyMessage) => void = () => {}
   #reject: (reason: Error) => void = () => {}
-  #given: Queued<P> | undefined
+  #message: QueuedMessage<P> | undefined
 
   constructor(taskId: string) {
     this.#taskId = taskId
@@ -52,23 +47,23 @@ export class Question<P extends Principal> {
       this.#reject = reject
     })
     this.answer = this.#answer
-    // Whoever does not wait for it is not to be killed by its rejection, nor does this count as waiting.
+    // Code that does not await the answer must not fail with an unhandled rejection. This does not count as reading.
     void Promise.prototype.then.call(this.#answer, undefined, () => undefined)
   }
 
-  give(message: Queued<P>): void {
-    this.#given = message
+  resolve(message: QueuedMessage<P>): void {
+    this.#message = message
     this.#resolve(message.request.message)
   }
 
-  /** Nobody will answer: the task has ended, or the run goes on, or is over. */
+  /** Rejects the answer: the task or the run has ended, or the run goes on without it. */
   drop(reason: Error = this.#dropped()): void {
     this.#reject(reason)
   }
 
-  /** The answer that was given, if nobody has asked for it. */
-  get unread(): Queued<P> | undefined {
-    return this.#answer.isRead ? undefined : this.#given
+  /** The message that answered the question, unless the agent's code reads it. */
+  get unread(): QueuedMessage<P> | undefined {
+    return this.#answer.isRead ? undefined : this.#message
   }
 
   #dropped(): A2AError {

@@ -1,17 +1,17 @@
 /**
- * The tasks that messages refer to.
+ * Lookup of the tasks that a message refers to.
  *
  * @module
  */
+import type { SharedTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { SharedTasks } from '../../core/managers.js'
 import type { SendRequest } from '../../wire/dialect.js'
 
-/** How many of the tasks that a message refers to its run can read. */
+/** The most tasks that are read for one message. */
 const MAX_REFERENCES = 100
 
-/** Those that `owner` has. Runs ask for them at once, so they are read before. */
+/** The referenced tasks that belong to `owner`. Runs read them synchronously, so they are loaded before a run begins. */
 export async function referencesOf(
   tasks: SharedTasks,
   { message }: SendRequest,

@@ -1,186 +1,213 @@
 /**
- * One process of several that share their tasks.
+ * Run scheduler for tasks that several processes share.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
+import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import type { LeasedTasks, LeasedTasksListener, SharedTasks, Taking } from '../../core/managers.js'
 import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { JsonValue } from '../../core/json-types.js'
 import { settleWithin } from '../../runtime/shutdown.js'
-import { unavailable } from '../unavailable.js'
-import type { SharedTasks, LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
-import type { Accepted, AcceptedTask } from './accepted-message.js'
-import type { Queued } from './question.js'
-import { noMore, policyFor, requireTaking } from './follow-up.js'
-import { isListening, steer, type LiveRun } from './active-run.js'
-import { NotedRequests } from './request-notes.js'
-import type { Settings } from '../options.js'
+import type { SendRequest } from '../../wire/dialect.js'
+import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
+import { isListening, steer, type ActiveRun } from './active-run.js'
+import { acceptHere, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
+import { LeaseScheduler } from './lease-scheduler.js'
+import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
-import type { Incoming } from './run-context.js'
-import { toNote } from './run-note.js'
+import { RequestNotes, toNote } from './request-notes.js'
+import type { RunHost, RunScheduler } from './run-scheduler.js'
+import type { Settings } from '../options.js'
 import { requireVisible, type Principal } from '../caller.js'
-import { WorkTurns, type RunsHere } from './lease-scheduler.js'
+import { unavailable } from '../unavailable.js'
 
-/** How often a message looks for whoever works on its task, while that changes. */
-const MAX_ROUNDS = 20
-/** How long closing waits for the store. */
+/** Attempts to deliver a message while the process that holds its task changes. */
+const MAX_ATTEMPTS = 20
+/** How long closing waits for the store, twice, in ms. */
 const STORING_MS = 5_000
 
-/**
- * Who works on what: a task that is worked on is held by one process, which gets the messages of all. What is done to
- * one task happens in turn here, so that none of it finds the lease half taken or half given back.
- */
-export class Replica<P extends Principal> implements LeasedTasksListener {
-  readonly leased: LeasedTasks
-  readonly #settings: Settings<P>
-  readonly #tasks: SharedTasks
-  readonly #runs: RunsHere<P>
-  readonly #requests: NotedRequests<P>
-  readonly #turns: WorkTurns<P>
-  /** What is being sent to tasks that are held here. */
-  readonly #sent = new Map<string, Queued<P>>()
+interface Delivered {
+  readonly accepted: AcceptedTask
+  /** Resolves when the message is stored. Absent where it is. */
+  readonly stored: Promise<void> | undefined
+}
 
-  constructor(settings: Settings<P>, tasks: SharedTasks, runs: RunsHere<P>) {
-    this.#settings = settings
-    this.#tasks = tasks
-    this.#runs = runs
-    this.#requests = new NotedRequests(settings, tasks.documents)
-    this.leased = tasks.lease(this)
-    const { leased } = this
-    this.#turns = new WorkTurns({ settings, tasks, leased, runs, requests: this.#requests })
+/**
+ * One process holds the lease of each task that is worked on, and receives the messages of all processes: those that come
+ * in here for a task held elsewhere are forwarded through the store, and the listener receives those that others forward.
+ */
+export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, LeasedTasksListener {
+  readonly tasks: LeasedTasks
+  readonly #settings: Settings<P>
+  readonly #shared: SharedTasks
+  readonly #host: RunHost<P>
+  readonly #notes: RequestNotes<P>
+  readonly #scheduler: LeaseScheduler<P>
+  /** Messages on their way through the store to tasks that are held here. */
+  readonly #inFlight = new Map<string, QueuedMessage<P>>()
+
+  constructor(shared: SharedTasks, host: RunHost<P>) {
+    this.#settings = host.settings
+    this.#shared = shared
+    this.#host = host
+    this.#notes = new RequestNotes(host.settings, shared.documents)
+    this.tasks = shared.lease(this)
+    this.#scheduler = new LeaseScheduler({ tasks: shared, leased: this.tasks, notes: this.#notes }, host)
   }
 
-  /** Of messages that begin a task with the same id at once, the first begins it, and the others are more to it. */
   async acceptChosen(
-    accept: () => Promise<Accepted>,
+    accept: () => Promise<AcceptedMessage>,
     taskId: string,
     ownerOf: () => OwnerFilter,
-  ): Promise<Accepted> {
+  ): Promise<AcceptedMessage> {
     try {
       return await accept()
     } catch (error) {
-      const isTaken = A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id'
-      if (!isTaken || (await this.#tasks.peekTask(taskId, ownerOf())) === null) throw error
+      const isInUse = A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id'
+      if (!isInUse || (await this.#shared.peekTask(taskId, ownerOf())) === null) throw error
       return await accept()
     }
   }
 
-  /** As that of {@link LeasedTasks}, for whoever may look at it later. */
+  async followUp(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask> {
+    const { request, owner } = incoming
+    // Checked before the message queues up: a caller who may not see the task must not delay those who may.
+    const held = this.tasks.peekTask(taskId)
+    if (held === null || !isOwnedBy(held, owner)) await requireVisible(this.#shared, taskId, owner)
+    const references = await referencesOf(this.#shared, request, owner)
+    const delivered = await this.#scheduler.run(taskId, () => this.#deliver(taskId, incoming, references))
+    await delivered.stored
+    const task = await requireVisible(this.#shared, taskId, owner)
+    const { messageId } = request.message
+    // Another process may have ended the task before the message was stored.
+    if (isTerminal(task.state) && !task.messages.some((message) => message.messageId === messageId)) {
+      throw terminalTask(task)
+    }
+    const { opening = task, broken } = delivered.accepted
+    return { type: 'task', taskId, broken, opening: opening.generation > task.generation ? task : opening }
+  }
+
+  loadReferences(request: SendRequest, owner: OwnerFilter): Promise<readonly TaskSnapshot[]> {
+    return referencesOf(this.#shared, request, owner)
+  }
+
+  referencesOf(): readonly TaskSnapshot[] {
+    return []
+  }
+
+  noteOf(message: QueuedMessage<P>): JsonValue {
+    return toNote(message)
+  }
+
   stored(taskId: string): Promise<void> {
-    const stored = this.leased.stored(taskId)
+    const stored = this.tasks.stored(taskId)
+    // The caller may look at it later.
     stored.catch(() => undefined)
     return stored
   }
 
-  /** As those of {@link WorkTurns}. */
-  workOn(taskId: string, given: Queued<P>): void {
-    this.#turns.workOn(taskId, given)
+  assigned(taskId: string, message: QueuedMessage<P>): void {
+    this.#scheduler.assigned(taskId, message)
   }
 
-  goOn(taskId: string, over: LiveRun<P>): void {
-    this.#turns.goOn(taskId, over)
+  runEnded(taskId: string, active: ActiveRun<P>): void {
+    this.#scheduler.runEnded(taskId, active)
   }
 
-  /**
-   * Takes a message in to whoever works on its task: here, elsewhere, or, where nobody does, here from now on.
-   *
-   * @throws {A2AError} As `Runs.accept`.
-   */
-  async followUp(taskId: string, incoming: Incoming<P>): Promise<AcceptedTask> {
-    const { request, owner } = incoming
-    // Before it takes its turn: whoever may not see the task holds up nobody who may.
-    const here = this.leased.peekTask(taskId)
-    if (here === null || !isOwnedBy(here, owner)) await requireVisible(this.#tasks, taskId, owner)
-    const references = await referencesOf(this.#tasks, request, owner)
-    const offered = await this.#turns.take(taskId, () => this.#offer(taskId, { ...incoming, references }))
-    await offered.stored
-    const task = await requireVisible(this.#tasks, taskId, owner)
-    const { messageId } = request.message
-    // Somebody else has ended it before this could be stored.
-    if (isTerminal(task.state) && !task.messages.some((message) => message.messageId === messageId)) {
-      throw noMore(task)
-    }
-    const { opening = task, broken } = offered.accepted
-    return { type: 'task', taskId, broken, opening: opening.generation > task.generation ? task : opening }
+  /** Waits for the store, and releases what another process can go on with. */
+  async close(): Promise<void> {
+    const { clock } = this.#settings
+    await settleWithin(clock, STORING_MS, [this.#scheduler.close()])
+    await settleWithin(clock, STORING_MS, [this.tasks.close()])
   }
 
-  async #offer(taskId: string, incoming: Incoming<P>): Promise<Offered> {
-    const wasHeld = this.leased.peekTask(taskId) !== null
+  async #deliver(
+    taskId: string,
+    incoming: QueuedMessage<P>,
+    references: readonly TaskSnapshot[],
+  ): Promise<Delivered> {
+    const { registry } = this.#host
+    const wasHeld = this.tasks.peekTask(taskId) !== null
     try {
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        // What others have said to it since it was taken comes first.
-        if (this.#runs.runOf(taskId) === undefined && this.#runs.queues.has(taskId))
-          await this.#turns.goOnNow(taskId)
-        const offered = this.#offerHere(taskId, incoming) ?? (await this.#offerElsewhere(taskId, incoming))
-        if (offered !== undefined) return offered
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+        // Messages that others forwarded since the task was acquired come first.
+        if (registry.runOf(taskId) === undefined && registry.queues.has(taskId))
+          await this.#scheduler.nextTurn(taskId)
+        const delivered =
+          this.#deliverHere(taskId, incoming, references) ?? (await this.#deliverByStore(taskId, incoming))
+        if (delivered !== undefined) return delivered
       }
       throw unavailable('cannot get hold of this task')
     } catch (error) {
-      if (this.#runs.runOf(taskId) === undefined) {
-        if (wasHeld) this.#turns.goOn(taskId)
-        else this.#turns.giveBack(taskId)
+      if (registry.runOf(taskId) === undefined) {
+        if (wasHeld) this.#scheduler.schedule(taskId)
+        else this.#scheduler.giveBack(taskId)
       }
       throw error
     }
   }
 
-  /** `undefined` when the task is not held here. */
-  #offerHere(taskId: string, incoming: Incoming<P>): Offered | undefined {
-    this.#runs.requireOpen()
-    const task = this.leased.peekTask(taskId)
+  /** `undefined` when the task is not held here, or the store has to decide. */
+  #deliverHere(
+    taskId: string,
+    incoming: QueuedMessage<P>,
+    references: readonly TaskSnapshot[],
+  ): Delivered | undefined {
+    this.#host.registry.requireOpen()
+    const task = this.tasks.peekTask(taskId)
     if (task === null || !isOwnedBy(task, incoming.owner)) return undefined
-    // What ends here may yet be told that there is more; what has to be compared is compared in the store.
+    // An end that is not stored yet may be overtaken by a message from elsewhere. Generations are compared in the store.
     if (isTerminal(task.state) || incoming.request.ifGeneration !== undefined) return undefined
-    const accepted = this.#runs.takeIn(task, incoming)
+    const accepted = acceptHere(this.#host, this, task, incoming, references)
     return { accepted, stored: this.stored(taskId) }
   }
 
-  /** Where it is held, by whomever. `undefined` when that is here by now, or it has changed meanwhile. */
-  async #offerElsewhere(taskId: string, incoming: Incoming<P>): Promise<Offered | undefined> {
+  /** Sends the message under the task's lease. `undefined` when the lease is held here by now, or the task has changed. */
+  async #deliverByStore(taskId: string, incoming: QueuedMessage<P>): Promise<Delivered | undefined> {
     const { request, owner } = incoming
-    // One of somebody else's that is new here: its id may turn out to be taken.
+    // A task created here may turn out to have an id that is in use: then the message is for the other task.
     await this.stored(taskId).catch(() => undefined)
-    const task = await requireVisible(this.#tasks, taskId, owner)
-    requireTaking(task, request)
-    const taking = await this.leased.take(taskId, toNote(incoming, task.messages.length))
+    const task = await requireVisible(this.#shared, taskId, owner)
+    requireAcceptsMessage(task, request)
+    const taking = await this.tasks.take(taskId, toNote(incoming, task.messages.length))
     const isHere = taking.type === 'taken'
     if (isHere && request.ifGeneration === undefined) return undefined
     const { contextId, state } = task
     const message = { ...request.message, contextId }
-    const isWorking = !isInterrupted(state) && (!isHere || this.#runs.runOf(taskId) !== undefined)
+    const isWorking = !isInterrupted(state) && (!isHere || this.#host.registry.runOf(taskId) !== undefined)
     if (isWorking) policyFor(this.#settings.onFollowUp, message, task)
-    const given = { request: { ...request, message }, caller: incoming.caller }
+    const queued = { ...incoming, request: { ...request, message } }
     const isSent = isHere
-      ? await this.#sendHere(task, taking, given)
-      : await this.#sendAway(task, taking, given)
+      ? await this.#sendHere(task, taking, queued)
+      : await this.#sendElsewhere(task, taking, queued)
     if (!isSent) return undefined
-    // If whoever works on it dies, the task says so.
+    // If the process that holds the task dies, the task itself shows it.
     const broken = new Promise<never>(() => undefined)
     return { accepted: { type: 'task', taskId, opening: undefined, broken }, stored: undefined }
   }
 
-  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, given: Queued<P>): Promise<boolean> {
-    this.#sent.set(task.id, given)
+  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
+    this.#inFlight.set(task.id, queued)
     try {
-      return await this.leased.send(task, leaseId, given.request.message)
+      return await this.tasks.send(task, leaseId, queued.request.message)
     } finally {
-      this.#sent.delete(task.id)
+      this.#inFlight.delete(task.id)
     }
   }
 
-  async #sendAway(task: TaskSnapshot, { leaseId }: Taking, given: Queued<P>): Promise<boolean> {
-    const { message } = given.request
-    const isNoted = await this.#requests.put(task, given)
+  async #sendElsewhere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
+    const { message } = queued.request
+    const isNoted = await this.#notes.put(task, queued)
     try {
-      const isSent = await this.leased.send(task, leaseId, message)
-      if (isNoted && !isSent) await this.#requests.remove(task, message)
+      const isSent = await this.tasks.send(task, leaseId, message)
+      if (isNoted && !isSent) await this.#notes.remove(task, message)
       return isSent
     } catch (error) {
-      // Otherwise nobody knows whether it was sent.
-      if (isNoted && !A2AError.is(error, 'STORE_FAILED')) await this.#requests.remove(task, message)
+      // After a failure of the store the message may have been sent: it keeps its note.
+      if (isNoted && !A2AError.is(error, 'STORE_FAILED')) await this.#notes.remove(task, message)
       throw error
     }
   }
@@ -188,39 +215,40 @@ export class Replica<P extends Principal> implements LeasedTasksListener {
   readonly onNews = (task: TaskSnapshot, events: readonly TaskEvent[]): void => {
     const hasEnded = isTerminal(task.state)
     for (const event of hasEnded ? [] : events) {
-      // It is the log's, frozen, and runs show it as what cannot be written to.
+      // The event belongs to the log and is frozen. Runs expose its message as read-only.
       if (event.type === 'message' && event.message.role === 'user')
-        this.#hear(task, event.message as Message)
+        this.#receive(task, event.message as Message)
     }
-    const live = this.#runs.runOf(task.id)
-    if (live === undefined) this.#turns.goOn(task.id)
-    else if (hasEnded) live.run.abort(live.run.abortReason ?? endedElsewhere(task))
+    const active = this.#host.registry.runOf(task.id)
+    if (active === undefined) this.#scheduler.schedule(task.id)
+    else if (hasEnded) active.run.abort(active.run.abortReason ?? endedElsewhere(task))
   }
 
-  /** A message joined the conversation by the store. */
-  #hear(task: TaskSnapshot, message: Message): void {
+  /** Gives a message that came through the store to the task's run, or queues it. */
+  #receive(task: TaskSnapshot, message: Message): void {
     const { id } = task
-    const live = this.#runs.runOf(id)
-    const like = this.#turns.latest(id) ?? this.#sent.get(id)
-    const queued = this.#sentHere(task, message) ?? this.#requests.heard(message, like)
-    if (live === undefined || !isListening(live)) {
-      this.#runs.queues.push(id, queued)
-    } else if (live.run.isWaiting) {
-      live.run.resume(queued)
-      this.workOn(id, queued)
+    const { registry } = this.#host
+    const active = registry.runOf(id)
+    const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)
+    const queued = this.#sentFromHere(task, message) ?? this.#notes.received(task, message, similar)
+    if (active === undefined || !isListening(active)) {
+      registry.queues.push(id, queued)
+    } else if (active.run.isWaiting) {
+      active.run.resume(queued)
+      this.assigned(id, queued)
     } else if (this.#isSteered(task, message)) {
-      void this.#steer(task, live, queued)
+      void this.#steer(task, active, queued)
     } else {
-      this.#runs.queues.push(id, queued)
+      registry.queues.push(id, queued)
     }
   }
 
-  async #steer(task: TaskSnapshot, live: LiveRun<P>, queued: Queued<P>): Promise<void> {
-    const isSeen = await steer(live, queued)
-    if (isSeen && queued.isHeard) await this.#requests.remove(task, queued.request.message)
+  async #steer(task: TaskSnapshot, active: ActiveRun<P>, queued: QueuedMessage<P>): Promise<void> {
+    const isRead = await steer(active, queued)
+    if (isRead && queued.isForwarded) await this.#notes.remove(task, queued.request.message)
   }
 
-  /** Whether a run that can read the message deals with it: that it is taken at all was decided where it came in. */
+  /** Whether the current run deals with the message. The process that accepted it has applied the policy `'reject'`. */
   #isSteered(task: TaskSnapshot, message: Message): boolean {
     try {
       return this.#settings.onFollowUp(message, task) === 'steer'
@@ -230,37 +258,25 @@ export class Replica<P extends Principal> implements LeasedTasksListener {
     }
   }
 
-  #sentHere({ id }: TaskSnapshot, { messageId }: Message): Queued<P> | undefined {
-    const sent = this.#sent.get(id)
+  #sentFromHere({ id }: TaskSnapshot, { messageId }: Message): QueuedMessage<P> | undefined {
+    const sent = this.#inFlight.get(id)
     return sent?.request.message.messageId === messageId ? sent : undefined
   }
 
   readonly onLost = (taskId: string, reason: Error): void => {
-    this.#turns.lose(taskId, reason)
-    // An id that is taken is the client's affair.
-    if (!A2AError.is(reason, 'INVALID_PARAMS')) this.#turns.report(reason, taskId)
+    this.#scheduler.lose(taskId, reason)
+    // That a chosen id is in use is the client's error, and answered to the client.
+    if (!A2AError.is(reason, 'INVALID_PARAMS')) this.#scheduler.report(reason, taskId)
   }
 
-  readonly hasRoom = (): boolean => this.#turns.hasRoom
+  readonly hasRoom = (): boolean => this.#scheduler.hasRoom
 
   readonly onOrphan = (task: TaskSnapshot, note: JsonValue | undefined): void => {
-    this.#turns.restart(task, note, (message) => this.#isSteered(task, message))
-  }
-
-  /** Waits until all is stored, and leaves what is held here to the others. */
-  async close(): Promise<void> {
-    const { clock } = this.#settings
-    await settleWithin(clock, STORING_MS, [this.#turns.close()])
-    await settleWithin(clock, STORING_MS, [this.leased.close()])
+    this.#scheduler.restart(task, note, (message) => this.#isSteered(task, message))
   }
 }
 
-/** For a run whose signal has no better reason. */
+/** The reason for a run whose task's signal has no better one. */
 function endedElsewhere({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
   return new A2AError('TASK_TERMINAL', `Task ${id} was ended by others: ${state}`, { taskId: id, state })
-}
-
-interface Offered {
-  readonly accepted: AcceptedTask
-  readonly stored: Promise<void> | undefined
 }

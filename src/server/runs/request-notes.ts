@@ -1,25 +1,60 @@
 /**
- * Requests that this process has not seen: made anew of what was noted of them.
+ * Stored notes on requests, from which another process rebuilds them.
  *
  * @module
  */
-import { type Message, type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { TaskDocuments } from '../../core/documents.js'
-import type { Queued } from './question.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
+import type { QueuedMessage } from './message-queue.js'
 import type { Settings } from '../options.js'
-import { fromNote, toNote, type RunNote } from './run-note.js'
 import type { Principal } from '../caller.js'
 
 const KIND = 'request'
-/** In characters. Not every store keeps a document under a longer name. */
+/** In characters. Some stores refuse documents with longer ids. */
 const MAX_ID = 512
 
+/** A message and the rest of its request: the note on a task's lease, and the value of a document beside the task. */
+interface RequestNote {
+  readonly messageId?: string
+  /** The number of messages before it in the conversation, where the message may not be stored yet. */
+  readonly after?: number
+  readonly metadata?: JsonObject
+  readonly acceptedOutputModes?: readonly string[]
+  readonly extensions?: readonly string[]
+  readonly tenant?: string
+  /** The principal's id. */
+  readonly principal?: string
+}
+
+export function toNote<P extends Principal>(
+  { request, caller }: Pick<QueuedMessage<P>, 'request' | 'caller'>,
+  after?: number,
+): JsonValue {
+  const { message, metadata, acceptedOutputModes, tenant } = request
+  const { extensions, principal } = caller
+  return {
+    messageId: message.messageId,
+    ...(after !== undefined && { after }),
+    ...(metadata && { metadata }),
+    acceptedOutputModes: [...acceptedOutputModes],
+    extensions: [...extensions],
+    ...(tenant !== undefined && { tenant }),
+    ...(principal && { principal: principal.id }),
+  }
+}
+
+function fromNote(note: JsonValue | undefined): RequestNote {
+  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
+  // All notes are made by `toNote`.
+  return isNote ? note : {}
+}
+
 /**
- * What came with a message that one process has taken in, and another is to work on. It stands beside the task, by the
- * message's id, from before the message is sent until it is worked on.
+ * Documents that hold the rest of a request whose message is forwarded to the process that works on the task. A document
+ * is stored before its message is sent, and deleted once a run has dealt with the message.
  */
-export class NotedRequests<P extends Principal> {
+export class RequestNotes<P extends Principal> {
   readonly #settings: Settings<P>
   readonly #documents: TaskDocuments
 
@@ -29,17 +64,19 @@ export class NotedRequests<P extends Principal> {
   }
 
   /**
-   * @returns Whether there is a note now that was not there before.
+   * Stores a note, unless the request has nothing but its message.
+   *
+   * @returns Whether this call created the note.
    * @throws {A2AError} `STORE_FAILED`, as a rejection.
    */
-  async put(task: TaskKey, given: Queued<P>): Promise<boolean> {
-    const { messageId } = given.request.message
-    // A message without what came with it is better than one that is refused for its id.
-    if (messageId.length > MAX_ID || !isWorthNoting(given)) return false
-    return await this.#documents.putDocument({ ...documentOf(task, messageId), value: toNote(given) }, 0)
+  async put(task: TaskKey, queued: QueuedMessage<P>): Promise<boolean> {
+    const { messageId } = queued.request.message
+    // Forwarding the message alone is better than refusing it for the length of its id.
+    if (messageId.length > MAX_ID || !isWorthNoting(queued)) return false
+    return await this.#documents.putDocument({ ...documentOf(task, messageId), value: toNote(queued) }, 0)
   }
 
-  /** One that cannot be removed goes with its task. */
+  /** Deletes a note. A failure is reported to `onError`: the note is deleted with its task at the latest. */
   async remove(task: TaskKey, { messageId }: Message): Promise<void> {
     if (messageId.length > MAX_ID) return
     try {
@@ -49,71 +86,89 @@ export class NotedRequests<P extends Principal> {
     }
   }
 
-  /** What is known of a message at once. `like` is another to the same task: both come from the task's owner. */
-  heard(message: Message, like: Queued<P> | undefined): Queued<P> {
-    const { tenant } = like?.request ?? {}
-    const queued = this.#toQueued(
-      { ...(tenant !== undefined && { tenant }) },
-      message,
-      like?.caller.principal,
-    )
-    return { ...queued, isHeard: true }
+  /**
+   * A forwarded message, as far as it is known without reading its note.
+   *
+   * @param similar - Another message to the same task. Both come from the task's owner, so tenant and principal are the
+   *   same.
+   */
+  received(task: TaskSnapshot, message: Message, similar: QueuedMessage<P> | undefined): QueuedMessage<P> {
+    const { tenant } = similar?.request ?? {}
+    const note = { ...(tenant !== undefined && { tenant }) }
+    return this.#toQueued(task, note, message, similar?.caller.principal)
   }
 
-  /** All that is known of a message that was {@link heard}. `like` as there. */
-  async recall(task: TaskKey, heard: Queued<P>, like: Queued<P> | undefined): Promise<Queued<P>> {
-    const { message } = heard.request
-    const { principal } = heard.caller
+  /** A {@link received} message with what its note says. `similar` as there. */
+  async recall(
+    task: TaskSnapshot,
+    received: QueuedMessage<P>,
+    similar: QueuedMessage<P> | undefined,
+  ): Promise<QueuedMessage<P>> {
+    const { message } = received.request
+    const { principal } = received.caller
     const documents = await this.#documents.documents(keyOf(task), KIND)
     const found = documents.find(({ id }) => id === message.messageId)
-    if (found === undefined) return principal === undefined ? this.heard(message, like) : heard
+    if (found === undefined) return principal === undefined ? this.received(task, message, similar) : received
     const note = fromNote(found.value)
-    return {
-      ...this.#toQueued(note, message, await this.#principalOf(note, principal ?? like?.caller.principal)),
-      isHeard: true,
-    }
+    const known = principal ?? similar?.caller.principal
+    return this.#toQueued(task, note, message, await this.#principalOf(note, known))
   }
 
-  /** The request that a lease tells of. */
-  async restore(message: Message, note: JsonValue | undefined): Promise<Queued<P>> {
-    const told = fromNote(note)
-    const queued = this.#toQueued(told, message, await this.#principalOf(told, undefined))
-    return { ...queued, isHeard: true }
+  /** A message with what the note on its task's lease says. */
+  async restore(
+    task: TaskSnapshot,
+    message: Message,
+    leaseNote: JsonValue | undefined,
+  ): Promise<QueuedMessage<P>> {
+    const note = fromNote(leaseNote)
+    return this.#toQueued(task, note, message, await this.#principalOf(note, undefined))
   }
 
-  async #principalOf({ principal: id }: RunNote, known: P | undefined): Promise<P | undefined> {
+  async #principalOf({ principal: id }: RequestNote, known: P | undefined): Promise<P | undefined> {
     if (id === undefined || known?.id === id) return known
     return await this.#settings.principalOf?.(id)
   }
 
-  #toQueued(note: RunNote, message: Message, principal: P | undefined): Queued<P> {
+  #toQueued(
+    task: TaskSnapshot,
+    note: RequestNote,
+    message: Message,
+    principal: P | undefined,
+  ): QueuedMessage<P> {
     const { acceptedOutputModes = [], extensions = [], metadata, tenant } = note
     const [dialect] = this.#settings.dialects
-    const beside = { ...(metadata && { metadata }), ...(tenant !== undefined && { tenant }) }
     return {
-      request: { message, returnImmediately: true, acceptedOutputModes, ...beside },
+      request: {
+        message,
+        returnImmediately: true,
+        acceptedOutputModes,
+        ...(metadata && { metadata }),
+        ...(tenant !== undefined && { tenant }),
+      },
       caller: { dialect, namesVersion: false, principal, extensions },
+      owner: { owner: task.owner ?? null },
+      isForwarded: true,
     }
   }
 }
 
-/** What is left to do of a task whose holder has died: the message that was worked on, and those that came after it. */
-export function toDo(
+/** The messages that a process which died has left unanswered: the one it worked on, and all later ones. */
+export function unansweredMessages(
   { messages }: TaskSnapshot,
-  note: JsonValue | undefined,
+  leaseNote: JsonValue | undefined,
 ): readonly [Message | undefined, ...Message[]] {
-  const { messageId, after = messages.length } = fromNote(note)
-  const isSaid = ({ role }: TaskSnapshot['messages'][number]): boolean => role === 'user'
-  const named = messages.findIndex((message) => isSaid(message) && message.messageId === messageId)
-  // One that never came to be stored was not the only one, perhaps, that was sent to its holder.
-  const left = messages.slice(named === -1 ? after : named).filter(isSaid)
-  const latest = messages.filter(isSaid).slice(-1)
-  // Conversations are frozen, and runs show their messages as what cannot be written to.
+  const { messageId, after = messages.length } = fromNote(leaseNote)
+  const isFromUser = ({ role }: TaskSnapshot['messages'][number]): boolean => role === 'user'
+  const named = messages.findIndex((message) => isFromUser(message) && message.messageId === messageId)
+  // If the noted message was never stored, messages sent to the dead process after it may have been.
+  const left = messages.slice(named === -1 ? after : named).filter(isFromUser)
+  const latest = messages.filter(isFromUser).slice(-1)
+  // Snapshots are frozen. Runs expose these messages as read-only, so nothing writes to them.
   const [first, ...later] = (left.length > 0 ? left : latest) as unknown as readonly Message[]
   return [first, ...later]
 }
 
-function isWorthNoting<P extends Principal>({ request, caller }: Queued<P>): boolean {
+function isWorthNoting<P extends Principal>({ request, caller }: QueuedMessage<P>): boolean {
   const { metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
   if ([metadata, tenant, principal].some((value) => value !== undefined)) return true

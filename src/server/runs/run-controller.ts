@@ -1,5 +1,5 @@
 /**
- * One run, as the handler holds it.
+ * Implementation of `Run`, with the methods by which the manager drives and ends it.
  *
  * @module
  */
@@ -9,8 +9,9 @@ import { shortestPath, type TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
-import { Question, type Queued } from './question.js'
-import { Deciding } from './first-response.js'
+import type { QueuedMessage } from './message-queue.js'
+import { Question } from './question.js'
+import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
 import { textOf } from '../../wire/text.js'
 import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
@@ -20,9 +21,9 @@ import type { WorkedTasks } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
-export class TaskRun<P extends Principal> implements Run<P> {
+export class RunController<P extends Principal> implements Run<P> {
   readonly message: Message
-  readonly decision = new Deciding()
+  readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
   #task: RunTask | undefined
   #contextId: string | undefined
@@ -30,18 +31,20 @@ export class TaskRun<P extends Principal> implements Run<P> {
   #abortReason: Error | undefined
   #question: Question<P> | undefined
   readonly #answered: Question<P>[] = []
-  #isOver = false
+  /** Whether the executor has returned. */
+  #hasReturned = false
   #replied: Promise<void> | undefined
+  /** Whether this run has moved the task to `working`, so that `start()` has nothing to do. */
   #isWorking = false
   /** Whether the task may have a status message. */
-  #hasSpoken: boolean
+  #hasStatusMessage: boolean
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks)
-    this.#hasSpoken = taskId !== undefined
-    this.message = context.request.message
-    // A message to a task has the task's context by now.
+    this.#hasStatusMessage = taskId !== undefined
+    this.message = context.message.request.message
+    // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
   }
 
@@ -50,7 +53,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get task(): TaskSnapshot {
-    return (this.#task ?? this.#open()).show(this.#abortReason)
+    return (this.#task ?? this.#requireTask()).show(this.#abortReason)
   }
 
   get messages(): readonly ReadonlyMessage[] {
@@ -62,30 +65,30 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   get principal(): P | undefined {
-    return this.#context.caller.principal
+    return this.#context.message.caller.principal
   }
 
   get tenant(): string | undefined {
-    return this.#context.request.tenant
+    return this.#context.message.request.tenant
   }
 
   get metadata(): JsonObject {
-    return this.#context.request.metadata ?? {}
+    return this.#context.message.request.metadata ?? {}
   }
 
   get extensions(): readonly string[] {
-    return this.#context.caller.extensions
+    return this.#context.message.caller.extensions
   }
 
   get acceptedOutputModes(): readonly string[] {
-    return this.#context.request.acceptedOutputModes
+    return this.#context.message.request.acceptedOutputModes
   }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-      else this.#follow()
+      else this.#followTaskSignal()
     }
     return this.#controller.signal
   }
@@ -93,23 +96,23 @@ export class TaskRun<P extends Principal> implements Run<P> {
   readonly start = (): void => {
     if (this.#isWorking) return
     this.#move('working')
-    this.#drop()
+    this.#dropQuestion()
   }
 
   readonly update = (report: string | Progress): void => {
     const progress = toProgress(report)
-    const { id } = this.#begin()
-    const message = this.#say(progress)
-    this.#do(() => this.#tasks.patchTask(id, { message }))
-    this.#hasSpoken = true
+    const { id } = this.#requireWorking()
+    const message = this.#toMessage(progress)
+    this.#change(() => this.#tasks.patchTask(id, { message }))
+    this.#hasStatusMessage = true
   }
 
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && read(options, ['append', 'lastChunk'], 'run.artifact')
-    const { id } = this.#begin()
-    const event = this.#do(() => this.#tasks.appendArtifact(id, given, checked))
-    // The manager gives an id to those that have none.
+    const { id } = this.#requireWorking()
+    const event = this.#change(() => this.#tasks.appendArtifact(id, given, checked))
+    // The task manager adds an id where the artifact has none.
     return event.artifact.artifactId ?? ''
   }
 
@@ -125,70 +128,70 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   readonly reply = (message: Say | Promise<Say>): Promise<void> => {
     const replied = this.#reply(message)
-    // The run waits for it in any case, and fails when it does.
+    // The run itself awaits the reply and fails with it, so it must not be an unhandled rejection here.
     replied.catch(() => undefined)
     this.#replied = replied
     return replied
   }
 
-  /** Settles when what the run is about to reply is known. */
+  /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
   get replied(): Promise<void> | undefined {
     return this.#replied
   }
 
   async #reply(message: Say | Promise<Say>): Promise<void> {
-    const said = await message
-    if (this.decision.made?.type === 'message') throw new TypeError('run.reply() has answered already')
+    const reply = await message
+    if (this.response.value?.type === 'message') throw new TypeError('run.reply() has answered already')
     if (this.#task !== undefined) {
-      this.complete(said)
+      this.complete(reply)
       return
     }
     const { generateId } = this.#context.settings
     const contextId = this.message.contextId ?? generateId()
-    this.decision.make({ type: 'message', message: toReply(said, generateId(), contextId) })
+    this.response.resolve({ type: 'message', message: toReply(reply, generateId(), contextId) })
   }
 
   get taskId(): string | undefined {
     return this.#task?.id
   }
 
-  /** Whether the task has ended, or is gone. */
-  get hasEnded(): boolean {
-    return this.#task?.hasEnded ?? false
+  /** Whether the task is terminal, or gone. */
+  get isTerminal(): boolean {
+    return this.#task?.isTerminal ?? false
   }
 
   get hasReplied(): boolean {
-    return this.decision.made?.type === 'message'
+    return this.response.value?.type === 'message'
   }
 
-  /** Why the run is over, where it was ended from outside. */
+  /** The reason for which the run was ended from outside; `undefined` when it was not. */
   get abortReason(): Error | undefined {
-    if (this.#abortReason !== undefined || !this.#task?.hasEnded) return this.#abortReason
+    if (this.#abortReason !== undefined || !this.#task?.isTerminal) return this.#abortReason
     const { signal } = this.#task
     if (!signal?.aborted) return undefined
-    // Each signal has a reason of its own: the first that is seen is the run's.
+    // Every call of `signalOf` may create another reason: the run keeps the first.
     this.#abortReason = signal.reason as Error
     return this.#abortReason
   }
 
-  /** The run waits for something: a client that does not want to wait gets a task. */
-  openUnlessReplying(): void {
+  /** Starts the task, so that clients get it while the executor waits. */
+  startUnlessReplying(): void {
     if (this.#replied === undefined && this.#task === undefined) this.start()
   }
 
   /**
-   * The user has said something to a task that waits. The message is in the conversation already.
+   * Moves a waiting task to `working` and answers the run's question with a message that is in the conversation already.
    *
-   * @returns Whether the run had asked.
+   * @returns `false` when the run has no open question: the message is then for another run.
    */
-  resume(message: Queued<P>): boolean {
+  resume(message: QueuedMessage<P>): boolean {
     const question = this.#question
     this.#question = undefined
     this.#move('working')
     this.#context.onWaiting(false)
     if (question === undefined) return false
     this.#answered.push(question)
-    question.give(message)
+    question.resolve(message)
     return true
   }
 
@@ -196,23 +199,23 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#question !== undefined
   }
 
-  /** The answers that the executor has not looked at, oldest first. */
-  takeUnread(): Queued<P>[] {
+  /** Removes and returns the answers that the executor has not read, oldest first. */
+  removeUnread(): QueuedMessage<P>[] {
     const unread = this.#answered.flatMap((question) => question.unread ?? [])
     this.#answered.length = 0
     return unread
   }
 
-  /** The executor has returned: nobody waits for an answer any more. */
+  /** The executor has returned: drops its question, and rejects the response if there is none. */
   leave(): void {
-    this.#isOver = true
-    this.#task?.leave()
+    this.#hasReturned = true
+    this.#task?.keepLast()
     this.#question?.drop()
     this.#question = undefined
-    if (this.decision.made === undefined) this.decision.giveUp(new Error('The run came to nothing'))
+    if (this.response.value === undefined) this.response.reject(new Error('The run came to nothing'))
   }
 
-  /** Ends the run from outside. The task is the caller's to end. */
+  /** Aborts the run's signal and its question. Does not change the task. */
   abort(reason: Error): void {
     this.#abortReason ??= reason
     this.#controller?.abort(reason)
@@ -220,7 +223,7 @@ export class TaskRun<P extends Principal> implements Run<P> {
     this.#question = undefined
   }
 
-  /** The task is gone, or not this process's any more. */
+  /** Aborts the run, and cuts it off from a task that is gone or held elsewhere. */
   detach(reason: Error): void {
     this.#task?.detach(reason)
     this.#answered.length = 0
@@ -228,12 +231,12 @@ export class TaskRun<P extends Principal> implements Run<P> {
   }
 
   /**
-   * Completes the task, with `text` as an artifact, all at once.
+   * Completes the task, with `text` as an artifact, in one change.
    *
-   * @returns `false`, and nothing has changed, when another process has changed the task meanwhile.
+   * @returns `false`, with nothing changed, when a change of another process came first.
    */
   finish(text?: string): MaybePromise<boolean> {
-    const { id } = this.#open()
+    const { id } = this.#requireTask()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const update: TaskUpdate = {
@@ -241,10 +244,10 @@ export class TaskRun<P extends Principal> implements Run<P> {
       ...(text !== undefined && {
         artifacts: [{ artifactId: this.#context.settings.generateId(), parts: [{ text }] }],
       }),
-      ...(this.#hasSpoken && { message: null }),
+      ...(this.#hasStatusMessage && { message: null }),
     }
     if (this.#tasks.finish === undefined) {
-      this.#do(() => this.#tasks.patchTask(id, update))
+      this.#change(() => this.#tasks.patchTask(id, update))
       return true
     }
     return this.#tasks.finish(id, update).catch((error: unknown) => {
@@ -256,13 +259,14 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return this.#context.tasks
   }
 
-  /** The task, to be changed; makes it where there is none yet. */
-  #open(): RunTask {
+  /** The task, open to changes. Creates it first where there is none. */
+  #requireTask(): RunTask {
     this.#task?.requireOpen(this.#abortReason)
     if (this.#task !== undefined) return this.#task
-    if (this.decision.made !== undefined) throw new TypeError('run.reply() has answered: there is no task')
+    if (this.response.value !== undefined) throw new TypeError('run.reply() has answered: there is no task')
     if (this.#abortReason !== undefined) throw this.#abortReason
-    const { settings, owner, request, note } = this.#context
+    const { settings, message, note } = this.#context
+    const { request, owner } = message
     const { contextId, referenceTaskIds } = this.message
     const [skill] = settings.card.skills
     const params = {
@@ -279,23 +283,23 @@ export class TaskRun<P extends Principal> implements Run<P> {
       this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
     } catch (error) {
       this.#tasks.patchTask(task.id, { state: 'rejected' })
-      this.decision.giveUp(error as Error)
+      this.response.reject(error as Error)
       throw error
     }
-    if (this.#controller !== undefined) this.#follow()
+    if (this.#controller !== undefined) this.#followTaskSignal()
     this.#context.onTask(task)
-    this.decision.make({ type: 'task', taskId: task.id })
+    this.response.resolve({ type: 'task', taskId: task.id })
     return this.#task
   }
 
-  /** Reporting work says that there is work, unless the run waits for the user meanwhile. */
-  #begin(): RunTask {
-    const task = this.#open()
+  /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
+  #requireWorking(): RunTask {
+    const task = this.#requireTask()
     if (!this.isWaiting) this.start()
     return task
   }
 
-  #follow(): void {
+  #followTaskSignal(): void {
     const signal = this.#task?.signal
     if (signal === undefined) return
     const abort = (): void => this.abort(signal.reason as Error)
@@ -305,19 +309,19 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   #ask(state: 'input-required' | 'auth-required', prompt: Say): Promise<ReadonlyMessage> {
     if (this.isWaiting) throw new TypeError('The run waits for an answer already')
-    if (this.#isOver) throw new TypeError('The run is over: nobody would get the answer')
-    const { id } = this.#open()
+    if (this.#hasReturned) throw new TypeError('The run is over: nobody would get the answer')
+    const { id } = this.#requireTask()
     const question = new Question<P>(id)
     const next = this.#context.nextMessage(id)
     if (next !== undefined) {
       this.#answered.push(question)
-      question.give(next)
+      question.resolve(next)
       return question.answer
     }
-    // Before anybody is told: a listener may answer at once.
+    // Before the task changes: a listener of the change may answer synchronously.
     this.#question = question
     try {
-      this.#tell(state, prompt)
+      this.#moveWithMessage(state, prompt)
     } catch (error) {
       this.#question = undefined
       throw error
@@ -328,8 +332,8 @@ export class TaskRun<P extends Principal> implements Run<P> {
     return question.answer
   }
 
-  /** Nobody waits for the answer any more: the run goes on without, or has ended its task. */
-  #drop(): void {
+  /** Rejects the open question, if any: the run goes on without its answer, or has ended its task. */
+  #dropQuestion(): void {
     if (this.#question === undefined) return
     this.#question.drop()
     this.#question = undefined
@@ -338,49 +342,51 @@ export class TaskRun<P extends Principal> implements Run<P> {
 
   #end(state: TaskState, message: Say | undefined): void {
     if (message === undefined) this.#move(state)
-    else this.#tell(state, message)
-    this.#drop()
+    else this.#moveWithMessage(state, message)
+    this.#dropQuestion()
   }
 
-  /** Moves the task, with a message that joins the conversation. */
-  #tell(state: TaskState, say: Say): void {
-    const { id } = this.#open()
-    const message = this.#say(say)
-    this.#do(() => this.#tasks.addMessage(id, message))
+  /** Moves the task and adds `say` to the conversation. */
+  #moveWithMessage(state: TaskState, say: Say): void {
+    const { id } = this.#requireTask()
+    const message = this.#toMessage(say)
+    this.#change(() => this.#tasks.addMessage(id, message))
     this.#move(state, message)
   }
 
-  /** Moves the task by the shortest way: agents jump, the lifecycle has steps. */
+  /** Moves the task along the shortest legal path, so that agents may skip steps of the lifecycle. */
   #move(to: TaskState, message?: MessageInput): void {
-    const { id } = this.#open()
+    const { id } = this.#requireTask()
     const tasks = this.#tasks
     const path = tasks.can(id, to) ? [to] : (shortestPath(this.task.state, to) ?? [to])
-    // Before anybody is told: what a listener does about it comes after. Wrong is only to believe it of no working task.
+    // Before the task changes: a listener may change it again, and that has to count. Claiming `working` for a task that
+    // is not would skip a later start(); the opposite costs one check.
     this.#isWorking = to === 'working' && path.length > 0
-    this.#do(() => {
-      for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#silence() })
-      if (message !== undefined) this.#hasSpoken = true
-      if (path.length > 0) tasks.patchTask(id, { state: to, ...(message ? { message } : this.#silence()) })
+    this.#change(() => {
+      for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#clearStatusMessage() })
+      if (message !== undefined) this.#hasStatusMessage = true
+      if (path.length > 0)
+        tasks.patchTask(id, { state: to, ...(message ? { message } : this.#clearStatusMessage()) })
       else if (message !== undefined) tasks.patchTask(id, { message })
     })
   }
 
-  /** A status message belongs to what it was said of: the next state begins without one. */
-  #silence(): { message: null } | undefined {
-    if (!this.#hasSpoken) return undefined
-    this.#hasSpoken = false
+  /** The update that removes the status message of the previous state. */
+  #clearStatusMessage(): { message: null } | undefined {
+    if (!this.#hasStatusMessage) return undefined
+    this.#hasStatusMessage = false
     return { message: null }
   }
 
-  #say(say: Say): MessageInput {
+  #toMessage(say: Say): MessageInput {
     const { settings } = this.#context
-    const { id: taskId } = this.#open()
+    const { id: taskId } = this.#requireTask()
     const contextId = this.#contextId
     return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId }
   }
 
-  /** Changes the task. */
-  #do<T>(change: () => T): T {
+  /** Runs `change`. Throws the reason for which the run was ended instead of the error that results from it. */
+  #change<T>(change: () => T): T {
     try {
       return change()
     } catch (error) {
@@ -388,9 +394,8 @@ export class TaskRun<P extends Principal> implements Run<P> {
     }
   }
 
-  /** When the task was ended from outside, or is not this process's any more, the run learns why. */
   #reasonOf(error: unknown): unknown {
-    const isOver = A2AError.is(error, 'TASK_TERMINAL') || A2AError.is(error, 'TASK_NOT_FOUND')
-    return (isOver ? this.abortReason : undefined) ?? error
+    const isClosed = A2AError.is(error, 'TASK_TERMINAL') || A2AError.is(error, 'TASK_NOT_FOUND')
+    return (isClosed ? this.abortReason : undefined) ?? error
   }
 }

@@ -1,19 +1,24 @@
 /**
- * Runs that end badly, and what their tasks say of it.
+ * Failure of runs: the failed state of their tasks, and reports to `onError`.
  *
  * @module
  */
 import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
-import type { LiveRun } from './active-run.js'
+import { isInterrupted } from '../../core/lifecycle.js'
+import type { ActiveRun } from './active-run.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
-/** What the client reads when a run fails: what really happened is nobody's business but the agent's. */
+/** Fixed texts for clients: what an executor throws goes to `onError` only. */
 export const FAILED = 'The agent could not finish this task'
 export const SHUT_DOWN = 'The agent was shut down before this task was finished'
 export const TIMED_OUT = 'Task timed out'
-const ENDINGS: readonly ErrorCode[] = [
-  ...(['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'MANAGER_DESTROYED', 'UNAVAILABLE'] as const),
+const ABORT_CODES: readonly ErrorCode[] = [
+  'TASK_CANCELED',
+  'TASK_TIMED_OUT',
+  'TASK_EXPIRED',
+  'MANAGER_DESTROYED',
+  'UNAVAILABLE',
 ]
 
 export class RunFailures<P extends Principal> {
@@ -23,53 +28,60 @@ export class RunFailures<P extends Principal> {
     this.#onError = onError
   }
 
-  /** The run has thrown. */
-  fail(live: LiveRun<P>, error: unknown): void {
-    const { run } = live
+  /** Handles an error that the executor threw. An abort from outside is expected: its cause has changed the task. */
+  fail(active: ActiveRun<P>, error: unknown): void {
+    const { run } = active
     const { abortReason } = run
     const isExpected = abortReason !== undefined && (error === abortReason || isAbort(error))
-    // Whoever ended the run from outside has seen to its task.
     if (isExpected) return
-    this.failTask(live, FAILED)
+    this.failTask(active, FAILED)
     this.#onError(error, { during: 'execute', taskId: run.taskId })
-    // When the message itself was refused, its task has ended before anybody was told of it.
-    run.decision.giveUp(error as Error)
+    // A message that the task refused has no response yet.
+    run.response.reject(error as Error)
   }
 
-  /** A run that ends badly leaves a task that says so, where there can be one. */
-  failTask(live: LiveRun<P>, text: string): void {
-    const { run } = live
-    if (run.hasReplied || run.hasEnded) return
+  /** Fails the task with `text`; creates the task first where the run has none. */
+  failTask(active: ActiveRun<P>, text: string): void {
+    const { run } = active
+    if (run.hasReplied || run.isTerminal) return
     try {
       run.fail(text)
     } catch {
-      this.#failSilently(live)
+      this.#failSilently(active)
     }
   }
 
-  timeOut(live: LiveRun<P>): void {
-    const { run } = live
-    this.failTask(live, TIMED_OUT)
+  /** Fails the task, reports `TASK_TIMED_OUT` and aborts the run. */
+  timeOut(active: ActiveRun<P>): void {
+    const { run } = active
+    this.failTask(active, TIMED_OUT)
     const { taskId = '' } = run
     const reason = ended('TASK_TIMED_OUT', taskId)
     this.#onError(reason, { during: 'execute', taskId })
     run.abort(reason)
   }
 
-  /** The conversation has no room for one more message. */
-  #failSilently(live: LiveRun<P>): void {
+  /** Shuts a run down. A task that waits for the user stays as it is: another process may receive the answer. */
+  shutDown(active: ActiveRun<P>): void {
+    const { run } = active
+    if (run.isTerminal) return
+    if (run.taskId === undefined || !isInterrupted(run.task.state)) this.failTask(active, SHUT_DOWN)
+  }
+
+  /** Fails the task without a message, which may have exceeded the conversation's limit. */
+  #failSilently(active: ActiveRun<P>): void {
     try {
-      live.run.fail()
+      active.run.fail()
     } catch (error) {
-      // Nor is there room for a task.
-      live.run.decision.giveUp(error as Error)
-      live.break(error as Error)
+      // The task cannot be created or changed at all.
+      active.run.response.reject(error as Error)
+      active.break(error as Error)
     }
   }
 }
 
-/** What whoever heeds a signal throws, in its own words or in ours. */
+/** Whether the error is what code throws when its signal aborts: an `AbortError`, or the reason of a task's signal. */
 export function isAbort(error: unknown): boolean {
-  if (A2AError.is(error)) return ENDINGS.includes(error.code)
+  if (A2AError.is(error)) return ABORT_CODES.includes(error.code)
   return error instanceof Error && error.name === 'AbortError'
 }

@@ -1,5 +1,5 @@
 /**
- * The task of a run.
+ * A run's view of its task, during the run and after it.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { WorkedTasks } from '../tasks.js'
 
-/** The task as it is while it is worked on here, and as it was when the run was over. */
+/** Shows the current task while the run works on it, and the last state it saw afterwards. */
 export class RunTask {
   readonly id: string
   readonly #tasks: WorkedTasks
@@ -21,49 +21,55 @@ export class RunTask {
     this.#tasks = tasks
   }
 
-  /** `null` when it is gone, or not this process's any more. */
+  /** `null` when the task is gone, or this process has lost its lease. */
   peek(): TaskSnapshot | null {
     const task = this.#gone === undefined ? this.#tasks.peekTask(this.id) : null
-    // Another may have its id by now.
+    // A newer task may have the same id.
     return this.#last === undefined || task?.createdAt === this.#last.createdAt ? task : null
   }
 
-  /** @throws Why it is gone: default is `reason`. */
+  /**
+   * @throws The reason of {@link detach}, else `reason`, else `TASK_EXPIRED`, when there is no task to show.
+   */
   show(reason: Error | undefined): TaskSnapshot {
     const task = this.peek() ?? this.#last
     if (task === undefined) throw this.#gone ?? reason ?? ended('TASK_EXPIRED', this.id)
     return task
   }
 
-  /** Whether the task has ended, or is gone. */
-  get hasEnded(): boolean {
+  /** Whether the task is terminal, or gone. */
+  get isTerminal(): boolean {
     const task = this.peek()
     return task === null || isTerminal(task.state)
   }
 
-  /** The task's own, while there is one. */
+  /** The task's signal; `undefined` when the task is gone. */
   get signal(): AbortSignal | undefined {
     return this.peek() === null ? undefined : this.#tasks.signalOf(this.id)
   }
 
-  /** @throws Why nobody here changes it any more: `reason`, where the run was ended from outside. */
+  /**
+   * Requires that the run may still change the task.
+   *
+   * @throws The reason of {@link detach}; after the run: `reason`, `TASK_TERMINAL` or `LEASE_LOST`.
+   */
   requireOpen(reason: Error | undefined): void {
     if (this.#gone !== undefined) throw this.#gone
-    if (this.#last !== undefined && this.peek() === null) throw reason ?? over(this.#last)
+    if (this.#last !== undefined && this.peek() === null) throw reason ?? closedError(this.#last)
   }
 
-  /** The run is over: what is shown from now on is what there was, unless there is more. */
-  leave(): void {
+  /** The executor has returned: keeps the last state, to show it once the task is gone. */
+  keepLast(): void {
     this.#last = this.peek() ?? undefined
   }
 
-  /** Clients choose ids: there may be another one of this id at once. */
+  /** Cuts the run off from the task. Clients choose ids, so a new task may have this id at once. */
   detach(reason: Error): void {
     this.#gone = reason
   }
 }
 
-function over({ id, state }: TaskSnapshot): A2AError {
+function closedError({ id, state }: TaskSnapshot): A2AError {
   if (isTerminal(state)) return terminal({ id, state }, 'update')
   return new A2AError('LEASE_LOST', `Task ${id} is not held by the run any more: it is over`, { taskId: id })
 }

@@ -1,5 +1,5 @@
 /**
- * What an agent's code works with while it works on a message.
+ * The interface of a run: what an agent's code works with while it handles a message.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 
-/** A message that cannot be written to. */
+/** A message of the conversation, read-only. */
 export interface ReadonlyMessage {
   readonly messageId: string
   readonly role: 'user' | 'agent'
@@ -20,89 +20,107 @@ export interface ReadonlyMessage {
   readonly referenceTaskIds?: readonly string[]
 }
 
-/** What the agent says: a text, or a message whose role is the agent's. */
+/** A message of the agent: a text, or a message without the fields that the run sets (`role`, `taskId`, `contextId`). */
 export type Say = string | Omit<MessageInput, 'role' | 'taskId' | 'contextId'>
 
-/** How far the work is. */
+/** Progress of the work. Requires `message` or `current`. */
 export interface Progress {
-  /** Default tells the numbers. */
+  /** The status message. Default is the numbers: `3 of 10`. */
   readonly message?: Say | undefined
-  /** How much is done, in whatever unit `total` has. */
+  /** The amount done, in the unit of `total`. Clients read it in the status message's `metadata.progress`. */
   readonly current?: number | undefined
+  /** The amount in all. */
   readonly total?: number | undefined
 }
 
 export interface ArtifactOptions {
-  /** Continues the artifact that has this `artifactId`, if there is one. Default is `true`. */
+  /** Appends to the artifact with this `artifactId`, if there is one, instead of replacing it. Default is `true`. */
   readonly append?: boolean | undefined
-  /** Says that no chunk will follow. Default is `false`. */
+  /** Marks the last chunk of the artifact. Default is `false`. */
   readonly lastChunk?: boolean | undefined
 }
 
 /**
- * One turn of work: from a message of the user's until the task ends, or waits for him and the turn is over.
+ * One turn of work: it begins with a message of the user, and ends when the executor returns.
  *
- * The task is made when the run first needs one, or as soon as the run waits for something, unless it has begun to
- * {@link reply}. Changes are stored and told to every stream before the method that makes them returns. When the task
- * is canceled, times out or expires, `signal` aborts and every method throws the signal's reason. The methods need no
- * `this`: `const { artifact } = run` is fine.
+ * The task is created by the first method that needs it, or as soon as the executor waits for something, unless
+ * {@link reply} was called before. When the executor returns, the task is completed, unless it is terminal, waits for the
+ * user, or has messages that wait for another run.
+ *
+ * Each method applies its change before it returns, and open streams receive it; over a `DurableTaskManager` changes are
+ * stored afterwards, in their order. When the task is canceled, times out or expires, `signal` aborts, and every method
+ * that changes the task throws the signal's reason. The methods do not use `this`: `const { artifact } = run` works.
  */
 export interface Run<P extends Principal = Principal> {
-  /** The message that the run is about. */
+  /** The message that began this run. */
   readonly message: ReadonlyMessage
-  /** The texts of that message, one after the other. */
+  /** The texts of {@link message}, joined. */
   readonly text: string
-  /** The task as it is now, frozen. */
+  /** The current task, frozen. Creates the task if there is none. */
   readonly task: TaskSnapshot
-  /** The conversation so far, oldest first, this message and those that came meanwhile included. */
+  /** The conversation so far, oldest first, with {@link message} and all messages that arrived since. */
   readonly messages: readonly ReadonlyMessage[]
-  /** The tasks that the message refers to and the principal may see. */
+  /** The tasks that the message refers to, as far as they exist and belong to the same owner. */
   readonly referenceTasks: readonly TaskSnapshot[]
-  /** Who asks; absent where the handler has no `authenticate`. */
+  /** The principal who sent the message. Absent where the handler has no `authenticate`. */
   readonly principal: P | undefined
   /** The tenant that the request names. */
   readonly tenant: string | undefined
-  /** What came with the request beside the message. */
+  /** The metadata of the request, beside that of the message. Empty if there is none. */
   readonly metadata: JsonObject
-  /** Extensions that the client declares and the card lists. */
+  /** The extensions that the client declares and the agent card lists. */
   readonly extensions: readonly string[]
-  /** The media types that the client takes; empty for any. */
+  /** The media types that the client accepts. Empty for any. */
   readonly acceptedOutputModes: readonly string[]
-  /** Aborts when the work is no longer wanted: the task was canceled, timed out or expired, or the agent shuts down. */
+  /** Aborts when the work is no longer wanted: the task is canceled, times out or expires, or the agent shuts down. */
   readonly signal: AbortSignal
 
-  /** Moves the task to `working`. Done already, or by the next method that reports work: nothing happens. */
+  /**
+   * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves. An open question is
+   * dropped: its promise rejects with `WAIT_ABORTED`.
+   */
   readonly start: () => void
-  /** Reports progress as a status message. It does not join the conversation. */
+  /** Reports progress as the task's status message. It does not join the conversation. */
   readonly update: (report: string | Progress) => void
   /**
-   * Adds an artifact, or a chunk of one: give the same `artifactId` again. It has parts; a text is one with one part.
+   * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`. A text becomes an artifact with one
+   * text part.
    *
-   * @returns The artifact's id.
+   * @returns The artifact's id, generated where it has none. Pass it to the next call to append.
+   * @throws {TypeError} when the artifact has no parts.
+   * @throws {A2AError} `LIMIT_EXCEEDED`; the signal's reason.
    */
   readonly artifact: (artifact: string | ArtifactInput, options?: ArtifactOptions) => string
   /**
-   * Asks the user: the task is `input-required` until he answers, then `working` again. Not waiting for the promise
-   * and returning ends the turn: the answer then begins another run.
+   * Asks the user: the task is `input-required` until the user answers, then `working` again. A run that waits takes no
+   * place in `limits.maxRuns`, and the time does not count for `limits.runTimeoutMs`.
    *
-   * @returns The answer. Rejects with the signal's reason when the task ends without one. Nobody knows that it has lost
-   *   a race: call `start()` then, and what the user says later begins another run.
+   * To end the turn with the question, return without awaiting the promise: the answer then begins another run. To give up
+   * waiting, as after `Promise.race`, call {@link start}.
+   *
+   * @returns The answer. Rejects with the signal's reason when the task ends without one, and with `WAIT_ABORTED` when the
+   *   run goes on without it.
+   * @throws {TypeError} when the run waits for an answer already, or has ended.
    */
   readonly requireInput: (prompt: Say) => Promise<ReadonlyMessage>
   /**
-   * Asks for credentials, out of band: the task is `auth-required` until a message comes or `start()` is called. The
-   * message is no proof that anything was authorized (A2A 1.0 §7.6.4).
+   * Asks for credentials that the user gives out of band: the task is `auth-required` until a message arrives or
+   * {@link start} is called. Otherwise as {@link requireInput}. The message does not prove that anything was authorized
+   * (A2A 1.0 §7.6.4).
    */
   readonly requireAuth: (prompt: Say) => Promise<ReadonlyMessage>
-  /** Ends the task as `completed`. */
+  /** Ends the task as `completed`. `message` joins the conversation. */
   readonly complete: (message?: Say) => void
-  /** Ends the task as `failed`; `message` is for the client to read. */
+  /** Ends the task as `failed`. `message` joins the conversation, and clients read it. */
   readonly fail: (message?: Say) => void
-  /** Ends the task as `rejected`: the agent will not do it. */
+  /** Ends the task as `rejected`: the agent does not do this work. `message` joins the conversation. */
   readonly reject: (message?: Say) => void
   /**
-   * Answers with a message and no task. Where there is a task already, it is completed with the message. Pass a promise
-   * to begin replying before it is known what.
+   * Replies with a message instead of a task. Where the task exists already, completes it with the message. Pass a promise
+   * to announce the reply before its content is known: no task is created while it is pending.
+   *
+   * @returns Resolves once the reply is made. Rejects with what `message` rejects with, which also fails the run.
+   * @throws {TypeError} As a rejection, when the run has replied already.
    */
   readonly reply: (message: Say | Promise<Say>) => Promise<void>
 }

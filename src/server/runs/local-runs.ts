@@ -1,0 +1,96 @@
+/**
+ * Run scheduler for tasks in the memory of this process.
+ *
+ * @module
+ */
+import { taskNotFound } from '../../core/errors.js'
+import type { LocalTasks } from '../../core/managers.js'
+import type { OwnerFilter } from '../../core/queries.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { SendRequest } from '../../wire/dialect.js'
+import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
+import type { ActiveRun } from './active-run.js'
+import { acceptHere } from './follow-up.js'
+import type { QueuedMessage } from './message-queue.js'
+import { FAILED } from './run-failures.js'
+import type { RunHost, RunScheduler } from './run-scheduler.js'
+import type { Principal } from '../caller.js'
+
+export class LocalRuns<P extends Principal> implements RunScheduler<P> {
+  readonly tasks: LocalTasks
+  readonly #host: RunHost<P>
+
+  constructor(tasks: LocalTasks, host: RunHost<P>) {
+    this.tasks = tasks
+    this.#host = host
+    tasks.on('task:evicted', this.#onGone)
+    tasks.on('task:expired', this.#onGone)
+  }
+
+  acceptChosen(accept: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
+    return accept()
+  }
+
+  followUp(taskId: string, message: QueuedMessage<P>): AcceptedTask {
+    const task = this.tasks.peekTask(taskId, message.owner)
+    if (task === null) throw taskNotFound(taskId)
+    return acceptHere(this.#host, this, task, message)
+  }
+
+  loadReferences(): undefined {
+    return undefined
+  }
+
+  referencesOf({ message }: SendRequest, owner: OwnerFilter): TaskSnapshot[] {
+    const found = (message.referenceTaskIds ?? []).map((id) => this.tasks.peekTask(id, owner))
+    return found.filter((task) => task !== null)
+  }
+
+  noteOf(): undefined {
+    return undefined
+  }
+
+  stored(): undefined {
+    return undefined
+  }
+
+  assigned(): void {
+    // Without leases there is no note to update.
+  }
+
+  runEnded(taskId: string, active: ActiveRun<P>): void {
+    // A task that refused its first message was never assigned to the run.
+    if (active.task === undefined) return
+    const { registry, failures, settings, begin } = this.#host
+    const next = registry.queues.shift(taskId)
+    if (next === undefined) return
+    try {
+      if (active.run.isTerminal || registry.isClosing) {
+        registry.queues.delete(taskId)
+        failures.shutDown(active)
+      } else {
+        const { broken } = begin(next, { task: active.task })
+        broken.catch(active.break)
+      }
+    } catch (error) {
+      // The task cannot even move to `working`.
+      registry.queues.delete(taskId)
+      settings.onError(error, { during: 'execute', taskId })
+      failures.failTask(active, FAILED)
+    }
+  }
+
+  close(): Promise<void> {
+    this.tasks.off('task:evicted', this.#onGone)
+    this.tasks.off('task:expired', this.#onGone)
+    return Promise.resolve()
+  }
+
+  /** A new task with the same id may be worked on already: it keeps its run. */
+  readonly #onGone = ({ id, createdAt }: TaskKey): void => {
+    const { registry } = this.#host
+    const { task = { createdAt } } = registry.runOf(id) ?? {}
+    if (task.createdAt === createdAt) registry.drop(id)
+    registry.deadlines.clear({ id, createdAt })
+  }
+}
