@@ -77,12 +77,12 @@ export type TaskPage = ClientResults['ListTasks']
 export function toMessage(input: MessageInput, options: SendOptions, generateId: GenerateId): Message {
   const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
   const { taskId, contextId } = options
-  const about = compact({ messageId: generateId(), taskId, contextId })
+  const defaults = compact({ messageId: generateId(), taskId, contextId })
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw invalidParams('message', 'must be a text, or an object with parts')
   }
-  const given = { ...about, ...content, role: 'user' }
-  const message = readMessage(given, 'message', false)
+  const complete = { ...defaults, ...content, role: 'user' }
+  const message = readMessage(complete, 'message', false)
   if (message.parts.length > 0) return message
   throw invalidParams('message.parts', 'must be an array with at least one part')
 }

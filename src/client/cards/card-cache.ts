@@ -168,13 +168,13 @@ export class AgentCardCache {
   }
 
   #keyOf({ fetch, auth, urlGuard, clock, headers }: HttpSettings, url: string): string {
-    return JSON.stringify([url, [fetch, auth, urlGuard, clock].map((one) => this.#idOf(one)), headers])
+    return JSON.stringify([url, [fetch, auth, urlGuard, clock].map((option) => this.#idOf(option)), headers])
   }
 
-  #idOf(one: object | undefined): number {
-    if (one === undefined) return 0
-    const id = this.#ids.get(one) ?? (this.#lastId += 1)
-    this.#ids.set(one, id)
+  #idOf(option: object | undefined): number {
+    if (option === undefined) return 0
+    const id = this.#ids.get(option) ?? (this.#lastId += 1)
+    this.#ids.set(option, id)
     return id
   }
 }
@@ -209,7 +209,7 @@ function directivesOf(cacheHeaders: Entry['cacheHeaders']): string[] {
 function ttlOf(directives: readonly string[], age: string | null): number | undefined {
   if (directives.some((directive) => directive.startsWith('no-cache'))) return 0
   const [, seconds] =
-    directives.map((one) => /^max-age="?(\d+)"?$/.exec(one) ?? []).find((one) => one[1]) ?? []
+    directives.map((directive) => /^max-age="?(\d+)"?$/.exec(directive) ?? []).find((match) => match[1]) ?? []
   return seconds === undefined ? undefined : (Number(seconds) - (Number(age) || 0)) * 1000
 }
 

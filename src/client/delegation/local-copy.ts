@@ -204,10 +204,10 @@ export class LocalCopy {
       const local = this.#manager.peekTask(this.#id)?.messages ?? []
       if (local.some(({ messageId }) => messageId === message.messageId)) continue
       // The ids of task and context are the agent's and mean nothing locally.
-      const said: Message = { ...message }
-      delete said.taskId
-      delete said.contextId
-      this.#manager.addMessage(this.#id, said)
+      const localMessage: Message = { ...message }
+      delete localMessage.taskId
+      delete localMessage.contextId
+      this.#manager.addMessage(this.#id, localMessage)
     }
   }
 
@@ -226,15 +226,15 @@ export class LocalCopy {
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#manager.peekTask(this.#id)
     if (local === null || isTerminal(local)) return
-    const said = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
+    const content = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
       if (!this.#manager.can(this.#id, state) && this.#manager.can(this.#id, 'working')) {
         this.#manager.updateTask(this.#id, { state: 'working' })
       }
-      if (this.#manager.can(this.#id, state)) this.#manager.updateTask(this.#id, { state, ...said })
+      if (this.#manager.can(this.#id, state)) this.#manager.updateTask(this.#id, { state, ...content })
       return
     }
     const hasNewMessage = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)
-    if (hasNewMessage || output !== undefined) this.#manager.updateTask(this.#id, said)
+    if (hasNewMessage || output !== undefined) this.#manager.updateTask(this.#id, content)
   }
 }
