@@ -1,5 +1,5 @@
 /**
- * Agents that are functions of this process, or whatever else their author writes.
+ * Provider for agents that are functions of this process.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } f
 import { providerError } from './shared/service.js'
 import { fold } from './shared/fold.js'
 
-/** What every handler is told beside the task. */
+/** Arguments of every handler beside the task. */
 export interface CustomCall extends ProviderCall {
   readonly agent: RegisteredAgent
 }
 
-/** A text, or anything else that can be said of a task. */
+/** A result of a handler: a text, or an update of the task. */
 export type Said = string | TaskUpdate
 
 /**
- * The agent's work on a message. A text is its result; texts one after the other stream into one result. When it is over
- * the task is completed, unless it has told another state, or a `ref` by which `getTask` knows how it goes on. What
- * comes after an end or a question is not read.
+ * The agent's work on a message. A text is its result; several texts stream into one result. When it returns, the task
+ * is completed, unless it has reported another state, or a `ref` for `getTask`. Results after a terminal or interrupted
+ * state are not read.
  */
 export type CustomRun = (
   task: ProviderTask,
@@ -32,23 +32,22 @@ export type CustomRun = (
 ) => Said | AsyncIterable<Said> | Promise<Said | AsyncIterable<Said>>
 
 export interface CustomHandlers {
-  /** What it throws fails the task; whoever runs the gateway is told what it was, and clients are not. */
+  /** An error that it throws fails the task. `onError` of the gateway receives the error; clients do not. */
   readonly run: CustomRun
-  /** The task as it is now, by the `ref` that `run` told. Without it a task is over when `run` is. */
+  /** Returns the current task, by the `ref` that `run` reported. Without this handler a task ends with `run`. */
   readonly getTask?: ((ref: TaskRef, call: CustomCall) => TaskUpdate | Promise<TaskUpdate>) | undefined
-  /** Has a task stop that goes on elsewhere. What `run` does is stopped by its `signal`. */
+  /** Cancels a task that continues elsewhere. The work of `run` is stopped by its `signal`. */
   readonly cancelTask?: ((ref: TaskRef, call: CustomCall) => TaskUpdate | Promise<TaskUpdate>) | undefined
-  /** Default is `online`; what it throws is `offline`. */
+  /** Default is `online`. An error that it throws means `offline`. */
   readonly healthCheck?: ((call: CustomCall) => AgentStatus | Promise<AgentStatus>) | undefined
 }
 
 const KEYS = ['run', 'getTask', 'cancelTask', 'healthCheck'] as const
 
 /**
- * The smallest way to make a provider: one function.
+ * Creates a provider from one function, or from handlers.
  *
- * @throws {TypeError} when there is no `run`, or a handler is no function.
- *
+ * @throws {TypeError} when `run` is missing, or a handler is unknown or not a function.
  * @example
  * const poet = custom(async function* ({ text }) {
  *   yield `Ode to ${text}: `
@@ -88,7 +87,7 @@ class CustomProvider implements AgentProvider {
     task: ProviderTask,
     { signal }: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
-    // Of one message: what a later turn says is another result.
+    // One artifact per message: a later turn has a result of its own.
     const artifactId = `answer-${task.message.messageId}`
     let continues = false
     yield { state: 'working' }
@@ -126,7 +125,7 @@ class CustomProvider implements AgentProvider {
     }
   }
 
-  /** What the function says, one after the other. */
+  /** Yields the results of the function, in order. */
   async *#results(
     agent: RegisteredAgent,
     task: ProviderTask,
@@ -145,9 +144,9 @@ class CustomProvider implements AgentProvider {
         yield requireResult(next.value, agent)
       }
     } finally {
-      // Nobody waits for it: one that waits for something else would keep the caller.
+      // Not awaited: a generator that waits for something else would block the caller.
       iterator.return?.().catch(() => {
-        // It is left anyway.
+        // The iterator is abandoned in any case.
       })
     }
   }
@@ -160,7 +159,7 @@ class CustomProvider implements AgentProvider {
       signal.throwIfAborted()
       if (A2AError.is(cause, 'PROVIDER_ERROR') || A2AError.is(cause, 'TASK_NOT_FOUND')) throw cause
       if (A2AError.is(cause, 'UNSUPPORTED_OPERATION')) throw cause
-      // What it is, its author knows from the cause.
+      // The error that was thrown is in the cause, for the author of the function.
       throw providerError(agent.provider, agent, 'its function failed', {
         cause,
         said: cause instanceof Error ? cause.message : String(cause),
@@ -169,7 +168,7 @@ class CustomProvider implements AgentProvider {
   }
 }
 
-/** Functions without types may say anything. Here, before what comes later hides it. */
+/** Checks a result at run time, before later results replace it. */
 function requireResult(result: unknown, agent: RegisteredAgent): Said {
   if (typeof result === 'string') return result
   if (typeof result !== 'object' || result === null)

@@ -1,5 +1,5 @@
 /**
- * What is used of packages that need not be installed: without them there are no types of theirs.
+ * Types of the used part of optional packages, which may not be installed at build time.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Pydantic AI agents behind the gateway, as FastA2A serves them.
+ * Provider for Pydantic AI agents served by FastA2A.
  *
  * @module
  */
@@ -17,17 +17,17 @@ import { toClientOptions } from './a2a/clients.js'
 export type PydanticAIOptions = ServiceOptions
 
 const NAME = 'pydantic_ai'
-/** The second is that of A2A before 0.3, and of FastA2A then. */
+/** The second is the path before A2A 0.3, which older versions of FastA2A use. */
 const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 const CARD_TIMEOUT_MS = 10_000
 
 /**
- * Agents that FastA2A serves: `agent.to_a2a()`, `agent_to_a2a(agent)`. An agent's `endpoint.url` is the base URL of the
- * application; what its card says of the URL does not count, since FastA2A says `http://localhost:8000` unless it was
- * told better.
+ * Provider for Pydantic AI agents that FastA2A serves (`agent.to_a2a()`, `agent_to_a2a(agent)`). An agent's
+ * `endpoint.url` is the base URL of the application. The URL in its card is ignored, since FastA2A's default is
+ * `http://localhost:8000`.
  *
- * It accepts a task and is then asked for it: it streams nothing. Its workers do not stop when a task is canceled. Every
- * message begins a task there; those of one conversation know what was said before.
+ * The gateway sends a task and polls it, because FastA2A has no streams. FastA2A's workers continue after a
+ * cancellation. Every message begins a task there; tasks of one conversation share its history.
  */
 export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
   return new A2AProvider(NAME, async (agent, signal = new AbortController().signal) => {
@@ -74,13 +74,13 @@ const LEGACY_METHODS: Readonly<Record<string, string>> = {
 }
 
 /**
- * FastA2A has cards and objects of A2A 1.0, and the names of 0.3 for methods and roles. What it answers is read in either
- * spelling.
+ * FastA2A has cards and objects of A2A 1.0, but the method and role names of 0.3. The client reads its responses in
+ * either spelling.
  */
 function withLegacyNames(fetch: Fetch): Fetch {
   return (url, init) => {
     if (typeof init.body !== 'string') return fetch(url, init)
-    // It is what our client has written.
+    // The client has written this body.
     const request = JSON.parse(init.body) as { readonly method: string; readonly params: JsonObject }
     const { method, params } = request
     const body = { ...request, method: LEGACY_METHODS[method] ?? method, params: toLegacyParams(params) }

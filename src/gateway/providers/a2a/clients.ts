@@ -1,5 +1,5 @@
 /**
- * The clients of A2A agents, one for each.
+ * Cache of A2A clients, one per agent.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { RegisteredAgent } from '../../registry/agent.js'
 import { recordingCredentials } from '../shared/credentials.js'
 import { signing, type ServiceOptions } from '../shared/service.js'
 
-/** Fetches the agent's card, and gives a client for it. The signal ends that. */
+/** Fetches the agent's card and returns a client for it. The signal aborts the request. */
 export type Connect = (agent: RegisteredAgent, signal?: AbortSignal) => Promise<A2AClient>
 
-/** Clients by what they are made of: an agent whose status alone has changed has the same endpoint, and the same client. */
+/** Clients by endpoint object. An agent whose status alone has changed keeps its endpoint, and so its client. */
 export class ClientCache {
   readonly #connect: Connect
   readonly #clients = new WeakMap<RegisteredAgent['endpoint'], Promise<A2AClient>>()
@@ -23,7 +23,10 @@ export class ClientCache {
     this.#connect = connect
   }
 
-  /** The agent's client. Who asks meanwhile waits for the same card; a failure is everybody's, and is not kept. */
+  /**
+   * Returns the agent's client. Concurrent calls share one request for the card. A failure rejects all of them and is
+   * not cached.
+   */
   get(agent: RegisteredAgent): Promise<A2AClient> {
     const { endpoint } = agent
     const cached = this.#clients.get(endpoint)
@@ -36,7 +39,7 @@ export class ClientCache {
     return client
   }
 
-  /** A client by the card as it is now; from now on it is the agent's. */
+  /** Fetches the card again, and caches a new client for it. */
   async refresh(agent: RegisteredAgent, signal: AbortSignal): Promise<A2AClient> {
     const client = await this.#connect(agent, signal)
     this.#clients.set(agent.endpoint, Promise.resolve(client))
@@ -44,10 +47,12 @@ export class ClientCache {
   }
 }
 
-/** It adds nothing. That it is there keeps a client from following redirects to elsewhere with what is signed. */
+/**
+ * Adds no credentials. Its presence keeps the client from following redirects to another origin with signed requests.
+ */
 const SIGNED: Authenticator = { apply: () => undefined }
 
-/** The options of a client for this agent: its credentials, or who signs in their place. */
+/** Returns the client's options for this agent, with its own credentials or with `authorize` in their place. */
 export function toClientOptions(
   { fetch: given = platformFetch, authorize, urlGuard, clock }: ServiceOptions,
   agent: RegisteredAgent,

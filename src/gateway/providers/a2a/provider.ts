@@ -1,5 +1,5 @@
 /**
- * A2A agents behind the gateway: any agent that has a card.
+ * Provider for A2A agents.
  *
  * @module
  */
@@ -27,17 +27,19 @@ export interface A2AOptions
     > {}
 
 /**
- * Agents that speak A2A 1.0 or 0.3, over JSON-RPC or HTTP+JSON. An agent's `endpoint.url` is its base URL, or that of
- * its card; the card is fetched once, and again with every health check.
+ * Provider for agents that speak A2A 1.0 or 0.3, over JSON-RPC or HTTP+JSON. An agent's `endpoint.url` is its base URL
+ * or the URL of its card. The card is fetched once, and again with every health check.
  *
- * The parts of messages go to the agent as they are, and what it makes comes back as it is. It has ids of its own for
- * tasks, messages and conversations, and learns none of the gateway's.
+ * The parts of messages and artifacts are passed on unchanged. The agent has its own ids for tasks, messages and
+ * conversations, and does not see those of the gateway.
  *
- * @throws {TypeError | RangeError} naming the option that makes no sense.
+ * @throws {TypeError | RangeError} for an option with an invalid value. The error names the option.
+ * @example
+ * const gateway = new A2AGateway({ providers: { a2a: a2a() } })
  */
 export function a2a(options: A2AOptions = {}): AgentProvider {
   const { authorize, ...others } = options
-  // It says what is wrong with them now, and not to whoever sends the first task.
+  // Validates the options now, not with the first task.
   new A2AClient(others)
   return new A2AProvider('a2a', (agent, signal) =>
     A2AClient.connect(agent.endpoint.url, {
@@ -49,9 +51,9 @@ export function a2a(options: A2AOptions = {}): AgentProvider {
   )
 }
 
-/** How long a card may take. */
+/** Time limit for a card. */
 const CARD_TIMEOUT_MS = 10_000
-/** How long a stream may be silent: who asks for the task instead gets an answer. */
+/** Limit for the silence of a stream. After it, the gateway polls the task instead. */
 const IDLE_MS = 300_000
 
 export class A2AProvider implements AgentProvider {
@@ -102,7 +104,7 @@ export class A2AProvider implements AgentProvider {
         for (;;) {
           const next = await this.#translateErrors(agent, call, () => events.next()).catch(
             (error: unknown) => {
-              // What its card says of streams is not so, and it has done nothing.
+              // The card promises streams that the agent does not have. The refused request has had no effect.
               if (isFirst && A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
               throw error
             },
@@ -138,7 +140,7 @@ export class A2AProvider implements AgentProvider {
     work: (client: A2AClient, limits: Limits) => Promise<T>,
   ): Promise<T> {
     return this.#translateErrors(agent, call, async () => {
-      // Its card is fetched for all who ask: none of them ends that.
+      // Concurrent calls share the request for the card, so aborting one of them does not abort it.
       const client = await raceAbort(call.signal, this.#clients.get(agent))
       return await work(client, limitsOf(agent, call))
     })
@@ -202,15 +204,15 @@ function limitsOf({ endpoint }: RegisteredAgent, { signal }: ProviderCall): Limi
 }
 
 /**
- * The user's message as the agent gets it. Its id is a new one: what two users call the same shall not be the same to
- * the agent. The ids of tasks and conversations are those that the agent gave.
+ * Builds the message for the agent. It gets a new id, since the ids of two users may be the same. Its task and context
+ * ids are those of the agent.
  */
 function toMessage({ message, ref, previous }: ProviderTask): MessageContent {
   const { taskId } = ref ?? {}
   const { contextId } = ref ?? previous ?? {}
   const { metadata } = message
   return {
-    // The client only reads what it is given.
+    // The client only reads the parts.
     parts: message.parts as readonly Part[],
     ...(typeof taskId === 'string' && { taskId }),
     ...(typeof contextId === 'string' && { contextId }),
@@ -223,12 +225,12 @@ function taskIdOf({ taskId }: TaskRef): string {
   throw taskNotFound('')
 }
 
-/** What an agent answers as an error is the cause of ours; of what cannot be read, the beginning is shown. */
+/** Whether the error contains text from the agent: its error response, or the beginning of an unreadable one. */
 function quotesAgent({ code, cause }: A2AError): boolean {
   return code === 'INVALID_AGENT_RESPONSE' || (cause !== undefined && !(cause instanceof Error))
 }
 
-/** Whether the same request may well succeed later. */
+/** Whether the same request may succeed later. */
 function isTransient(status: number | undefined): boolean {
   return status === undefined || status >= 500 || [408, 425, 429].includes(status)
 }

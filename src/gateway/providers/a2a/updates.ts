@@ -1,5 +1,5 @@
 /**
- * What an A2A agent tells of a task, as updates.
+ * Translates tasks and events of an A2A agent into updates.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { TaskUpdate } from '../../provider.js'
 
 export function toTaskUpdate(task: RemoteTask): TaskUpdate {
   const { id: taskId, contextId, state, artifacts, messages } = task
-  // Some agents tell their answer, or their question, in the conversation only.
+  // Some agents put their result or question in the conversation only.
   const isAnswer = isInterrupted(state) || (state === 'completed' && artifacts.length === 0)
   const last = isAnswer ? messages.findLast(({ role }) => role === 'agent') : undefined
   return {
@@ -22,7 +22,7 @@ export function toTaskUpdate(task: RemoteTask): TaskUpdate {
   }
 }
 
-/** An agent that needs no task has done all with its reply. The conversation can be gone on with. */
+/** A reply without a task is a complete result. Its conversation can be continued. */
 export function toReplyUpdate(reply: Message): TaskUpdate {
   const { contextId } = reply
   return {
@@ -32,7 +32,7 @@ export function toReplyUpdate(reply: Message): TaskUpdate {
   }
 }
 
-/** What makes updates of the events of one stream. */
+/** Returns a function that translates the events of one stream. */
 export function toUpdates(): (event: RemoteEvent) => TaskUpdate {
   let contextId: string | undefined
   let hasArtifacts = false
@@ -52,7 +52,7 @@ export function toUpdates(): (event: RemoteEvent) => TaskUpdate {
   }
 }
 
-/** Of a task that is completed without results, what its agent says is the result. */
+/** The message of a task that completes without artifacts is its result. */
 function toStateUpdate(state: TaskState, message: Message | undefined, hasArtifacts: boolean): TaskUpdate {
   if (message === undefined || message.parts.length === 0) return { state }
   if (state === 'completed' && !hasArtifacts) return { state, artifacts: [toArtifact(message)] }

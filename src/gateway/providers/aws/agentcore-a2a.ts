@@ -1,5 +1,5 @@
 /**
- * Agents in AgentCore Runtime that speak A2A: the service passes JSON-RPC on to them.
+ * A2A agents in AgentCore Runtime, which passes JSON-RPC through to them.
  *
  * @module
  */
@@ -65,7 +65,7 @@ export class AgentCoreA2A implements AgentProvider {
     }
   }
 
-  /** Whose requests all go to this session. What an agent cannot stream, it is sent without a stream. */
+  /** Returns a provider that sends all requests to this session. A client falls back to requests without a stream. */
   #providerFor(sessionId: string): A2AProvider {
     return new A2AProvider(NAME, (agent) => Promise.resolve(this.#clientOf(agent, sessionId)))
   }
@@ -84,7 +84,7 @@ export class AgentCoreA2A implements AgentProvider {
   }
 }
 
-/** The task is to be found in its session only. */
+/** Adds the session to the `ref`: the task exists only there. */
 function withSession(sessionId: string, update: TaskUpdate): TaskUpdate {
   return update.ref === undefined ? update : { ...update, ref: { ...update.ref, sessionId } }
 }

@@ -1,5 +1,5 @@
 /**
- * What the agents in AgentCore Runtime answer. The service passes it on as it is: each framework has a shape of its own.
+ * Responses of agents in AgentCore Runtime, which passes through a different format for each framework.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { codeOf, RetainedSize } from '../shared/answers.js'
 const MAX_DEPTH = 100
 const ARTIFACT = 'answer'
 
-/** Where agents put their answer, by custom: the first that is there counts. */
+/** Keys under which agents return their answer by convention. The first one present is used. */
 const ANSWER_KEYS = ['result', 'response', 'output', 'message', 'content', 'text']
 
 /**
- * The updates of an answer. Of one that streams, the pieces of text as chunks, and its end as that of the task; where no
- * piece is told, the whole message at its end is the answer, and where there is none either, all events as data. Of one
- * that is whole, the text in it, or else its JSON as data.
+ * Translates a response into updates. In a stream, pieces of text become chunks, and its end completes the task; a
+ * stream without pieces returns its final message, or else all its events as data. A complete response returns the text
+ * in it, or else its JSON as data.
  *
- * @throws {A2AError} `PROVIDER_ERROR` when there is no end of events that have to be kept.
+ * @throws {A2AError} `PROVIDER_ERROR` when the events to retain exceed the size limit.
  */
 export async function* answerUpdates(
   service: Service,
@@ -41,7 +41,7 @@ export async function* answerUpdates(
 function wholeUpdate(body: string): TaskUpdate {
   if (body === '') return { state: 'completed' }
   const json = jsonOf(body)
-  // Containers send a text as it is, whatever they call it.
+  // Some containers send plain text whatever their content type.
   if (json === undefined) return completed({ text: body })
   const text = textIn(json)
   return { ...completed(text === undefined ? { data: json } : { text }), output: json }
@@ -62,7 +62,7 @@ class AnswerStream {
     this.#retained = new RetainedSize(service)
   }
 
-  /** What an event tells: more text, or that the agent failed. */
+  /** Returns the update of an event: more text, or a failure. */
   read({ data }: ServerSentEvent): TaskUpdate | undefined {
     const json = jsonOf(data)
     const fields = Array.isArray(json) ? {} : fieldsOf(json)
@@ -83,39 +83,39 @@ class AnswerStream {
     return completed(...this.#unread.map((data) => ({ data })))
   }
 
-  /** Once there is text, that is the answer. */
+  /** Once there is text, no other event is needed. */
   #retain(json: JsonValue | undefined, { message }: Unread, data: string): void {
     if (this.#hasText || json === undefined) return
     this.#retained.add(data)
     this.#unread.push(json)
-    // What tools answer is told as a message of the user's.
+    // Results of tools are reported as messages of the user.
     if (fieldsOf(message)['role'] !== 'user') this.#message = textIn(json) ?? this.#message
   }
 }
 
-/** The text that an event adds: `undefined` where it is none of those that do, empty where it says nothing. */
+/** Returns the text that an event adds: `undefined` for events that are not text, empty for events to ignore. */
 function addedText(
   json: JsonValue | undefined,
   fields: Unread,
   data: string,
   isStrands: boolean,
 ): string | undefined {
-  // Events that are no JSON to Python are sent as what Python prints of them, in a text.
+  // Events that Python cannot encode as JSON are sent as a string with their Python representation.
   if (typeof json === 'string') return isStrands || json.startsWith("{'") ? '' : json
   if (json === undefined || typeof json !== 'object' || json === null) return isStrands ? '' : data
   const { delta } = fieldsOf(fieldsOf(fields['event'])['contentBlockDelta'])
   const { text = fields['text'] } = fieldsOf(delta)
   if (typeof text === 'string') return text
-  // Strands tells every piece twice.
+  // Strands sends every piece twice.
   return !isStrands && typeof fields['data'] === 'string' ? fields['data'] : undefined
 }
 
-/** As the container tells of an agent that threw. What it threw is no word for clients. */
+/** The container's report of an agent that threw. Its text is not for clients. */
 function failed({ error_type: type }: Unread): TaskUpdate {
   return { state: 'failed', message: 'The agent failed', failure: { code: codeOf(type), retryable: false } }
 }
 
-/** A text, the texts of blocks, or the text of what stands where answers stand by custom. */
+/** Returns a text, the joined texts of blocks, or the text under a conventional key. */
 function textIn(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) {
@@ -131,7 +131,7 @@ function textIn(value: JsonValue): string | undefined {
 
 function jsonOf(text: string): JsonValue | undefined {
   try {
-    // JSON.parse makes nothing else.
+    // JSON.parse returns only JSON values.
     return parseJson(text, MAX_DEPTH) as JsonValue
   } catch {
     return undefined

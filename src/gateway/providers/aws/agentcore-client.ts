@@ -1,5 +1,5 @@
 /**
- * The official client of AgentCore as a `fetch`: it signs the requests, and all else is as without it.
+ * The official AgentCore client as a `fetch` implementation that signs requests.
  *
  * @module
  */
@@ -18,7 +18,7 @@ interface CallOptions {
   readonly abortSignal?: AbortSignal
 }
 
-/** What is used of the official client: a `BedrockAgentCore` of `@aws-sdk/client-bedrock-agentcore` is one. */
+/** The used part of the official client, `BedrockAgentCore` of `@aws-sdk/client-bedrock-agentcore`. */
 export interface AgentCoreClient {
   invokeAgentRuntime(
     input: RuntimeTarget & {
@@ -38,7 +38,7 @@ export interface AgentCoreClient {
 
 export const SESSION_HEADER = 'x-amzn-bedrock-agentcore-runtime-session-id'
 
-/** Sends what goes to a runtime by the client, and gives its answers, errors included, as those of HTTP. */
+/** Returns a `fetch` that sends requests to a runtime through the client. Service errors become HTTP responses. */
 export function fetchWithClient(load: () => Promise<AgentCoreClient>): Fetch {
   return async (url, init) => {
     const { pathname, searchParams } = new URL(url)
@@ -81,7 +81,7 @@ function toResponse({
   return new Response(response?.transformToWebStream(), { status, headers: { 'content-type': contentType } })
 }
 
-/** @throws what is no answer of the service's. */
+/** @throws The cause, when it is not a response of the service. */
 function toFailure(cause: unknown): Response {
   const { name, message } = cause instanceof Error ? cause : new Error(String(cause))
   const { httpStatusCode: status } = fieldsOf(fieldsOf(cause)['$metadata'])
@@ -91,10 +91,11 @@ function toFailure(cause: unknown): Response {
 }
 
 /**
- * A client for the agent's URL, with the credentials of the environment. It sends a message once: whether one that was not
- * answered has arrived, nobody knows.
+ * Creates a client for the agent's URL, with the credentials of the environment. It does not retry: a message without a
+ * response may have arrived.
  *
- * @throws {A2AError} `UNSUPPORTED_OPERATION` where the package is not installed, `INVALID_PARAMS` where no region is known.
+ * @throws {A2AError} `UNSUPPORTED_OPERATION` when the package is not installed, `INVALID_PARAMS` when the region is
+ *   unknown.
  */
 export async function loadAgentCoreClient(
   agent: RegisteredAgent,
@@ -104,7 +105,7 @@ export async function loadAgentCoreClient(
     throw invalidParams('settings.region', 'must name the region, such as eu-central-1: the ARN does not')
   }
   const { BedrockAgentCore } = await loadPackage()
-  // Where the package is not installed, there is no type of it.
+  // The optional package has no types at build time.
   return new BedrockAgentCore({ region, endpoint: agent.endpoint.url, maxAttempts: 1 }) as AgentCoreClient
 }
 

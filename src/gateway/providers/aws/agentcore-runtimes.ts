@@ -1,5 +1,5 @@
 /**
- * The runtimes of AgentCore: how they are reached, and the sessions in them.
+ * Requests to AgentCore runtimes, and their sessions.
  *
  * @module
  */
@@ -16,28 +16,28 @@ import { regionOf, sessionIdOf } from './bedrock-endpoint.js'
 
 export interface BedrockAgentCoreOptions extends ServiceOptions {
   /**
-   * The official client, a `BedrockAgentCore`: of all agents, or made for each call. It is for agents without
-   * `endpoint.auth` where there is no `authorize`. Default is one per URL and region with the credentials of the
-   * environment; the package `@aws-sdk/client-bedrock-agentcore` must be installed.
+   * The official client, a `BedrockAgentCore`: one for all agents, or a function that returns one per call. Used for
+   * agents without `endpoint.auth` when there is no `authorize`. Default is one client per URL and region, with the
+   * credentials of the environment, which needs the package `@aws-sdk/client-bedrock-agentcore`.
    */
   readonly client?: AgentCoreClient | ((agent: RegisteredAgent) => AgentCoreClient) | undefined
-  /** What an agent of the HTTP protocol is sent. Default is `{ prompt: task.text }`. */
+  /** Builds the payload for an agent of the HTTP protocol. Default is `{ prompt: task.text }`. */
   readonly toPayload?: ((task: ProviderTask, agent: RegisteredAgent) => JsonValue) | undefined
 }
 
 const NAME = 'bedrock_agentcore'
-/** 33 to 256 characters, as the service says; of these kinds, since it is a header. */
+/** The service accepts 33 to 256 characters. These are valid in a header. */
 const SESSION_ID = /^[0-9a-zA-Z][0-9a-zA-Z_-]{32,255}$/
 
 const ARN_EXPECTED = 'must be the ARN of the runtime: arn:aws:bedrock-agentcore:…'
 
 const SettingsSchema = object({
   runtimeArn: z.string(ARN_EXPECTED).check(z.refine((arn: string) => arn.startsWith('arn:'), ARN_EXPECTED)),
-  /** The endpoint of the runtime. Default is the runtime's own default. */
+  /** Endpoint of the runtime. Default is the runtime's default endpoint. */
   qualifier: optional(nonEmptyString),
-  /** What the runtime's container speaks. Default is `http`. */
+  /** Protocol of the runtime's container. Default is `http`. */
   protocol: optional(oneOf(['http', 'a2a'])),
-  /** Default is that of the ARN. */
+  /** Default is the region of the ARN. */
   region: optional(nonEmptyString),
 })
 
@@ -58,14 +58,14 @@ export class Runtimes {
     return parseSettings(agent, SettingsSchema)
   }
 
-  /** Below the agent's URL. */
+  /** Returns a path below the agent's URL. */
   pathOf(agent: RegisteredAgent, operation: string): string {
     const { runtimeArn, qualifier } = this.settingsOf(agent)
     const query = qualifier === undefined ? '' : `?${new URLSearchParams({ qualifier }).toString()}`
     return `/runtimes/${encodeURIComponent(runtimeArn)}/${operation}${query}`
   }
 
-  /** How requests to this agent are sent: as they are, or by the official client. */
+  /** Returns the options for requests to this agent: as they are, or sent by the official client. */
   optionsFor(agent: RegisteredAgent): ServiceOptions {
     const { fetch, authorize, urlGuard, clock } = this.#options
     if (authorize !== undefined || agent.endpoint.auth !== undefined) {
@@ -78,12 +78,14 @@ export class Runtimes {
     return new Service(NAME, agent, this.optionsFor(agent))
   }
 
-  /** That the service can be reached, no official client would tell. */
+  /** For health checks, which the official client does not support. */
   plainServiceOf(agent: RegisteredAgent): Service {
     return new Service(NAME, agent, this.#options)
   }
 
-  /** The session of a task: that in which it is, or the conversation was, else one for the conversation. */
+  /**
+   * Returns the session of a task: its own or that of the previous task in the conversation, else the conversation's.
+   */
   async sessionOf({ contextId, owner, ref, previous }: ProviderTask): Promise<string> {
     const known = ref ?? previous
     return known === undefined ? await sessionIdOf({ contextId, owner }, SESSION_ID) : sessionIn(known)

@@ -1,5 +1,5 @@
 /**
- * Agents in Amazon Bedrock AgentCore Runtime behind the gateway.
+ * Provider for agents in Amazon Bedrock AgentCore Runtime.
  *
  * @module
  */
@@ -16,17 +16,18 @@ import { reachability } from './bedrock-endpoint.js'
 import { fold } from '../shared/fold.js'
 
 /**
- * Agents in AgentCore Runtime. `endpoint.url` is `https://bedrock-agentcore.<region>.amazonaws.com`, and the settings are
- * `runtimeArn`, and `qualifier`, `protocol` (`http` or `a2a`), `region` where they are wanted.
+ * Provider for agents in AgentCore Runtime. An agent's `endpoint.url` is
+ * `https://bedrock-agentcore.<region>.amazonaws.com`. Its settings are `runtimeArn`, and optionally `qualifier`,
+ * `protocol` (`http` or `a2a`, default `http`) and `region`.
  *
- * Requests go as they are, with `endpoint.auth` (a runtime that takes OAuth tokens) or `authorize` (a signature of
- * yours); without either the official client sends them. A conversation is a session there.
+ * Requests carry `endpoint.auth` (for a runtime with OAuth) or are signed by `authorize`. Without either, the official
+ * client sends them. A conversation is a session of the runtime.
  *
- * - Of an agent of the HTTP protocol a run lives as long as its request: it cannot be asked for, and to cancel it stops the
- *   whole session, with whatever the agent keeps in it. Whether such an agent is well, only a run would tell: its
- *   health is whether the service can be reached.
- * - To an agent of the A2A protocol goes JSON-RPC of A2A 0.3; tasks can be asked for, canceled and streamed. Its health is
- *   its card, which is fetched in one session that all checks share: AgentCore starts the container for it.
+ * - An agent of the HTTP protocol runs as long as its request, and cannot be polled. Canceling stops the whole session,
+ *   with everything that the agent keeps in it. The health check tests only whether the service is reachable, since a
+ *   test of the agent would start a run.
+ * - An agent of the A2A protocol receives JSON-RPC of A2A 0.3. Its tasks can be polled, canceled and streamed. The
+ *   health check fetches its card, in one session that all checks share, because AgentCore starts a container for it.
  */
 export function bedrockAgentCore(options: BedrockAgentCoreOptions = {}): AgentProvider {
   const runtimes = new Runtimes(options)
@@ -62,7 +63,7 @@ class AgentCoreHttp implements AgentProvider {
     return Promise.reject(new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'getTask' }))
   }
 
-  /** A session that there is no more, runs nothing. */
+  /** A session that no longer exists runs nothing, so 404 counts as canceled. */
   async cancelTask(agent: RegisteredAgent, ref: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const stop = {
       ...this.#toCall(agent, 'stopruntimesession', sessionIn(ref), {}),
@@ -79,7 +80,7 @@ class AgentCoreHttp implements AgentProvider {
   ): AsyncGenerator<TaskUpdate, undefined> {
     const sessionId = await this.#runtimes.sessionOf(task)
     const request = this.#toCall(agent, 'invocations', sessionId, this.#toPayload(task, agent))
-    // The session is ours to name: it can be stopped before it answers.
+    // The gateway chooses the session's id, so it can be stopped before the first response.
     yield { ref: { sessionId }, state: 'working' }
     const service = this.#runtimes.serviceOf(agent)
     yield* answerUpdates(service, service.eventsOrText(request, call))

@@ -1,5 +1,5 @@
 /**
- * The official client of Bedrock's agents, loaded when it is needed.
+ * The official client of Amazon Bedrock agents, loaded on demand.
  *
  * @module
  */
@@ -7,12 +7,12 @@ import { A2AError, invalidParams } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { regionOf } from './bedrock-endpoint.js'
 
-/** What came of what an agent asked for. */
+/** The result of an invocation that an agent requested. */
 export type InvocationResult =
   | { readonly functionResult: { readonly actionGroup: string } }
   | { readonly apiResult: { readonly actionGroup: string } }
 
-/** What InvokeAgent is asked with. */
+/** Input of InvokeAgent. */
 export interface InvokeAgentInput {
   readonly agentId: string
   readonly agentAliasId: string
@@ -26,7 +26,7 @@ export interface InvokeAgentInput {
   readonly streamingConfigurations?: { readonly streamFinalResponse: boolean }
 }
 
-/** What is used of the official client: a `BedrockAgentRuntime` of `@aws-sdk/client-bedrock-agent-runtime` is one. */
+/** The used part of the official client, `BedrockAgentRuntime` of `@aws-sdk/client-bedrock-agent-runtime`. */
 export interface BedrockAgentClient {
   invokeAgent(
     input: InvokeAgentInput,
@@ -34,7 +34,7 @@ export interface BedrockAgentClient {
   ): Promise<{ readonly completion?: AsyncIterable<object> | undefined }>
 }
 
-/** @throws {A2AError} `INVALID_PARAMS` where no region is known. */
+/** @throws {A2AError} `INVALID_PARAMS` when the region is unknown. */
 export function requireRegion(
   agent: RegisteredAgent,
   region = regionOf(agent, 'bedrock-agent-runtime'),
@@ -44,14 +44,14 @@ export function requireRegion(
 }
 
 /**
- * A client for the agent's URL, with the credentials of the environment. It sends a message once: whether one that was not
- * answered has arrived, nobody knows.
+ * Creates a client for the agent's URL, with the credentials of the environment. It does not retry: a message without a
+ * response may have arrived.
  *
- * @throws {A2AError} `UNSUPPORTED_OPERATION` where the package is not installed.
+ * @throws {A2AError} `UNSUPPORTED_OPERATION` when the package is not installed.
  */
 export async function loadAgentClient(agent: RegisteredAgent, region: string): Promise<BedrockAgentClient> {
   const { BedrockAgentRuntime } = await loadPackage()
-  // Where the package is not installed, there is no type of it.
+  // The optional package has no types at build time.
   return new BedrockAgentRuntime({
     region,
     endpoint: agent.endpoint.url,

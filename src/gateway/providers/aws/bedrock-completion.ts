@@ -1,5 +1,5 @@
 /**
- * What InvokeAgent answers, as updates of a task.
+ * Translates the response of InvokeAgent into updates.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { providerError } from '../shared/service.js'
 
 const NAME = 'bedrock'
 
-/** Exceptions that pass. The others say that the call is wrong, and would be so again. */
+/** Exceptions that a retry may avoid. All others mean that the call itself is wrong. */
 const TRANSIENT_EXCEPTIONS = [
   'ThrottlingException',
   'ModelNotReadyException',
@@ -22,14 +22,14 @@ const TRANSIENT_EXCEPTIONS = [
   'DependencyFailedException',
 ]
 
-/** What the client says when it finds no credentials: there was no call. */
+/** Errors of the client without credentials. No request was sent. */
 const NO_CREDENTIALS = ['CredentialsProviderError', 'TokenProviderError']
 
 /**
- * The updates of one completion: its text as chunks of one artifact, its files as artifacts of their own. Its end is that
- * of the task, unless the agent has handed over to us: then it waits for the results of what it asks.
+ * Yields the updates of one completion: its text as chunks of one artifact, each file as an artifact. At its end the
+ * task is completed, or `input-required` if the agent has returned control.
  *
- * @throws {A2AError} `PROVIDER_ERROR` for exceptions in the stream, and what is not understood.
+ * @throws {A2AError} `PROVIDER_ERROR` for an exception in the stream, and for an event that is not understood.
  */
 export async function* updatesOf(
   agent: RegisteredAgent,
@@ -42,7 +42,7 @@ export async function* updatesOf(
   for await (const event of completion) {
     const exception = Object.entries(event).find(([name]) => name.endsWith('Exception'))
     if (exception !== undefined) throw toProviderError(agent, toException(exception))
-    // Traces are the agent's own thoughts; and what only newer clients know of is not its answer.
+    // Traces are internal to the agent, and unknown events come from newer clients. Neither is part of the answer.
     const { chunk, returnControl, files } = fieldsOf(event)
     if (chunk !== undefined) yield* chunkOf(agent, artifactId, fieldsOf(chunk), decoder)
     if (files !== undefined) yield { artifacts: filesOf(agent, artifactId, fieldsOf(files)) }
@@ -51,7 +51,7 @@ export async function* updatesOf(
   yield question ?? { ref: { sessionId }, state: 'completed' }
 }
 
-/** What the client threw, or the stream held, as an error of ours. */
+/** Translates an error of the client, or an exception in the stream. */
 export function toProviderError(agent: RegisteredAgent, cause: unknown): A2AError {
   if (A2AError.is(cause)) return cause
   const { name, message } = cause instanceof Error ? cause : new Error(String(cause))
@@ -59,21 +59,21 @@ export function toProviderError(agent: RegisteredAgent, cause: unknown): A2AErro
     return providerError(NAME, agent, 'there are no AWS credentials', { cause })
   }
   const { httpStatusCode } = fieldsOf(fieldsOf(cause)['$metadata'])
-  // An answer that began well may break off.
+  // A response with a successful status may still break off.
   const status = typeof httpStatusCode === 'number' && httpStatusCode >= 400 ? httpStatusCode : undefined
   const isOfService = name.endsWith('Exception')
-  // Below its first line the client says how to debug it.
+  // After the first line, the client explains how to debug the error.
   const [reason = ''] = message.split('\n', 1)
   return providerError(NAME, agent, name, {
     said: reason,
-    // What is no word of the service's is a connection that failed.
+    // Without an exception of the service, the connection has failed.
     retryable: isOfService ? TRANSIENT_EXCEPTIONS.includes(name) : status === undefined || status >= 500,
     ...(status !== undefined && { status }),
     cause,
   })
 }
 
-/** As the client throws it: `throttlingException` is a ThrottlingException. */
+/** Builds the error that the client would throw: `throttlingException` is a ThrottlingException. */
 function toException([member, value]: [string, unknown]): Error {
   const { message } = value instanceof Error ? value : fieldsOf(value)
   const error = new Error(typeof message === 'string' ? message : '', { cause: value })
@@ -87,7 +87,7 @@ function* chunkOf(
   { bytes, attribution }: Unread,
   decoder: InstanceType<typeof TextDecoder>,
 ): Generator<TaskUpdate, undefined> {
-  // A character may be cut in two.
+  // A chunk may end in the middle of a character.
   const text = decoder.decode(bytesOf(agent, bytes), { stream: true })
   const metadata = attribution === undefined ? {} : { metadata: { attribution: toJson(attribution) } }
   if (text !== '') yield { chunk: { artifactId, parts: [{ text, ...metadata }] } }
@@ -106,7 +106,7 @@ function filesOf(agent: RegisteredAgent, artifactId: string, { files }: Unread):
   })
 }
 
-/** What the agent wants us to do for it, and to tell it what came of it. */
+/** Translates returned control into a question: the agent continues with the results of these invocations. */
 function questionOf(agent: RegisteredAgent, sessionId: string, returned: Unread): TaskUpdate {
   const { invocationId, invocationInputs } = returned
   if (typeof invocationId !== 'string' || !Array.isArray(invocationInputs)) {
@@ -121,7 +121,7 @@ function questionOf(agent: RegisteredAgent, sessionId: string, returned: Unread)
   }
 }
 
-/** `WeatherGroup.getForecast`, `OrdersGroup POST /orders`. */
+/** Returns a name for the question, such as `WeatherGroup.getForecast` or `OrdersGroup POST /orders`. */
 function callOf(input: unknown): string {
   const { functionInvocationInput, apiInvocationInput } = fieldsOf(input)
   if (functionInvocationInput !== undefined) {
@@ -144,7 +144,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
-/** What the client made of JSON, as JSON. */
+/** Copies the client's objects as plain JSON. */
 function toJson(value: unknown): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue
 }

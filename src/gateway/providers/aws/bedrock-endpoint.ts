@@ -1,5 +1,5 @@
 /**
- * Where on AWS an agent is, and which conversation there is ours.
+ * AWS endpoints and session ids of agents.
  *
  * @module
  */
@@ -9,15 +9,16 @@ import { sha256 } from '../../../runtime/crypto.js'
 import type { ProviderCall, ProviderTask } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 
-/** The first label of the host: models, agents and runtimes are served by hosts of their own. */
+/** First label of the host. AWS serves models, agents and runtimes from different hosts. */
 export type AwsService = 'bedrock-agent-runtime' | 'bedrock-agentcore'
 
 const AWS_HOST = /^(bedrock(?:-[a-z]+)*?)(-fips)?\.([a-z]+(?:-[a-z]+)+-\d+)\.(amazonaws\.com(?:\.cn)?)$/
 
 /**
- * The region that the agent's URL names, if it is one of AWS. Any other may be a proxy or a private endpoint.
+ * Returns the region in the agent's URL. `undefined` for other hosts, such as a proxy or a private endpoint.
  *
- * @throws {A2AError} `INVALID_PARAMS` for a host of Bedrock that does not serve these agents: it says which does.
+ * @throws {A2AError} `INVALID_PARAMS` for a Bedrock host that does not serve these agents. The error names the right
+ *   one.
  */
 export function regionOf({ endpoint }: RegisteredAgent, service: AwsService): string | undefined {
   const { hostname } = new URL(endpoint.url)
@@ -28,14 +29,15 @@ export function regionOf({ endpoint }: RegisteredAgent, service: AwsService): st
   throw invalidParams('endpoint.url', `must be ${expected}: there are no such agents at ${hostname}`)
 }
 
-/** One for all health checks: each session costs. At least 33 characters. */
+/** One session for all health checks, since each session costs. At least 33 characters. */
 export const HEALTH_SESSION = 'a2a-tasks-gateway-health-check-session'
-/** Names of sessions that are made here: no conversation may choose one. */
+/** Session ids that the gateway generates. A conversation cannot choose one of them. */
 const RESERVED = new RegExp(`^(?:context-|${HEALTH_SESSION}$)`, 'i')
 
 /**
- * The session of a conversation: its own id where the service takes it, it is nobody's and not like one of ours, else one that
- * is made of it and its owner, always the same: whoever names the conversation of somebody else has a session of his own.
+ * Returns the session id of a conversation. The context id itself is used if the service accepts it, it is not reserved
+ * and the task has no owner; otherwise the id is a hash of owner and context id, so that a user who names another
+ * user's conversation gets a session of their own.
  */
 export async function sessionIdOf(
   { contextId, owner }: Pick<ProviderTask, 'contextId' | 'owner'>,
@@ -49,7 +51,9 @@ export async function sessionIdOf(
 
 const HEALTH_MS = 10_000
 
-/** `online` if anything below 500 is answered, `degraded` by 500 and more, `offline` where nobody answers. Starts nothing. */
+/**
+ * Returns `online` for any status below 500, `degraded` for 500 and above, `offline` without a response. Starts no run.
+ */
 export async function reachability(service: Service, { signal }: ProviderCall): Promise<AgentStatus> {
   try {
     await service.send({ method: 'GET', path: '/', timeoutMs: HEALTH_MS }, { signal })

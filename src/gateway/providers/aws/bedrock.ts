@@ -1,5 +1,5 @@
 /**
- * Agents of Amazon Bedrock behind the gateway: those of InvokeAgent, and those in AgentCore Runtime.
+ * Provider for agents of Amazon Bedrock: InvokeAgent and AgentCore Runtime.
  *
  * @module
  */
@@ -30,21 +30,22 @@ import { fold } from '../shared/fold.js'
 
 export interface BedrockOptions {
   /**
-   * The official client, a `BedrockAgentRuntime`: of all agents, or made for each call. Default is one per URL and region
-   * with the credentials of the environment; the package `@aws-sdk/client-bedrock-agent-runtime` must be installed.
+   * The official client, a `BedrockAgentRuntime`: one for all agents, or a function that returns one per call. Default
+   * is one client per URL and region, with the credentials of the environment, which needs the package
+   * `@aws-sdk/client-bedrock-agent-runtime`.
    */
   readonly client?: BedrockAgentClient | ((agent: RegisteredAgent) => BedrockAgentClient) | undefined
-  /** Looks whether the service is there. All else is the client's. Default is the platform's `fetch`. */
+  /** Sends health checks; the client sends all other requests. Default is the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
   readonly clock?: Clock | undefined
-  /** Of the agents whose settings have a `runtimeArn`. */
+  /** Options for agents with a `runtimeArn` in their settings. */
   readonly agentCore?: BedrockAgentCoreOptions | undefined
 }
 
 const NAME = 'bedrock'
-/** What the service takes as the id of a session. */
+/** Session ids that the service accepts. */
 const SESSION_ID = /^[0-9a-zA-Z._:-]{2,100}$/
-/** How long a stream may be silent. */
+/** Limit for the silence of a stream. */
 const IDLE_MS = 300_000
 
 const AGENT_KIND = 'of an agent of Bedrock, or settings.runtimeArn of one in AgentCore Runtime'
@@ -53,10 +54,13 @@ const required = (what: string) => z.string(what).check(z.minLength(1, what))
 const SettingsSchema = object({
   agentId: required(`must be the id ${AGENT_KIND}`),
   aliasId: required(`must be the id of an alias of the agent`),
-  /** Needed where the URL does not name it. */
+  /** Required when the URL does not contain it. */
   region: optional(nonEmptyString),
   memoryId: optional(nonEmptyString),
-  /** Streams the answer while the model makes it, for which the caller needs `bedrock:InvokeModelWithResponseStream`. */
+  /**
+   * Streams the answer while the model generates it. The caller needs the permission
+   * `bedrock:InvokeModelWithResponseStream`.
+   */
   streamFinalResponse: optional(boolean),
 })
 
@@ -64,7 +68,7 @@ const RefSchema = object({ sessionId: nonEmptyString, invocationId: optional(non
 
 const ResultSchema = object({ actionGroup: nonEmptyString })
 
-/** The results of what the agent asked for, as InvokeAgent takes them: with whatever else is in them. */
+/** Results for the agent in the form of InvokeAgent. Further fields are passed on. */
 const ResultsSchema = list(
   z.custom<InvocationResult>((value: unknown) => {
     const [result, ...others] = Object.entries(fieldsOf(value))
@@ -78,15 +82,17 @@ const HOW_TO_ANSWER =
   'Answer with a data part: { "returnControlInvocationResults": [{ "functionResult" or "apiResult": … }] }'
 
 /**
- * Agents of Amazon Bedrock. `endpoint.url` is `https://bedrock-agent-runtime.<region>.amazonaws.com`, and the settings are
- * `agentId`, `aliasId`, and `region`, `memoryId`, `streamFinalResponse` where they are wanted. An agent whose settings have
- * a `runtimeArn` is one of {@link bedrockAgentCore}.
+ * Provider for agents of Amazon Bedrock. An agent's `endpoint.url` is
+ * `https://bedrock-agent-runtime.<region>.amazonaws.com`. Its settings are `agentId`, `aliasId`, and optionally
+ * `region`, `memoryId` and `streamFinalResponse`. An agent with `runtimeArn` in its settings is handled by
+ * {@link bedrockAgentCore}.
  *
- * A conversation is a session there. A run lives as long as its request: it can neither be asked for nor, but by ending the
- * request, be stopped. An agent that returns control asks with the data it wants worked on, and goes on with the results.
+ * A conversation is a session of the service. A run lasts as long as its request: it cannot be polled, and stops only
+ * with the request. An agent that returns control makes its task `input-required`, with the invocations as data; a
+ * message with their results continues it.
  *
- * AWS signs every request, and frames every answer: InvokeAgent is always spoken by the official client, and `endpoint.auth`
- * is refused.
+ * AWS signs every request and frames every response, so InvokeAgent always uses the official client, and
+ * `endpoint.auth` is refused with `INVALID_PARAMS`.
  */
 export function bedrock(options: BedrockOptions = {}): AgentProvider {
   const agents = new InvokeAgent(options)
@@ -135,7 +141,7 @@ class InvokeAgent implements AgentProvider {
   ): AsyncGenerator<TaskUpdate, undefined> {
     const input = await toInput(agent, task)
     if (input === undefined) {
-      // Nothing was sent: the agent still waits.
+      // Nothing is sent, so the agent still waits for its results.
       yield { ...(task.ref && { ref: task.ref }), state: 'input-required', message: HOW_TO_ANSWER }
       return
     }
@@ -160,12 +166,12 @@ class InvokeAgent implements AgentProvider {
       throw providerError(NAME, agent, 'it did not answer in time', { retryable: true, cause })
     } finally {
       abortion.dispose()
-      // Whoever leaves the stream ends the request.
+      // Leaving the stream ends the request.
       if (!hasEnded) abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
     }
   }
 
-  /** Whether the service is there. How the agent is, only a run would tell, and that costs. */
+  /** Tests whether the service is reachable. A test of the agent itself would start a run, which costs. */
   async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
     readSettings(agent)
     const { fetch, clock } = this.#options
@@ -186,7 +192,7 @@ class InvokeAgent implements AgentProvider {
   }
 }
 
-/** The events of `completion`, unless it is silent for too long, or nobody waits any more. */
+/** Yields the events of `completion` until it is silent for too long or the request is aborted. */
 async function* withIdleTimeout(
   completion: AsyncIterable<object>,
   abortion: Abortion,
@@ -195,7 +201,7 @@ async function* withIdleTimeout(
   for (;;) {
     abortion.arm(IDLE_MS)
     const next = await abortion.race(() => events.next())
-    // While somebody works on an event, nobody listens: that is no silence.
+    // The time that the consumer takes is not silence of the stream.
     abortion.arm(Infinity)
     if (next.done === true) return
     yield next.value
@@ -210,7 +216,7 @@ function readSettings(agent: RegisteredAgent): z.output<typeof SettingsSchema> {
   return parseSettings(agent, SettingsSchema)
 }
 
-/** What is asked of the agent. Nothing where it waits for results, and the message has none. */
+/** Returns the input of InvokeAgent, or `undefined` when the agent waits for results and the message has none. */
 async function toInput(
   agent: RegisteredAgent,
   { contextId, owner, message, text, ref, previous }: ProviderTask,
@@ -238,7 +244,7 @@ function readRef(ref: TaskRef): { sessionId: string; invocationId?: string } {
   return check(RefSchema, ref, 'ref')
 }
 
-/** The first data part that holds results: the list, or an object with it. */
+/** Returns the results in the first data part that has some: the list itself, or an object with it. */
 function resultsIn({ parts }: ProviderTask['message']): InvocationResult[] | undefined {
   for (const { data } of parts) {
     const { returnControlInvocationResults: given = data } = fieldsOf(data)

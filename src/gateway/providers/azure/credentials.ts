@@ -1,19 +1,19 @@
 /**
- * Tokens of Entra ID for Azure AI Foundry.
+ * Entra ID tokens for Azure AI Foundry.
  *
  * @module
  */
 import type { Authorize } from '../shared/service.js'
 import { bearerFrom, loadPeer, rethrow } from '../shared/tokens.js'
 
-/** Gives tokens, and keeps them until they are about to expire: any credential of `@azure/identity`. */
+/** Source of tokens, which caches them until they are about to expire. Any credential of `@azure/identity` is one. */
 export interface AzureCredentials {
   getToken(scope: string): Promise<{ readonly token: string } | null>
 }
 
 const SCOPE = 'https://ai.azure.com/.default'
 
-/** Signs with `given`; without it, with the `DefaultAzureCredential` of `@azure/identity`, loaded when it is needed. */
+/** Signs with the given credentials, or with the `DefaultAzureCredential` of `@azure/identity`, loaded on demand. */
 export function entraAuthorize(
   given: AzureCredentials | undefined,
   load: () => Promise<{ readonly DefaultAzureCredential: new () => AzureCredentials }> = () =>

@@ -1,5 +1,5 @@
 /**
- * Agents of Azure AI Foundry behind the gateway.
+ * Provider for agents of Azure AI Foundry.
  *
  * @module
  */
@@ -15,8 +15,8 @@ import { AzureThreads } from './threads.js'
 
 export interface AzureAIOptions extends ServiceOptions {
   /**
-   * Gives tokens for agents without an `endpoint.auth`. Default is the `DefaultAzureCredential` of `@azure/identity`,
-   * which is loaded when it is needed.
+   * Credentials for agents without `endpoint.auth`. Default is the `DefaultAzureCredential` of `@azure/identity`,
+   * loaded on demand.
    */
   readonly credentials?: AzureCredentials | undefined
 }
@@ -35,17 +35,22 @@ const SettingsSchema = object({
 })
 
 /**
- * Agents of Azure AI Foundry. An agent's `endpoint.url` is that of its project: `https://….services.ai.azure.com/api/projects/…`.
+ * Provider for agents of Azure AI Foundry. An agent's `endpoint.url` is that of its project:
+ * `https://….services.ai.azure.com/api/projects/…`.
  *
- * `settings.api` is `'responses'` by default, with `agentName`, and `agentVersion` if not the latest. Tasks run in the
- * background, where they can be asked for and canceled, unless `background` is false. `agentEndpoint` is for hosted agents,
- * which have an endpoint each. `'threads'` is for classic agents, with `assistantId` (or `agentId`); Microsoft ends them on
- * 2027-03-31. A text cannot answer what an agent asks of a program: the message needs a data part in the service's own form,
- * `{type: 'function_call_output', call_id, output}`, or of a classic agent `{tool_outputs: [{tool_call_id, output}]}`.
+ * - `settings.api: 'responses'` (default) needs `agentName`, and takes `agentVersion` (default is the latest). Tasks
+ *   run in the background, where they can be polled and canceled, unless `background` is false. Set `agentEndpoint` for
+ *   hosted agents, which have an endpoint each.
+ * - `settings.api: 'threads'` is for classic agents, with `assistantId` (or `agentId`). Microsoft retires them on
+ *   2027-03-31.
  *
- * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong, and for a message that does not answer.
+ * A text cannot answer a function call of an agent. The message needs a data part in the service's form: `{type:
+ * 'function_call_output', call_id, output}`, or for a classic agent `{tool_outputs: [{tool_call_id, output}]}`.
  *
- * @throws {TypeError} naming the option that makes no sense.
+ * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong, and for a message that is not such an
+ * answer.
+ *
+ * @throws {TypeError} for an unknown option. The error names it.
  */
 export function azureAI(options: AzureAIOptions = {}): AgentProvider {
   requireKnown(options, KEYS, 'azureAI')

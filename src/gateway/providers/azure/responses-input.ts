@@ -1,12 +1,12 @@
 /**
- * What users say, as input of the Responses API.
+ * Translates messages into input of the Responses API.
  *
  * @module
  */
 import type { DeepReadonly, Message, Part } from '../../../core/task.js'
 import type { JsonObject } from '../../../core/json-types.js'
 
-/** Data of these types is an item of its own. */
+/** Types of data parts that are input items of their own. */
 const ANSWER_TYPES = [
   'function_call_output',
   'custom_tool_call_output',
@@ -17,19 +17,19 @@ const ANSWER_TYPES = [
   'mcp_approval_response',
 ]
 
-/** What answers the calls that the agent waits for. */
+/** Returns the parts that answer the agent's pending calls. */
 export function answersOf({ parts }: DeepReadonly<Message>): JsonObject[] {
   return parts.map(answerOf).filter((answer) => answer !== undefined)
 }
 
-/** All that is no answer. */
+/** Returns all other parts. */
 export function contentOf({ parts }: DeepReadonly<Message>): JsonObject[] {
   return parts.filter((part) => answerOf(part) === undefined).map(toContent)
 }
 
 function answerOf({ data }: DeepReadonly<Part>): JsonObject | undefined {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined
-  // No array, as was seen to. It is only read, and written as JSON.
+  // Arrays are excluded above. The item is only read and serialized.
   const item = data as JsonObject
   const { type } = item
   return typeof type === 'string' && ANSWER_TYPES.includes(type) ? item : undefined
@@ -46,7 +46,7 @@ function toContent({ text, raw, url, data, filename, mediaType }: DeepReadonly<P
   return { type: 'input_file', file_data: link, filename: filename ?? 'file' }
 }
 
-/** Bytes in base64, as a URL that holds them. */
+/** Returns a data URL for bytes in base64. */
 export function dataUrl(raw: string, mediaType = 'application/octet-stream'): string {
   return `data:${mediaType};base64,${raw}`
 }

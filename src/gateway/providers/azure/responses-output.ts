@@ -1,5 +1,5 @@
 /**
- * What the Responses API tells, as updates.
+ * Translates responses of the Responses API into updates.
  *
  * @module
  */
@@ -41,7 +41,10 @@ const STATES: Readonly<Record<string, TaskState>> = {
   incomplete: 'failed',
 }
 
-/** What the caller has to do; where the agent's own side does it, the same response has the result. */
+/**
+ * Calls that the caller has to answer, and the type of their result. For a call that the service runs itself, the same
+ * response contains the result.
+ */
 const CALLS: Readonly<Record<string, string>> = {
   function_call: 'function_call_output',
   custom_tool_call: 'custom_tool_call_output',
@@ -52,12 +55,12 @@ const CALLS: Readonly<Record<string, string>> = {
   mcp_approval_request: 'mcp_approval_response',
 }
 
-/** Whether what failed with this code may well succeed later. */
+/** Whether a failure with this code may be avoided by a retry. */
 export function isTransient(code: string | undefined): boolean {
   return ['server_error', 'rate_limit_exceeded', 'vector_store_timeout'].includes(code ?? '')
 }
 
-/** `isTold`: the texts have been told while they were written. */
+/** Translates a response. `wasStreamed`: its texts have already been sent as chunks. */
 export function toResponseUpdate(
   service: Service,
   response: Response,
@@ -89,7 +92,7 @@ interface OutputItem {
   readonly item: Item
 }
 
-/** What the agents waits for, if it does: a response that has only asked is complete for the service. */
+/** Returns the agent's question, if there is one: for the service, a response with open calls is complete. */
 function toQuestion(items: readonly OutputItem[], texts: readonly PartInput[]): TaskUpdate | undefined {
   const consents = items.filter(({ item }) => item.type === 'oauth_consent_request')
   const answered = new Set(items.map(({ item: { type, call_id = '' } }) => `${type} ${call_id}`))

@@ -1,5 +1,5 @@
 /**
- * The Responses API of Azure AI Foundry.
+ * Azure AI Foundry's Responses API.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface ResponsesSettings {
   readonly apiVersion?: string
 }
 
-/** Of endpoints of their own, which are a preview. */
+/** Header for agent endpoints, which are a preview. */
 const PREVIEW = { 'foundry-features': 'HostedAgents=V1Preview,AgentEndpoints=V1Preview' }
 
 const RefSchema = object({
@@ -100,7 +100,7 @@ export class AzureResponses {
     return await healthOfRequest(this.#service, { method: 'GET', path }, call)
   }
 
-  /** What to ask, and the conversation that it is asked in. */
+  /** Returns the request body, and the conversation it belongs to. */
   async #prepare(
     task: ProviderTask,
     call: ProviderCall,
@@ -115,10 +115,10 @@ export class AzureResponses {
     }
     const content = contentOf(task.message)
     const input = [...answers, ...(content.length > 0 ? [{ type: 'message', role: 'user', content }] : [])]
-    // A conversation where a call is left without its result takes nothing else.
+    // A conversation with an unanswered call accepts nothing but its answer.
     const isOpen = known !== undefined && (task.ref !== undefined || pending.length === 0)
     const conversationId = isOpen ? known.conversationId : await this.#createConversation(call)
-    // It was called `agent` once.
+    // Earlier versions of the API named this field `agent`.
     const agent_reference = { type: 'agent_reference', name, ...(version !== undefined && { version }) }
     const body = {
       conversation: conversationId,

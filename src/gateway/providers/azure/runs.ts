@@ -1,5 +1,5 @@
 /**
- * What the classic API of Azure AI Foundry tells of runs and messages, as updates.
+ * Translates runs and messages of Azure AI Foundry's classic API into updates.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export type Run = z.infer<typeof RunSchema>
 
 export const MessageSchema = object({ role: string, content: optional(list(JsonObjectSchema)) })
 
-/** Of any event: which one it is, its own object says. */
+/** Common schema of all events: the `object` field identifies the kind. */
 export const EventSchema = object({
   object: optional(string),
   status: optional(string),
@@ -65,7 +65,7 @@ export function toRunUpdate(service: Service, run: Run): TaskUpdate {
   return { ref, state, message: `The agent failed: ${code}`, failure: { code, retryable } }
 }
 
-/** What the agent waits for, in words and as it is. */
+/** Returns the agent's question as text and as data. */
 function toQuestion(service: Service, { required_action: action }: Run): PartInput[] {
   const calls = action?.type === 'submit_tool_outputs' ? action.submit_tool_outputs?.tool_calls : undefined
   if (calls === undefined) {
@@ -76,7 +76,7 @@ function toQuestion(service: Service, { required_action: action }: Run): PartInp
   return [{ text }, { data: { tool_calls: calls } }]
 }
 
-/** The content of a message: its texts, and what is no text as it is. */
+/** Returns the content of a message: its texts, and all other content as data. */
 export function toParts(
   { content = [] }: { readonly content?: readonly JsonObject[] },
   which: 'all' | 'texts' | 'others' = 'all',

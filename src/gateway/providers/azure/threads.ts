@@ -1,5 +1,5 @@
 /**
- * The classic API of Azure AI Foundry: threads and runs.
+ * Azure AI Foundry's classic API: threads and runs.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const PageSchema = object({
   last_id: optional(string),
 })
 
-/** Of the messages of one run, each of up to 100. */
+/** Pages of the messages of one run, with up to 100 messages each. */
 const MAX_PAGES = 1_000
 
 export class AzureThreads {
@@ -93,7 +93,7 @@ export class AzureThreads {
     return await healthOfRequest(this.#service, this.#request('GET', path), call)
   }
 
-  /** What begins a run, or goes on with the one that waits. */
+  /** Returns the request that begins a run, or continues the one that waits. */
   async #prepare(task: ProviderTask, more: JsonObject, call: ProviderCall): Promise<ServiceCall> {
     const { ref, previous, message } = task
     if (ref !== undefined) {
@@ -111,7 +111,7 @@ export class AzureThreads {
     return this.#request('POST', `${path}/runs`, run)
   }
 
-  /** With its messages, if it has ended with what it was asked for, or with a part of it. */
+  /** Adds the messages of a run that is completed or incomplete. */
   async #update(run: Run, call: ProviderCall): Promise<TaskUpdate> {
     const update = toRunUpdate(this.#service, run)
     if (!['completed', 'incomplete'].includes(run.status)) return update
@@ -139,7 +139,7 @@ export class AzureThreads {
         last_id: last = '',
       } = parseAnswer(this.#service, PageSchema, answer.json())
       for (const message of data) {
-        // There may be more than an argument list has room for.
+        // A spread could exceed the maximum number of arguments.
         if (message.role === 'assistant') for (const part of toParts(message)) parts.push(part)
       }
       if (hasMore !== true || last === after) return parts.length > 0 ? [{ artifactId: id, parts }] : []
@@ -174,7 +174,7 @@ function pathOf(ref: TaskRef): string {
   return `/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}`
 }
 
-/** @throws {A2AError} `INVALID_PARAMS`: a run that waits takes nothing else. */
+/** @throws {A2AError} `INVALID_PARAMS`: a waiting run accepts only outputs of its tools. */
 function toolOutputsOf({ parts }: DeepReadonly<Message>): JsonObject[] {
   const outputs = parts.flatMap(({ data }) => OutputsSchema.safeParse(data).data?.tool_outputs ?? [])
   if (outputs.length > 0) return outputs
@@ -185,7 +185,7 @@ function toolOutputsOf({ parts }: DeepReadonly<Message>): JsonObject[] {
 function toContent({ text, raw, url, data, mediaType }: DeepReadonly<Part>): JsonObject {
   const link = url ?? (raw === undefined ? undefined : dataUrl(raw, mediaType))
   if (link === undefined) return { type: 'text', text: text ?? JSON.stringify(data) }
-  // Other files have to be uploaded before.
+  // Other files need an upload before.
   if (mediaType?.startsWith('image/') !== true) {
     throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Classic agents take texts, data and images', {
       mediaType: mediaType ?? 'application/octet-stream',
@@ -194,7 +194,10 @@ function toContent({ text, raw, url, data, mediaType }: DeepReadonly<Part>): Jso
   return { type: 'image_url', image_url: { url: link } }
 }
 
-/** What an event adds to the answer: texts as they are written, and what is no text when its message is complete. */
+/**
+ * Returns the parts that an event adds to the answer: texts while they are written, other content when its message is
+ * complete.
+ */
 function toChunk({ object: type, status, delta, content = [] }: z.infer<typeof EventSchema>): PartInput[] {
   if (type === 'thread.message.delta') return toParts({ content: delta?.content ?? [] }, 'texts')
   if (type === 'thread.message' && status === 'completed') return toParts({ content }, 'others')

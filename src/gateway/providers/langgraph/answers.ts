@@ -1,5 +1,5 @@
 /**
- * What a LangGraph server answers, as tasks have it.
+ * Translates values of a LangGraph server into results of tasks.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { JsonValue } from '../../../core/json-types.js'
 import { list, nonEmptyString, object, optional, string, strings } from '../../../schemas/scalars.js'
 import type { TaskUpdate } from '../../provider.js'
 
-/** The one result of a task, however it comes: in pieces, or at once. */
+/** Id of the task's only artifact, streamed or complete. */
 export const RESPONSE_ID = 'response'
 
 export const RunSchema = object({ run_id: nonEmptyString, status: string })
@@ -25,7 +25,7 @@ export type Interrupt = z.infer<typeof InterruptSchema>
 
 export const InterruptsSchema = list(InterruptSchema)
 
-/** A thread at one moment. */
+/** Snapshot of a thread. */
 export const StateSchema = object({
   values: z.optional(z.unknown()),
   next: z.nullish(strings),
@@ -34,7 +34,7 @@ export const StateSchema = object({
 })
 export type ThreadState = z.infer<typeof StateSchema>
 
-/** A task that is done. */
+/** Returns the update of a completed run. */
 export function completed(values: unknown): TaskUpdate {
   const text = lastTextOf(values)
   const hasValues = typeof values === 'object' && values !== null && Object.keys(values).length > 0
@@ -42,7 +42,7 @@ export function completed(values: unknown): TaskUpdate {
   return {
     state: 'completed',
     ...(parts.length > 0 && { artifacts: [response(parts)] }),
-    // It was JSON a moment ago.
+    // The values come from a JSON response.
     ...(values !== undefined && { output: values as JsonValue }),
   }
 }
@@ -51,7 +51,10 @@ export function response(parts: readonly PartInput[]): ArtifactInput {
   return { artifactId: RESPONSE_ID, name: RESPONSE_ID, parts }
 }
 
-/** A task that waits for an answer. With several questions, each part says by its `interruptId` which it is. */
+/**
+ * Returns the update of a run that waits for an answer. Of several questions, each part has its `interruptId` in its
+ * metadata.
+ */
 export function asking(interrupts: readonly Interrupt[]): TaskUpdate {
   const parts = interrupts
     .filter(({ value }) => value !== undefined)
@@ -62,7 +65,7 @@ export function asking(interrupts: readonly Interrupt[]): TaskUpdate {
   return { state: 'input-required', ...(parts.length > 0 && { message: { parts } }) }
 }
 
-/** What a graph throws may hold anything: clients are told no more than its kind. */
+/** Returns the update of a failed run. The error's text may contain anything, so clients get only its kind. */
 export function failed(code: string): TaskUpdate {
   const isTimeout = code === 'timeout'
   return {
@@ -72,10 +75,10 @@ export function failed(code: string): TaskUpdate {
   }
 }
 
-/** The last text that a model wrote into `messages`. */
+/** Returns the last text that a model wrote to `messages`. */
 export function lastTextOf(values: unknown): string | undefined {
   const messages: unknown = fieldsOf(values)['messages']
-  // A node may also return the one message that it adds.
+  // A node may also return a single message.
   const listed: readonly unknown[] = Array.isArray(messages) ? messages : [messages]
   return listed
     .filter(isFromModel)
@@ -90,7 +93,7 @@ export function isFromModel(message: unknown): boolean {
   return MODEL_TYPES.includes(type) || MODEL_TYPES.includes(role)
 }
 
-/** The text of a message: its content, or those blocks of it that are texts. */
+/** Returns the text of a message: its content, or the joined text blocks in it. */
 export function textOf(message: unknown): string {
   const { content } = fieldsOf(message)
   if (typeof content === 'string') return content
@@ -104,7 +107,7 @@ export function textOf(message: unknown): string {
     .join('')
 }
 
-/** Empty where it is no object. */
+/** Returns the fields of an object, and none for any other value. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a LangGraph server is there.
+ * Health check of LangGraph servers.
  *
  * @module
  */
@@ -10,7 +10,10 @@ import type { Service } from '../shared/service.js'
 
 const LIMIT_MS = 5_000
 
-/** Asks the first of these paths that exists: `online` for 2xx, `degraded` for any other answer, `offline` for none in 5 s. */
+/**
+ * Requests the first of these paths that exists: `online` for 2xx, `degraded` for any other response, `offline` for
+ * none within 5 s.
+ */
 export async function healthOf(
   service: Service,
   paths: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * What is said to an agent, as a LangGraph run takes it.
+ * Translates messages into input of a LangGraph run.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import type { JsonObject, JsonValue, ReadonlyJson } from '../../../core/json-typ
 import type { ProviderTask } from '../../provider.js'
 
 /**
- * What a run begins with: the text and the images as the message of a user, data as `context`. Data alone, one object, is the
- * input itself: that of a graph without messages.
+ * Returns the input of a run: texts and images as a user message, data as `context`. If the message is a single object
+ * of data, that is the input itself, for graphs without messages.
  *
- * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED` for files that are no images: models have no one form for them.
+ * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED` for files other than images, for which models have no common form.
  */
 export function inputOf(task: ProviderTask): JsonValue {
   const { parts } = task.message
@@ -29,17 +29,17 @@ export function inputOf(task: ProviderTask): JsonValue {
   })
 }
 
-/** What answers an interrupt: the text; one piece of data as it is; anything else as the parts that it has. */
+/** Returns the answer to an interrupt: the text, the value of a single data part, or all parts. */
 export function answerOf({ message, text }: ProviderTask): JsonValue {
   const { parts } = message
   if (parts.every((part) => part.text !== undefined)) return text
   const [only] = parts
-  // LangGraph takes null for no answer.
+  // LangGraph treats null as no answer.
   const isData = parts.length === 1 && only?.data !== undefined && only.data !== null
   return json(isData ? only.data : parts)
 }
 
-/** `config` with the tags in the message's metadata. */
+/** Returns `config` with the tags of the message's metadata. */
 export function configOf({ message }: ProviderTask): { readonly config?: JsonObject } {
   const tags: unknown = message.metadata?.['tags']
   if (!Array.isArray(tags)) return {}
@@ -47,7 +47,7 @@ export function configOf({ message }: ProviderTask): { readonly config?: JsonObj
   return texts.length === 0 ? {} : { config: { tags: texts } }
 }
 
-/** The form that the models of every vendor understand. */
+/** Form of an image that models of all vendors accept. */
 function imageOf({ raw, url, mediaType = '' }: DeepReadonly<Part>): ReadonlyJson {
   if (!/^image\//i.test(mediaType)) {
     throw new A2AError(
@@ -60,7 +60,7 @@ function imageOf({ raw, url, mediaType = '' }: DeepReadonly<Part>): ReadonlyJson
   return { type: 'image_url', image_url: { url: source ?? '' } }
 }
 
-/** What is sent is written by nobody, and has no `undefined` in it. */
+/** The value is only serialized, which drops `undefined`. */
 function json(value: unknown): JsonValue {
   return value as JsonValue
 }

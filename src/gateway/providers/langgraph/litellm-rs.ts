@@ -1,5 +1,5 @@
 /**
- * A LangGraph server as the LiteLLM-RS document has it: runs without threads, each with its output.
+ * The LangGraph API of the LiteLLM-RS document: runs without threads, each with its output.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { errorNameOf, runEvents, type RunEvent } from './stream.js'
 const RefSchema = object({ runId: nonEmptyString })
 const SettingsSchema = object({ assistantId: optional(string) })
 
-/** The document does not say how a run is named, nor how it says that it has none of its output yet. */
+/** The document specifies neither the name of a run's id nor the absence of its output. */
 const AnswerSchema = object({
   run_id: z.nullish(string),
   id: z.nullish(string),
@@ -31,7 +31,7 @@ const AnswerSchema = object({
   output: z.nullish(z.unknown()),
 })
 
-/** The statuses of LangGraph's runs, and the states of the document. */
+/** Run statuses of LangGraph, and the states of the document. */
 const STATES: ReadonlyMap<string, TaskState> = new Map([
   ['pending', 'submitted'],
   ['running', 'working'],
@@ -40,7 +40,7 @@ const STATES: ReadonlyMap<string, TaskState> = new Map([
   ['error', 'failed'],
   ['failed', 'failed'],
   ['timeout', 'failed'],
-  // Without a thread nothing can go on: somebody has canceled it.
+  // Without a thread a run cannot continue, so it was canceled.
   ['interrupted', 'canceled'],
   ['cancelled', 'canceled'],
   ['input_required', 'input-required'],
@@ -72,7 +72,10 @@ export class LiteLlmRsServer implements AgentProvider {
     }
   }
 
-  /** The end of the stream is the end of the task: a run of the document's has no other, and its output is the last step's. */
+  /**
+   * The end of the stream completes the task: the document has no other end of a run. The output is that of the last
+   * step.
+   */
   async *streamTask(
     agent: RegisteredAgent,
     task: ProviderTask,
@@ -133,7 +136,7 @@ export class LiteLlmRsServer implements AgentProvider {
     const { assistantId } = parseSettings(agent, SettingsSchema)
     const given: JsonValue = input(task)
     return {
-      // Not in the document: without it, LangGraph's own servers refuse the request.
+      // Not in the document, but LangGraph's own servers require it.
       ...(assistantId !== undefined && { assistant_id: assistantId }),
       input: Array.isArray(given) || typeof given !== 'object' ? given : { context: null, ...given },
       config: { tags: [] },
@@ -164,7 +167,7 @@ export class LiteLlmRsServer implements AgentProvider {
 function toUpdate(service: Service, json: unknown): TaskUpdate {
   const { status: runStatus, state, output } = parseAnswer(service, AnswerSchema, json)
   const { __interrupt__: interrupts, __error__: error } = { ...fieldsOf(json), ...fieldsOf(output) }
-  // A run that fails is HTTP 200 all the same.
+  // A failed run has the HTTP status 200.
   if (error !== undefined) return failed(errorNameOf(error))
   if (interrupts !== undefined) return asking(parseAnswer(service, InterruptsSchema, interrupts))
   const status = state ?? runStatus ?? (output === undefined || output === null ? '' : 'completed')

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../../core/json-types.js'
 import type { ProviderTask } from '../../provider.js'
 import type { ServiceOptions } from '../shared/service.js'
 
-/** What streams tell: texts of models as they are written, which steps are done, and what nodes write themselves. */
+/** Kinds of stream events: text while a model writes it, completed steps, and events that nodes write themselves. */
 export const LANGGRAPH_STREAM_MODES = ['messages-tuple', 'updates', 'custom'] as const
 export type LangGraphStreamMode = (typeof LANGGRAPH_STREAM_MODES)[number]
 
@@ -15,17 +15,17 @@ export const PROFILES = ['langgraph', 'litellm-rs'] as const
 
 export interface LangGraphOptions extends ServiceOptions {
   /**
-   * Which paths the service has: those of LangGraph's API, or, with `'litellm-rs'`, the ones that the LiteLLM-RS document
-   * has for it (`/runs/{id}`, no threads), which LangGraph's own servers lack. Default is `'langgraph'`.
+   * Paths of the service: `'langgraph'` (default) is LangGraph's API; `'litellm-rs'` is the API in the LiteLLM-RS
+   * document (`/runs/{id}`, no threads), which LangGraph's own servers do not have.
    */
   readonly profile?: (typeof PROFILES)[number] | undefined
-  /** Default is all. The other profile has `'updates'` only. */
+  /** Default is all. The profile `'litellm-rs'` always uses `'updates'`. */
   readonly streamMode?: readonly LangGraphStreamMode[] | undefined
-  /** What becomes of a task whose conversation has another that has not ended. Default is `'enqueue'`: it waits its turn. */
+  /** Handling of a task whose conversation has another task in progress. Default is `'enqueue'`: it waits. */
   readonly multitaskStrategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback' | undefined
   /**
-   * What a graph is given to begin with, for those whose state has other names. Default is `{ messages, context }`: the text
-   * and the images of the message, and its data; or its data alone, where it is all there is, and an object.
+   * Builds the input of a graph whose state has other fields. Default is `{ messages, context }`: the text and images
+   * of the message, and its data. A message that is a single object of data is the input itself.
    */
   readonly input?: ((task: ProviderTask) => JsonValue) | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Agents of a LangGraph Agent Server: LangSmith Deployment, or a server of one's own.
+ * Provider for agents of LangGraph servers.
  *
  * @module
  */
@@ -10,15 +10,16 @@ import { LiteLlmRsServer } from './litellm-rs.js'
 import { LANGGRAPH_STREAM_MODES, PROFILES, type LangGraphOptions } from './options.js'
 
 /**
- * Speaks to a LangGraph server: `endpoint.url` is its root, and `settings.assistantId` the id of an assistant or the name of
- * a graph. Its API key is `endpoint.auth` with the header `x-api-key`; any other credentials are sent as well.
+ * Provider for LangGraph servers: LangSmith Deployment, or a server of your own. An agent's `endpoint.url` is the root
+ * of the server, and `settings.assistantId` is the id of an assistant or the name of a graph. For an API key, set
+ * `endpoint.auth` with the header `x-api-key`; other credentials are sent as well.
  *
- * A conversation is a thread, a task one run in it, an interrupt a question: the answer's text, or its data, is what the
- * graph goes on with. `metadata.tags` of the message are tags of the run.
+ * A conversation is a thread, a task is one run in it, and an interrupt is a question: the graph continues with the
+ * text or the data of the answer. `metadata.tags` of the message become tags of the run.
  *
- * The result is one artifact, `response`: the last text of the model, or, where there is none, the graph's values.
+ * The result is one artifact, `response`: the last text of the model, or the graph's values if there is none.
  *
- * @throws {TypeError} naming the option that is not known.
+ * @throws {TypeError} for an unknown `profile` or `streamMode`.
  */
 export function langGraph(options: LangGraphOptions = {}): AgentProvider {
   const { profile = 'langgraph', streamMode = LANGGRAPH_STREAM_MODES } = options

@@ -1,5 +1,5 @@
 /**
- * The API of LangGraph servers: threads, and runs in them.
+ * LangGraph's API: threads and their runs.
  *
  * @module
  */
@@ -25,13 +25,13 @@ import { healthOf } from './health.js'
 import { answerOf, configOf, inputOf } from './input.js'
 import { RunEventReader, runEvents } from './stream.js'
 
-/** Where a task is. Kept in handles of tasks: what is added must be optional. */
+/** Ids of a task. They are stored in handles, so any field added later must be optional. */
 const RefSchema = object({ threadId: nonEmptyString, runId: nonEmptyString, assistantId: nonEmptyString })
 type RunRef = Readonly<{ threadId: string; runId: string; assistantId: string }>
 
 const SettingsSchema = object({ assistantId: optional(string) })
 
-/** A run about to begin. */
+/** A run to begin. */
 interface RunRequest {
   readonly threadId: string
   readonly assistantId: string
@@ -72,7 +72,7 @@ export class LangGraphServer implements AgentProvider {
     const service = this.#service(agent)
     const { threadId, assistantId, body } = await this.#prepare(service, agent, task, call)
     const path = `${pathOf(threadId)}/runs/stream`
-    // The run outlives the connection: whoever loses it asks for the task instead.
+    // The run continues without its connection, so that a broken stream can be replaced by polling.
     const sent = { ...body, stream_mode: [...this.#streamMode], on_disconnect: 'continue' }
     const events = new RunEventReader(service)
     let ref: RunRef | undefined
@@ -120,7 +120,10 @@ export class LangGraphServer implements AgentProvider {
     }
   }
 
-  /** Does not wait until the run has ended. Which run was canceled is written into its thread: some servers say `error` of it. */
+  /**
+   * Does not wait for the end of the run. The cancellation is recorded in the thread's metadata, since some servers
+   * report a canceled run as `error`.
+   */
   async cancelTask(agent: RegisteredAgent, given: TaskRef, call: ProviderCall): Promise<TaskUpdate> {
     const service = this.#service(agent)
     const ref = check(RefSchema, given, 'ref')
@@ -160,7 +163,7 @@ export class LangGraphServer implements AgentProvider {
       assistant_id: assistantId,
       input: input(task),
       multitask_strategy: multitaskStrategy,
-      // The thread of an old conversation may be gone; the conversation may go on.
+      // The thread of an old conversation may have been deleted; the conversation can still continue.
       if_not_exists: 'create',
     }
     const threadId =
@@ -197,7 +200,10 @@ function threadAnswer(service: Service, threadId: string, call: ProviderCall): P
   return service.send({ method: 'GET', path: pathOf(threadId), expected: [404] }, call)
 }
 
-/** Why a run was not begun. Servers answer 409 or 422 to what asks for a thread that is busy, some also where there is none. */
+/**
+ * Returns the reason why a run was refused. Servers respond with 409 or 422 for a busy thread, and some of them also
+ * for one that does not exist.
+ */
 async function refusal(
   service: Service,
   threadId: string,
@@ -224,7 +230,10 @@ async function wasCanceled(service: Service, ref: RunRef, call: ProviderCall): P
   return metadata?.[canceledKey(ref)] === true
 }
 
-/** The thread as the run left it: a later run may have gone on with it. Nothing if it is not known any more. */
+/**
+ * Returns the thread's state at the end of this run, even if a later run has changed it. Without values if it is not
+ * known any more.
+ */
 async function stateOf(
   service: Service,
   { threadId, runId }: RunRef,

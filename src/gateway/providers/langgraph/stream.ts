@@ -1,5 +1,5 @@
 /**
- * What the stream of a LangGraph run tells, event by event.
+ * Translates the event stream of a LangGraph run into updates.
  *
  * @module
  */
@@ -19,13 +19,16 @@ import {
   type Interrupt,
 } from './answers.js'
 
-/** An event: `metadata` says which run it is, `end` that the stream is over. */
+/** An event of a run. `metadata` contains the run's id; `end` ends the stream. */
 export interface RunEvent {
   readonly event: string
   readonly data: unknown
 }
 
-/** The events of a run, the first of them its id where the answer's headers tell it: a run that waits its turn says no more. */
+/**
+ * Yields the events of a run. If the response headers contain the run's id, it is the first event: a queued run sends
+ * no other for a while.
+ */
 export async function* runEvents(
   service: Service,
   call: ServiceCall,
@@ -41,7 +44,7 @@ export async function* runEvents(
     const events = service.events({ ...call, onOpen }, { signal: closing.signal })
     const first = events.next()
     const headers = await Promise.race([opened, first.then(() => new Headers())])
-    // It is awaited below, unless nobody wants it any more.
+    // Awaited below, unless the caller leaves the loop before.
     first.catch(() => {})
     const runId = /\/runs\/([^/?#]+)$/.exec(headers.get('content-location') ?? '')?.[1]
     if (runId !== undefined) yield { event: 'metadata', data: { run_id: runId } }
@@ -55,7 +58,7 @@ export async function* runEvents(
   }
 }
 
-/** What the task is can still be asked for. */
+/** A faulty event is retryable, since the task can still be polled. */
 function parse(service: Service, data: string): unknown {
   try {
     return service.parse(data)
@@ -64,14 +67,14 @@ function parse(service: Service, data: string): unknown {
   }
 }
 
-/** Follows the events of one run. */
+/** Accumulates the events of one run. */
 export class RunEventReader {
   readonly #service: Service
   readonly #interrupts: Interrupt[] = []
   readonly #started = new Set<unknown>()
   readonly #retained: RetainedSize
   #current: unknown
-  /** Of the message that is being written. */
+  /** Text of the current message. */
   #text = ''
   #error: string | undefined
   runId: string | undefined
@@ -81,7 +84,7 @@ export class RunEventReader {
     this.#retained = new RetainedSize(service)
   }
 
-  /** What an event means for the task. Events that are not known mean nothing. */
+  /** Returns the update for an event. Unknown events have none. */
   read({ event, data }: RunEvent): TaskUpdate | undefined {
     if (event === 'metadata') this.#readRunId(fieldsOf(data)['run_id'])
     if (event === 'messages') return this.#readMessage(data)
@@ -91,7 +94,10 @@ export class RunEventReader {
     return undefined
   }
 
-  /** How it ended: `now` is what the server says of the run then. What has been told is not told again. */
+  /**
+   * Returns the final update. `now` is the server's report at the end of the stream. Text that was streamed is not
+   * repeated.
+   */
   end(now: TaskUpdate): TaskUpdate {
     const { state } = now
     const hasEnded = state !== undefined && (isTerminal(state) || isInterrupted(state))
@@ -108,7 +114,7 @@ export class RunEventReader {
     if (typeof runId === 'string' && runId !== '') this.runId = runId
   }
 
-  /** Several may be written at once, by nodes side by side: the one that began last is told. */
+  /** Parallel nodes may write several messages at the same time. Only the one that began last is reported. */
   #readMessage(data: unknown): TaskUpdate | undefined {
     const message: unknown = Array.isArray(data) ? data[0] : undefined
     const text = isFromModel(message) ? textOf(message) : ''
@@ -144,7 +150,7 @@ export class RunEventReader {
   }
 }
 
-/** What a node writes itself is its own affair, but for a text, or what is called `message` or `progress`. */
+/** Reads an event that a node wrote itself: only a text, `message` and `progress` have a meaning. */
 function toProgress(data: unknown): TaskUpdate | undefined {
   const { message = data, progress } = fieldsOf(data)
   const update = {
@@ -154,7 +160,7 @@ function toProgress(data: unknown): TaskUpdate | undefined {
   return Object.keys(update).length === 0 ? undefined : { state: 'working', ...update }
 }
 
-/** `ValueError`: never what it says, which may hold anything. */
+/** Returns the error's name, such as `ValueError`. Its message may contain anything, and is ignored. */
 export function errorNameOf(data: unknown): string {
   return codeOf(fieldsOf(data)['error'])
 }

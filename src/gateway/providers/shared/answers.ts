@@ -1,5 +1,5 @@
 /**
- * What agents are set to, and what services answer, checked.
+ * Validation of agents' settings and of services' responses.
  *
  * @module
  */
@@ -11,7 +11,9 @@ import { suggestion } from '../../config/suggestions.js'
 import type { ProviderCall } from '../../provider.js'
 import type { Service, ServiceCall } from './service.js'
 
-/** @throws {A2AError} `INVALID_PARAMS` with the path of what is unknown, missing or wrong: `settings.agentName …`. */
+/**
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is unknown, missing or wrong, such as `settings.agentName`.
+ */
 export function parseSettings<T>(
   { settings }: RegisteredAgent,
   schema: z.ZodMiniType<T> & { readonly shape: object },
@@ -35,17 +37,20 @@ export function parseAnswer<T>(service: Service, schema: z.ZodMiniType<T>, json:
   }
 }
 
-/** The service's word for what failed, as clients may read it: `error` for what is no single word, and may hold anything. */
+/**
+ * Returns the service's error code for clients: `error` for anything that is not a single word, which may contain
+ * anything.
+ */
 export function codeOf(given: unknown): string {
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : 'error'
 }
 
-/** Of all that is kept of one answer, in characters. */
+/** Limit for the retained pieces of one response, in characters. */
 export const MAX_RETAINED = 16_777_216
-/** What the least takes. */
+/** Overhead per piece, so that many small pieces count too. */
 const MIN_PIECE_SIZE = 100
 
-/** Counts what is kept of an answer that comes in pieces until it is whole: some never are. */
+/** Size of the pieces of a response that are retained until it is complete, which may never happen. */
 export class RetainedSize {
   readonly #service: Service
   #size = 0
@@ -54,14 +59,14 @@ export class RetainedSize {
     this.#service = service
   }
 
-  /** @throws {A2AError} `PROVIDER_ERROR` when it is more than 16 MiB, or very many pieces. */
+  /** @throws {A2AError} `PROVIDER_ERROR` when the pieces exceed 16 MiB, or there are too many of them. */
   add(piece: string): void {
     this.#size += piece.length + MIN_PIECE_SIZE
     if (this.#size > MAX_RETAINED) throw this.#service.error('its answer is too long')
   }
 }
 
-/** `online` if the request succeeds, `offline` if what it asks for is not there or nobody answers, else `degraded`. */
+/** Returns `online` if the request succeeds, `offline` for 404 or without a response, and `degraded` otherwise. */
 export async function healthOfRequest(
   service: Service,
   call: ServiceCall,

@@ -1,28 +1,28 @@
 /**
- * The credentials that an agent's service was sent: whatever it answers, they are told to nobody.
+ * Record of the credentials sent to an agent's service, to redact them from its errors.
  *
  * @module
  */
 import type { Fetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 
-/** Of the latest requests. */
+/** Number of values kept per endpoint, the most recent ones. */
 const MAX_RECORDED = 64
-/** What is shorter is no secret, and stands in many words. */
+/** A shorter value is no secret, and occurs in ordinary words. */
 const MIN_LENGTH = 4
-/** Said by everybody. */
+/** Headers without secrets. */
 const PUBLIC_HEADER = /^(accept|content-type|a2a-.*)$/
 const SECRET_PARAMETER = /key|token|secret|sig|auth|password/i
 
 const sent = new WeakMap<RegisteredAgent['endpoint'], Set<string>>()
 
-/** Sends requests to the agent's service, and remembers what {@link redactCredentials} leaves out. */
+/** Returns a `fetch` that records the values which {@link redactCredentials} removes. */
 export function recordingCredentials(fetch: Fetch, { endpoint }: RegisteredAgent): Fetch {
   return (url, init) => {
     const known = sent.get(endpoint) ?? new Set<string>()
     sent.set(endpoint, known)
     for (const value of valuesOf(url, new Headers(init.headers))) {
-      // The latest are the last.
+      // Moves the value to the end, so that the oldest are first.
       known.delete(value)
       known.add(value)
     }
@@ -31,9 +31,9 @@ export function recordingCredentials(fetch: Fetch, { endpoint }: RegisteredAgent
   }
 }
 
-/** The text with `…` in place of every header's value, and every key in a query, that the service was sent. */
+/** Replaces every recorded value of a header or of a secret query parameter with `…`. */
 export function redactCredentials(text: string, { endpoint }: RegisteredAgent): string {
-  // A shorter one may be a part of a longer one.
+  // Longest first, since a value may contain a shorter one.
   const values = [...(sent.get(endpoint) ?? [])].sort((a, b) => b.length - a.length)
   return values.reduce((redacted, value) => redacted.replaceAll(value, '…'), text)
 }
@@ -42,7 +42,7 @@ function valuesOf(url: string, headers: Headers): string[] {
   const values = [...headers].flatMap(([name, value]) => {
     if (PUBLIC_HEADER.test(name)) return []
     if (name === 'cookie') return [value, ...value.split('; ').map((pair) => pair.replace(/^[^=]*=/, ''))]
-    // After `Bearer` or the like.
+    // Without the scheme, such as `Bearer`.
     return [value, value.replace(/^\S+ +/, '')]
   })
   for (const [name, value] of new URL(url).searchParams) if (SECRET_PARAMETER.test(name)) values.push(value)

@@ -1,5 +1,5 @@
 /**
- * Many updates as one.
+ * Folds a stream of updates into one update.
  *
  * @module
  */
@@ -7,25 +7,25 @@ import { tooLarge } from '../../../http/json.js'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { TaskUpdate } from '../../provider.js'
 
-/** Of all artifacts, as JSON in characters: no more than a task has room for by default. */
+/** Limit for all artifacts, in characters of JSON: the default limit of a task. */
 const MAX_SIZE = 67_108_864
 
-/** An artifact that may go on: its parts are a list of its own. */
+/** An artifact with parts of its own, to which chunks are appended. */
 interface OpenArtifact extends ArtifactInput {
   readonly parts: PartInput[]
 }
 
 /**
- * What a task has come to by all of these, told at once.
+ * Returns one update with the same effect as all of these.
  *
- * @throws {A2AError} `LIMIT_EXCEEDED` when that is more than 64 MiB; what `updates` throws.
+ * @throws {A2AError} `LIMIT_EXCEEDED` when the result exceeds 64 MiB; and what `updates` throws.
  */
 export async function fold(updates: AsyncIterable<TaskUpdate>): Promise<TaskUpdate> {
   let folded: TaskUpdate = {}
   let size = 0
   const artifacts = new Map<string | symbol, OpenArtifact>()
   for await (const { chunk, artifacts: complete = [], ...others } of updates) {
-    // A message is of the state that it came with.
+    // A message belongs to the state that it came with.
     const resetMessage = others.state === undefined ? {} : { message: undefined }
     folded = { ...folded, ...resetMessage, ...others }
     for (const artifact of complete) {
@@ -47,7 +47,7 @@ function sizeOf(json: object | undefined): number {
   return json === undefined ? 0 : JSON.stringify(json).length
 }
 
-/** Text goes on where the text before it ended. */
+/** Joins text with the text before it. */
 function appendChunk(known: OpenArtifact | undefined, chunk: ArtifactInput): OpenArtifact {
   const parts = known?.parts ?? []
   for (const part of chunk.parts ?? []) {
@@ -58,7 +58,7 @@ function appendChunk(known: OpenArtifact | undefined, chunk: ArtifactInput): Ope
   return { ...known, ...chunk, parts }
 }
 
-/** Text, and nothing about it. */
+/** Whether a part is text without further fields. */
 function isPlainText(part: PartInput | undefined): part is PartInput & { readonly text: string } {
   return typeof part?.text === 'string' && Object.keys(part).length === 1
 }

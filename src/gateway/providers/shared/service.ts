@@ -1,5 +1,5 @@
 /**
- * HTTP requests to the service behind an agent, and what may go wrong with them as typed errors.
+ * HTTP requests to an agent's service, with typed errors.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import type { RegisteredAgent } from '../../registry/agent.js'
 import { recordingCredentials, redactCredentials } from './credentials.js'
 import type { ProviderCall } from '../../provider.js'
 
-/** A request about to be sent. What is changed in its headers goes along. */
+/** A request to be sent. Its headers may be changed. */
 export interface ServiceRequest {
   readonly method: string
   readonly url: URL
@@ -35,60 +35,60 @@ export interface ServiceRequest {
   readonly body: string | undefined
 }
 
-/** Gives a request its credentials: a token, or a signature over all of it. Called for every request. */
+/** Adds credentials to a request: a token, or a signature over all of it. Called for every request. */
 export type Authorize = (request: ServiceRequest, agent: RegisteredAgent) => void | Promise<void>
 
-/** What every provider that speaks HTTP can be told. */
+/** Options of every provider that sends HTTP requests. */
 export interface ServiceOptions {
   /** Sends the requests. Default is the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
-  /** Credentials for every request, in place of the agent's own `endpoint.auth`. */
+  /** Adds credentials to every request, in place of the agent's `endpoint.auth`. */
   readonly authorize?: Authorize | undefined
-  /** Asked before every request. Default is none: agents are registered by those who trust their URLs. */
+  /** Checks the URL of every request. Default is none: those who register agents trust their URLs. */
   readonly urlGuard?: UrlGuard | undefined
   readonly clock?: Clock | undefined
 }
 
 const MAX_BYTES = 16_777_216
 const MAX_DEPTH = 100
-/** How long a stream may be silent. */
+/** Limit for the silence of a stream. */
 const IDLE_MS = 300_000
 const MAX_REASON = 500
-/** A segment of a path that is no place but a way, however it and its ends are spelt. */
+/** Matches a `.` or `..` segment of a path, in any encoding of its dots and slashes. */
 const DOT_SEGMENT = /(^|[/\\]|%(25)*(2f|5c))(\.|%(25)*2e){1,2}([/\\]|%(25)*(2f|5c)|$)/i
 const RETRYABLE = [408, 425, 429, 500, 502, 503, 504]
 
-/** An answer that has been read. */
+/** A response that has been read. */
 export interface ServiceAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  /** @throws {A2AError} `PROVIDER_ERROR` when the text is not JSON. */
   readonly json: () => JsonValue
 }
 
 export interface ServiceCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below the agent's URL: `/threads`. Or a whole URL. */
+  /** A path below the agent's URL, such as `/threads`, or a complete URL. */
   readonly path: string
   /** Sent as JSON. */
   readonly body?: JsonValue | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Statuses that are an answer, beside 2xx. */
+  /** Statuses beside 2xx that are no error. */
   readonly expected?: readonly number[] | undefined
   /** Default is the agent's `endpoint.timeoutMs`. */
   readonly timeoutMs?: number | undefined
-  /** Is told the headers of a stream, before its first event. */
+  /** Receives the headers of a stream before its first event. */
   readonly onOpen?: ((headers: Headers) => void) | undefined
 }
 
-/** One agent's service. */
+/** The service behind one agent. */
 export class Service {
   readonly #provider: string
   readonly #agent: RegisteredAgent
   readonly #settings: HttpSettings
 
-  /** `auth` is what a provider signs with by default where the agent has no `endpoint.auth`. */
+  /** `fallback` signs requests when there is neither `authorize` nor `endpoint.auth`. */
   constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
     const { authorize, urlGuard, clock } = options
     const fetch = recordingCredentials(options.fetch ?? platformFetch, agent)
@@ -102,9 +102,10 @@ export class Service {
   }
 
   /**
-   * The answer to a request.
+   * Sends a request and returns the response.
    *
-   * @throws {A2AError} `PROVIDER_ERROR` for every status that is neither 2xx nor `expected`, and where there is no answer; what aborted the call.
+   * @throws {A2AError} `PROVIDER_ERROR` for a status that is neither 2xx nor `expected`, and without a response.
+   * @throws The signal's reason, when it aborts.
    */
   async send(call: ServiceCall, { signal }: ProviderCall): Promise<ServiceAnswer> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
@@ -122,9 +123,9 @@ export class Service {
   }
 
   /**
-   * The server-sent events of an answer. Leaving the loop ends the request.
+   * Yields the server-sent events of a response. Leaving the loop ends the request.
    *
-   * @throws {A2AError} as {@link send}; `PROVIDER_ERROR` also where the stream breaks.
+   * @throws {A2AError} as {@link send}; `PROVIDER_ERROR` also when the stream breaks.
    */
   async *events(call: ServiceCall, options: ProviderCall): AsyncGenerator<ServerSentEvent, undefined> {
     const limits = { maxEventBytes: MAX_BYTES, idleTimeoutMs: IDLE_MS }
@@ -132,7 +133,7 @@ export class Service {
   }
 
   /**
-   * The server-sent events of an answer, or the whole text of one that is no such stream.
+   * Yields the server-sent events of a response, or the complete text of any other response.
    *
    * @throws {A2AError} as {@link events}.
    */
@@ -148,7 +149,7 @@ export class Service {
   }
 
   /**
-   * The text of an answer, piece by piece as it comes. Leaving the loop ends the request.
+   * Yields the text of a response as it arrives. Leaving the loop ends the request.
    *
    * @throws {A2AError} as {@link events}.
    */
@@ -187,7 +188,7 @@ export class Service {
     }
   }
 
-  /** An error of this service's: see {@link providerError}. */
+  /** Returns an error of this service: see {@link providerError}. */
   error(what: string, about: FailureDetails = {}): A2AError<'PROVIDER_ERROR'> {
     return providerError(this.#provider, this.#agent, what, about)
   }
@@ -195,7 +196,7 @@ export class Service {
   #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json') {
     const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
     const { url } = this.#agent.endpoint
-    // Ids are in it that others gave.
+    // The path contains ids that come from elsewhere.
     if (DOT_SEGMENT.test(path.split(/[?#]/, 1)[0] ?? '')) {
       throw this.error('no request goes to a path with "." or ".." in it: an id is not as it should be')
     }
@@ -208,14 +209,14 @@ export class Service {
     }
   }
 
-  /** @throws {A2AError} `PROVIDER_ERROR` when it is no JSON. */
+  /** @throws {A2AError} `PROVIDER_ERROR` when the text is not JSON. */
   parse(text: string): JsonValue {
     try {
-      // JSON.parse makes nothing else.
+      // JSON.parse returns only JSON values.
       return parseJson(text, MAX_DEPTH) as JsonValue
     } catch (cause) {
       if (A2AError.is(cause, 'LIMIT_EXCEEDED')) throw this.error(cause.message, { cause })
-      // The error itself has a part of the text in it.
+      // The parser's error quotes the text, so it is no cause.
       throw this.error('its answer is not JSON', { said: text })
     }
   }
@@ -236,7 +237,7 @@ export class Service {
       }
       if (A2AError.is(cause, 'EXTERNAL_SERVICE_ERROR')) {
         const { status } = cause.data
-        // For the client every service is of A2A.
+        // The HTTP client names every service A2A.
         const what = cause.message.replace(/^A2A: /, '')
         const retryable = status === undefined || RETRYABLE.includes(status)
         throw this.error(what, { retryable, cause: cause.cause, ...compact({ status }) })
@@ -248,7 +249,7 @@ export class Service {
 }
 
 export interface FailureDetails {
-  /** What the service says of it, in its own words. */
+  /** The service's own description of the failure. */
   readonly said?: string
   readonly status?: number
   readonly retryable?: boolean
@@ -257,8 +258,9 @@ export interface FailureDetails {
 }
 
 /**
- * A `PROVIDER_ERROR`. Its message says what failed, in our words. `data.reason`, which is for whoever runs the gateway, adds
- * what the service said, bounded. Neither has control characters in it, nor credentials that the service was sent.
+ * Creates a `PROVIDER_ERROR`. Its message contains only this library's description of the failure. `data.reason`, which
+ * is for the operator, adds up to 500 characters of the service's own text. Neither contains control characters, nor
+ * credentials that were sent to the service.
  */
 export function providerError(
   provider: string,
@@ -293,7 +295,7 @@ async function* wholeTextOf(settings: HttpSettings, opened: Opened): AsyncGenera
   }
 }
 
-/** While somebody works on a piece, nobody listens: that is no silence. */
+/** Yields text as it arrives. The time that the consumer takes is not silence of the stream. */
 async function* textsOf({ response, url, abortion }: Opened): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   abortion.arm(IDLE_MS)
@@ -313,16 +315,16 @@ function isExpected(status: number, { expected = [] }: ServiceCall): boolean {
   return (status >= 200 && status < 300) || expected.includes(status)
 }
 
-/** Seconds; a date is not believed, since nobody knows whose clock it is. */
+/** Returns the delay in ms. Only a number of seconds is accepted: a date depends on the service's clock. */
 function retryAfter(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? ''
   return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined
 }
 
 /**
- * Signs what is about to be sent, all of it.
+ * Returns a `fetch` that signs complete requests.
  *
- * @throws {A2AError} `UNAUTHENTICATED` with the name of what `authorize` throws; an A2AError of its own as it is.
+ * @throws {A2AError} `UNAUTHENTICATED` with the name of the error that `authorize` throws; an A2AError is passed on.
  */
 export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAgent): Fetch {
   return async (url, init) => {
@@ -333,7 +335,7 @@ export function signing(fetch: Fetch, authorize: Authorize, agent: RegisteredAge
       await authorize({ method: init.method ?? 'GET', url: target, headers, body }, agent)
     } catch (cause) {
       if (A2AError.is(cause)) throw cause
-      // Anything else in it may hold a secret: what a header cannot hold stands in the error of Headers.
+      // The message may contain a secret: the error of `Headers` quotes an invalid value.
       const name = cause instanceof Error ? cause.name : typeof cause
       throw new A2AError('UNAUTHENTICATED', `There are no credentials: authorize has failed (${name})`, {})
     }

@@ -1,20 +1,19 @@
 /**
- * Tokens for services whose clouds have ways of their own to give them.
+ * Bearer tokens from the credential libraries of clouds.
  *
  * @module
  */
 import { A2AError } from '../../../core/errors.js'
 import type { Authorize } from './service.js'
 
-/** Gives a token for the next request. It keeps tokens itself, until they are about to expire. */
+/** Returns a token for the next request. It caches tokens itself, until they are about to expire. */
 export type TokenSource = () => Promise<string | null | undefined>
 
 /**
- * `Authorization: Bearer …` for every request. `load` is called when the first token is needed,
- * and again with the next request where it has failed.
+ * Adds `Authorization: Bearer …` to every request. `load` is called for the first request, and again after a failure.
  *
- * Requests are rejected with `UNAUTHENTICATED` where there is no token. Its `cause` is what `source` throws; the token is
- * in no error.
+ * Requests are rejected with `UNAUTHENTICATED` without a token. Its `cause` is the error of the token source; no error
+ * contains the token.
  */
 export function bearerFrom(source: string, load: () => Promise<TokenSource>): Authorize {
   let tokens: Promise<TokenSource> | undefined
@@ -27,7 +26,7 @@ export function bearerFrom(source: string, load: () => Promise<TokenSource>): Au
   }
   return async ({ headers }) => {
     const token = await tokenOf(source, (tokens ??= startLoading()))
-    // What no header can hold would be told by the error of `set`.
+    // The error of `Headers.set` would quote an invalid value.
     if (!token || !/^[\x21-\x7e]+$/.test(token)) throw noToken(`${source} gives no token`)
     headers.set('authorization', `Bearer ${token}`)
   }
@@ -43,12 +42,18 @@ async function tokenOf(source: string, tokens: Promise<TokenSource>): Promise<st
   }
 }
 
-/** For `import(…).catch(rethrow)`: a bundler leaves to the run time what is caught, and bundles without the package. */
+/**
+ * For `import(…).catch(rethrow)`: bundlers resolve a caught import at run time, so they can build without the package.
+ */
 export function rethrow(cause: unknown): never {
   throw cause
 }
 
-/** A package that need not be installed. @throws {A2AError} `UNAUTHENTICATED` that says what to do without it. */
+/**
+ * Loads an optional package.
+ *
+ * @throws {A2AError} `UNAUTHENTICATED` with the alternatives when it is not installed.
+ */
 export async function loadPeer<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()

@@ -6,14 +6,20 @@
 import type { Authorize } from '../shared/service.js'
 import { bearerFrom, loadPeer, rethrow } from '../shared/tokens.js'
 
-/** Gives access tokens, and keeps them until they are about to expire: a `GoogleAuth` of `google-auth-library`. */
+/**
+ * Source of access tokens, which caches them until they are about to expire. A `GoogleAuth` of `google-auth-library` is
+ * one.
+ */
 export interface GoogleCredentials {
   getAccessToken(): Promise<string | null | undefined>
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** Signs with `given`; without it, with Application Default Credentials by `google-auth-library`, loaded when it is needed. */
+/**
+ * Signs with the given credentials, or with Application Default Credentials from `google-auth-library`, loaded on
+ * demand.
+ */
 export function googleAuthorize(
   given: GoogleCredentials | undefined,
   load: () => Promise<{

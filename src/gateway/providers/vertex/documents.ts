@@ -1,23 +1,24 @@
 /**
- * Agent Engine writes the events of a stream on lines, one right after the other, as server-sent events, or in an array.
+ * Splitter for the streams of Agent Engine: JSON documents in lines, concatenated, in server-sent events or in an
+ * array.
  *
  * @module
  */
 
-/** Finds the JSON objects and texts in a text that comes in pieces, whatever stands between them. */
+/** Finds the JSON objects and strings in a text that arrives in pieces, and skips everything between them. */
 export class JsonDocuments {
-  /** Of the document that is not whole yet. */
+  /** Text of the incomplete document. */
   #text = ''
   #depth = 0
   #isQuoted = false
   #isEscaped = false
 
-  /** How much is kept of a document that is not whole yet, in characters. */
+  /** Size of the incomplete document, in characters. */
   get size(): number {
     return this.#text.length
   }
 
-  /** The documents that are whole with this piece. */
+  /** Returns the documents that this piece completes. */
   add(piece: string): string[] {
     const documents: string[] = []
     let start = 0

@@ -1,5 +1,5 @@
 /**
- * The queries of Vertex AI Agent Engine.
+ * Queries to Vertex AI Agent Engine.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const RefSchema = object({ sessionId: nonEmptyString })
 
 export class VertexEngine {
   readonly #service: Service
-  /** The path of the engine. */
+  /** Path of the engine. */
   readonly #path: string
   readonly #settings: EngineSettings
 
@@ -38,7 +38,7 @@ export class VertexEngine {
   }
 
   async send(task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
-    // Agents of the kit have streams only.
+    // ADK agents have only streams.
     if (this.#settings.protocol === 'adk') return await fold(this.stream(task, call))
     const { classMethod = 'query' } = this.#settings
     const output = await this.#query(OutputSchema, classMethod, { input: task.text }, call)
@@ -51,7 +51,7 @@ export class VertexEngine {
   async *stream(task: ProviderTask, call: ProviderCall): AsyncGenerator<TaskUpdate, undefined> {
     const isAdk = this.#settings.protocol === 'adk'
     const sessionId = isAdk ? await this.#sessionOf(task, call) : undefined
-    // Where nothing can be asked for later, the gateway still learns that nothing is on its way.
+    // An empty `ref` tells the gateway that no other will follow.
     yield { ref: sessionId === undefined ? {} : { sessionId }, state: 'working' }
     const input = isAdk
       ? {
@@ -76,11 +76,14 @@ export class VertexEngine {
       for (const document of documents.add(text)) yield this.#service.parse(document)
       if (documents.size > MAX_RETAINED) throw this.#service.error('an event of its stream is too long')
     }
-    // A stream that breaks off in an event has not come to its end.
+    // The stream ended within an event.
     if (documents.size > 0) throw this.#service.error('its stream breaks off', { retryable: true })
   }
 
-  /** The session of the conversation, which the agent remembers by it; a new one for a new conversation. */
+  /**
+   * Returns the session of the conversation, in which the agent keeps its memory. A new conversation gets a new
+   * session.
+   */
   async #sessionOf(task: ProviderTask, call: ProviderCall): Promise<string> {
     const known = RefSchema.safeParse(task.ref ?? task.previous).data
     if (known !== undefined) return known.sessionId
@@ -88,9 +91,9 @@ export class VertexEngine {
     return (await this.#query(SessionSchema, 'async_create_session', input, call)).output.id
   }
 
-  /** What agents remember of a user, neither another conversation nor another owner is to learn. */
+  /** Returns the user id for the agent's memory, which no other conversation or owner may share. */
   #userOf({ contextId, owner }: ProviderTask): string {
-    // Only what has an owner has a slash.
+    // Only ids with an owner contain a slash.
     const context = encodeURIComponent(contextId)
     const own = owner === undefined ? context : `${encodeURIComponent(owner)}/${context}`
     return this.#settings.userId ?? own
@@ -108,24 +111,24 @@ export class VertexEngine {
   }
 }
 
-/** One answer to each message. */
+/** One artifact per message. */
 function artifactIdOf({ message }: ProviderTask): string {
   return `answer-${message.messageId}`
 }
 
-/** What the user says, as the kit takes it: a text, or the content of a message to Gemini. */
+/** Builds the message for an ADK agent: a text, or content in Gemini's form. */
 function toContent({ message, text }: ProviderTask): JsonValue {
   if (message.parts.every((part) => part.text !== undefined)) return text
   return { role: 'user', parts: message.parts.map(toContentPart) }
 }
 
-/** Data that is a part already, such as the `function_response` that the agent waits for, is one. */
+/** Data in the form of a `function_response` is passed on as that part. */
 function toContentPart({ text, raw, url, data, mediaType }: DeepReadonly<Part>): JsonObject {
   const type = mediaType ?? 'application/octet-stream'
   if (text !== undefined) return { text }
   if (raw !== undefined) return { inline_data: { mime_type: type, data: raw } }
   if (url !== undefined) return { file_data: { mime_type: type, file_uri: url } }
   const isAnswer = typeof data === 'object' && data !== null && 'function_response' in data
-  // It is only read, and written as JSON.
+  // The data is only read and serialized.
   return isAnswer ? (data as JsonObject) : { text: JSON.stringify(data) }
 }

@@ -1,5 +1,5 @@
 /**
- * Agents of Vertex AI Agent Engine behind the gateway.
+ * Provider for agents of Vertex AI Agent Engine.
  *
  * @module
  */
@@ -29,8 +29,8 @@ import { toPart } from './turn.js'
 
 export interface VertexAIOptions extends ServiceOptions {
   /**
-   * Gives access tokens for agents without an `endpoint.auth`. Default is a `GoogleAuth` of `google-auth-library`, with
-   * Application Default Credentials, which is loaded when it is needed.
+   * Credentials for agents without `endpoint.auth`. Default is a `GoogleAuth` of `google-auth-library` with Application
+   * Default Credentials, loaded on demand.
    */
   readonly credentials?: GoogleCredentials | undefined
 }
@@ -57,18 +57,25 @@ const SettingsSchema = object({
 type Settings = z.infer<typeof SettingsSchema>
 
 /**
- * Agents of Vertex AI Agent Engine. An agent's `endpoint.url` is that of the API, `https://us-central1-aiplatform.googleapis.com`,
- * and `settings` say which engine it is: `project`, `location` and `engineId`, or all in one as `resource`.
+ * Provider for agents of Vertex AI Agent Engine. An agent's `endpoint.url` is that of the API, such as
+ * `https://us-central1-aiplatform.googleapis.com`. Its settings identify the engine: `project`, `location` and
+ * `engineId`, or all in one as `resource`.
  *
- * `settings.protocol` says what the engine speaks. `'adk'`, the default, is for agents of the Agent Development Kit: each
- * conversation is a session of theirs, of the user `userId`, by default one per conversation. `'query'` calls the method
- * `classMethod` (`query`, and `stream_query` for streams) with the text as `input`. Neither can be asked for a task later, nor
- * cancel it: a cancel ends the request. `'a2a'` is for A2A agents, which can; `streaming` is false where one has no streams.
- * `profile: 'litellm-rs'` calls `agents/{engineId}:run`, as the LiteLLM-RS document has it; no service of Google's does.
+ * `settings.protocol` is the protocol of the engine:
+ *
+ * - `'adk'` (default) is for agents of the Agent Development Kit. Each conversation is a session, of the user `userId`;
+ *   by default every conversation has a user of its own.
+ * - `'query'` calls the method `classMethod` (default `query`, and `stream_query` for streams) with the text as
+ *   `input`.
+ * - `'a2a'` is for A2A agents. Set `streaming` to false if the agent has no streams.
+ *
+ * Tasks of `'adk'` and `'query'` cannot be polled, and canceling ends the request; those of `'a2a'` can be polled and
+ * canceled. `profile: 'litellm-rs'` calls `agents/{engineId}:run`, as in the LiteLLM-RS document; no service of Google
+ * has this path.
  *
  * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong.
  *
- * @throws {TypeError} naming the option that makes no sense.
+ * @throws {TypeError} for an unknown option. The error names it.
  */
 export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
   requireKnown(options, KEYS, 'vertexAI')
@@ -127,7 +134,7 @@ function engineOf(service: Service, settings: Settings): VertexEngine {
   })
 }
 
-/** @throws {A2AError} `INVALID_PARAMS` when the settings do not say which engine it is. */
+/** @throws {A2AError} `INVALID_PARAMS` when the settings do not identify the engine. */
 function pathOf({ resource, project, location, engineId, profile }: Settings, version = 'v1'): string {
   if (resource !== undefined && profile === undefined) return `/${version}/${resource}`
   for (const [name, value] of Object.entries({ project, location, engineId })) {
@@ -138,7 +145,10 @@ function pathOf({ resource, project, location, engineId, profile }: Settings, ve
   return `/${version}/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`
 }
 
-/** As of an agent of A2A 0.3 over HTTP+JSON, which is what Agent Engine serves. Its own card need not be fetched for that. */
+/**
+ * Returns the card of an agent with A2A 0.3 over HTTP+JSON, which is what Agent Engine serves. The agent's own card is
+ * not needed.
+ */
 function cardOf(agent: RegisteredAgent): object {
   const settings = parseSettings(agent, SettingsSchema)
   const { name, description, endpoint } = agent
@@ -156,14 +166,14 @@ function cardOf(agent: RegisteredAgent): object {
   }
 }
 
-/** The call of the LiteLLM-RS document. What it answers, the document does not say. */
+/** The call of the LiteLLM-RS document, which does not specify the response. */
 async function runLiteLlm(
   service: Service,
   path: string,
   { message, text }: ProviderTask,
   call: ProviderCall,
 ): Promise<TaskUpdate> {
-  // It came as JSON.
+  // Metadata of messages is JSON.
   const context = (message.metadata ?? null) as JsonValue
   const body = { userInput: { text }, context }
   const answer = await service.send({ method: 'POST', path: `${path}:run`, body }, call)
@@ -172,7 +182,7 @@ async function runLiteLlm(
   return { state: 'completed', artifacts: [{ artifactId, parts: [toPart(answer.json())] }] }
 }
 
-/** Google says that there is no such task with its own error, and not with that of A2A. */
+/** Google reports an unknown task as a 404 of its own, not as the error of A2A. */
 async function rejectUnknownTask(ref: TaskRef, work: () => Promise<TaskUpdate>): Promise<TaskUpdate> {
   try {
     return await work()

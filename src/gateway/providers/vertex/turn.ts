@@ -1,5 +1,5 @@
 /**
- * What an agent on Agent Engine tells in one turn, as updates: events of the Agent Development Kit, or any JSON.
+ * Translates the response of an agent on Agent Engine into updates: events of the Agent Development Kit, or any JSON.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { Service } from '../shared/service.js'
 import { codeOf, RetainedSize, parseAnswer } from '../shared/answers.js'
 
 const CallSchema = object({ id: optional(string), name: optional(string) })
-/** The kit writes snake case; what Google's own JSON makes of it is camel case. */
+/** ADK uses snake case; Google's JSON encoding uses camel case. */
 const EventSchema = object({
   content: optional(object({ parts: optional(list(JsonObjectSchema)) })),
   author: optional(string),
@@ -23,7 +23,7 @@ const EventSchema = object({
   longRunningToolIds: optional(strings),
 })
 
-/** By this call the kit asks the user to sign in somewhere. */
+/** Name of the ADK call that requests a sign-in. */
 const SIGN_IN = 'adk_request_credential'
 const RETRYABLE_STATUSES = [408, 425, 429, 500, 502, 503, 504]
 const TRANSIENT_CODES = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']
@@ -32,7 +32,7 @@ export class TurnReader {
   readonly #service: Service
   readonly #artifactId: string
   readonly #retained: RetainedSize
-  /** Agents whose texts have been told while they were written: their next event says the same once more. */
+  /** Agents whose text was streamed. Their next event repeats the whole text. */
   readonly #streamedAuthors = new Set<string>()
   readonly #calls: JsonObject[] = []
   #hasText = false
@@ -45,7 +45,7 @@ export class TurnReader {
     this.#retained = new RetainedSize(service)
   }
 
-  /** @throws {A2AError} `PROVIDER_ERROR` when it is an error of the service. */
+  /** @throws {A2AError} `PROVIDER_ERROR` for an error of the service. */
   read(json: JsonValue): TaskUpdate | undefined {
     this.#last = json
     if (typeof json === 'string') return this.#chunk(json)
@@ -62,7 +62,11 @@ export class TurnReader {
     return this.#chunk(text)
   }
 
-  /** The stream is over. @throws {A2AError} `PROVIDER_ERROR` when nothing was said: so do agents that have failed. */
+  /**
+   * Returns the final update.
+   *
+   * @throws {A2AError} `PROVIDER_ERROR` for an empty stream, which a failed agent sends.
+   */
   end(): TaskUpdate {
     if (this.#last === undefined) throw this.#service.error('its stream is empty')
     if (this.#errorCode !== undefined) {
@@ -96,7 +100,7 @@ export class TurnReader {
     this.#streamedAuthors.add(author)
   }
 
-  /** Once a stream has begun, the status is no longer there to say it. */
+  /** An error within a stream cannot be reported by the HTTP status. */
   #throwIfError(json: JsonValue): void {
     if (typeof json !== 'object' || json === null || Array.isArray(json) || 'content' in json) return
     const { error = json } = json
@@ -108,15 +112,15 @@ export class TurnReader {
   }
 }
 
-/** The text of a part; what the agent only thinks is not said. */
+/** Returns the text of a part. Thoughts of the model are not part of the answer. */
 function textOf({ text, thought }: JsonObject): string {
   return typeof text === 'string' && thought !== true ? text : ''
 }
 
-/** As the kit's own A2A server says it: what runs long waits for somebody. */
+/** Long-running calls wait for an answer, as in ADK's own A2A server. */
 function toQuestion(calls: readonly JsonObject[]): TaskUpdate {
   const names = calls.map((part) => {
-    // They have been read before.
+    // `#readCalls` has validated the call.
     const { name } = (part['function_call'] ?? part['functionCall']) as { readonly name?: string }
     return name ?? 'a tool'
   })
@@ -129,7 +133,7 @@ function toQuestion(calls: readonly JsonObject[]): TaskUpdate {
   }
 }
 
-/** What comes of a query: a text, which some frameworks have in an object, or data. */
+/** Returns the result of a query: a text, which some frameworks wrap in an object, or data. */
 export function toPart(output: JsonValue): PartInput {
   if (typeof output === 'string') return { text: output }
   const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
