@@ -54,6 +54,7 @@ export interface A2AGatewayOptions {
 
 /** {@link A2AGatewayOptions}, validated and complete. */
 export interface Settings extends TurnSettings {
+  readonly tasks: TaskManager
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
   readonly admission: Admission

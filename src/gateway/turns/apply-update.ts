@@ -7,13 +7,13 @@ import { describe, isPlain } from '../../runtime/describe.js'
 import { isTerminal, shortestPath, type TaskState } from '../../core/lifecycle.js'
 import { VALID_STATES } from '../../core/states.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
-import type { TaskManager } from '../../core/task-manager.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskUpdate } from '../provider.js'
 import { providerError } from '../providers/shared/service.js'
+import type { TurnTasks } from './tasks.js'
 
-type Changes = Parameters<TaskManager['patchTask']>[1]
+type Changes = Parameters<TurnTasks['patchTask']>[1]
 
 const UNRECORDED: readonly TaskState[] = ['submitted', 'working']
 
@@ -23,7 +23,7 @@ const UNRECORDED: readonly TaskState[] = ['submitted', 'working']
  *
  * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `LIMIT_EXCEEDED`, `INVALID_PARAMS`: what the manager throws.
  */
-export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpdate): void {
+export function applyUpdate(tasks: TurnTasks, taskId: string, update: TaskUpdate): void {
   const { chunk, ...others } = update
   const isChunk = chunk !== undefined && Object.keys(others).every((key) => key === 'ref')
   // Peeking at the task costs as much as all its chunks together, so a stream of chunks avoids it.
@@ -37,7 +37,7 @@ export function applyUpdate(tasks: TaskManager, taskId: string, update: TaskUpda
   else applyTo(tasks, task, update)
 }
 
-function applyTo(tasks: TaskManager, task: TaskSnapshot, update: TaskUpdate): void {
+function applyTo(tasks: TurnTasks, task: TaskSnapshot, update: TaskUpdate): void {
   const target = targetOf(update, task.state)
   const message = applyMessage(tasks, task, target, messageOf(update, task, target))
   const state = applySteps(tasks, task, target, update)
@@ -48,7 +48,7 @@ function applyTo(tasks: TaskManager, task: TaskSnapshot, update: TaskUpdate): vo
 
 /** Returns the status message to set: none when the task has the same message already. */
 function applyMessage(
-  tasks: TaskManager,
+  tasks: TurnTasks,
   task: TaskSnapshot,
   target: TaskState,
   message: MessageInput | undefined,
@@ -61,7 +61,7 @@ function applyMessage(
 
 /** Walks up to the last step to `target`, and returns that step. Its change carries the message and the results. */
 function applySteps(
-  tasks: TaskManager,
+  tasks: TurnTasks,
   task: TaskSnapshot,
   target: TaskState,
   update: TaskUpdate,

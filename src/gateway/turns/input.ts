@@ -9,10 +9,10 @@ import { describe } from '../../runtime/describe.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
-import type { TaskManager } from '../../core/task-manager.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
+import type { TurnTasks } from './tasks.js'
 
 /** Input of `sendTask`: a text, or parts. */
 export type TaskInput = string | TaskContent
@@ -74,7 +74,7 @@ export function toProviderTask(
  * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`.
  */
 export function requireInterrupted(
-  tasks: TaskManager,
+  tasks: TurnTasks,
   taskId: string,
   owner: string | undefined,
 ): TaskSnapshot {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { TaskManager } from '../../core/task-manager.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskRef } from '../provider.js'
 import type { AgentRegistry } from '../registry/registry.js'
+import type { TurnTasks } from './tasks.js'
 
 /** The location of one task. A later task with the same id has a different object. */
 export interface TaskLocation {
@@ -23,10 +23,10 @@ const MAX_SEARCHED = 20
 
 /** Locations by task id. A location is removed when the manager removes its task. */
 export class TaskLocations {
-  readonly #tasks: TaskManager
+  readonly #tasks: TurnTasks
   readonly #locations = new Map<string, TaskLocation>()
 
-  constructor(tasks: TaskManager) {
+  constructor(tasks: TurnTasks) {
     this.#tasks = tasks
   }
 

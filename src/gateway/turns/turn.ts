@@ -7,17 +7,17 @@ import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
 import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { TaskManager } from '../../core/task-manager.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate, requireUpdate } from './apply-update.js'
 import type { AgentProvider, ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
+import type { TurnTasks } from './tasks.js'
 
 /** Text for clients when the service fails. The cause is for `onError` only. */
 export const SERVICE_FAILED = 'The agent could not finish this task'
 export const TIMED_OUT = 'Task timed out'
 
 export interface TurnSettings {
-  readonly tasks: TaskManager
+  readonly tasks: TurnTasks
   readonly clock: Clock
   /** Time limit of a turn, in ms. */
   readonly taskTimeoutMs: number
