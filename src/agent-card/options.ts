@@ -1,18 +1,19 @@
 /**
- * Options that are what they should be: in what decides whose word is taken, a slip must not go unheard.
+ * Rules for the options of signing and verifying, where a mistake must not go unnoticed.
  *
  * @module
  */
-import { invalidParams } from '../core/errors.js'
-import { isRecord } from './plain.js'
+import { MAX_DELAY_MS } from '../runtime/clock.js'
+import { requireKnown } from '../runtime/options.js'
+import { describe, quote } from '../runtime/describe.js'
 
-/** What the value of an option must be, and whether one is. */
+/** The required type of an option, in words and as a predicate. */
 export interface Rule {
   readonly wanted: string
   readonly isMet: (value: unknown) => boolean
 }
 
-/** One for each option that there is. */
+/** A rule for every option. */
 export type Rules<T> = { readonly [K in keyof T]-?: Rule }
 
 export const TEXT: Rule = { wanted: 'a text', isMet: (value) => typeof value === 'string' }
@@ -22,26 +23,20 @@ export const TEXTS: Rule = {
   wanted: 'a list of texts',
   isMet: (value) => Array.isArray(value) && value.every(TEXT.isMet),
 }
-/** Timers take 31 bits. */
 export const DELAY: Rule = {
-  wanted: 'a number of ms from 1 to 2147483647',
-  isMet: (value) => typeof value === 'number' && value >= 1 && value <= 2_147_483_647,
+  wanted: `from 1 to ${MAX_DELAY_MS} ms`,
+  isMet: (value) => typeof value === 'number' && value >= 1 && value <= MAX_DELAY_MS,
 }
 
-/**
- * @throws {TypeError} naming the options that there are, where one of `options` is none.
- * @throws {A2AError} `INVALID_PARAMS` with the path of one that is something else than its rule wants.
- */
+/** @throws {TypeError | RangeError} for an unknown option, and for one that breaks its rule. */
 export function requireOptions<T extends object>(options: T, rules: Rules<T>, where: string): void {
-  if (!isRecord(options)) throw invalidParams('options', 'must be an object')
-  const known = new Map<string, Rule>(Object.entries(rules))
-  for (const [name, value] of Object.entries(options)) {
-    const rule = known.get(name)
-    if (rule === undefined) {
-      throw new TypeError(`Unknown option "${name}" of ${where}; known are ${[...known.keys()].join(', ')}`)
-    }
-    if (value !== undefined && !rule.isMet(value)) {
-      throw invalidParams(`options.${name}`, `must be ${rule.wanted}`)
-    }
+  requireKnown(options, Object.keys(rules), where)
+  for (const [name, { wanted, isMet }] of Object.entries<Rule>(rules)) {
+    const value: unknown = Reflect.get(options, name)
+    if (value === undefined || isMet(value)) continue
+    // Keys may be texts: they are not quoted.
+    const got = typeof value === 'number' ? quote(value) : describe(value)
+    const Misuse = typeof value === 'number' && isMet(1) ? RangeError : TypeError
+    throw new Misuse(`"${name}" must be ${wanted}, got ${got}`)
   }
 }

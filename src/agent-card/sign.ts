@@ -109,7 +109,7 @@ const MAX_SIGNATURES = 16
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong. Texts that are required, and the list of
  *   skills, must not be empty without `exact`. `UNSUPPORTED_OPERATION` without `jose`.
- * @throws {TypeError} naming an option that there is not.
+ * @throws {TypeError | RangeError} for an option that is unknown, missing, of another type, or out of range.
  */
 export async function signAgentCard(card: AgentCard, options: SignOptions): Promise<AgentCard> {
   requireOptions(options, SIGN_OPTIONS, 'signAgentCard')
@@ -139,14 +139,14 @@ export async function signAgentCard(card: AgentCard, options: SignOptions): Prom
  * Who signed the card, if anybody did whose key is known: one valid signature is enough (A2A 1.0 §8.4.3). `card` is JSON
  * of 1.0, or of 1.0 and 0.3 in one. Needs the package `jose`.
  *
- * @throws {A2AError} `SIGNATURE_INVALID` where none is valid; `INVALID_PARAMS` for what is no card, for options of
- *   another type, and without any way to find keys. `UNSUPPORTED_OPERATION` without `jose`.
- * @throws {TypeError} naming an option that there is not.
+ * @throws {A2AError} `SIGNATURE_INVALID` where none is valid; `INVALID_PARAMS` for what is no card. `UNSUPPORTED_OPERATION`
+ *   without `jose`.
+ * @throws {TypeError | RangeError} for an option that is unknown, missing, of another type, or out of range.
  */
 export async function verifyAgentCard(card: unknown, options: VerifyOptions): Promise<VerifiedCard> {
   requireOptions(options, VERIFY_OPTIONS, 'verifyAgentCard')
   if (!options.keys && !options.getKey && !options.allowedJku) {
-    throw invalidParams('options.keys', 'is missing, and so are getKey and allowedJku: whose word is taken')
+    throw new TypeError('"keys" is missing, and so are "getKey" and "allowedJku": whose word is taken')
   }
   const { signatures = [], ...rest } = parseAgentCard(card)
   const texts = textsOf(isRecord(card) ? card : rest, options.exact ?? false)

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunctions, requirePositive } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
@@ -27,9 +28,7 @@ import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
 import {
   CALL_KEYS,
   QUERY_KEYS,
-  requireFunctions,
   requireOptions,
-  requirePositive,
   SEND_KEYS,
   toSettings,
   type ClientOptions,

@@ -18,7 +18,7 @@ import {
 } from '../http/request.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
-import { requireKnown, requirePositive } from './options.js'
+import { requireKnown, requirePositive } from '../runtime/options.js'
 import { sleep } from '../http/retry.js'
 import { trimSlashes } from '../http/url.js'
 

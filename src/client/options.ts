@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunctions, requireKnown, requirePositive } from '../runtime/options.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { type GenerateId, randomId } from '../runtime/ids.js'
 import { platformRandom } from '../runtime/crypto.js'
@@ -140,33 +141,10 @@ function complete<T extends Readonly<Record<string, number>>>(
   byDefault: T,
 ): T {
   const keys = Object.keys(byDefault)
-  requireKnown(given, keys, `"${name}"`)
+  requireKnown(given, keys, 'A2AClient', name)
   const entries = keys.map((key) => [key, requirePositive(`${name}.${key}`, given[key] ?? byDefault[key])])
   // It has the keys of the defaults.
   return Object.fromEntries(entries) as T
-}
-
-/** A misspelt option is an error, and no surprise later. */
-export function requireKnown(options: object, keys: readonly string[], where: string): void {
-  const unknown = Object.keys(options).find((key) => !keys.includes(key))
-  if (unknown !== undefined) {
-    throw new TypeError(`Unknown option "${unknown}" of ${where}; known are ${keys.join(', ')}`)
-  }
-}
-
-export function requirePositive(name: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0) return value
-  throw new RangeError(`"${name}" must be a positive number, got ${String(value)}`)
-}
-
-/** A function, or nothing. */
-export function requireFunctions(options: object, names: readonly string[]): void {
-  for (const name of names) {
-    const value: unknown = Reflect.get(options, name)
-    if (value !== undefined && typeof value !== 'function') {
-      throw new TypeError(`"${name}" must be a function, got ${value === null ? 'null' : typeof value}`)
-    }
-  }
 }
 
 function requireAuth(auth: unknown): void {
@@ -190,10 +168,6 @@ const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
 
 /** @throws {TypeError | RangeError} naming the option that makes no sense. */
 export function requireOptions<T extends object>(options: T, keys: readonly string[], where: string): T {
-  // The type says so; not everybody has types.
-  const given: unknown = options
-  if (typeof given !== 'object' || given === null)
-    throw new TypeError(`The options of ${where} must be an object`)
   requireKnown(options, keys, where)
   requireHeaders(Reflect.get(options, 'headers'))
   for (const name of TIMES) {

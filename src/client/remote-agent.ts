@@ -14,7 +14,7 @@ import { aborted, badStatus, ExternalServiceError } from '../http/errors.js'
 import { request, toHttpSettings, type HttpOptions, type HttpSettings } from '../http/request.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
-import { requireKnown, requirePositive } from './options.js'
+import { requireKnown, requirePositive } from '../runtime/options.js'
 import { shownUrl, trimSlashes } from '../http/url.js'
 
 /** Options of {@link RemoteAgent}. */

@@ -13,7 +13,7 @@ import type { RemoteEvent } from '../wire/client/dialect.js'
 import { Abortion } from '../http/abort.js'
 import { decode } from '../http/request.js'
 import { parseJson, tooLarge } from '../http/json.js'
-import { requireFunctions, requireKnown, requirePositive } from './options.js'
+import { requireFunctions, requireKnown, requirePositive } from '../runtime/options.js'
 
 /** A secret, or a function that returns the secret of a task. `undefined` rejects the notification. */
 export type ExpectedSecret = string | ((taskId: string) => string | undefined | Promise<string | undefined>)

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { requireKnown } from '../runtime/options.js'
 import { freezeDeep } from './json.js'
 
 /** A state of a task (A2A 1.0 §4.1.3 TaskState), in the one spelling that the core knows. */
@@ -73,9 +74,7 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   options: LifecycleOptions<Extract<keyof T, string>> = {},
 ): Lifecycle<Extract<keyof T, string>> {
   type S = Extract<keyof T, string>
-  for (const option of Object.keys(options)) {
-    if (option !== 'interrupted') throw new TypeError(`Unknown option "${option}"; known is interrupted`)
-  }
+  requireKnown(options, ['interrupted'], 'defineLifecycle')
   checkTable(table)
   // The intersection above makes each target a state.
   const lifecycle = makeLifecycle<S>(

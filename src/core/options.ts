@@ -3,6 +3,13 @@
  *
  * @module
  */
+import {
+  requireBound,
+  requireFunction,
+  requireKnown,
+  requirePositive,
+  requireWhole,
+} from '../runtime/options.js'
 import type { SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
@@ -110,8 +117,11 @@ const LIMIT_KEYS = [
  * @throws {RangeError} when a number is not positive, or not whole where only a whole one makes sense.
  * @throws {TypeError} when an option is unknown or has the wrong type.
  */
-export function toSettings<S extends string>(options: TaskManagerOptions<S>): Settings<S> {
-  refuseUnknownOptions(options, OPTION_KEYS)
+export function toSettings<S extends string>(
+  options: TaskManagerOptions<S>,
+  where = 'TaskManager',
+): Settings<S> {
+  requireKnown(options, OPTION_KEYS, where)
   const { taskTimeoutMs, pruneIntervalMs } = options
   const whenFull = options.whenFull ?? 'reject'
   const clock = options.clock ?? systemClock
@@ -122,70 +132,50 @@ export function toSettings<S extends string>(options: TaskManagerOptions<S>): Se
   if (typeof clock.now !== 'function' || typeof clock.schedule !== 'function') {
     throw new TypeError('"clock" must have the methods now and schedule')
   }
-  if (typeof generateId !== 'function') throw new TypeError('"generateId" must be a function')
+  requireFunction('generateId', generateId)
   // Without a lifecycle of the caller's, S is TaskState, the default of every type that has it.
   const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
   if (!isLifecycle(lifecycle)) throw new TypeError('"lifecycle" must be made by defineLifecycle()')
   if (taskTimeoutMs !== undefined) requireFailure(lifecycle)
   return {
-    maxTasks: count('maxTasks', options.maxTasks, MAX_TASKS),
-    expiryMs: duration('expiryMs', options.expiryMs) ?? DEFAULT_EXPIRY_MS,
-    taskTimeoutMs: duration('taskTimeoutMs', taskTimeoutMs),
+    maxTasks: requireBound('maxTasks', options.maxTasks ?? MAX_TASKS),
+    expiryMs: requirePositive('expiryMs', options.expiryMs ?? DEFAULT_EXPIRY_MS),
+    taskTimeoutMs: optionalPositive('taskTimeoutMs', taskTimeoutMs),
     evictWhenFull: whenFull === 'evict-terminal',
-    pruneIntervalMs: duration('pruneIntervalMs', pruneIntervalMs),
-    eventLogSize: count('eventLogSize', options.eventLogSize, 1_000),
-    limits: toLimits(options.maxInputSize, options.limits ?? {}),
+    pruneIntervalMs: optionalPositive('pruneIntervalMs', pruneIntervalMs),
+    eventLogSize: requireBound('eventLogSize', options.eventLogSize ?? 1_000),
+    limits: toLimits(options.maxInputSize, options.limits ?? {}, where),
     lifecycle,
     clock,
     generateId,
   }
 }
 
-function toLimits(maxInputSize: number | undefined, limits: LimitOptions): Limits {
-  refuseUnknownOptions(limits, LIMIT_KEYS)
-  const size = (subject: string, option: string, value: number | undefined, fallback: number): SizeLimit => ({
+function toLimits(maxInputSize: number | undefined, limits: LimitOptions, where: string): Limits {
+  requireKnown(limits, LIMIT_KEYS, where, 'limits')
+  const size = (subject: string, option: string, value: number): SizeLimit => ({
     subject,
     option,
-    maxBytes: count(option, value, fallback),
+    maxBytes: requireBound(`limits.${option}`, value),
   })
   return {
-    input: size('Input', 'maxInputSize', maxInputSize, DEFAULT_MAX_INPUT_SIZE),
-    output: size('Output', 'maxOutputSize', limits.maxOutputSize, 1_048_576),
-    artifacts: size('Artifacts', 'maxArtifactsSize', limits.maxArtifactsSize, 67_108_864),
-    messages: size('Messages', 'maxMessagesSize', limits.maxMessagesSize, 16_777_216),
-    maxArtifacts: count('maxArtifacts', limits.maxArtifacts, 1_000),
-    maxMessages: count('maxMessages', limits.maxMessages, 10_000),
-    maxHistory: count('maxHistory', limits.maxHistory, 10_000),
-    maxDepth: count('maxDepth', limits.maxDepth, 100, 1_000),
+    input: {
+      subject: 'Input',
+      option: 'maxInputSize',
+      maxBytes: requireBound('maxInputSize', maxInputSize ?? DEFAULT_MAX_INPUT_SIZE),
+    },
+    output: size('Output', 'maxOutputSize', limits.maxOutputSize ?? 1_048_576),
+    artifacts: size('Artifacts', 'maxArtifactsSize', limits.maxArtifactsSize ?? 67_108_864),
+    messages: size('Messages', 'maxMessagesSize', limits.maxMessagesSize ?? 16_777_216),
+    maxArtifacts: requireBound('limits.maxArtifacts', limits.maxArtifacts ?? 1_000),
+    maxMessages: requireBound('limits.maxMessages', limits.maxMessages ?? 10_000),
+    maxHistory: requireBound('limits.maxHistory', limits.maxHistory ?? 10_000),
+    maxDepth: requireWhole('limits.maxDepth', limits.maxDepth ?? 100, 1, 1_000),
   }
 }
 
-/** @throws {TypeError} */
-export function refuseUnknownOptions(options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`Options must be an object, got ${describe(options)}`)
-  }
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw new TypeError(`Unknown option "${key}"; known are ${known.join(', ')}`)
-  }
-}
-
-/** `most` keeps what recurses within the stack. `Infinity` is a count for whoever wants no bound. */
-function count(option: string, value: number | null | undefined, fallback: number, most = Infinity): number {
-  if (value === undefined || value === null) return fallback
-  if (!(value >= 1 && value <= most && (value === Infinity || Number.isInteger(value)))) {
-    const range = most === Infinity ? 'a positive integer or Infinity' : `an integer from 1 to ${most}`
-    throw new RangeError(`"${option}" must be ${range}, got ${quote(value)}`)
-  }
-  return value
-}
-
-function duration(option: string, value: number | null | undefined): number | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'number' || !(value > 0)) {
-    throw new RangeError(`"${option}" must be a positive number of milliseconds, got ${quote(value)}`)
-  }
-  return value
+function optionalPositive(option: string, value: number | null | undefined): number | undefined {
+  return value === undefined || value === null ? undefined : requirePositive(option, value)
 }
 
 function requireFailure(lifecycle: Lifecycle<string>): void {

@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { requireBound, requireFunction, requireKnown, requireWhole } from '../runtime/options.js'
 import { MAX_DELAY_MS } from '../runtime/clock.js'
 import type { A2AError } from '../core/errors.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { TaskState } from '../core/lifecycle.js'
-import { refuseUnknownOptions, toSettings, type Settings, type TaskManagerOptions } from '../core/options.js'
+import { toSettings, type Settings, type TaskManagerOptions } from '../core/options.js'
 import type { TaskStore } from './task-store.js'
 
 /** Which tasks of one final state are kept. */
@@ -108,20 +109,21 @@ export function toDurableSettings<S extends string>(
   options: DurableTaskManagerOptions<S>,
 ): DurableSettings<S> {
   if (isStore(options)) throw new TypeError('Options must be an object: pass the store as { store }')
-  refuseUnknownOptions(options, [...OWN_KEYS, ...CORE_KEYS])
+  requireKnown(options, [...OWN_KEYS, ...CORE_KEYS], 'DurableTaskManager')
   const { store, recover = 'fail', maxRestarts = 3, onError = () => undefined } = options
   const { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId } = options
   requireStore(store)
   if (!['fail', 'restart'].includes(recover)) {
     throw new TypeError(`"recover" must be 'fail' or 'restart', got ${quote(recover)}`)
   }
-  if (!Number.isSafeInteger(maxRestarts) || maxRestarts < 0) {
-    throw new RangeError(`"maxRestarts" must be an integer from 0, got ${quote(maxRestarts)}`)
-  }
-  if (typeof onError !== 'function') throw new TypeError('"onError" must be a function')
-  const settings = toSettings<S>({
-    ...{ maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId },
-  })
+  requireWhole('maxRestarts', maxRestarts, 0)
+  requireFunction('onError', onError)
+  const settings = toSettings<S>(
+    {
+      ...{ maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId },
+    },
+    'DurableTaskManager',
+  )
   return {
     ...settings,
     store,
@@ -161,8 +163,7 @@ function toRetention<S extends string>(
 ): ReadonlyMap<S, RetentionRule> {
   if (given === false) return new Map()
   const options: RetentionOptions<string> = given ?? {}
-  requireObject('retention', options)
-  refuseUnknownOptions(options, [...terminal, 'default'])
+  requireKnown(options, [...terminal, 'default'], 'DurableTaskManager', 'retention')
   const ruleOf = (state: string): RetentionRule | undefined => {
     const rule = options[state]
     return rule === undefined ? undefined : toRule(`retention.${state}`, rule)
@@ -173,26 +174,18 @@ function toRetention<S extends string>(
 
 /** Only what bounds anything. */
 function toRule(path: string, rule: RetentionRule): RetentionRule {
-  requireObject(path, rule)
-  refuseUnknownOptions(rule, ['maxAgeMs', 'maxCount'])
+  requireKnown(rule, ['maxAgeMs', 'maxCount'], 'DurableTaskManager', path)
   const { maxAgeMs, maxCount } = rule
   return { maxAgeMs: bound(`${path}.maxAgeMs`, maxAgeMs), maxCount: bound(`${path}.maxCount`, maxCount) }
 }
 
-function requireObject(option: string, value: unknown): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
-  throw new TypeError(`"${option}" must be an object, got ${describe(value)}`)
-}
-
 function bound(option: string, value: number | undefined): number | undefined {
-  if (value === undefined || value === Infinity) return undefined
-  if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new RangeError(`"${option}" must be an integer from 0, or Infinity, got ${quote(value)}`)
+  if (value === undefined) return undefined
+  const most = requireBound(option, value, 0)
+  return most === Infinity ? undefined : most
 }
 
-/** Of what a timer waits for, and the numbers that are like it. */
+/** A delay in ms, or a count with the same range. */
 function interval(option: string, value: number | undefined, fallback: number): number {
-  const given = value ?? fallback
-  if (Number.isInteger(given) && given >= 1 && given <= MAX_DELAY_MS) return given
-  throw new RangeError(`"${option}" must be an integer from 1 to 2^31 - 1, got ${quote(given)}`)
+  return requireWhole(option, value ?? fallback, 1, MAX_DELAY_MS)
 }

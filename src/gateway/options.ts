@@ -3,10 +3,9 @@
  *
  * @module
  */
+import { readOptions, requireFinite } from '../runtime/options.js'
 import { MAX_DELAY_MS, keepAliveClock, type Clock } from '../runtime/clock.js'
-import { describe } from '../runtime/describe.js'
-import { A2AError, invalidParams } from '../core/errors.js'
-import { read } from '../core/validate.js'
+import { A2AError } from '../core/errors.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
@@ -76,12 +75,12 @@ const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck
 
 /** @throws {TypeError | RangeError | A2AError} for an option with an invalid value. The error names the option. */
 export function toSettings(options: A2AGatewayOptions): Settings {
-  const given = read(options, KEYS, 'A2AGateway')
+  const given = readOptions(options, KEYS, 'A2AGateway')
   const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
-  const config = read(given.config ?? {}, CONFIG_KEYS, 'config')
+  const config = readOptions(given.config ?? {}, CONFIG_KEYS, 'A2AGateway', 'config')
   const numbers: Record<string, number> = { ...CONFIG }
   for (const name of Object.keys(CONFIG) as (keyof typeof CONFIG)[]) {
-    numbers[name] = Math.min(requirePositive(`config.${name}`, config[name] ?? CONFIG[name]), MAX_DELAY_MS)
+    numbers[name] = Math.min(requireFinite(`config.${name}`, config[name] ?? CONFIG[name]), MAX_DELAY_MS)
   }
   const { maxConcurrentTasks, rateLimit, circuitBreaker } = config
   return {
@@ -107,7 +106,7 @@ function toProviders(given: A2AGatewayOptions['providers'] | undefined): Readonl
       (method) => typeof (provider as Partial<AgentProvider> | undefined)?.[method] !== 'function',
     )
     if (missing !== undefined)
-      throw invalidParams(`providers.${name}`, `has no ${missing}(): is it called, as in langGraph()?`)
+      throw new TypeError(`"providers.${name}" has no ${missing}(): is it called, as in langGraph()?`)
     providers.set(providerName(name), provider)
   }
   return providers
@@ -135,13 +134,6 @@ function neverThrowing(onError: NonNullable<A2AGatewayOptions['onError']>): Sett
       // An error of the error handler has no other receiver.
     }
   }
-}
-
-function requirePositive(option: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0 && value < Infinity) return value
-  throw new RangeError(
-    `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
-  )
 }
 
 /** Checks the first argument of `A2AGateway.fromConfig`. The common mistake is a missing `await`. */

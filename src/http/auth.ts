@@ -9,7 +9,7 @@ import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { ExternalServiceError } from './errors.js'
 import { request, type Answer, type HttpSettings } from './request.js'
 import { fieldsOf, asText, type Unread } from './json.js'
-import { requireKnown, requirePositive } from '../client/options.js'
+import { requireKnown, requirePositive } from '../runtime/options.js'
 import { shownUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 

@@ -5,7 +5,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import { A2AError } from '../core/errors.js'
-import { requireKnown } from '../client/options.js'
+import { requireKnown } from '../runtime/options.js'
 import { shownUrl } from './url.js'
 
 /** Throws `URL_BLOCKED` where no request may go. */

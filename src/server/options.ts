@@ -3,9 +3,15 @@
  *
  * @module
  */
+import {
+  readOptions,
+  requireDelay,
+  requireFinite,
+  requireFunction,
+  requireFunctions,
+} from '../runtime/options.js'
 import type { AgentCardInput } from '../agent-card/build.js'
 import { A2AError } from '../core/errors.js'
-import { read } from '../core/validate.js'
 import { describe } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
@@ -17,7 +23,6 @@ import type { Dialect } from '../wire/dialect.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
-import { readOption } from './read-option.js'
 import type { Run } from './runs/run.js'
 import type { ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
@@ -189,16 +194,14 @@ const LIMITS = {
   maxRuns: 10_000,
   maxStreams: 100_000,
 }
-export const LIMITS_EXAMPLE = 'an object: { maxBodyBytes: 1_000_000 }'
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
 export function toSettings<P extends Principal>(options: RequestHandlerOptions<P, ServedTasks>): Settings<P> {
-  const given = read(options, KEYS, 'createRequestHandler')
+  const given = readOptions(options, KEYS, 'createRequestHandler')
   const { onFollowUp = 'queue', extendedCard, authenticate, principalOf } = given
   requireFunction('execute', given.execute)
-  if (authenticate !== undefined) requireFunction('authenticate', authenticate)
-  if (principalOf !== undefined) requireFunction('principalOf', principalOf)
+  requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
   if (typeof onFollowUp !== 'function' && !POLICIES.includes(onFollowUp)) {
     throw new TypeError(
       `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
@@ -222,11 +225,11 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
     checkInputModes: given.checkInputModes ?? false,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
-    limits: toLimits(given.limits),
+    limits: toLimits(given.limits, 'createRequestHandler'),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000),
     longPollMs: requireDelay('longPollMs', given.longPollMs ?? 30_000),
-    cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
+    cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock,
     push,
     generateId: given.generateId ?? randomId,
@@ -274,33 +277,19 @@ function tasksHint(tasks: object): string {
   return ': new TaskManager({ … })'
 }
 
-export function toLimits(limits: HandlerLimits = {}): CompleteLimits {
-  const given = readOption('limits', limits, Object.keys(LIMITS), LIMITS_EXAMPLE)
+export function toLimits(
+  limits: HandlerLimits = {},
+  where: string,
+  known: readonly string[] = Object.keys(LIMITS),
+): CompleteLimits {
+  const given = readOptions(limits, known, where, 'limits', 'an object: { maxBodyBytes: 1_000_000 }')
   const complete: Record<string, number> = { ...LIMITS }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    const require = name === 'runTimeoutMs' ? requireDelay : requirePositive
+    const require = name === 'runTimeoutMs' ? requireDelay : requireFinite
     complete[name] = require(`limits.${name}`, value)
   }
   if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
   // It has every key of LIMITS.
   return complete as typeof LIMITS
-}
-
-export function requireFunction(option: string, value: unknown): void {
-  if (typeof value !== 'function')
-    throw new TypeError(`"${option}" must be a function, got ${describe(value)}`)
-}
-
-/** Milliseconds that a timer takes: 1 to 2^31 - 1. */
-export function requireDelay(option: string, value: unknown): number {
-  if (typeof value === 'number' && value >= 1 && value <= 2_147_483_647) return value
-  throw new RangeError(`"${option}" must be from 1 to 2147483647 ms, got ${String(value)}`)
-}
-
-export function requirePositive(option: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0 && value < Infinity) return value
-  throw new RangeError(
-    `"${option}" must be a positive number, got ${typeof value === 'number' ? value : describe(value)}`,
-  )
 }

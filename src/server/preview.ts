@@ -3,11 +3,11 @@
  *
  * @module
  */
+import { readOptions } from '../runtime/options.js'
 import { describe } from '../runtime/describe.js'
 import { v1_1 } from '../wire/v1/preview.js'
 import type { Dialect } from '../wire/dialect.js'
 import type { Dialects } from './negotiation.js'
-import { readOption } from './read-option.js'
 
 /** Drafts of the protocol. They may change with any release of this library. */
 export interface PreviewOptions {
@@ -21,8 +21,13 @@ export interface PreviewOptions {
  * @throws {TypeError} naming the option that makes no sense.
  */
 export function withPreview([first, ...others]: Dialects, preview: PreviewOptions = {}): Dialects {
-  const example = 'an object: { generation: true }'
-  const { generation = false } = readOption('preview', preview, ['generation'], example)
+  const { generation = false } = readOptions(
+    preview,
+    ['generation'],
+    'createRequestHandler',
+    'preview',
+    'an object: { generation: true }',
+  )
   if (typeof generation !== 'boolean') {
     throw new TypeError(`"preview.generation" must be a boolean, got ${describe(generation)}`)
   }

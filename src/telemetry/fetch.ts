@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunction } from '../runtime/options.js'
 import { type Fetch, platformFetch } from '../runtime/fetch.js'
 import { Telemetry, type TelemetryOptions } from './telemetry.js'
 
@@ -21,9 +22,7 @@ import { Telemetry, type TelemetryOptions } from './telemetry.js'
  */
 export function instrumentFetch(fetch: Fetch = platformFetch, options: TelemetryOptions = {}): Fetch {
   const telemetry = new Telemetry(options, 'instrumentFetch')
-  if (typeof fetch !== 'function') {
-    throw new TypeError('"fetch" must be a function: instrumentFetch(fetch, options)')
-  }
+  requireFunction('fetch', fetch)
   return (url, init) => {
     const entries = Object.entries(telemetry.inject())
     if (entries.length === 0) return fetch(url, init)

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireKnown } from '../runtime/options.js'
 import type {
   OpenTelemetryApi,
   OtelAttributes,
@@ -53,7 +54,7 @@ export class Telemetry {
 
   /** @throws {TypeError} naming the option of `where` that makes no sense. */
   constructor(options: TelemetryOptions, where: string, keys: readonly string[] = KEYS) {
-    requireKnown(options, where, keys)
+    requireKnown(options, keys, where)
     const { prefix = 'a2a', api = registeredApi } = options
     if (!/^[a-z][\w.-]{0,99}$/i.test(prefix)) {
       throw new TypeError('"prefix" must be a letter, and at most 99 more letters, digits, "_", "." and "-"')
@@ -196,12 +197,6 @@ const NOT_OF_TRACE =
 function isOfTrace([name, value]: [string, unknown]): boolean {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || NOT_OF_TRACE.test(name)) return false
   return typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-}
-
-function requireKnown(options: object, where: string, keys: readonly string[]): void {
-  const unknown = Object.keys(options).find((key) => !keys.includes(key))
-  if (unknown === undefined) return
-  throw new TypeError(`Unknown option "${unknown}" of ${where}; known are ${keys.join(', ')}`)
 }
 
 function unwrap<T>(outcome: { readonly value: T } | { readonly error: unknown }): T {

@@ -142,7 +142,8 @@ describe('143. `verifyAgentCard`', () => {
 
   test('has a way to find keys, or is refused', async () => {
     const error = await rejected(() => verifyAgentCard(plainCard, {}))
-    expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'options.keys' } })
+    expect(error).toBeInstanceOf(TypeError)
+    expect(String(error)).toContain('"keys" is missing')
   })
 
   test('takes no card for a card that is none', async () => {

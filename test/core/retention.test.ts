@@ -196,7 +196,8 @@ describe('the options', () => {
 
   test.each(numbers)('"%s" must be positive', (option) => {
     for (const value of [0, -1, NaN, -Infinity, '5', {}]) {
-      expect(() => new TaskManager({ [option]: value })).toThrow(RangeError)
+      const error = typeof value === 'number' ? RangeError : TypeError
+      expect(() => new TaskManager({ [option]: value })).toThrow(error)
       expect(() => new TaskManager({ [option]: value })).toThrow(`"${option}" must be a positive`)
     }
     for (const value of [undefined, null, 1, 1e9])
@@ -205,7 +206,9 @@ describe('the options', () => {
 
   test.each(limits)('"limits.%s" must be positive', (option) => {
     for (const value of [0, -1, NaN, 1.5, '5']) {
-      expect(() => new TaskManager({ limits: { [option]: value } })).toThrow(RangeError)
+      const error = typeof value === 'number' ? RangeError : TypeError
+      expect(() => new TaskManager({ limits: { [option]: value } })).toThrow(error)
+      expect(() => new TaskManager({ limits: { [option]: value } })).toThrow(`"limits.${option}" must be`)
     }
     expect(() => new TaskManager({ limits: { [option]: 1 } })).not.toThrow()
   })
@@ -221,12 +224,12 @@ describe('the options', () => {
   })
 
   test.each([
-    [{ maxTask: 5 }, 'Unknown option "maxTask"; known are maxTasks'],
-    [{ limits: { depth: 5 } }, 'Unknown option "depth"; known are maxOutputSize'],
+    [{ maxTask: 5 }, 'Unknown option "maxTask" of TaskManager; known are maxTasks'],
+    [{ limits: { depth: 5 } }, 'Unknown option "limits.depth" of TaskManager; known are maxOutputSize'],
     [{ whenFull: 'evict' }, `"whenFull" must be 'reject' or 'evict-terminal', got "evict"`],
-    [5, 'Options must be an object, got a number'],
-    [[], 'Options must be an object, got an array'],
-    [{ limits: 5 }, 'Options must be an object, got a number'],
+    [5, 'The options of TaskManager must be an object, got a number'],
+    [[], 'The options of TaskManager must be an object, got an array'],
+    [{ limits: 5 }, '"limits" must be an object, got a number'],
     [{ lifecycle: {} }, '"lifecycle" must be made by defineLifecycle()'],
     [{ lifecycle: { submitted: ['done'], done: [] } }, '"lifecycle" must be made by defineLifecycle()'],
     [{ clock: {} }, '"clock" must have the methods now and schedule'],

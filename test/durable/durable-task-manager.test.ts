@@ -13,11 +13,11 @@ const LISTENER = { onNews: () => undefined, onLost: () => undefined, onOrphan: (
 
 describe('options that make no sense are named', () => {
   test.each([
-    ['Options must be an object', undefined],
+    ['The options of DurableTaskManager must be an object, got undefined', undefined],
     ['"store" must be a store of tasks, got undefined', {}],
     ['"store" must be a store of tasks', { store: null }],
     ['"store" must be a store of tasks: it has no method "create"', { store: {} }],
-    ['Unknown option "maxTasks"', { store, maxTasks: 1 }],
+    ['Unknown option "maxTasks" of DurableTaskManager', { store, maxTasks: 1 }],
     ['"leaseMs"', { store, leaseMs: 0 }],
     ['"leaseMs"', { store, leaseMs: 2 ** 31 }],
     ['"pollIntervalMs"', { store, pollIntervalMs: NaN }],
@@ -27,12 +27,12 @@ describe('options that make no sense are named', () => {
     ['"recover" must be \'fail\' or \'restart\', got "ignore"', { store, recover: 'ignore' }],
     ['"onError" must be a function', { store, onError: 'log' }],
     ['"retention" must be an object, got a boolean', { store, retention: true }],
-    ['Unknown option "working"', { store, retention: { working: {} } }],
+    ['Unknown option "retention.working" of DurableTaskManager', { store, retention: { working: {} } }],
     ['"retention.failed" must be an object, got a number', { store, retention: { failed: 5 } }],
-    ['Unknown option "maxAge"', { store, retention: { failed: { maxAge: 1 } } }],
+    ['Unknown option "retention.failed.maxAge"', { store, retention: { failed: { maxAge: 1 } } }],
     ['"retention.failed.maxAgeMs"', { store, retention: { failed: { maxAgeMs: -1 } } }],
     [
-      '"retention.default.maxCount" must be an integer from 0, or Infinity, got 0.5',
+      '"retention.default.maxCount" must be an integer from 0 or Infinity, got 0.5',
       { store, retention: { default: { maxCount: 0.5 } } },
     ],
     ['"maxRestarts" must be an integer from 0, got -1', { store, maxRestarts: -1 }],

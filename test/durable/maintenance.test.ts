@@ -195,9 +195,9 @@ describe('options', () => {
     const misguided = (): unknown =>
       // @ts-expect-error: a task that is worked on is never removed.
       new DurableTaskManager({ store, retention: { working: {} } })
-    expect(misguided).toThrow('Unknown option "working"')
+    expect(misguided).toThrow('Unknown option "retention.working"')
     expect(() => new DurableTaskManager({ store, lifecycle: OTHER, retention: { open: {} } })).toThrow(
-      '"open"',
+      '"retention.open"',
     )
   })
 })

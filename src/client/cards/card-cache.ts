@@ -10,7 +10,7 @@ import { Abortion } from '../../http/abort.js'
 import { isPassing } from '../../http/errors.js'
 import { guarded, type CallLimits, type HttpSettings } from '../../http/request.js'
 import type { Unread } from '../../http/json.js'
-import { requireKnown, requirePositive } from '../options.js'
+import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { trimSlashes } from '../../http/url.js'
 
 /** Options of {@link AgentCardCache}. */

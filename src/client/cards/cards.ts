@@ -17,7 +17,7 @@ import {
   type HttpSettings,
 } from '../../http/request.js'
 import { fieldsOf, parseJson, type Unread } from '../../http/json.js'
-import { requireKnown, requirePositive } from '../options.js'
+import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
 
 /** Options of {@link fetchAgentCard} and {@link discoverAgent}. */

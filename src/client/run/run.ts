@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requirePositive } from '../../runtime/options.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
@@ -15,7 +16,6 @@ import type { Connection } from '../connection/connection.js'
 import { isPassing, isUndone } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
 import { toMessage } from '../message.js'
-import { requirePositive } from '../options.js'
 import { fingerprintOf, isTerminal, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, sleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'

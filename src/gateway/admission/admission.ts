@@ -8,7 +8,7 @@ import type { RegisteredAgent } from '../registry/agent.js'
 import { CircuitBreaker, type CircuitBreakerOptions } from './circuit-breaker.js'
 import { RateLimiter, type RateLimitOptions } from './rate-limit.js'
 import { agentBusy, rateLimited } from './refusals.js'
-import { requireWhole } from '../require.js'
+import { requireWhole } from '../../runtime/options.js'
 
 export interface AdmissionOptions {
   readonly clock?: Clock | undefined

@@ -4,7 +4,7 @@
  * @module
  */
 import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
-import { requireKnown, requireWhole } from '../require.js'
+import { requireKnown, requireWhole } from '../../runtime/options.js'
 
 export interface CircuitBreakerOptions {
   /** Number of consecutive failures that open it. Default is 5. */
@@ -33,7 +33,7 @@ export class CircuitBreaker {
 
   /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: CircuitBreakerOptions = {}, clock: Clock = systemClock) {
-    requireKnown(options, ['failures', 'resetMs'], '"circuitBreaker"')
+    requireKnown(options, ['failures', 'resetMs'], 'A2AGateway', 'circuitBreaker')
     this.#threshold = requireWhole('circuitBreaker.failures', options.failures ?? 5)
     this.#resetMs = requireWhole('circuitBreaker.resetMs', options.resetMs ?? 30_000)
     this.#clock = clock

@@ -4,7 +4,7 @@
  * @module
  */
 import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
-import { requireKnown, requireWhole } from '../require.js'
+import { requireKnown, requireWhole } from '../../runtime/options.js'
 
 export interface RateLimitOptions {
   /** Number of tasks that an owner may begin at once, and on average per `perMs` after that. */
@@ -30,7 +30,7 @@ export class RateLimiter {
 
   /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: RateLimitOptions, clock: Clock = systemClock) {
-    requireKnown(options, ['requests', 'perMs', 'maxKeys'], '"rateLimit"')
+    requireKnown(options, ['requests', 'perMs', 'maxKeys'], 'A2AGateway', 'rateLimit')
     this.#requests = requireWhole('rateLimit.requests', options.requests)
     this.#perMs = requireWhole('rateLimit.perMs', options.perMs)
     this.#maxKeys = requireWhole('rateLimit.maxKeys', options.maxKeys ?? 10_000)

@@ -20,7 +20,7 @@ import {
 import { readConfig } from './sections.js'
 import type { GatewayConfig } from './types.js'
 import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
-import { requireKnown } from '../require.js'
+import { requireKnown } from '../../runtime/options.js'
 
 export interface LoadGatewayConfigOptions {
   /** Source of variables. Default is the environment of the process. */

@@ -22,7 +22,7 @@ import {
 } from './health.js'
 import { providerName } from './provider-names.js'
 import { toAgent, type TokenHttp } from './registration.js'
-import { requireKnown, requireWhole } from '../require.js'
+import { requireKnown, requireWhole } from '../../runtime/options.js'
 
 export interface StatusChange {
   /** The agent after the change. */

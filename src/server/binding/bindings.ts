@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireDelay } from '../../runtime/options.js'
 import { A2AError } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -80,9 +81,7 @@ export function bind<P extends Principal>(
     },
     async close(options = {}) {
       const { graceMs = 10_000 } = read(options, ['graceMs'], 'close')
-      if (!(graceMs >= 0 && graceMs <= 2_147_483_647)) {
-        throw new RangeError(`"graceMs" must be from 0 to 2147483647, got ${String(graceMs)}`)
-      }
+      requireDelay('graceMs', graceMs, 0)
       // The timers of what is waited for do not.
       const release = keepAlive()
       try {

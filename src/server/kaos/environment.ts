@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readOptions } from '../../runtime/options.js'
 import { read } from '../../core/validate.js'
 import { quote } from '../../runtime/describe.js'
 import { environment } from '../../runtime/environment.js'
@@ -28,13 +29,13 @@ const KEYS = [...OPTION_KEYS, 'env']
  * or `none` for a `NullTaskManager`.
  *
  * @throws {RangeError} naming the variable, when it says something else.
- * @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, whatever the variable says.
+ * @throws {TypeError | RangeError} naming the option that makes no sense, whatever the variable says.
  */
 export function taskManagerFromEnvironment(
   processFn: ProcessFn,
   options: TaskManagerFromEnvironmentOptions = {},
 ): SessionTaskManager {
-  const { env, ...given } = read(options, KEYS, 'taskManagerFromEnvironment')
+  const { env, ...given } = readOptions(options, KEYS, 'taskManagerFromEnvironment')
   // What is wrong with them is found where they are written, and not only where they are used.
   const local = new LocalTaskManager(processFn, given)
   const type = (env === undefined ? environment(VARIABLE) : env[VARIABLE]) ?? ''

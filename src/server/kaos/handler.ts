@@ -3,6 +3,14 @@
  *
  * @module
  */
+import {
+  readOptions,
+  requireDelay,
+  requireFinite,
+  requireFunctions,
+  requireFunction,
+  requirePositive,
+} from '../../runtime/options.js'
 import type { AgentCardInput } from '../../agent-card/build.js'
 import { read } from '../../core/validate.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
@@ -17,16 +25,11 @@ import { SessionOperations } from './operations.js'
 import type { Dialects } from '../negotiation.js'
 import {
   guarded,
-  LIMITS_EXAMPLE,
-  requireDelay,
-  requireFunction,
-  requirePositive,
   toLimits,
   type BindingSettings,
   type HandlerLimits,
   type RequestHandlerOptions,
 } from '../options.js'
-import { readOption } from '../read-option.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import type { Principal } from '../caller.js'
 
@@ -84,7 +87,7 @@ const UNSERVED = ['0.1', 'corvid', 'litellm']
 export function createTaskManagerHandler<P extends Principal = Principal>(
   options: TaskManagerHandlerOptions<P>,
 ): TaskManagerHandler<P> {
-  const { taskManager, ...given } = read(options, KEYS, 'createTaskManagerHandler')
+  const { taskManager, ...given } = readOptions(options, KEYS, 'createTaskManagerHandler')
   requireTaskManager(taskManager)
   const settings = toSettings(given, taskManager)
   return { ...bind(settings, new SessionOperations(taskManager, settings.clock)), taskManager }
@@ -95,8 +98,7 @@ function toSettings<P extends Principal>(
   { keepsTasks }: SessionTaskManager,
 ): BindingSettings<P> {
   const { authenticate, onError, limits = {}, clock = systemClock } = given
-  if (authenticate !== undefined) requireFunction('authenticate', authenticate)
-  if (onError !== undefined) requireFunction('onError', onError)
+  requireFunctions(given, ['authenticate', 'onError'])
   const dialects = toDialects(given.dialects ?? [kaos()], undefined)
   for (const { version } of dialects) requireServed(version)
   const [first, ...others] = dialects
@@ -104,10 +106,10 @@ function toSettings<P extends Principal>(
     card: toCard(given.card, dialects),
     authenticate,
     onError: onError === undefined ? reportError : guarded(onError),
-    limits: toLimits(readOption('limits', limits, LIMIT_KEYS, LIMITS_EXAMPLE)),
+    limits: toLimits(limits, 'createTaskManagerHandler', LIMIT_KEYS),
     dialects: [telling(first, keepsTasks), ...others.map((dialect) => telling(dialect, keepsTasks))],
     heartbeatMs: requireDelay('heartbeatMs', 15_000),
-    cardMaxAgeSeconds: requirePositive('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
+    cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock,
   }
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readOptions, requireDelay, requireFunction, requireFunctions } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
@@ -15,7 +16,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import { TaskManager } from '../../core/task-manager.js'
 import type { Task } from '../../core/task.js'
 import { joinText } from './join-text.js'
-import { guarded, requireDelay, requireFunction, requireTasks, type ErrorContext } from '../options.js'
+import { guarded, requireTasks, type ErrorContext } from '../options.js'
 import { FAILED, isAbort, SHUT_DOWN } from '../runs/run-failures.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
@@ -96,12 +97,12 @@ export class LocalTaskManager implements SessionTaskManager {
   #isShutDown = false
 
   constructor(processFn: ProcessFn, options: LocalTaskManagerOptions = {}) {
-    const given = read(options, OPTION_KEYS, 'LocalTaskManager')
+    const given = readOptions(options, OPTION_KEYS, 'LocalTaskManager')
     const { describeError = () => FAILED, clock = systemClock, onError } = given
     requireFunction('processFn', processFn)
     requireFunction('describeError', describeError)
     if (given.tasks !== undefined) requireTasks(given.tasks)
-    if (onError !== undefined) requireFunction('onError', onError)
+    requireFunctions(given, ['onError'])
     this.#processFn = processFn
     this.#tasks = given.tasks ?? new TaskManager({ maxTasks: MAX_TASKS, whenFull: 'evict-terminal', clock })
     this.#describeError = describeError

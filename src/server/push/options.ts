@@ -3,17 +3,17 @@
  *
  * @module
  */
+import { readOptions, requireDelay, requireFunctions, requireWhole } from '../../runtime/options.js'
 import { urlGuard } from '../../http/url-guard.js'
 import type { HttpSettings } from '../../http/request.js'
 import type { Pacing } from '../../http/retry.js'
-import { describe, quote } from '../../runtime/describe.js'
-import type { Clock } from '../../runtime/clock.js'
+import { describe } from '../../runtime/describe.js'
+import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { platformFetch } from '../../runtime/fetch.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Resolve } from '../../http/pinned-fetch.js'
 import { lookUp, pushFetch } from './webhook-fetch.js'
-import { readOption } from '../read-option.js'
 
 /** How push notifications are sent. */
 export interface PushOptions {
@@ -90,15 +90,16 @@ export function toPushSettings(
     throw new TypeError('"push" must not be false: the card says that there are push notifications')
   }
   if (push === false || (push === undefined && capabilities.pushNotifications !== true)) return undefined
-  const given = readOption(
-    'push',
+  const given = readOptions(
     push === undefined ? {} : push,
     KEYS,
+    'createRequestHandler',
+    'push',
     'false or an object: {} for the defaults',
   )
   requireHosts(given.allow)
-  for (const name of ['fetch', 'random'] as const) requireFunction(name, given[name])
-  if (given.resolve !== false) requireFunction('resolve', given.resolve)
+  requireFunctions(given, ['fetch', 'random'], 'push')
+  if (given.resolve !== false) requireFunctions(given, ['resolve'], 'push')
   const numbers = toNumbers(given)
   if (numbers.retryMinMs > numbers.retryMaxMs) {
     throw new RangeError('"push.retryMinMs" must not be more than "push.retryMaxMs"')
@@ -151,13 +152,9 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
     // Its keys are those of the options that are numbers.
     const value = given[name as keyof typeof NUMBERS]
     if (value === undefined) continue
-    const isCount = COUNTS.includes(name)
-    const isGood = typeof value === 'number' && value >= 1 && value <= 2_147_483_647
-    if (!isGood || (isCount && !Number.isInteger(value))) {
-      const what = isCount ? 'an integer from 1 to 2147483647' : 'from 1 to 2147483647 ms'
-      throw new RangeError(`"push.${name}" must be ${what}, got ${quote(value)}`)
-    }
-    complete[name] = value
+    complete[name] = COUNTS.includes(name)
+      ? requireWhole(`push.${name}`, value, 1, MAX_DELAY_MS)
+      : requireDelay(`push.${name}`, value)
   }
   // It has every key of NUMBERS.
   return complete as typeof NUMBERS
@@ -166,9 +163,4 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
 function requireHosts(allow: unknown): void {
   if (allow === undefined || Array.isArray(allow)) return
   throw new TypeError(`"push.allow" must be an array of hosts, got ${describe(allow)}`)
-}
-
-function requireFunction(name: string, value: unknown): void {
-  if (value === undefined || typeof value === 'function') return
-  throw new TypeError(`"push.${name}" must be a function, got ${describe(value)}`)
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { readOptions, requireFunction } from '../../runtime/options.js'
 import { read } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import { systemClock } from '../../runtime/clock.js'
@@ -54,7 +55,7 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   options: InboundHandlerOptions = {},
 ): InboundHandler {
   requireDeps(deps)
-  const { maxTasks, onError } = read(options, ['maxTasks', 'onError'], 'createInboundHandler')
+  const { maxTasks, onError } = readOptions(options, ['maxTasks', 'onError'], 'createInboundHandler')
   const report = onError === undefined ? reportError : guarded(onError)
   const store = new InboundStore({ clock: deps.clock ?? systemClock, maxTasks, onError: report })
   let isClosed = false
@@ -120,17 +121,13 @@ export function clearTaskStore(): void {
 }
 
 function requireDeps<Db, Session extends InboundSession>(deps: A2ATaskDeps<Db, Session>): void {
-  requireFunctions('deps', deps, ['listAgents', 'createSession'])
-  requireFunctions('deps.processManager', deps.processManager, ['subscribe', 'startProcess'])
+  requireMethods('deps', deps, ['listAgents', 'createSession'])
+  requireMethods('deps.processManager', deps.processManager, ['subscribe', 'startProcess'])
 }
 
-function requireFunctions(path: string, owner: unknown, names: readonly string[]): void {
+function requireMethods(path: string, owner: unknown, names: readonly string[]): void {
   if (typeof owner !== 'object' || owner === null) {
     throw new TypeError(`"${path}" must be an object, got ${describe(owner)}`)
   }
-  for (const name of names) {
-    const value: unknown = Reflect.get(owner, name)
-    if (typeof value === 'function') continue
-    throw new TypeError(`"${path}.${name}" must be a function, got ${describe(value)}`)
-  }
+  for (const name of names) requireFunction(`${path}.${name}`, Reflect.get(owner, name))
 }

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import { readOptions, requireDelay, requireFinite, requirePositive } from '../../runtime/options.js'
 import { read } from '../../core/validate.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
-import { requireDelay, requirePositive } from '../options.js'
 import { formatEvent, HEARTBEAT, SSE_HEADERS, SseHeartbeat } from './sse.js'
 
 export interface SSEStreamOptions {
@@ -42,12 +42,12 @@ export class SSEStream {
   readonly #stopBeating: () => void
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
 
-  /** @throws {RangeError | A2AError} naming the option that is misspelt or out of range. */
+  /** @throws {TypeError | RangeError} naming the option that is unknown, of the wrong type or out of range. */
   constructor(options: SSEStreamOptions = {}) {
-    const given = read(options, ['maxBufferBytes', 'heartbeatMs', 'clock'], 'SSEStream')
+    const given = readOptions(options, ['maxBufferBytes', 'heartbeatMs', 'clock'], 'SSEStream')
     const { clock = systemClock } = given
     const heartbeatMs = requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000)
-    this.#maxBufferBytes = requirePositive('maxBufferBytes', given.maxBufferBytes ?? 1_048_576)
+    this.#maxBufferBytes = requireFinite('maxBufferBytes', given.maxBufferBytes ?? 1_048_576)
     this.#readable = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

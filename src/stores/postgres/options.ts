@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunctions, requireKnown } from '../../runtime/options.js'
 import type { PostgresClient } from './clients.js'
 
 export interface PostgresStoreOptions {
@@ -31,17 +32,15 @@ const SCHEMA = /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,49}$/
 
 /** @throws {TypeError | RangeError} naming what makes no sense. */
 export function checked(options: PostgresStoreOptions) {
-  const { schema = 'a2a_tasks', now, prepare = true, listen, ...unknown } = options
-  for (const option of Object.keys(unknown)) {
-    throw new TypeError(`Unknown option "${option}"; known are schema, now, prepare, listen`)
-  }
+  requireKnown(options, ['schema', 'now', 'prepare', 'listen'], 'postgresStore')
+  const { schema = 'a2a_tasks', now, prepare = true, listen } = options
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
     throw new RangeError(
       '"schema" must be of lower-case letters, digits and "_", no more than 50, ' +
         `and no name of the database's own, got ${JSON.stringify(schema)}`,
     )
   }
-  if (now !== undefined && typeof now !== 'function') throw new TypeError('"now" must be a function')
+  requireFunctions(options, ['now'])
   if (typeof prepare !== 'boolean') throw new TypeError('"prepare" must be true or false')
   return { schema, now, prepare, listen }
 }

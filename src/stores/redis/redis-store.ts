@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunctions, requireKnown } from '../../runtime/options.js'
 import type { TaskEvent } from '../../core/events.js'
 import type {
   Commit,
@@ -98,11 +99,9 @@ export function redisStore(
   client: IoRedisClient | NodeRedisClient,
   options: RedisStoreOptions = {},
 ): RedisStore {
-  const { now, prefix = 'a2a-tasks', ...unknown } = options
-  for (const option of Object.keys(unknown)) {
-    throw new TypeError(`Unknown option "${option}"; known are now, prefix`)
-  }
-  if (now !== undefined && typeof now !== 'function') throw new TypeError('"now" must be a function')
+  requireKnown(options, ['now', 'prefix'], 'redisStore')
+  const { now, prefix = 'a2a-tasks' } = options
+  requireFunctions(options, ['now'])
   if (typeof prefix !== 'string' || !/^[^{}]+$/.test(prefix)) {
     throw new TypeError('"prefix" must be a text that is not empty and has no braces')
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireFunctions, requireKnown } from '../../runtime/options.js'
 import type { TaskEvent } from '../../core/events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type {
@@ -61,11 +62,9 @@ export interface SqliteStore extends TaskStore {
  *   has the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  const { now = () => systemClock.now(), prefix = 'a2a_', ...unknown } = options
-  for (const option of Object.keys(unknown)) {
-    throw new TypeError(`Unknown option "${option}"; known are now, prefix`)
-  }
-  if (typeof now !== 'function') throw new TypeError('"now" must be a function')
+  requireKnown(options, ['now', 'prefix'], 'sqliteStore')
+  const { now = () => systemClock.now(), prefix = 'a2a_' } = options
+  requireFunctions(options, ['now'])
   if (typeof prefix !== 'string' || !/^[a-z_][a-z0-9_]{0,50}$/i.test(prefix) || /^sqlite_/i.test(prefix)) {
     throw new TypeError(
       '"prefix" must be a letter or _, then letters, digits and _, and not begin with sqlite_',

@@ -337,7 +337,7 @@ describe('arguments', () => {
     [{ timeoutMs: NaN }, '"timeoutMs" must be a positive number, got NaN'],
     [{ acceptedOutputModes: 'text' }, 'acceptedOutputModes must be an array, got a string'],
     [{ metadata: 5 }, 'metadata must be an object, got a number'],
-    [{ onUpdate: 'x' }, '"onUpdate" must be a function, got string'],
+    [{ onUpdate: 'x' }, '"onUpdate" must be a function, got a string'],
     [{ signl: 1 }, 'Unknown option "signl" of run'],
     [null, 'The options of run must be an object'],
   ])('options of run are refused before it is sent (%#)', async (options, text) => {

@@ -191,7 +191,7 @@ describe('an agent that is gone', () => {
 })
 
 test.each<[AdmissionOptions, string]>([
-  [{ maxConcurrentTasks: 0 }, '"maxConcurrentTasks" must be a whole number above 0, got 0'],
+  [{ maxConcurrentTasks: 0 }, '"maxConcurrentTasks" must be a positive integer, got 0'],
   [{ circuitBreaker: { failures: -1 } }, '"circuitBreaker.failures" must be'],
   [{ rateLimit: { requests: 1, perMs: 0 } }, '"rateLimit.perMs" must be'],
 ])('%j is refused before the first task', (options, message) => {

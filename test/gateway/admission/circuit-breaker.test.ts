@@ -121,12 +121,12 @@ describe('a half open breaker', () => {
 })
 
 test.each<[CircuitBreakerOptions, string]>([
-  [{ failures: 0 }, '"circuitBreaker.failures" must be a whole number above 0, got 0'],
-  [{ resetMs: Number.NaN }, '"circuitBreaker.resetMs" must be a whole number above 0, got NaN'],
+  [{ failures: 0 }, '"circuitBreaker.failures" must be a positive integer, got 0'],
+  [{ resetMs: Number.NaN }, '"circuitBreaker.resetMs" must be a positive integer, got NaN'],
   // As an untyped caller may pass it.
   [
     { reset: 1 } as CircuitBreakerOptions,
-    'Unknown option "reset" of "circuitBreaker"; known are failures, resetMs',
+    'Unknown option "circuitBreaker.reset" of A2AGateway; known are failures, resetMs',
   ],
 ])('%j makes no sense', (options, message) => {
   expect(() => new CircuitBreaker(options)).toThrow(message)

@@ -92,11 +92,11 @@ describe('a rate limit', () => {
   })
 
   test.each<[Partial<RateLimitOptions>, string]>([
-    [{ requests: 0 }, '"rateLimit.requests" must be a whole number above 0, got 0'],
-    [{ perMs: 0.5 }, '"rateLimit.perMs" must be a whole number above 0, got 0.5'],
-    [{ maxKeys: -1 }, '"rateLimit.maxKeys" must be a whole number above 0, got -1'],
+    [{ requests: 0 }, '"rateLimit.requests" must be a positive integer, got 0'],
+    [{ perMs: 0.5 }, '"rateLimit.perMs" must be a positive integer, got 0.5'],
+    [{ maxKeys: -1 }, '"rateLimit.maxKeys" must be a positive integer, got -1'],
     // As an untyped caller may pass it.
-    [{ perSecond: 1 } as Partial<RateLimitOptions>, 'Unknown option "perSecond" of "rateLimit"'],
+    [{ perSecond: 1 } as Partial<RateLimitOptions>, 'Unknown option "rateLimit.perSecond" of A2AGateway'],
   ])('of %j makes no sense', (options, message) => {
     expect(() => setUp(options)).toThrow(message)
   })

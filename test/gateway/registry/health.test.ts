@@ -161,9 +161,7 @@ describe('monitoring', () => {
 
   test('needs an interval', () => {
     const { registry } = setUp(held().healthCheck)
-    expect(() => registry.startHealthMonitoring(0)).toThrow(
-      '"intervalMs" must be a whole number above 0, got 0',
-    )
+    expect(() => registry.startHealthMonitoring(0)).toThrow('"intervalMs" must be a positive integer, got 0')
   })
 
   test('sees agents that came later, and none that have gone', async () => {

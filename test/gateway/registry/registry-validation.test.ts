@@ -96,7 +96,7 @@ describe('an agent is refused', () => {
 
 describe('a registry is refused', () => {
   test.each<[AgentRegistryOptions, string]>([
-    [{ healthTimeoutMs: 0 }, '"healthTimeoutMs" must be a whole number above 0, got 0'],
+    [{ healthTimeoutMs: 0 }, '"healthTimeoutMs" must be a positive integer, got 0'],
     // As an untyped caller may pass it.
     [{ onDuplicate: 'ignore' as 'reject' }, '"onDuplicate" must be \'replace\' or \'reject\', got "ignore"'],
     [{ onDuplicates: 'reject' } as AgentRegistryOptions, 'Unknown option "onDuplicates" of AgentRegistry'],

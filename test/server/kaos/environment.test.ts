@@ -42,7 +42,7 @@ describe('TASK_STORE_TYPE', () => {
     const env = { TASK_STORE_TYPE: type }
     const misspelt: object = { environment: env, env }
     expect(() => taskManagerFromEnvironment(echo, misspelt)).toThrow(
-      /^taskManagerFromEnvironment\(\): "environment" is unknown; known are tasks, .*, env$/,
+      /^Unknown option "environment" of taskManagerFromEnvironment; known are tasks, .*, env$/,
     )
     expect(() => taskManagerFromEnvironment(echo, { env, graceMs: 0 })).toThrow('"graceMs" must be from 1')
     expect(() => taskManagerFromEnvironment(undefined as never, { env })).toThrow(

@@ -401,7 +401,11 @@ describe('a handler', () => {
 
   test.each<[object, unknown, string]>([
     [{ maxTasks: 0 }, RangeError, '"maxTasks" must be a positive integer or Infinity, got 0'],
-    [{ maxTask: 5 }, Error, 'createInboundHandler(): "maxTask" is unknown; known are maxTasks, onError'],
+    [
+      { maxTask: 5 },
+      TypeError,
+      'Unknown option "maxTask" of createInboundHandler; known are maxTasks, onError',
+    ],
   ])('is not made with the options %j', (options, type, text) => {
     const error = thrown(() => own({}, options))
     expect(error).toBeInstanceOf(type)

@@ -88,7 +88,7 @@ describe('the options', () => {
     [{ prefix: 'a; DROP TABLE x; --' }, '"prefix" must be'],
     [{ prefix: 'sqlite_tasks' }, '"prefix" must be'],
     [{ now: 1 }, '"now" must be a function'],
-    [{ prefx: 'a' }, 'Unknown option "prefx"; known are now, prefix'],
+    [{ prefx: 'a' }, 'Unknown option "prefx" of sqliteStore; known are now, prefix'],
   ])('%o are refused', (options, message) => {
     const database = file.connect()
     // Not what the types allow.

@@ -6,7 +6,7 @@
 import { boolean, nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider } from '../../provider.js'
-import { requireKnown } from '../../require.js'
+import { requireKnown } from '../../../runtime/options.js'
 import { Service, type ServiceOptions } from '../shared/service.js'
 import { parseSettings } from '../shared/answers.js'
 import { entraAuthorize, type AzureCredentials } from './credentials.js'

@@ -18,7 +18,7 @@ import {
 } from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
-import { requireKnown } from '../../require.js'
+import { requireKnown } from '../../../runtime/options.js'
 import { Service, type ServiceOptions } from '../shared/service.js'
 import { A2AProvider } from '../a2a/provider.js'
 import { toClientOptions } from '../a2a/clients.js'

@@ -1,0 +1,119 @@
+/**
+ * Checks of options. Misuse by the programmer is a `TypeError` (unknown, or of the wrong type) or a `RangeError` (a number
+ * out of range), which names the option, what it must be and what it is.
+ *
+ * @module
+ */
+import { MAX_DELAY_MS } from './clock.js'
+import { describe, isPlain, quote } from './describe.js'
+
+/**
+ * Refuses options that do not exist: ignoring a misspelt one would silently use its default.
+ *
+ * @param where The function or class that takes the options.
+ * @param path The option that holds these options, if it is not the argument itself: `limits`.
+ * @throws {TypeError}
+ */
+export function requireKnown(options: object, known: readonly string[], where: string, path?: string): void {
+  requireObject(path, options, where)
+  const unknown = Object.keys(options).find((key) => !known.includes(key))
+  if (unknown === undefined) return
+  const name = path === undefined ? unknown : `${path}.${unknown}`
+  throw new TypeError(`Unknown option "${name}" of ${where}; known are ${known.join(', ')}`)
+}
+
+/**
+ * A copy of options, each read once.
+ *
+ * @param wanted What to pass instead, for errors: `an object: { maxDepth: 100 }`.
+ * @throws {TypeError} for an unknown option, and for what is no plain object: of a promise or a Map, nothing is copied.
+ */
+export function readOptions<T extends object>(
+  options: T,
+  known: readonly string[],
+  where: string,
+  path?: string,
+  wanted?: string,
+): T {
+  requireObject(path, options, where, wanted)
+  if (!isPlain(options)) throw notObject(path, options, where, wanted)
+  const copy = { ...options }
+  requireKnown(copy, known, where, path)
+  return copy
+}
+
+function requireObject(path: string | undefined, options: unknown, where: string, wanted?: string): void {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
+  throw notObject(path, options, where, wanted)
+}
+
+function notObject(
+  path: string | undefined,
+  options: unknown,
+  where: string,
+  wanted = 'an object',
+): TypeError {
+  const subject = path === undefined ? `The options of ${where}` : `"${path}"`
+  return new TypeError(`${subject} must be ${wanted}, got ${describe(options)}`)
+}
+
+/** @throws {TypeError} */
+export function requireFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function')
+    throw new TypeError(`"${option}" must be a function, got ${describe(value)}`)
+}
+
+/** Checks optional functions among `options`. @throws {TypeError} */
+export function requireFunctions(options: object, names: readonly string[], path?: string): void {
+  for (const name of names) {
+    const value: unknown = Reflect.get(options, name)
+    if (value !== undefined) requireFunction(path === undefined ? name : `${path}.${name}`, value)
+  }
+}
+
+/** A number above 0; `Infinity` is one. @throws {TypeError | RangeError} */
+export function requirePositive(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw outOfRange(option, 'a positive number', value)
+}
+
+/** A number above 0 that is not `Infinity`. @throws {TypeError | RangeError} */
+export function requireFinite(option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value < Infinity) return value
+  throw outOfRange(option, 'a positive number', value)
+}
+
+/** Milliseconds that a timer accepts: `min` to 2^31 - 1. @throws {TypeError | RangeError} */
+export function requireDelay(option: string, value: unknown, min = 1): number {
+  if (typeof value === 'number' && value >= min && value <= MAX_DELAY_MS) return value
+  throw outOfRange(option, `from ${min} to ${MAX_DELAY_MS} ms`, value)
+}
+
+/** An integer from `min` to `max`. @throws {TypeError | RangeError} */
+export function requireWhole(
+  option: string,
+  value: unknown,
+  min = 1,
+  max: number = Number.MAX_SAFE_INTEGER,
+): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw outOfRange(option, integersFrom(min, max), value)
+}
+
+/** An integer of at least `min`, or `Infinity` for no bound. @throws {TypeError | RangeError} */
+export function requireBound(option: string, value: unknown, min = 1): number {
+  if (typeof value === 'number' && (value === Infinity || Number.isSafeInteger(value)) && value >= min) {
+    return value
+  }
+  throw outOfRange(option, `${integersFrom(min, Number.MAX_SAFE_INTEGER)} or Infinity`, value)
+}
+
+function integersFrom(min: number, max: number): string {
+  if (max !== Number.MAX_SAFE_INTEGER) return `an integer from ${min} to ${max}`
+  return min === 1 ? 'a positive integer' : `an integer from ${min}`
+}
+
+function outOfRange(option: string, wanted: string, value: unknown): TypeError | RangeError {
+  const Misuse = typeof value === 'number' ? RangeError : TypeError
+  return new Misuse(`"${option}" must be ${wanted}, got ${quote(value)}`)
+}
