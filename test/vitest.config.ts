@@ -3,18 +3,32 @@ import { defineConfig } from 'vitest/config'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-export default defineConfig({
-  root,
-  resolve: {
-    alias: [
-      { find: /^a2a-tasks$/, replacement: `${root}src/index.ts` },
-      { find: /^a2a-tasks\/(.+)$/, replacement: `${root}src/$1/index.ts` },
-    ],
-  },
-  test: {
-    include: ['test/**/*.test.ts'],
-    typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
-    // A test that takes seconds is a soak, and says so.
-    testTimeout: 10_000,
-  },
+/** `npm test` runs the fast share; `npm run test:all` (`--mode all`) runs everything, at full counts. */
+export default defineConfig(({ mode }) => {
+  const runsAll = mode === 'all'
+  return {
+    root,
+    resolve: {
+      alias: [
+        { find: /^a2a-tasks$/, replacement: `${root}src/index.ts` },
+        { find: /^a2a-tasks\/(.+)$/, replacement: `${root}src/$1/index.ts` },
+      ],
+    },
+    test: {
+      include: ['test/**/*.test.ts'],
+      exclude: ['**/node_modules/**', ...(runsAll ? [] : ['test/**/*.long.test.ts'])],
+      // `check:types` reports the same errors.
+      typecheck: { enabled: runsAll, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+      env: { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' },
+      setupFiles: ['test/support/setup.ts'],
+      // Loading the sources anew for each file takes longer than all tests.
+      isolate: runsAll,
+      maxWorkers: '100%',
+      // Many times what any test needs: a busy machine must not make it fail.
+      testTimeout: 30_000,
+      hookTimeout: 60_000,
+      reporters: ['dot'],
+      silent: 'passed-only',
+    },
+  }
 })

@@ -1,9 +1,10 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { thrown } from '../support/manager.js'
 import { A2AGateway } from '../../src/gateway/gateway.js'
 import type { A2AGatewayOptions } from '../../src/gateway/options.js'
 import { ManualClock } from 'a2a-tasks/testing'
 import { agentInput, pass, ScriptedProvider, serviceError } from './support/gateway.js'
+import { expectWarnings } from '../support/warnings.js'
 
 const providers = { custom: new ScriptedProvider() }
 // As callers in JavaScript may have them.
@@ -79,17 +80,6 @@ test('times that no timer can hold are as long as one can', async () => {
 })
 
 describe('what goes wrong at a service, and nobody wants to be told of,', () => {
-  /** What the process is warned of until the test ends. */
-  function warnings(): Error[] {
-    const heard: Error[] = []
-    const hear = (warning: Error): void => {
-      if (warning.name === 'A2ATasksWarning') heard.push(warning)
-    }
-    process.on('warning', hear)
-    onTestFinished(() => void process.off('warning', hear))
-    return heard
-  }
-
   async function failed(error: unknown, options: Partial<A2AGatewayOptions> = {}): Promise<void> {
     const provider = new ScriptedProvider()
     const gateway = new A2AGateway({ providers: { custom: provider }, ...options })
@@ -101,7 +91,7 @@ describe('what goes wrong at a service, and nobody wants to be told of,', () => 
   }
 
   test('is a warning of the process', async () => {
-    const heard = warnings()
+    const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     const error = serviceError()
     await failed(error)
     expect(heard.map(({ message }) => message)).toEqual([
@@ -111,7 +101,7 @@ describe('what goes wrong at a service, and nobody wants to be told of,', () => 
   })
 
   test('is one also where it is no error', async () => {
-    const heard = warnings()
+    const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     await failed('boom')
     expect(heard.map(({ message }) => message)).toEqual([
       'work, agent a: something that is no error. Pass "onError" to handle it',
@@ -119,8 +109,6 @@ describe('what goes wrong at a service, and nobody wants to be told of,', () => 
   })
 
   test('is none where somebody is told', async () => {
-    const heard = warnings()
     await failed(serviceError(), { onError: () => undefined })
-    expect(heard).toEqual([])
   })
 })

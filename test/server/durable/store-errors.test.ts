@@ -6,6 +6,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { faultyStore, type StepName } from '../../support/faulty-store.js'
 import { get, ORIGIN, post } from '../spec/support/agent.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 const CAUSE = new Error('password hunter2')
 const SAID = { operation: 'create in schema hunter2' }
@@ -116,9 +117,12 @@ describe('the warning that stands in for onError', () => {
       execute: () => 'done',
       tasks,
     })
-    const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+    const warnings = expectWarnings(/^GET request: StoreFailedError/)
     await handler.fetch(get('/tasks/x'))
-    return await warned
+    await expect.poll(() => warnings.length).toBe(1)
+    const [first] = warnings
+    if (first === undefined) throw new Error('There is no warning')
+    return first
   }
 
   test('says what it was caused by', async () => {

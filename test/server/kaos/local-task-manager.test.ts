@@ -4,6 +4,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { fail, rejection, setup, textsOf, working } from './support/local.js'
 import { gate } from '../spec/support/agent.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 describe('sendMessage', () => {
   test('answers with the task that is done, and with the conversation', async () => {
@@ -132,6 +133,7 @@ describe('sendMessage', () => {
   })
 
   test('survives an onError that throws', async () => {
+    expectWarnings(/two/)
     const { manager } = setup(() => fail(new Error('one')), { onError: () => fail(new Error('two')) })
     expect(await manager.sendMessage('go')).toMatchObject({ state: 'failed' })
   })

@@ -5,6 +5,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { agent, as, authenticate, gate, type TestAgent } from '../spec/support/agent.js'
 import { call, failure, fetched, result, send } from '../dialects/support/dialects.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 const sending = (id: string, text: string) => ({
   id,
@@ -189,6 +190,7 @@ test('an empty A2A-Version leaves it to the query', async () => {
 })
 
 test('an onError that is async may fail', async () => {
+  expectWarnings(/^onError: Error: outside/)
   const failing: () => unknown = () => Promise.reject(new Error('outside'))
   const unhandled: unknown[] = []
   const listener = (reason: unknown): unknown => unhandled.push(reason)

@@ -13,6 +13,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { thrown } from '../../support/manager.js'
 import { answers, assistant, own, thrower, world, type DB } from './support/inbound.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 type Params = A2ATaskSendRequest['params']
 
@@ -391,6 +392,7 @@ describe('a handler', () => {
   })
 
   test('whose onError throws is none the worse', () => {
+    expectWarnings(/Worse/)
     const { deps, pm, clock } = world()
     Object.assign(pm, { stopProcess: thrower('Busy') })
     const { handleTaskSend, handleTaskGet } = createInboundHandler(deps, { onError: thrower('Worse') })

@@ -16,6 +16,7 @@ import {
   user,
 } from './support/agent.js'
 import type { TestAgent } from './support/agent.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 const CARD = { name: 'Test', url: ORIGIN }
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
@@ -220,6 +221,7 @@ describe.each(BINDINGS)('$name: parameters', (binding) => {
   })
 
   test('an onError that throws does not make the handler reject', async () => {
+    expectWarnings(/^onError: Error: onError/)
     const a = agent(() => 'done', {
       authenticate: () => {
         throw new Error('inside')

@@ -1,0 +1,4 @@
+/** Runs before each test file. */
+import { refuseWarnings } from './warnings.js'
+
+refuseWarnings()
