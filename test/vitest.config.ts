@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** `npm test` runs the fast share; `npm run test:all` (`--mode all`) runs everything, at full counts. */
+/** `npm test` runs the fast share; `npm run test:all`, which is `--mode all`, runs everything at full counts. */
 export default defineConfig(({ mode }) => {
   const runsAll = mode === 'all'
   return {
@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => {
     },
     test: {
       include: ['test/**/*.test.ts'],
-      exclude: ['**/node_modules/**', ...(runsAll ? [] : ['test/**/*.long.test.ts'])],
+      exclude: ['**/node_modules/**', ...(runsAll ? [] : ['test/**/*.long.test.ts', 'test/services/**'])],
       // `check:types` reports the same errors.
       typecheck: { enabled: runsAll, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
       env: { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' },
@@ -27,7 +27,7 @@ export default defineConfig(({ mode }) => {
       // Many times what any test needs: a busy machine must not make it fail.
       testTimeout: 30_000,
       hookTimeout: 60_000,
-      reporters: ['dot'],
+      reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
     },
   }

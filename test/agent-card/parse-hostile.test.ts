@@ -4,6 +4,7 @@ import { AgentCardSchema } from 'a2a-tasks/schemas'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { thrown } from '../support/manager.js'
+import { samples } from '../support/samples.js'
 
 const KEYS = [
   ...[
@@ -95,7 +96,7 @@ test('`parseAgentCard` gives a card or says what is wrong, whatever the JSON', (
       expect(parseAgentCard(card)).toEqual(card)
       expect(outcome(() => new AgentCard(tried as never))).toEqual(card)
     }),
-    { numRuns: 3_000 },
+    { numRuns: samples(3_000) },
   )
   expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before)
 })

@@ -4,6 +4,7 @@ import { AgentCardSchema, type AgentCard } from 'a2a-tasks/schemas'
 import { check } from 'a2a-tasks/wire'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { samples } from '../support/samples.js'
 
 /** Everything that a card may have. */
 const CARD: AgentCard = {
@@ -133,6 +134,6 @@ test('whatever is wrong with it, the schema says the same', () => {
         outcomeOf(() => check(AgentCardSchema, card, 'card')),
       )
     }),
-    { numRuns: 3_000 },
+    { numRuns: samples(3_000) },
   )
 })

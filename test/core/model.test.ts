@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canTransition, isTerminal, TaskManager, VALID_STATES, type Task, type TaskState } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
+import { samples } from '../support/samples.js'
 
 const MAX_TASKS = 5
 const EXPIRY_MS = 50
@@ -155,6 +156,6 @@ test('the manager does what the model does', () => {
       const pair = { model: new Model(), real: { tasks, clock } }
       for (const each of steps) each(pair)
     }),
-    { numRuns: 200 },
+    { numRuns: samples(200) },
   )
 })

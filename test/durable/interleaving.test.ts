@@ -5,6 +5,7 @@ import { A2AError, type TaskEvent, type TaskStreamEvent, type TaskUpdate } from 
 import type { DurableTaskManager } from 'a2a-tasks/durable'
 import { foldAll, logOf, reading, says } from './support/durable.js'
 import { markOf, play, randomOf, type Play } from './support/interleaving.js'
+import { samples } from '../support/samples.js'
 
 type Change = (tasks: DurableTaskManager, id: string, mark: string, generation: number) => Promise<unknown>
 
@@ -119,7 +120,7 @@ test('each change is stored once or not at all, and everybody hears of each in i
       for (const manager of managers) begin(() => manager.destroy())
       await end()
     }),
-    { numRuns: 100 },
+    { numRuns: samples(100) },
   )
 })
 

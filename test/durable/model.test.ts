@@ -14,6 +14,7 @@ import {
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 import { says } from './support/durable.js'
+import { samples } from '../support/samples.js'
 
 const LIMITS = { maxMessages: 4, maxArtifacts: 3, maxHistory: 5, maxOutputSize: 40 }
 const HEARD: (keyof TaskEvents)[] = [
@@ -181,6 +182,6 @@ test('answers, errors, events, logs and tasks are those of the manager in memory
       }
       await Promise.all([real.destroy(), other.destroy()])
     }),
-    { numRuns: 150 },
+    { numRuns: samples(150) },
   )
 })

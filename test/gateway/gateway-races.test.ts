@@ -7,6 +7,7 @@ import { canTransition, isInterrupted, isTerminal, type TaskState } from 'a2a-ta
 import { A2AError } from '../../src/core/errors.js'
 import { expect, test } from 'vitest'
 import { agentInput, serviceError, setUp, type Call } from './support/gateway.js'
+import { samples } from '../support/samples.js'
 
 type All = ReturnType<typeof setUp> & { answered: Set<Call>; endedThere: Set<string>; failures: unknown[] }
 type Step = (all: All) => unknown
@@ -151,6 +152,6 @@ test('whatever happens in whatever order, tasks end once, and nothing is left', 
         if (task.state === 'completed') expect(cancels).toEqual([])
       }
     }),
-    { numRuns: 300 },
+    { numRuns: samples(300) },
   )
 }, 60_000)

@@ -49,9 +49,7 @@ describe.each(AGENTS)('the agent at $at', { timeout: 90_000 }, (agent) => {
     const listening = '.listen(0, function () { console.log(this.address().port) })'
     const code = agent.code.replace('.listen(3000)', listening)
     const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, code)
-    const loader = import.meta.resolve('tsx')
-    const server = spawn(process.execPath, ['--import', loader, file], {
-      // Elsewhere the loader takes the paths of tsconfig.json, and runs the sources.
+    const server = spawn(process.execPath, [consumer.compile(file)], {
       cwd: consumer.folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     })

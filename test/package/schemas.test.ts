@@ -1,7 +1,6 @@
 /** The built schemas, next to the user's own zod, and in a bundle that uses one of them. */
 import { symlinkSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import ts from 'typescript'
 import { bundle } from '../support/bundle.js'
 import { Consumer } from '../support/consumer.js'
 import { ROOT } from '../support/repository.js'
@@ -38,35 +37,6 @@ describe.each(['zod', 'zod/mini'])('a schema of %s takes ours', (zod) => {
     const name = `${system}.${system === 'import' ? 'mjs' : 'cjs'}`
     expect(await consumer.run(consumer.write(name, `${imports}\n${use}`))).toBe(PRINTED)
   })
-
-  it.each(['mts', 'cts'])(
-    'with its type, in a .%s',
-    (end) => {
-      const field = zod === 'zod' ? 'MessageSchema.shape.messageId' : 'MessageSchema'
-      const file = consumer.write(
-        `types.${end}`,
-        `import * as z from '${zod}'
-      import { MessageSchema, PartSchema, type Message, type Part } from 'a2a-tasks/schemas'
-      const Envelope = z.object({ message: MessageSchema, part: PartSchema, field: ${field} })
-      const envelope: z.infer<typeof Envelope> = Envelope.parse({})
-      export const message: Message = envelope.message
-      export const part: Part = envelope.part
-      // @ts-expect-error It is not just anything.
-      export const wrong: number = envelope.message`,
-      )
-      const program = ts.createProgram([file], {
-        module: ts.ModuleKind.Node16,
-        target: ts.ScriptTarget.ES2022,
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        noEmit: true,
-        types: [],
-      })
-      const faults = ts.getPreEmitDiagnostics(program)
-      expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
-    },
-    60_000,
-  )
 })
 
 describe('the bundle of somebody who imports', () => {

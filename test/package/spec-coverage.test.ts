@@ -86,6 +86,6 @@ test('a page that is wrong is found', () => {
   expect(exists('send › 178.')).toBe(false)
   expect(exists('nowhere › 1.')).toBe(false)
   expect(exists('send')).toBe(false)
-  expect(exists('wire/v1-corpus › every folder')).toBe(true)
-  expect(exists('wire/v1-corpus › no folder')).toBe(false)
+  expect(exists('wire/v1/corpus › every folder')).toBe(true)
+  expect(exists('wire/v1/corpus › no folder')).toBe(false)
 })

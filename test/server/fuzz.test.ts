@@ -7,10 +7,11 @@ import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 import fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { samples } from '../support/samples.js'
 
 const ORIGIN = 'https://agent.test'
 /** Each property has this long, or its number of runs, whichever is less. */
-const BOUNDS = { interruptAfterTimeLimit: 1200, markInterruptAsFailure: false, numRuns: 400 }
+const BOUNDS = { interruptAfterTimeLimit: 1200, markInterruptAsFailure: false, numRuns: samples(400) }
 
 const uncaught: unknown[] = []
 const note = (error: unknown): void => void uncaught.push(error)
@@ -244,7 +245,7 @@ test('JSON that is no request', async () => {
   const f = fuzzed()
   await fc.assert(
     fc.asyncProperty(fc.oneof(nasty, fc.array(nasty)), (body) => expectSense(f, post('/a2a', body))),
-    { ...BOUNDS, numRuns: 200 },
+    { ...BOUNDS, numRuns: samples(200) },
   )
 })
 
@@ -262,7 +263,7 @@ test('bytes that may be anything', async () => {
     fc.asyncProperty(bytes, fc.constantFrom('/a2a', '/message:send'), (body, path) =>
       expectSense(f, post(path, new Uint8Array(body))),
     ),
-    { ...BOUNDS, numRuns: 200 },
+    { ...BOUNDS, numRuns: samples(200) },
   )
 })
 
@@ -358,7 +359,7 @@ test('paths, methods, queries and headers that may be anything', async () => {
     })
   await fc.assert(
     fc.asyncProperty(request, (each) => expectSense(f, toRequest(each))),
-    { ...BOUNDS, numRuns: 800 },
+    { ...BOUNDS, numRuns: samples(800) },
   )
 })
 

@@ -4,12 +4,11 @@
  * @module
  */
 import { execFile, type ExecFileException } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { transformSync } from 'esbuild'
 import { ROOT } from './repository.js'
-
-const TSX = import.meta.resolve('tsx')
 
 /** A busy machine takes many times the second or two that a program needs. */
 const TIMEOUT_MS = 60_000
@@ -26,19 +25,30 @@ export class Consumer {
 
   /** Writes a file, and gives its whole path. */
   write(name: string, text: string): string {
-    const path = join(this.folder, name)
+    const path = resolve(this.folder, name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
     return path
   }
 
+  /** Compiles a file of TypeScript, which takes less time than a loader in each process. Returns the path of the program. */
+  compile(file: string): string {
+    if (!file.endsWith('.ts')) return file
+    const { code } = transformSync(readFileSync(resolve(this.folder, file), 'utf8'), {
+      loader: 'ts',
+      target: 'node20',
+      sourcefile: file,
+      sourcemap: 'inline',
+    })
+    return this.write(file.replace(/\.ts$/, '.mjs'), code)
+  }
+
   /** Returns what the program prints. A program that fails, or runs for longer than a minute, rejects with its output. */
   async run(file: string): Promise<string> {
-    const loader = file.endsWith('.ts') ? ['--import', TSX] : []
     return await new Promise((resolve, reject) => {
       execFile(
         process.execPath,
-        [...loader, file],
+        [this.compile(file)],
         { cwd: this.folder, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
         (error, stdout, stderr) => {
           if (error === null) resolve(stdout)

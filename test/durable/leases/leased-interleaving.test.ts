@@ -6,6 +6,7 @@ import type { LeasedTasks } from 'a2a-tasks/durable'
 import { foldAll, logOf, reading, says } from '../support/durable.js'
 import { markOf, play, randomOf } from '../support/interleaving.js'
 import { worker } from '../support/leased.js'
+import { samples } from '../../support/samples.js'
 
 const plays = fc.record({
   seed: fc.nat(2 ** 31 - 1),
@@ -116,6 +117,6 @@ test('the holder hears of every change that is not his own, once, and all of his
       for (const each of managers) begin(() => each.destroy())
       await end()
     }),
-    { numRuns: 150 },
+    { numRuns: samples(150) },
   )
 })

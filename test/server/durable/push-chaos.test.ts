@@ -1,8 +1,9 @@
 /** Processes that die, stores and webhooks that fail, in an order that a seed says: what a webhook hears in the end. */
 import { expect, test } from 'vitest'
 import { calm, generationsOf, healthAt, shop, type PushReplica, type Shop } from './support/push.js'
+import { samples } from '../../support/samples.js'
 
-const SEEDS = Array.from({ length: 30 }, (_, seed) => seed)
+const SEEDS = Array.from({ length: samples(30) }, (_, seed) => seed)
 const STEPS = 60
 
 test.each(SEEDS)('a webhook hears of everything in order, whatever dies: %i', async (seed) => {

@@ -4,6 +4,7 @@ import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
 import { calm, shop, stateIs, task, type Made, type PushReplica, type Shop } from './support/push.js'
 import { receiver, storyOf } from '../push/support/push.js'
+import { samples } from '../../support/samples.js'
 
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
@@ -188,7 +189,7 @@ describe('how many a task may have', () => {
 })
 
 describe('processes that register and delete at the same time', () => {
-  test.each(Array.from({ length: 25 }, (_, seed) => seed))('agree in the end: %i', async (seed) => {
+  test.each(Array.from({ length: samples(25) }, (_, seed) => seed))('agree in the end: %i', async (seed) => {
     const random = randomOf(seed)
     const world = shop((store) => slow(store, random))
     const [a, b] = quiet(world, { maxPerTask: 4 })

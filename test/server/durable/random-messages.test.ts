@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { call, jsonRpc, user } from '../spec/support/agent.js'
 import { cluster, settle, textOf, type Replica } from './support/replicas.js'
+import { samples } from '../../support/samples.js'
 
 /** Numbers from 0 to 1, the same for the same seed. */
 function randomOf(seed: number): () => number {
@@ -125,7 +126,8 @@ async function play(seed: number, mayClose: boolean): Promise<Story> {
   return { state, hasClosed, unread, errors }
 }
 
-const seeds = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n)
+const seeds = (from: number, count: number): number[] =>
+  Array.from({ length: samples(count) }, (_, n) => from + n)
 
 describe('messages to any process at any moment', () => {
   test.each(seeds(1, 60))('are all read, and the task ends or waits (%i)', async (seed) => {

@@ -3,6 +3,7 @@ import { A2AError } from 'a2a-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { v0_3Client, v1Client, type ClientCodecs, type Operation } from '../../../src/wire/index.js'
+import { samples } from '../../support/samples.js'
 
 const CLIENTS: readonly (readonly [name: string, codecs: ClientCodecs])[] = [
   ['A2A 1.0', v1Client.rpc],
@@ -195,7 +196,7 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
           expect(A2AError.is(error, 'INVALID_AGENT_RESPONSE'), String(error)).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: samples(500) },
     )
   })
 })

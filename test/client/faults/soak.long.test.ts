@@ -1,6 +1,6 @@
 /**
  * Runs over connections that break in every way, by a seed. To see one of them again: `FAULT_SEED=<seed> npx vitest run
- * --config test/vitest.config.ts test/client/faults/soak`.
+ * --config test/vitest.config.ts --mode all test/client/faults/soak`.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
