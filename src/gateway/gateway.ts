@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { raceAbort } from '../runtime/abort.js'
 import { ended, invalidParams, taskNotFound } from '../core/errors.js'
 import { read } from '../core/validate.js'
 import { isTerminal } from '../core/lifecycle.js'
@@ -13,7 +14,7 @@ import type { Task, TaskSnapshot } from '../core/task.js'
 import { TaskLocations } from './turns/task-locations.js'
 import { AgentSelector, type TaskNeeds } from './admission/agent-selection.js'
 import type { RegisteredAgent } from './registry/agent.js'
-import { aborted, type TurnStart, type Turn } from './turns/turn.js'
+import type { TurnStart, Turn } from './turns/turn.js'
 import { Turns } from './turns/turns.js'
 import type { GatewayConfig } from './config/types.js'
 import type { HealthMonitoring } from './registry/health.js'
@@ -293,7 +294,8 @@ export class A2AGateway {
     await this.#turns.whenIdle(taskId)
     // The abandoned task continues at its service. For the caller it is running as long as it is wanted.
     const state = this.tasks.stateOf(taskId)
-    if (this.#turns.isClosed && (state === 'submitted' || state === 'working')) await aborted(signal)
+    if (this.#turns.isClosed && (state === 'submitted' || state === 'working'))
+      await raceAbort(signal, new Promise(() => undefined))
   }
 
   /**

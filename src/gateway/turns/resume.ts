@@ -9,7 +9,7 @@ import type { TaskLocations } from './task-locations.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentWithProvider } from '../admission/agent-selection.js'
 import { requireUpdate } from './apply-update.js'
-import { cancelAt, within } from './turn.js'
+import { cancelAt, withCancelTimeout } from './turn.js'
 import type { Turns } from './turns.js'
 import type { HandleContents } from './handle.js'
 import type { Settings } from '../options.js'
@@ -121,7 +121,9 @@ export class TaskResumer {
 
   /** @throws {A2AError} `PROVIDER_ERROR`, also for an answer that is not an update. */
   async #fetch({ agent, provider }: AgentWithProvider, taskId: string, ref: TaskRef): Promise<TaskUpdate> {
-    const update = await within(this.#settings, taskId, (signal) => provider.getTask(agent, ref, { signal }))
+    const update = await withCancelTimeout(this.#settings, taskId, (signal) =>
+      provider.getTask(agent, ref, { signal }),
+    )
     requireUpdate(update, agent)
     return update
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
+import { raceAbort } from '../../runtime/abort.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
 import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
@@ -163,7 +164,7 @@ export class Turn {
     // A listener may have ended the task before the turn begins.
     if (isTerminal(this.#settings.tasks.stateOf(this.#taskId) ?? 'canceled')) return
     if (start.mode === 'send') {
-      this.#apply(await raced(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
+      this.#apply(await raceAbort(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
     }
     if (start.mode === 'stream') await this.#stream(start.task)
     if (start.mode === 'follow' && start.known !== undefined) this.#apply(start.known)
@@ -173,7 +174,7 @@ export class Turn {
       await this.#pause(polls + failedPolls)
       if (this.#isStopped) return
       try {
-        this.#apply(await raced(signal, this.#provider.getTask(this.agent, this.#ref, this.#call)))
+        this.#apply(await raceAbort(signal, this.#provider.getTask(this.agent, this.#ref, this.#call)))
         failedPolls = 0
       } catch (error) {
         // The service keeps no tasks, so the error of the stream is the reason of the failure.
@@ -190,7 +191,7 @@ export class Turn {
     const updates = this.#provider.streamTask(this.agent, task, this.#call)[Symbol.asyncIterator]()
     try {
       for (let count = 1; !this.#isFinished || (this.#isStopped && this.#isAwaitingRef); count += 1) {
-        const next = await raced(this.#controller.signal, updates.next())
+        const next = await raceAbort(this.#controller.signal, updates.next())
         if (next.done) return
         this.#apply(next.value)
         if (count % UPDATES_PER_YIELD === 0) await yieldToEventLoop()
@@ -332,7 +333,7 @@ export async function cancelAt(
   ref: TaskRef,
 ): Promise<void> {
   try {
-    await within(settings, taskId, (signal) => provider.cancelTask(agent, ref, { signal }))
+    await withCancelTimeout(settings, taskId, (signal) => provider.cancelTask(agent, ref, { signal }))
   } catch (error) {
     if (A2AError.is(error) && NOT_CANCELABLE.includes(error.code)) return
     settings.onError(error, { during: 'cancelTask', taskId, agentId: agent.id })
@@ -340,7 +341,7 @@ export async function cancelAt(
 }
 
 /** Returns the result of `work`, limited to `cancelTimeoutMs` even if `work` ignores its signal. */
-export async function within<T>(
+export async function withCancelTimeout<T>(
   { clock, cancelTimeoutMs }: Pick<TurnSettings, 'clock' | 'cancelTimeoutMs'>,
   taskId: string,
   work: (signal: AbortSignal) => Promise<T>,
@@ -348,7 +349,7 @@ export async function within<T>(
   const limit = new AbortController()
   const stop = clock.schedule(() => limit.abort(waitTimedOut(taskId, cancelTimeoutMs)), cancelTimeoutMs)
   try {
-    return await raced(limit.signal, work(limit.signal))
+    return await raceAbort(limit.signal, work(limit.signal))
   } finally {
     stop()
   }
@@ -359,32 +360,7 @@ function waitTimedOut(taskId: string, timeoutMs: number): A2AError<'WAIT_TIMED_O
   return new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs })
 }
 
-/** Returns the result of `work`, or throws the signal's reason, even if `work` ignores the signal. */
-async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let settle = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort, { once: true })
-    settle = () => signal.removeEventListener('abort', onAbort)
-    if (signal.aborted) onAbort()
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    settle()
-  }
-}
-
 /** Whether the same call may succeed later. */
 function isTransient(error: unknown): error is A2AError {
   return A2AError.is(error, 'PROVIDER_ERROR') ? error.data.retryable : A2AError.is(error, 'UNAVAILABLE')
-}
-
-/** @throws The signal's reason, when it aborts. */
-export function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-  })
 }
