@@ -1,12 +1,12 @@
 /**
- * A card to ask.
+ * Agent card with lookup methods.
  *
  * @module
  */
 import type { AgentCapabilities, AgentCard as Card, AgentSkill } from '../schemas/agent-card.js'
 import { readAgentCard } from './parse.js'
 
-/** What of a card {@link AgentCard} needs in any case; skills need an id. */
+/** The fields of a card that {@link AgentCard} requires; each skill needs an id. */
 export interface AgentInfo {
   readonly name: string
   readonly skills?: readonly { readonly id: string }[]
@@ -15,11 +15,14 @@ export interface AgentInfo {
 type Capability = Exclude<keyof AgentCapabilities, 'extensions'>
 
 /**
- * The card of an agent, to look things up in: a card of any generation, or a few words, `{ name, skills: [{ id }] }`, as
- * a card of A2A 1.0. Deeply frozen. It is what a card of 1.0 is, so functions take it for one, and its JSON is the
- * card's; one that does not say where the agent is has no interfaces.
+ * A card with methods to look things up. It is built from a card of any version, or from a few fields such as `{ name,
+ * skills: [{ id }] }`, and has the fields of an A2A 1.0 card, so it can be used wherever one is expected, and
+ * serializes to one. Deeply frozen. A card without an address has no interfaces.
  *
- * @throws {A2AError} `INVALID_PARAMS`, as `parseAgentCard` does.
+ * @throws {A2AError} `INVALID_PARAMS`, as `parseAgentCard`.
+ * @example
+ * const card = new AgentCard(await response.json())
+ * if (card.hasSkill('summarize') && card.supports('streaming')) { … }
  */
 export class AgentCard implements Card {
   declare readonly name: string
@@ -47,14 +50,14 @@ export class AgentCard implements Card {
     return this.skill(id) !== undefined
   }
 
-  /** The skill with this id. */
+  /** Returns the skill with this id. */
   skill(id: string): AgentSkill | undefined {
     return this.skills.find((skill) => skill.id === id)
   }
 
   /**
-   * Whether the agent is reached by this binding (`JSONRPC`, `HTTP+JSON`, …; case does not count), and in this version
-   * where one is given. Patch versions do not count (A2A 1.0 §3.6): `1.0.3` is `1.0`.
+   * Whether the agent has an interface with this binding (`JSONRPC`, `HTTP+JSON`, …; case-insensitive) and, if given,
+   * this version. Patch versions are ignored (A2A 1.0 §3.6): `1.0.3` matches `1.0`.
    */
   speaks(binding: string, version?: string): boolean {
     return this.supportedInterfaces.some(

@@ -1,5 +1,5 @@
 /**
- * A card from few words.
+ * Builder of complete agent cards.
  *
  * @module
  */
@@ -13,27 +13,29 @@ import {
 } from '../schemas/agent-card.js'
 import { check } from '../wire/check.js'
 
-/** A card with what goes without saying left out: a `name`, and where the agent is. */
+/** A card whose fields with defaults may be absent. Requires `name`, and `url` or `supportedInterfaces`. */
 export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities'>> {
   readonly name: string
   /**
-   * Where the agent is reached, by both bindings; `urlFromEnvironment()` knows it by `PORT` and `BIND_HOST`. Or say it in
-   * `supportedInterfaces`.
+   * Base URL of the agent, for both bindings. `urlFromEnvironment()` builds it from `PORT` and `BIND_HOST`. Required
+   * unless `supportedInterfaces` is given.
    */
   readonly url?: string
-  /** The versions that are spoken at `url`. Default is `['1.0', '0.3']`. */
+  /** The protocol versions at `url`. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[]
-  /** Default is streaming. */
+  /** Default is `{ streaming: true }`. */
   readonly capabilities?: AgentCapabilities
   /** Default is one skill with the agent's name and description. */
   readonly skills?: readonly AgentSkill[]
 }
 
 /**
- * A complete A2A 1.0 card (§4.4.1). What is left out gets a default: version `1.0.0`, text in and out, streaming, one
- * skill that is what the agent itself is.
+ * Builds a complete A2A 1.0 card (§4.4.1). Defaults: version `1.0.0`, text input and output, streaming, and one skill
+ * with the agent's name and description.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong: `card.skills[0].id …`.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing, unknown or wrong, such as `card.skills[0].id`.
+ * @example
+ * const card = buildAgentCard({ name: 'Summarizer', url: 'https://agent.example' })
  */
 export function buildAgentCard(input: AgentCardInput): AgentCard {
   const { url, protocolVersions = ['1.0', '0.3'], ...given } = input

@@ -1,17 +1,17 @@
 /**
- * A card as the bytes that are signed (A2A 1.0 §8.4.1, RFC 8785).
+ * Canonical text of a card for signatures (A2A 1.0 §8.4.1, RFC 8785).
  *
  * @module
  */
 import { invalidParams } from '../core/errors.js'
 import { isRecord, plain, type Unread } from './plain.js'
 
-/** Required, or its presence is told apart from its default: it is there if it is in the card. */
+/** A required field, or one whose presence matters: included whenever the card has it. */
 const KEPT = 'kept'
-/** Absent and default are one, as in ProtoJSON. */
+/** A field whose default means the same as its absence, as in ProtoJSON: included unless it has the default. */
 const SPARSE = 'sparse'
 
-/** A field that holds a message, or a list or a map of them. A message is there if it is in the card. */
+/** A field with a message, or a list or map of messages. A message is included whenever the card has it. */
 interface Nested {
   readonly of: Message
   readonly as: 'message' | 'list' | 'map'
@@ -129,21 +129,23 @@ const CARD: Message = {
 }
 
 /**
- * The text that a signature of the card is of (A2A 1.0 §8.4.1): no signatures, nothing that 1.0 does not know, no
- * defaults but of what is required or whose presence counts, in the canonical form of RFC 8785.
+ * Returns the text that a signature of the card covers (A2A 1.0 §8.4.1), in the canonical form of RFC 8785: without
+ * signatures, without fields that 1.0 does not define, and without defaults, except for required fields and those whose
+ * presence matters.
  *
- * @throws {A2AError} `INVALID_PARAMS` for what has no canonical form: half a surrogate pair, a number that is none.
+ * @throws {A2AError} `INVALID_PARAMS` for a value without a canonical form: a lone surrogate, or a number that is not
+ *   finite.
  */
 export function canonicalizeAgentCard(card: object): string {
   return canonicalize(presentIn(card))
 }
 
-/** The same without anything empty, wherever it is: what the official SDKs sign, by the letter of §8.4.2. */
+/** The same without empty values at any level. The official SDKs sign this text, following the wording of §8.4.2. */
 export function canonicalizeStripped(card: object): string {
   return canonicalize(withoutEmpty(presentIn(card)) ?? {})
 }
 
-/** Of a card, what it says in terms of 1.0. */
+/** Returns the fields of the card that 1.0 defines. */
 function presentIn(card: object): Unread {
   const given = plain(card)
   return isRecord(given) ? project(CARD, given) : {}
@@ -187,11 +189,11 @@ function withoutEmpty(value: unknown): unknown {
   return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
-/** RFC 8785: members sorted by UTF-16 code units, and the rest as ECMAScript prints it. */
+/** RFC 8785: members sorted by UTF-16 code units, values as ECMAScript serializes them. */
 export function canonicalize(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalize).join(',')}]`
   if (isRecord(value)) {
-    // Without a comparer, `sort` goes by code units.
+    // Without a comparator, `sort` compares code units.
     const members = Object.keys(value)
       .sort()
       .map((key) => `${canonicalize(key)}:${canonicalize(value[key])}`)

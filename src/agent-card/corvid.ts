@@ -1,5 +1,5 @@
 /**
- * The tools of corvid-agent, as data.
+ * Tools of corvid-agent, as data.
  *
  * @module
  */
@@ -71,7 +71,7 @@ const DESCRIPTIONS = {
   corvid_invoke_remote_agent: 'Send a task to a remote A2A agent and get the result.',
 }
 
-/** What an agent without permissions of its own has, in this order. */
+/** Tools of an agent without its own permissions, in corvid-agent's order. */
 const DEFAULT_TOOLS = [
   'corvid_send_message',
   'corvid_save_memory',
@@ -98,7 +98,7 @@ const DEFAULT_TOOLS = [
   'corvid_github_follow_user',
 ]
 
-/** The 30 tools that a corvid-agent may have, and the 23 that it has by default: for `toolsToSkills` and `buildAgentCardForAgent`. */
+/** The 30 tools that a corvid-agent may have, and the 23 defaults, for `toolsToSkills` and `buildAgentCardForAgent`. */
 export const corvidPreset = {
   prefix: 'corvid_',
   tags: TAGS,

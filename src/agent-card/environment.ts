@@ -1,5 +1,5 @@
 /**
- * Where the agent is, by the environment that it runs in.
+ * The agent's URL from environment variables.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import { invalidParams } from '../core/errors.js'
 import { environment } from '../runtime/environment.js'
 
 /**
- * `http://BIND_HOST:PORT`, as the environment has them at this moment. Default is `http://127.0.0.1:3000`, also where the
- * runtime has no environment or does not let it be read.
+ * Returns `http://BIND_HOST:PORT` from the current environment. Default is `http://127.0.0.1:3000`, also on runtimes
+ * without an environment or without permission to read it. An empty variable counts as unset.
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path `PORT` or `BIND_HOST`.
  */
@@ -24,7 +24,6 @@ export function urlFromEnvironment(): string {
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${Number(port)}`
 }
 
-/** An empty variable counts as one that is not set. */
 function variable(name: string): string | undefined {
   const value = environment(name)
   return value === '' ? undefined : value

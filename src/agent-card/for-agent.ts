@@ -1,5 +1,5 @@
 /**
- * A card for one of the agents of a server.
+ * Card for one of several agents on a server.
  *
  * @module
  */
@@ -7,38 +7,38 @@ import type { AgentCard } from '../schemas/agent-card.js'
 import { buildAgentCard, type AgentCardInput } from './build.js'
 import { own, toolsToSkills, type ToolTables } from './skills.js'
 
-/** An agent as a server keeps it. */
+/** An agent, as the server stores it. */
 export interface AgentRecord {
   readonly id: string
   readonly name: string
   readonly description?: string | null | undefined
-  /** The tools that it may use. `null` is as absent: the preset's default tools. `[]` is none. */
+  /** Names of the tools that the agent may use. Absent or `null` means the preset's default tools; `[]` means none. */
   readonly mcpToolPermissions?: readonly string[] | null | undefined
 }
 
-/** The tools that there are. */
+/** The tools of a server. */
 export interface AgentPreset extends ToolTables {
-  /** What agents without permissions of their own use, in this order. Default is none. */
+  /** Tools of agents without their own permissions, in this order. Default is none. */
   readonly defaultTools?: readonly string[] | undefined
-  /** Describes agents that are not described. Default is their name. */
+  /** Description of agents without one. Default is their name. */
   readonly agentDescription?: string | undefined
 }
 
-/** What is said of the agent beside its record. */
+/** Options for the card of an agent. */
 export interface AgentCardForAgentOptions {
-  /** Where the server is: the agent is at `/api/agents/{id}` below it. */
+  /** Base URL of the server. The agent's URL is `/api/agents/{id}` below it. */
   readonly url: string
-  /** The tools that there are: others are left out. */
+  /** The tools of the server. Unknown tools of an agent are left out. */
   readonly preset: AgentPreset
   readonly persona?: { readonly archetype?: string | null | undefined } | null | undefined
   readonly bundles?: readonly { readonly name: string }[] | undefined
-  /** What goes into the card beside name, description, URL and skills. */
+  /** Further fields of the card. */
   readonly card?: Omit<AgentCardInput, 'name' | 'description' | 'url' | 'supportedInterfaces' | 'skills'>
 }
 
 /**
- * The card of an agent whose skills are the tools that it may use. Its description goes on with the persona's archetype,
- * unless that is `custom`, and with its bundles: `Reviews code | Archetype: mentor | Skills: git, web`.
+ * Builds the card of an agent, with a skill for each tool that it may use. Its description is extended by the persona's
+ * archetype, unless that is `custom`, and by its bundles: `Reviews code | Archetype: mentor | Skills: git, web`.
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong.
  */

@@ -1,5 +1,5 @@
 /**
- * Agent cards: what an agent tells of itself.
+ * Agent cards: building, reading, signing and verifying them.
  *
  * @module
  */

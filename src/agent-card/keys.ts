@@ -1,12 +1,12 @@
 /**
- * The keys that signatures of cards are made and checked with.
+ * Keys for signatures of cards.
  *
  * @module
  */
 import { isRecord, plain } from './plain.js'
 import { withTimeout } from '../runtime/abort.js'
 
-/** A JSON Web Key (RFC 7517). After `exp`, in seconds since 1970, and with `revoked`, it signs nothing any more. */
+/** A JSON Web Key (RFC 7517). A key past its `exp` (in seconds since 1970), or with `revoked`, verifies nothing. */
 export interface Jwk {
   readonly kty?: string
   readonly kid?: string
@@ -20,17 +20,17 @@ export interface NativeKey {
   readonly type: string
 }
 
-/** The bytes are of a shared secret. */
+/** Bytes are a shared secret. */
 export type Key = Jwk | NativeKey | Uint8Array
 
-/** How keys are fetched: `fetch` is. */
+/** Fetches keys. The global `fetch` fits. */
 export type FetchKeys = (url: string, init: RequestInit) => Promise<Response>
 
 export function isJwk(key: unknown): key is Jwk {
   return isRecord(key) && typeof key['kty'] === 'string'
 }
 
-/** Why a key is not to be used at this moment. */
+/** Returns the reason why a key must not be used at this time. */
 export function faultOf(key: Key, now: number): string | undefined {
   if (!isJwk(key)) return undefined
   const { exp, nbf, revoked } = key
@@ -40,7 +40,7 @@ export function faultOf(key: Key, now: number): string | undefined {
   return undefined
 }
 
-/** The URL, if it is on the list, where an entry without a path stands for all of its origin. */
+/** Returns the URL if the list allows it. An entry without a path allows its whole origin. */
 export function allowed(url: string, list: readonly string[]): URL | undefined {
   const asked = parse(url)
   if (asked === undefined || asked.username !== '' || asked.password !== '') return undefined
@@ -52,7 +52,7 @@ export function allowed(url: string, list: readonly string[]): URL | undefined {
   return isListed ? asked : undefined
 }
 
-/** Only what can be fetched: other URLs are all of one origin, `null`. */
+/** Other URLs cannot be fetched, and share the origin `null`. */
 function parse(url: string): URL | undefined {
   try {
     const parsed = new URL(url)
@@ -65,18 +65,18 @@ function parse(url: string): URL | undefined {
 /** Key sets take a few kilobytes. */
 const MAX_BYTES = 262_144
 
-/** The public keys at a URL (RFC 7517 §5). Rejects where there are none, within `timeoutMs`. */
+/** Fetches the public keys at a URL (RFC 7517 §5). Rejects when there are none, or after `timeoutMs`. */
 export async function fetchKeys(url: URL, fetch: FetchKeys, timeoutMs: number): Promise<readonly Jwk[]> {
   const set = plain(JSON.parse(await withTimeout(timeoutMs, (signal) => load(url, fetch, signal))))
   const keys: unknown = isRecord(set) ? set['keys'] : undefined
   if (!Array.isArray(keys)) throw new Error('no key set')
-  // A secret that is there for everybody to read proves nothing.
+  // A shared secret that is published proves nothing.
   return keys.filter(isJwk).filter(({ kty }) => kty !== 'oct')
 }
 
 async function load(url: URL, fetch: FetchKeys, signal: AbortSignal): Promise<string> {
   const headers = { accept: 'application/jwk-set+json, application/json' }
-  // 'error' would say it better, but Workers do not know it.
+  // Workers do not support the more fitting `'error'`.
   const response = await fetch(url.href, { headers, signal, redirect: 'manual' })
   if (response.status !== 200) throw new Error(`HTTP ${response.status}`)
   const decoder = new TextDecoder()

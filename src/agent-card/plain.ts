@@ -1,23 +1,23 @@
 /**
- * JSON from outside as objects that hold nothing but JSON.
+ * Copies of untrusted JSON without nulls and `__proto__`.
  *
  * @module
  */
 import { invalidParams } from '../core/errors.js'
 
-/** An object of which nothing is known yet. */
+/** An object whose fields have not been validated. */
 export type Unread = Readonly<Record<string, unknown>>
 
 /** Real cards nest ten levels deep. */
 const MAX_DEPTH = 64
 
-/** Under these any JSON may stand, null included. */
+/** Fields that may contain any JSON, null included. */
 const FREE: readonly string[] = ['params', 'header']
 
 /**
- * A copy without `__proto__`, and without properties that are null, which ProtoJSON takes for absent.
+ * Copies a value without `__proto__`, and without null properties, which ProtoJSON treats as absent.
  *
- * @throws {A2AError} `INVALID_PARAMS` where it nests too deep.
+ * @throws {A2AError} `INVALID_PARAMS` for a value that nests too deep.
  */
 export function plain(value: unknown, isFree = false, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value

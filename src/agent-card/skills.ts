@@ -1,5 +1,5 @@
 /**
- * Tools as skills.
+ * Skills from tools.
  *
  * @module
  */
@@ -10,23 +10,23 @@ export interface Tool {
   readonly name: string
   readonly title?: string | undefined
   readonly description?: string | undefined
-  /** Its schemas, and whatever else: no skill has them. */
+  /** Schemas and further fields, which skills do not have. */
   readonly [field: string]: unknown
 }
 
-/** What is known of tools beside what they say of themselves. Keys are their names, with the prefix. */
+/** Additional data about tools, by full name with the prefix. */
 export interface ToolTables {
-  /** What names begin with, and skills' names do not. Default is none. */
+  /** Prefix to remove from the names of skills. Default is none. */
   readonly prefix?: string | undefined
-  /** Default is `['general']` for each. */
+  /** Default is `['general']` for each tool. */
   readonly tags?: Readonly<Record<string, readonly string[]>> | undefined
-  /** They go before the tools' own. Default is those, or `Tool: name`. */
+  /** Used in place of a tool's own description. Default is the tool's own, or `Tool: name`. */
   readonly descriptions?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * A skill for each tool of an agent, under the tool's name as its id: it takes JSON, and gives JSON or text. Names are
- * for people, `github_list_prs` is `GitHub List PRs`; a tool's own title goes before.
+ * Returns a skill for each tool. Its id is the tool's name; it takes JSON, and returns JSON or text. Its name is the
+ * tool's title, or the name in readable form: `github_list_prs` becomes `GitHub List PRs`.
  */
 export function toolsToSkills(tools: readonly (string | Tool)[], tables: ToolTables = {}): AgentSkill[] {
   const { prefix = '', tags = {}, descriptions = {} } = tables
@@ -43,7 +43,7 @@ export function toolsToSkills(tools: readonly (string | Tool)[], tables: ToolTab
   })
 }
 
-/** A tool may be called `constructor`. */
+/** Own properties only: a tool may be named `constructor`. */
 export function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

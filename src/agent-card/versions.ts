@@ -1,5 +1,5 @@
 /**
- * A card for the clients of more than one version.
+ * Hybrid cards for clients of several protocol versions.
  *
  * @module
  */
@@ -7,21 +7,20 @@ import type { AgentCard } from '../schemas/agent-card.js'
 import type { JsonObject, JsonValue } from '../schemas/json.js'
 import { toV03Card } from '../wire/v0-3/card.js'
 
-/** What makes of a card the card of its version: a dialect of `a2a-tasks/wire` does. */
+/** Encodes a card for its protocol version. The dialects of `a2a-tasks/wire` implement it. */
 export interface CardEncoder {
   encodeCard(card: AgentCard): JsonObject
 }
 
 const BOTH: readonly CardEncoder[] = [
-  // It is JSON already, under a type that says more.
+  // The card is JSON already; its type is narrower.
   { encodeCard: (card) => ({ ...card }) },
   { encodeCard: toV03Card },
 ]
 
 /**
- * A card that the clients of several versions read, each what it knows: old clients do not say which version they want.
- * Where two versions have something else to say under one name, the one whose encoder comes first speaks. Default is
- * 1.0, then 0.3.
+ * Returns a card that clients of several versions can read, for old clients that do not state their version. When two
+ * versions use one name for different values, the first encoder wins. Default is 1.0, then 0.3.
  */
 export function toHybridCard(card: AgentCard, encoders: readonly CardEncoder[] = BOTH): JsonObject {
   const [first, ...others] = encoders.map((encoder) => encoder.encodeCard(card))
