@@ -68,6 +68,6 @@ const headers = { 'content-type': 'application/json', 'x-a2a-notification-token'
 assert.equal((await fetch(hookUrl, { method: 'POST', headers, body: '{}' })).status, 401)
 
 await handler.close()
-const [health] = handler.push.health(taskId)
+const [health] = await handler.push.health(taskId)
 console.log(`${health?.delivered} delivered, ${health?.state}`)
 for (const one of [server, hook]) one.close()

@@ -3,12 +3,11 @@
  *
  * @module
  */
+import type { TaskDocuments } from '../core/documents.js'
 import type { OpenAccess } from './open-access.js'
 import type { TaskStore } from './task-store.js'
 
-/** Rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`. */
-export type TaskDocuments = Pick<TaskStore, 'putDocument' | 'deleteDocument' | 'documents' | 'allDocuments'>
-
+/** The documents in a store. Methods reject with `STORE_FAILED` when it fails for longer than `storeRetryMs`. */
 export function documentsOf(store: TaskStore, { insist }: OpenAccess): TaskDocuments {
   return {
     // Put again after it was put, it is refused: whoever writes a document reads it again then.

@@ -8,8 +8,7 @@ import { hasLoneSurrogate } from '../core/json.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect } from '../wire/dialect.js'
-import { isPending, type ServedTasks } from './tasks.js'
-import type { MaybePromise } from '../core/managers.js'
+import type { ServedTasks } from './tasks.js'
 
 /** Somebody to whom tasks belong. */
 export interface Principal {
@@ -64,22 +63,23 @@ export function ownedBy(
 }
 
 /**
- * The task, when it belongs to the caller.
+ * The task, if it belongs to the caller.
  *
- * @throws {A2AError} At once or as a rejection: `TASK_NOT_FOUND`, the same whether it is somebody else's or nobody's
+ * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, the same for a task of another owner as for none
  *   (A2A 1.0 §3.3.2).
  */
-export function requireVisible(
+export async function requireVisible(
   tasks: ServedTasks,
   id: string,
   owner: OwnerFilter,
-): MaybePromise<TaskSnapshot> {
-  const found = (task: TaskSnapshot | null): TaskSnapshot => {
-    if (task === null) throw taskNotFound(id)
-    return task
-  }
-  const task = tasks.peekTask(id, owner)
-  return isPending(task) ? task.then(found) : found(task)
+): Promise<TaskSnapshot> {
+  return requireFound(await tasks.peekTask(id, owner), id)
+}
+
+/** @throws {A2AError} `TASK_NOT_FOUND`. */
+export function requireFound(task: TaskSnapshot | null, id: string): TaskSnapshot {
+  if (task === null) throw taskNotFound(id)
+  return task
 }
 
 /** `Last-Event-ID` as a generation; anything else is a client of another server, and begins anew. */

@@ -16,13 +16,7 @@ export type {
   RequestHandlerOptions,
 } from './options.js'
 export type { PreviewOptions } from './preview.js'
-export type {
-  DurablePushDeliveries,
-  PushDeadLetter,
-  PushDeliveries,
-  PushDeliveriesOf,
-  PushHealth,
-} from './push/health.js'
+export type { PushDeadLetter, PushDeliveries, PushHealth } from './push/health.js'
 export type { PushOptions } from './push/options.js'
 export type { PushState } from './push/outbox.js'
 export type { PushFailure } from './push/webhook.js'

@@ -7,8 +7,6 @@ import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
-import { isPending } from './tasks.js'
-import type { MaybePromise } from '../core/managers.js'
 
 /** The dialects, the preferred one first. */
 export type Dialects = readonly [Dialect, ...Dialect[]]
@@ -47,21 +45,19 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
  * Of several dialects that have the method, or route, that a request names without a version: the one whose parameters
  * these must be; else the one in which the task was made; else the preferred one.
  */
-export function choose(
+export async function choose(
   candidates: Dialects,
   params: unknown,
-  originOf: (taskId: string) => MaybePromise<Dialect | undefined>,
-): MaybePromise<Dialect> {
+  dialectOf: (taskId: string) => Promise<Dialect | undefined> | undefined,
+): Promise<Dialect> {
   const [first] = candidates
   if (candidates.length === 1 || !isObject(params)) return first
-  // What somebody has made of another dialect stands after it, and knows its own better.
+  // A dialect that was derived from another one comes after it, and recognizes its own requests better.
   const recognized = candidates.filter((dialect) => dialect.recognizes?.(params) ?? false).at(-1)
   if (recognized !== undefined) return recognized
   const { id } = params
-  const pick = (origin: Dialect | undefined): Dialect =>
-    candidates.find((dialect) => dialect === origin) ?? first
-  const origin = typeof id === 'string' ? originOf(id) : undefined
-  return isPending(origin) ? origin.then(pick) : pick(origin)
+  const origin = typeof id === 'string' ? await dialectOf(id) : undefined
+  return candidates.find((dialect) => dialect === origin) ?? first
 }
 
 function isObject(value: unknown): value is JsonObject {

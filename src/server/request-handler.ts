@@ -7,7 +7,7 @@ import type { TaskManager } from '../core/task-manager.js'
 import { bind, type BoundAgent } from './binding/bindings.js'
 import { Agent } from './operations/operations.js'
 import { toSettings, type RequestHandlerOptions } from './options.js'
-import type { PushDeliveriesOf } from './push/health.js'
+import type { PushDeliveries } from './push/health.js'
 import type { ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
 
@@ -16,11 +16,8 @@ export interface RequestHandler<
   M extends ServedTasks = TaskManager,
 > extends BoundAgent<P> {
   readonly tasks: M
-  /**
-   * The deliveries to webhooks: how they go, what was given up, and doing it again. Over a `DurableTaskManager` with
-   * promises, as its own methods.
-   */
-  readonly push: PushDeliveriesOf<M>
+  /** The deliveries to webhooks: their health, the notifications that were given up, and redelivery. */
+  readonly push: PushDeliveries
   /**
    * Takes no new work, lets runs end within `graceMs` (default 10 s), aborts the rest, whose tasks fail, and ends all
    * streams. Runs that wait for the user are aborted at once; their tasks go on waiting. Webhooks are told of all that
@@ -50,7 +47,6 @@ export function createRequestHandler<P extends Principal = Principal, M extends 
 ): RequestHandler<P, M> {
   const settings = toSettings(options)
   const agent = new Agent(settings)
-  // Those that were given, or a TaskManager; and the deliveries that go with them.
-  const push = agent.push as PushDeliveriesOf<M>
-  return { ...bind(settings, agent), tasks: settings.tasks as M, push }
+  // The manager of the options; where there is none, `M` is TaskManager, its default.
+  return { ...bind(settings, agent), tasks: settings.tasks as M, push: agent.push }
 }

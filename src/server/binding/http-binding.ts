@@ -21,8 +21,6 @@ import { perform } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
 import { SseHeartbeat, SSE_HEADERS } from '../streams/sse.js'
-import { isPending } from '../tasks.js'
-import type { MaybePromise } from '../../core/managers.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
@@ -71,8 +69,7 @@ export class HttpBinding<P extends Principal> {
       if ('status' in candidates) return candidates
       dialect = candidates[0].dialect
       const principal = await this.#authenticate(request)
-      const chosen = this.#choose(candidates, principal)
-      const match = isPending(chosen) ? await chosen : chosen
+      const match = await this.#choose(candidates, principal)
       dialect = match.dialect
       return await this.#respondRest(request, searchParams, match, principal)
     } catch (thrown) {
@@ -107,17 +104,15 @@ export class HttpBinding<P extends Principal> {
   }
 
   /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
-  #choose(
+  async #choose(
     candidates: readonly [RouteMatch, ...RouteMatch[]],
     principal: P | undefined,
-  ): MaybePromise<RouteMatch> {
+  ): Promise<RouteMatch> {
     const [first, ...others] = candidates
     if (others.length === 0) return first
     const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]
-    const matchOf = (dialect: Dialect): RouteMatch =>
-      candidates.find((match) => match.dialect === dialect) ?? first
-    const chosen = choose(dialects, first.params, (id) => this.#operations.originOf?.(id, principal))
-    return isPending(chosen) ? chosen.then(matchOf) : matchOf(chosen)
+    const chosen = await choose(dialects, first.params, (id) => this.#operations.dialectOf?.(id, principal))
+    return candidates.find(({ dialect }) => dialect === chosen) ?? first
   }
 
   #respondCard(

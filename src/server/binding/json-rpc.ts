@@ -14,7 +14,6 @@ import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { requireHarmless } from './safe-json.js'
 import { perform } from '../operations/perform.js'
-import { isPending } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
 
 /** What a request is answered with. */
@@ -56,10 +55,10 @@ export async function answerRpc<P extends Principal>(
     const candidates = some(spoken.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? spoken[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
-    const chosen = choose(candidates, params, (taskId) =>
-      operations.originOf?.(taskId, callerOf(candidates[0]).principal),
+    const [first] = candidates
+    dialect = await choose(candidates, params, (taskId) =>
+      operations.dialectOf?.(taskId, callerOf(first).principal),
     )
-    dialect = isPending(chosen) ? await chosen : chosen
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)

@@ -11,7 +11,7 @@ import { unavailable } from '../unavailable.js'
 import type { Task } from '../../core/task.js'
 import type { Requests, Results } from '../../wire/dialect.js'
 import type { ClosableOperations } from '../binding/bindings.js'
-import { pushNotSupported } from '../push/service.js'
+import { pushNotSupported } from '../push/config.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
 

@@ -6,7 +6,7 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { OwnerFilter, TaskFilter, TaskPage } from '../../core/queries.js'
 import type { ListRequest, Results } from '../../wire/dialect.js'
-import { isPending, type ServedTasks } from '../tasks.js'
+import type { ServedTasks } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 
 export async function listTasks(
@@ -36,8 +36,7 @@ async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: 
   let count = 0
   let cursor: string | undefined
   do {
-    const next: MaybePromise<TaskPage> = tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
-    const page: TaskPage = isPending(next) ? await next : next
+    const page: TaskPage = await tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
     count += page.tasks.length
     cursor = page.nextCursor
   } while (cursor !== undefined)

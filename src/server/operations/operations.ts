@@ -1,5 +1,5 @@
 /**
- * What each operation of the protocol does, in the core's terms.
+ * The operations of the protocol.
  *
  * @module
  */
@@ -7,6 +7,7 @@ import { elapsed } from '../../runtime/clock.js'
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import type { TaskDocuments } from '../../core/documents.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type {
@@ -26,72 +27,77 @@ import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import { waitForNews } from './long-poll.js'
 import type { Settings } from '../options.js'
-import { toOrigins, type Origins } from './task-dialects.js'
-import { noDeliveries, toPush, type EitherDeliveries } from '../push/either.js'
-import { acceptWith, pushNotSupported, type PushService } from '../push/service.js'
+import { TaskDialects } from './task-dialects.js'
+import { MemoryDocuments } from '../memory-documents.js'
+import { pushNotSupported } from '../push/config.js'
+import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
+import { PushRegistry, type Register } from '../push/registry.js'
 import { RunManager } from '../runs/run-manager.js'
 import { StreamLimit } from '../streams/stream-limit.js'
-import { isPending, lastSeen } from '../tasks.js'
-import type { MaybePromise } from '../../core/managers.js'
+import { isShared, lastSeen } from '../tasks.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
 
 /** The operations that answer with a stream. */
 export type StreamOperation = 'SendStreamingMessage' | 'SubscribeToTask'
 export type Answer<O extends Operation> = O extends StreamOperation ? Source<StreamEntry> : Results[O]
 
-/** What a binding asks beside. */
-export interface TaskOrigins {
-  /** The dialect in which a caller who names none has made a task, where it is not the preferred one. */
-  originOf?(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined>
+/** What bindings need besides operations. */
+export interface DialectLookup {
+  /** The dialect in which this principal created the task without naming a version, if it is not the preferred one. */
+  dialectOf?(taskId: string, principal: Principal | undefined): Promise<Dialect | undefined>
 }
 
-/** Each throws an `A2AError` for what the protocol has an error for; whatever else is thrown is for `onError`. */
+/** Each rejects with an `A2AError` where the protocol defines an error; other errors go to `onError`. */
 export type Operations<P extends Principal> = {
   readonly [O in Operation]: (request: Requests[O], caller: Caller<P>) => Answer<O> | Promise<Answer<O>>
-} & TaskOrigins
+} & DialectLookup
 
 export function isStreamOperation(operation: Operation): operation is StreamOperation {
   return operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
 }
 
-/** How long webhooks have to hear of the tasks that closing has ended. */
-const LAST_WORDS_MS = 1_000
+/** The least time, in ms, to deliver to webhooks how closing has ended tasks. */
+const LAST_DELIVERIES_MS = 1_000
 
 /** The agent behind every binding. */
 export class Agent<P extends Principal> implements Operations<P> {
   readonly #settings: Settings<P>
   readonly #runs: RunManager<P>
   readonly #streams: StreamLimit
-  readonly #origins: Origins
-  readonly #push: (PushService & EitherDeliveries) | undefined
+  readonly #documents: TaskDocuments
+  readonly #dialects: TaskDialects
+  readonly #push: PushRegistry | undefined
 
   constructor(settings: Settings<P>) {
     this.#settings = settings
-    this.#origins = toOrigins(settings)
-    this.#runs = new RunManager(settings, (taskId, caller) => this.#origins.note(taskId, caller))
-    this.#streams = new StreamLimit(settings.limits.maxStreams)
-    this.#push = toPush(settings)
+    const { tasks, push, limits } = settings
+    this.#documents = isShared(tasks) ? tasks.documents : new MemoryDocuments(tasks)
+    this.#dialects = new TaskDialects(settings, this.#documents)
+    this.#runs = new RunManager(settings, (taskId, caller) => this.#dialects.note(taskId, caller))
+    this.#streams = new StreamLimit(limits.maxStreams)
+    this.#push = push && new PushRegistry(push, settings, this.#documents)
   }
 
-  /** Empty where there are no push notifications. */
-  get push(): EitherDeliveries {
-    return this.#push ?? noDeliveries(this.#settings.tasks)
+  get push(): PushDeliveries {
+    return this.#push ?? NO_DELIVERIES
   }
 
-  /** Ends all runs and streams, and then what is left to tell webhooks. */
+  /** Ends all runs and streams, and then the deliveries to webhooks. */
   async close(graceMs: number): Promise<void> {
     const { clock } = this.#settings
-    const now = (): number => elapsed(clock)
-    const start = now()
+    const start = elapsed(clock)
     await this.#runs.close(graceMs)
     this.#streams.close()
-    // Runs that have used up all of it leave tasks that have failed just now.
-    await this.#push?.close(Math.max(graceMs - (now() - start), Math.min(graceMs, LAST_WORDS_MS)))
-    this.#origins.close()
+    // Runs may have used all of it, and closing has ended their tasks just now.
+    await this.#push?.close(
+      Math.max(graceMs - (elapsed(clock) - start), Math.min(graceMs, LAST_DELIVERIES_MS)),
+    )
+    this.#dialects.close()
+    if (this.#documents instanceof MemoryDocuments) this.#documents.close()
   }
 
-  originOf(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined> {
-    return this.#origins.of(taskId, principal)
+  dialectOf(taskId: string, principal: Principal | undefined): Promise<Dialect | undefined> {
+    return this.#dialects.of(taskId, principal)
   }
 
   async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
@@ -99,8 +105,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     const accepted = await this.#accept(request, caller, false)
     if (accepted.type === 'message') return accepted
     const { historyLength, returnImmediately, tenant } = request
-    const found = this.#find({ id: accepted.taskId, tenant }, caller)
-    let task = isPending(found) ? await found : found
+    let task = await this.#find({ id: accepted.taskId, tenant }, caller)
     if (!returnImmediately && !isTerminal(task.state) && !isInterrupted(task.state)) {
       const { tasks } = this.#settings
       const settled = tasks.waitFor(task.id, { until: 'interrupted', signal: caller.signal })
@@ -146,8 +151,7 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
     const { historyLength, currentGeneration: after } = request
-    const found = this.#find(request, caller)
-    let task = isPending(found) ? await found : found
+    let task = await this.#find(request, caller)
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
       await waitForNews(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
@@ -161,8 +165,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   }
 
   async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
-    const found = this.#find(request, caller)
-    const { id, state, message } = isPending(found) ? await found : found
+    const { id, state, message } = await this.#find(request, caller)
     // Canceling twice is canceling once (A2A 1.0 §3.3.1).
     const isDone = (now: string): boolean => now === 'canceled' || request.evenIfEnded === true
     if (!isTerminal(state) || !isDone(state)) {
@@ -181,8 +184,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<Source<StreamEntry>> {
     this.#requireStreaming('SubscribeToTask')
-    const found = this.#find(request, caller)
-    const { id, state, contextId, generation } = isPending(found) ? await found : found
+    const { id, state, contextId, generation } = await this.#find(request, caller)
     const { lastGeneration } = caller
     // Whoever takes up a stream again still gets its end. Who has that is refused, or he would come back for ever.
     const hasMore = lastGeneration === undefined ? request.evenIfEnded : lastGeneration < generation
@@ -207,17 +209,10 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
-    const found = this.#find({ id, tenant }, caller)
-    if (isPending(found)) await found
-    const ticket = await push.prepare(config, caller, id, false)
-    try {
-      // It may be gone by now.
-      const found = this.#find({ id, tenant }, caller)
-      const registered = ticket.register(id, isPending(found) ? await found : found)
-      return isPending(registered) ? await registered : registered
-    } finally {
-      ticket.cancel()
-    }
+    await this.#find({ id, tenant }, caller)
+    const register = await push.prepare(config, caller, id, false)
+    // The task may have been removed while the configuration was checked.
+    return await register(id, await this.#find({ id, tenant }, caller))
   }
 
   async GetTaskPushNotificationConfig(
@@ -225,8 +220,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
-    const found = this.#find({ id: taskId, tenant }, caller)
-    return push.get(isPending(found) ? await found : found, id)
+    return await push.get(await this.#find({ id: taskId, tenant }, caller), id)
   }
 
   async ListTaskPushNotificationConfigs(
@@ -234,8 +228,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<Results['ListTaskPushNotificationConfigs']> {
     const push = this.#requirePush()
-    const found = this.#find({ ...request, id: request.taskId }, caller)
-    return push.list(isPending(found) ? await found : found, request)
+    return await push.list(await this.#find({ ...request, id: request.taskId }, caller), request)
   }
 
   async DeleteTaskPushNotificationConfig(
@@ -243,9 +236,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<null> {
     const push = this.#requirePush()
-    const found = this.#find({ id: taskId, tenant }, caller)
-    const deleted = push.delete(isPending(found) ? await found : found, id)
-    if (isPending(deleted)) await deleted
+    await push.delete(await this.#find({ id: taskId, tenant }, caller), id)
     return null
   }
 
@@ -275,34 +266,38 @@ export class Agent<P extends Principal> implements Operations<P> {
     }
   }
 
-  /** Takes a message in, with the webhook that it names. */
-  #accept(request: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+  /** Accepts a message. If the webhook that it names is refused, so is the message. */
+  async #accept(
+    request: Requests['SendMessage'],
+    caller: Caller<P>,
+    isStream: boolean,
+  ): Promise<AcceptedMessage> {
     const { pushConfig } = request
-    const accept = (): Promise<AcceptedMessage> =>
-      this.#origins.keep(this.#runs.accept(request, caller, isStream), caller)
-    return pushConfig === undefined ? accept() : this.#acceptWith(pushConfig, accept, request, caller)
+    const register = pushConfig && (await this.#prepareWebhook(pushConfig, request, caller))
+    const accepted = await this.#runs.accept(request, caller, isStream)
+    await this.#dialects.store(accepted, caller)
+    if (register !== undefined && accepted.type === 'task') {
+      const { taskId } = accepted
+      await register(taskId, await this.#settings.tasks.peekTask(taskId))
+    }
+    return accepted
   }
 
-  async #acceptWith(
+  async #prepareWebhook(
     pushConfig: PushConfig,
-    accept: () => Promise<AcceptedMessage>,
     { message, tenant, chosenId }: Requests['SendMessage'],
     caller: Caller<P>,
-  ): Promise<AcceptedMessage> {
+  ): Promise<Register> {
     const push = this.#requirePush()
-    // Whether a task that the caller may not see has webhooks is not theirs to know either.
-    if (message.taskId !== undefined) {
-      const found = this.#find({ id: message.taskId, tenant }, caller)
-      if (isPending(found)) await found
-    }
+    // Whether a task of another owner has webhooks must not be revealed either.
+    if (message.taskId !== undefined) await this.#find({ id: message.taskId, tenant }, caller)
     const { tasks } = this.#settings
-    const known = chosenId !== undefined && tasks.peekTask(chosenId, ownedBy(caller.principal, tenant))
-    const chosen = isPending(known) ? await known : known
-    const taskId = message.taskId ?? (chosen ? chosenId : undefined)
-    return await acceptWith(accept, () => push.prepare(pushConfig, caller, taskId, true), tasks)
+    const isKnown =
+      chosenId !== undefined && (await tasks.peekTask(chosenId, ownedBy(caller.principal, tenant))) !== null
+    return await push.prepare(pushConfig, caller, message.taskId ?? (isKnown ? chosenId : undefined), true)
   }
 
-  #requirePush(): PushService {
+  #requirePush(): PushRegistry {
     if (this.#push === undefined) throw pushNotSupported()
     return this.#push
   }
@@ -310,7 +305,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   #find(
     { id, tenant }: { id: string; tenant?: string | undefined },
     { principal }: Caller<P>,
-  ): MaybePromise<TaskSnapshot> {
+  ): Promise<TaskSnapshot> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
   }
 

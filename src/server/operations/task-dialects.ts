@@ -1,195 +1,137 @@
 /**
- * In which dialect a task was asked for.
+ * The dialect in which each task was created.
  *
- * Some methods have one name, and parameters of one shape, in several versions: `tasks/get` is 0.3's, 0.1's and KAOS'.
- * A client that names no version is answered in that in which it made the task.
+ * Some methods have the same name and the same parameters in several dialects: `tasks/get` belongs to 0.3, 0.1 and KAOS.
+ * A request that names no version is answered in the dialect in which the client created the task.
  *
  * @module
  */
+import type { TaskDocument, TaskDocuments } from '../../core/documents.js'
 import { hasLoneSurrogate } from '../../core/json.js'
-import type { LocalTasks, SharedTasks, MaybePromise } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { TaskDocument } from '../../core/documents.js'
 import type { Dialect } from '../../wire/dialect.js'
 import type { AcceptedMessage } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
-import { isShared } from '../tasks.js'
+import { isShared, lastSeen } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
-
-export interface Origins {
-  /** Remembers who made a task, unless he has said which version he speaks: he will say it again. */
-  note(taskId: string, caller: Caller): void
-  /** What comes of a message, once what was noted of it is where every process finds it. */
-  keep(accepted: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage>
-  /** `undefined` also for what somebody else has made: nobody learns of it. */
-  of(taskId: string, principal: Principal | undefined): MaybePromise<Dialect | undefined>
-  close(): void
-}
 
 type Needed = 'tasks' | 'dialects' | 'onError' | 'clock'
 
-export function toOrigins(settings: Pick<Settings, Needed>): Origins {
-  const { tasks, dialects } = settings
-  return isShared(tasks) ? new SharedOrigins(tasks, settings) : new LocalOrigins(tasks, dialects[0])
-}
-
+/** The dialect of a task, as it is stored. */
 interface Origin {
-  readonly dialect: Dialect
-  readonly principalId: string | undefined
-}
-
-/** Holds what there is to remember for as long as the task is held. */
-class LocalOrigins implements Origins {
-  readonly #tasks: LocalTasks
-  readonly #preferred: Dialect
-  readonly #byTask = new Map<string, Origin>()
-  #isListening = false
-
-  constructor(tasks: LocalTasks, preferred: Dialect) {
-    this.#tasks = tasks
-    this.#preferred = preferred
-  }
-
-  note(taskId: string, { dialect, namesVersion, principal }: Caller): void {
-    // Of one that had the id before, and has only just gone.
-    this.#byTask.delete(taskId)
-    if (namesVersion || dialect === this.#preferred) return
-    if (!this.#isListening) this.#listen()
-    this.#byTask.set(taskId, { dialect, principalId: principal?.id })
-  }
-
-  keep(accepted: Promise<AcceptedMessage>): Promise<AcceptedMessage> {
-    return accepted
-  }
-
-  of(taskId: string, principal: Principal | undefined): Dialect | undefined {
-    const origin = this.#byTask.get(taskId)
-    return origin?.principalId === principal?.id ? origin?.dialect : undefined
-  }
-
-  close(): void {
-    this.#byTask.clear()
-    this.#tasks.off('task:expired', this.#forget)
-    this.#tasks.off('task:evicted', this.#forget)
-  }
-
-  #listen(): void {
-    this.#isListening = true
-    this.#tasks.on('task:expired', this.#forget)
-    this.#tasks.on('task:evicted', this.#forget)
-  }
-
-  /** Another may have the id by now: what a listener does comes before what the next one hears. */
-  readonly #forget = ({ id }: TaskSnapshot): void => {
-    if (this.#tasks.peekTask(id) === null) this.#byTask.delete(id)
-  }
-}
-
-/** What was read of a task; of an old one also if that is nothing. */
-interface Known {
-  readonly createdAt: string
-  readonly origin: StoredOrigin | undefined
-}
-
-interface StoredOrigin {
-  /** Its `version`. */
+  /** The `version` of the dialect. */
   readonly dialect: string
   readonly principalId: string | null
 }
 
+/** A cached answer of the storage: `origin` is `undefined` for a task that has none. */
+interface CachedOrigin {
+  readonly createdAt: string
+  readonly origin: Origin | undefined
+}
+
 const KIND = 'origin'
-/** How many tasks' origins are remembered here. */
-const MAX_KNOWN = 10_000
+const MAX_CACHED = 10_000
 const MAX_ID = 1_024
-/** How old a task is, in milliseconds, when what was not noted of it until then is not on its way any more. */
-const NOTED_MS = 60_000
+/** The dialect of a task is stored after the task; at this age of the task, in ms, it is there or never will be. */
+const STORED_AFTER_MS = 60_000
 
-/** What there is to remember stands beside the task in the store. */
-class SharedOrigins implements Origins {
-  readonly #tasks: SharedTasks
+/** Stores dialects in a document beside each task, with a cache in front of a store. */
+export class TaskDialects {
   readonly #settings: Pick<Settings, Needed>
-  /** The tasks that are noted, and not stored yet. */
-  readonly #noted = new WeakMap<Caller, string>()
-  /** The one that was read first is the first. */
-  readonly #known = new Map<string, Known>()
+  readonly #documents: TaskDocuments
+  /** The ids of tasks that were created, and whose dialect is not stored yet. */
+  readonly #pending = new WeakMap<Caller, string>()
+  /** By task id, the oldest entry first. */
+  readonly #cache = new Map<string, CachedOrigin>()
+  #isClosed = false
 
-  constructor(tasks: SharedTasks, settings: Pick<Settings, Needed>) {
-    this.#tasks = tasks
+  constructor(settings: Pick<Settings, Needed>, documents: TaskDocuments) {
     this.#settings = settings
+    this.#documents = documents
   }
 
+  /**
+   * Notes that the caller creates a task. Callers that name their version, or use the preferred dialect, are answered
+   * correctly without a note.
+   */
   note(taskId: string, caller: Caller): void {
-    if (!caller.namesVersion && caller.dialect !== this.#settings.dialects[0]) this.#noted.set(caller, taskId)
+    if (!caller.namesVersion && caller.dialect !== this.#settings.dialects[0])
+      this.#pending.set(caller, taskId)
   }
 
-  async keep(accepted: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
-    const result = await accepted
-    const taskId = this.#noted.get(caller)
-    if (result.type !== 'task' || result.taskId !== taskId) return result
+  /** Stores what was noted for the task of an accepted message. Never rejects. */
+  async store(accepted: AcceptedMessage, caller: Caller): Promise<void> {
+    const taskId = this.#pending.get(caller)
+    if (taskId === undefined || accepted.type !== 'task' || accepted.taskId !== taskId) return
     try {
-      await this.#store(taskId, caller)
+      await this.#put(taskId, caller)
     } catch (error) {
-      // The task is there, and who names his version is answered in it all the same.
+      // The task exists, and clients that name their version are not affected.
       this.#settings.onError(error, { during: 'SendMessage', taskId })
     }
-    return result
   }
 
+  /** The dialect of a task; `undefined` also for tasks of other principals, so that nothing is revealed. */
   async of(taskId: string, principal: Principal | undefined): Promise<Dialect | undefined> {
-    // Nobody has looked at it yet, and stores have no others.
-    if (taskId === '' || taskId.length > MAX_ID || hasLoneSurrogate(taskId)) return undefined
+    // The id has not been validated, and no store has such ids.
+    if (this.#isClosed || taskId === '' || taskId.length > MAX_ID || hasLoneSurrogate(taskId))
+      return undefined
     const origin = await this.#originOf(taskId)
     if (origin === undefined || (origin.principalId ?? undefined) !== principal?.id) return undefined
     return this.#settings.dialects.find(({ version }) => version === origin.dialect)
   }
 
+  /** From now on no task has a dialect. */
   close(): void {
-    this.#known.clear()
+    this.#isClosed = true
+    this.#cache.clear()
   }
 
-  async #store(taskId: string, { dialect, principal }: Caller): Promise<void> {
-    const task = this.#tasks.lastSeen(taskId) ?? (await this.#tasks.peekTask(taskId))
+  async #put(taskId: string, { dialect, principal }: Caller): Promise<void> {
+    const { tasks } = this.#settings
+    const task = lastSeen(tasks, taskId) ?? (await tasks.peekTask(taskId))
     if (task === null) return
     const { createdAt } = task
     const origin = { dialect: dialect.version, principalId: principal?.id ?? null }
-    await this.#tasks.documents.putDocument(
-      { key: { id: taskId, createdAt }, kind: KIND, id: KIND, value: origin },
-      0,
-    )
+    const document = { key: { id: taskId, createdAt }, kind: KIND, id: KIND, value: origin }
+    await this.#documents.putDocument(document, 0)
     this.#remember(taskId, { createdAt, origin })
   }
 
-  async #originOf(taskId: string): Promise<StoredOrigin | undefined> {
-    // Should it have gone where nobody has told us, one answer is in the dialect of the one before it.
-    const present = this.#knownOf(this.#tasks.lastSeen(taskId))
-    if (present !== undefined) return present.origin
-    const task = await this.#tasks.peekTask(taskId)
+  async #originOf(taskId: string): Promise<Origin | undefined> {
+    const { tasks, clock } = this.#settings
+    // A task that was just removed elsewhere may still be seen here: one answer is then in its dialect.
+    const seen = this.#cached(lastSeen(tasks, taskId))
+    if (seen !== undefined) return seen.origin
+    const task = await tasks.peekTask(taskId)
     if (task === null) return undefined
-    const known = this.#knownOf(task)
-    if (known !== undefined) return known.origin
+    const cached = this.#cached(task)
+    if (cached !== undefined) return cached.origin
     const { createdAt } = task
-    const [found] = await this.#tasks.documents.documents({ id: taskId, createdAt }, KIND)
+    const [found] = await this.#documents.documents({ id: taskId, createdAt }, KIND)
     const origin = found && toOrigin(found)
-    // It is stored after its task, and who asks in between may be anybody.
-    const isOld = this.#settings.clock.now() - Date.parse(createdAt) > NOTED_MS
+    const isOld = clock.now() - Date.parse(createdAt) > STORED_AFTER_MS
     if (origin !== undefined || isOld) this.#remember(taskId, { createdAt, origin })
     return origin
   }
 
-  /** Of this very task: there may have been another one of its id. */
-  #knownOf(task: TaskSnapshot | undefined): Known | undefined {
-    const known = task && this.#known.get(task.id)
-    return known?.createdAt === task?.createdAt ? known : undefined
+  /** The entry for this very task, not for an earlier one with the same id. */
+  #cached(task: TaskSnapshot | undefined): CachedOrigin | undefined {
+    const cached = task && this.#cache.get(task.id)
+    return cached?.createdAt === task?.createdAt ? cached : undefined
   }
 
-  #remember(taskId: string, known: Known): void {
-    this.#known.set(taskId, known)
-    const [first] = this.#known.keys()
-    if (this.#known.size > MAX_KNOWN && first !== undefined) this.#known.delete(first)
+  #remember(taskId: string, entry: CachedOrigin): void {
+    // Documents in memory are found as quickly, and are removed with their task.
+    if (!isShared(this.#settings.tasks)) return
+    this.#cache.set(taskId, entry)
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size > MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest)
   }
 }
 
-function toOrigin({ value }: TaskDocument): StoredOrigin {
-  // It went in as such.
-  return value as unknown as StoredOrigin
+function toOrigin({ value }: TaskDocument): Origin {
+  // Only `#put` writes documents of this kind.
+  return value as unknown as Origin
 }

@@ -1,196 +1,276 @@
 /**
- * The webhooks that this process tells, and how it comes by them.
+ * The webhooks that this process delivers to, and its claims on them.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
 import { randomId } from '../../runtime/ids.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
-import type { TaskSnapshot, TaskKey } from '../../core/task.js'
-import type { SharedTasks } from '../../core/managers.js'
 import type { ErrorContext, Settings } from '../options.js'
+import { isShared, type ServedTasks } from '../tasks.js'
 import { CLAIM_MS, Delivery } from './delivery.js'
-import type { Progress, PushDocuments, Registration, StoredProgress } from './storage.js'
+import type { Progress, PushStorage, Registration, StoredProgress } from './storage.js'
 import type { PushSettings } from './options.js'
-import { webhookError } from './service.js'
-import { Slots } from './concurrency.js'
-import { PushStory } from './notifications.js'
-import { TaskTexts, Texts } from './payloads.js'
+import { webhookError } from './webhook.js'
+import { ConcurrencyLimit } from './concurrency.js'
+import { NotificationReader } from './notifications.js'
+import { PayloadQueue, TaskPayloads } from './payloads.js'
 
-export interface SharedContext extends Pick<Settings, 'onError' | 'generateId' | 'clock' | 'dialects'> {
-  readonly tasks: SharedTasks
+export interface PushContext extends Pick<Settings, 'onError' | 'generateId' | 'clock' | 'dialects'> {
+  readonly tasks: ServedTasks
 }
 
-/** How often claims are looked at: to renew one's own, and to take those that have run out. */
+/** How often claims are renewed, and claims that have run out are looked for, in ms. */
 const TICK_MS = 5_000
-/** After this time, in ms, nobody will make a configuration any more for an outbox that has none. */
+/** Progress without a configuration is deleted this long after its claim has run out, in ms: it was left by a crash. */
 const STRAY_MS = 600_000
-/** How long closing waits for the store. */
+/** How long closing waits for the storage, in ms. */
 const STORING_MS = 5_000
+/** How many deliveries may go on whose tasks were evicted. */
+const MAX_RELEASED = 10_000
 
 /**
- * Whoever has claimed a webhook tells it, and renews the claim meanwhile; a claim that has run out is anybody's. Where
- * two tell one webhook all the same, since a clock is wrong or a process was stopped for a while, it hears twice of the
- * same, with the same ids.
+ * A process that has claimed a webhook delivers to it and renews the claim; any process may take over a claim that has
+ * run out. When two processes deliver to one webhook all the same, because a clock is wrong or a process was suspended,
+ * the webhook receives notifications twice, with the same ids.
+ *
+ * Over a `TaskManager` there is no other process: claims never run out, a task that is evicted is still delivered to its
+ * end, and closing drops what has not arrived.
  */
 export class Claims {
   readonly #settings: PushSettings
-  readonly #context: SharedContext
-  readonly #documents: PushDocuments
-  readonly #slots: Slots
-  readonly #texts: Texts
+  readonly #context: PushContext
+  readonly #storage: PushStorage
+  readonly #isShared: boolean
+  readonly #limit: ConcurrencyLimit
+  readonly #payloads: PayloadQueue
   readonly #by = randomId()
-  /** By the ids of their registrations. */
+  /** By the ids of their progress documents. */
   readonly #live = new Map<string, Delivery>()
+  readonly #byTask = new Map<string, Set<Delivery>>()
+  /** Deliveries of evicted tasks, the one that was evicted first is the first. */
+  readonly #released = new Set<Delivery>()
   #stopTimer: () => void = () => undefined
   #sweeping: Promise<void> | undefined
   #isClosed = false
 
-  constructor(settings: PushSettings, context: SharedContext, documents: PushDocuments) {
+  constructor(settings: PushSettings, context: PushContext, storage: PushStorage) {
     this.#settings = settings
     this.#context = context
-    this.#documents = documents
-    this.#slots = new Slots(settings.maxConcurrent)
-    this.#texts = new Texts(context.clock)
-    this.#arm()
+    this.#storage = storage
+    this.#limit = new ConcurrencyLimit(settings.maxConcurrent)
+    this.#payloads = new PayloadQueue(context.clock)
+    const { tasks } = context
+    this.#isShared = isShared(tasks)
+    if (isShared(tasks)) {
+      this.#schedule()
+    } else {
+      tasks.on('task:evicted', this.#onEvicted)
+      tasks.on('task:expired', this.#onExpired)
+    }
   }
 
-  /** What is delivered from here. */
+  /** The delivery of this process with this progress document. */
   get(outbox: string): Delivery | undefined {
     return this.#live.get(outbox)
   }
 
-  /** A claim of this process, as it is to be stored. */
+  /** A claim of this process, to be stored. */
   claim(): NonNullable<Progress['claim']> {
     return { by: this.#by, until: this.#context.clock.now() + CLAIM_MS }
   }
 
-  /** Tells a webhook from now on. `progress` is in the store, with a claim of this process. */
+  /**
+   * Starts a delivery. `progress` is stored already, with a claim of this process.
+   *
+   * @param opening - The first notification of a new registration: the task as it was then.
+   */
   begin(
     task: TaskSnapshot,
     registration: Registration,
-    { value, version }: Pick<StoredProgress, 'value' | 'version'>,
+    progress: Pick<StoredProgress, 'value' | 'version'>,
+    opening?: TaskSnapshot,
   ): void {
-    const { tasks, onError, dialects } = this.#context
+    const { tasks, onError, dialects, clock } = this.#context
     const dialect = dialects.find((each) => each.version === registration.version)
     const { outbox } = registration
     if (dialect === undefined || this.#live.has(outbox)) return
-    const { id: taskId, createdAt, owner } = task
-    const key = { id: taskId, createdAt }
-    const about = { during: 'push', taskId, configId: registration.config.id }
-    const report = (what: string, failure: { reason: string }): void =>
-      onError(webhookError(delivery.outbox.origin, what, failure), about)
+    const key = { id: task.id, createdAt: task.createdAt }
+    const about = { during: 'push', taskId: key.id, configId: registration.config.id }
     const delivery = new Delivery(
       {
-        ...{ documents: this.#documents, clock: this.#context.clock, by: this.#by, key, registration },
-        onDisabled: (failure) => report('is disabled', failure),
+        storage: this.#storage,
+        clock,
+        by: this.#by,
+        key,
+        registration,
+        isShared: this.#isShared,
+        onDisabled: (failure) => onError(webhookError(delivery.outbox.origin, 'is disabled', failure), about),
         onError: (error) => this.#report(error, about),
-        onLost: (isBusy) => {
-          const tell = (): void => report('is dropped', { reason: 'its task has expired' })
-          if (isBusy) void this.#isGone(key).then((isGone) => isGone && tell())
-        },
+        onLost: (isBusy) => void this.#reportLost(delivery, isBusy),
       },
       {
-        ...{ settings: this.#settings, slots: this.#slots, owner, dialect },
-        texts: dialect.encodeTaskNotification && this.#textsOf(key, registration.version, owner),
-        read: (turn, told) => new PushStory(tasks, task, turn, told),
+        settings: this.#settings,
+        limit: this.#limit,
+        owner: task.owner,
+        dialect,
+        payloads: dialect.encodeTaskNotification && this.#payloadsOf(key, registration.version, task.owner),
+        read: (turn, after) =>
+          new NotificationReader(tasks, task, turn, after === undefined ? { opening } : { after }),
       },
-      value,
-      version,
+      progress,
     )
-    this.#live.set(outbox, delivery)
-    void delivery.ended.then(() => this.#live.delete(outbox))
-    if (this.#isClosed) delivery.giveBack()
+    this.#add(outbox, delivery)
+    if (this.#isClosed) delivery.giveUp()
   }
 
-  /** Those of one task and dialect send the same. */
-  #textsOf({ id, createdAt }: TaskKey, version: string, owner: string | undefined): TaskTexts {
-    for (const { key, registration, texts } of this.#live.values()) {
-      if (texts && key.id === id && key.createdAt === createdAt && registration.version === version)
-        return texts
+  #add(outbox: string, delivery: Delivery): void {
+    const { id } = delivery.key
+    const ofTask = this.#byTask.get(id) ?? new Set()
+    this.#byTask.set(id, ofTask.add(delivery))
+    this.#live.set(outbox, delivery)
+    void delivery.ended.then(() => {
+      this.#live.delete(outbox)
+      this.#released.delete(delivery)
+      if (ofTask.delete(delivery) && ofTask.size === 0 && this.#byTask.get(id) === ofTask)
+        this.#byTask.delete(id)
+    })
+  }
+
+  #ofTask({ id, createdAt }: TaskKey): Delivery[] {
+    return [...(this.#byTask.get(id) ?? [])].filter(({ key }) => key.createdAt === createdAt)
+  }
+
+  /** Webhooks of one task and dialect receive the same payloads. */
+  #payloadsOf(key: TaskKey, version: string, owner: string | undefined): TaskPayloads {
+    for (const { registration, payloads } of this.#ofTask(key)) {
+      if (payloads && registration.version === version) return payloads
     }
-    return new TaskTexts(this.#texts, owner)
+    return new TaskPayloads(this.#payloads, owner)
   }
 
   /**
-   * Takes a webhook over, whose claim has run out or was given back.
+   * Takes over a delivery whose claim has run out or was given up.
    *
-   * @param change - What is changed of how far it was told.
-   * @returns Whether it is this process's now.
+   * @param change - What changes in its progress.
+   * @returns Whether this process delivers now.
    */
-  async take(
+  async acquire(
     { key, outbox, value, version }: StoredProgress,
     change: Partial<Progress> = {},
   ): Promise<boolean> {
     const { dialects, tasks } = this.#context
-    const { list } = (await this.#documents.configurations(key)).value
+    const { list } = (await this.#storage.configurations(key)).value
     const registration = list.find((one) => one.outbox === outbox)
     if (registration === undefined) {
-      await this.#clear(key, outbox, value)
+      await this.#deleteStray(key, outbox, value)
       return false
     }
-    // Another process may speak it.
+    // A process with other dialects may have registered it.
     if (!dialects.some((each) => each.version === registration.version)) return false
     const task = await tasks.peekTask(key.id)
     if (task?.createdAt !== key.createdAt) return false
     const claimed = { ...value, ...change, claim: this.claim() }
-    if (!(await this.#documents.putOutbox(key, outbox, claimed, version))) return false
+    if (!(await this.#storage.putOutbox(key, outbox, claimed, version))) return false
     this.begin(task, registration, { value: claimed, version: version + 1 })
     return true
   }
 
-  /** Its configuration may yet be on its way to the store. */
-  async #clear(key: TaskKey, outbox: string, { claim }: Progress): Promise<void> {
+  /** Progress is stored before its configuration, so a recent one may still get its configuration. */
+  async #deleteStray(key: TaskKey, outbox: string, { claim }: Progress): Promise<void> {
     if (claim === null || claim.until + STRAY_MS > this.#context.clock.now()) return
-    await this.#documents.deleteOutbox(key, outbox)
+    await this.#storage.deleteOutbox(key, outbox)
   }
 
-  async #isGone({ id, createdAt }: TaskKey): Promise<boolean> {
-    const task = await Promise.resolve(this.#context.tasks.peekTask(id)).catch(() => undefined)
-    return task !== undefined && task?.createdAt !== createdAt
-  }
-
-  #arm(): void {
+  #schedule(): void {
     this.#stopTimer = this.#context.clock.schedule(() => {
       for (const delivery of this.#live.values()) delivery.renew()
       this.#sweeping ??= this.#sweep().finally(() => {
         this.#sweeping = undefined
       })
-      this.#arm()
+      this.#schedule()
     }, TICK_MS)
   }
 
   async #sweep(): Promise<void> {
     const { clock } = this.#context
     try {
-      for await (const stored of this.#documents.allOutboxes()) {
+      for await (const stored of this.#storage.allOutboxes()) {
         if (this.#isClosed) break
         const { state, claim } = stored.value
         const isFree = claim === null || claim.until <= clock.now()
         if (state === 'disabled' || !isFree || this.#live.has(stored.outbox)) continue
-        await this.take(stored)
+        await this.acquire(stored)
       }
     } catch (error) {
       this.#report(error, { during: 'push' })
     }
   }
 
-  /** A manager that was destroyed has nothing to tell, and its claims run out. */
+  /** An evicted task has ended: its last events are still delivered. */
+  readonly #onEvicted = (task: TaskSnapshot): void => {
+    for (const delivery of this.#ofTask(task)) {
+      this.#released.add(delivery)
+      delivery.release()
+    }
+    for (const delivery of this.#released) {
+      if (this.#released.size <= MAX_RELEASED) break
+      this.#released.delete(delivery)
+      this.#drop(delivery, 'its task is gone, and there are too many like it')
+    }
+  }
+
+  /** A task may expire before it has ended, and its data must not be sent any more. */
+  readonly #onExpired = (task: TaskSnapshot): void => {
+    for (const delivery of this.#ofTask(task)) this.#drop(delivery, EXPIRED)
+  }
+
+  #drop(delivery: Delivery, reason: string): void {
+    const { isBusy } = delivery.outbox
+    delivery.giveUp()
+    if (isBusy) this.#reportDropped(delivery, reason)
+  }
+
+  /** Reports a delivery that stopped because its task has expired, unless another process goes on with it. */
+  async #reportLost(delivery: Delivery, isBusy: boolean): Promise<void> {
+    // Over a TaskManager, `task:expired` reports it.
+    if (!isBusy || !this.#isShared) return
+    const { id, createdAt } = delivery.key
+    const task = await Promise.resolve(this.#context.tasks.peekTask(id)).catch(() => undefined)
+    if (task !== undefined && task?.createdAt !== createdAt) this.#reportDropped(delivery, EXPIRED)
+  }
+
+  #reportDropped({ key, outbox }: Delivery, reason: string): void {
+    const about = { during: 'push', taskId: key.id, configId: outbox.configId }
+    this.#context.onError(webhookError(outbox.origin, 'is dropped', { reason }), about)
+  }
+
+  /** A manager that was destroyed has nothing to deliver, and the claims of this process run out. */
   #report(error: unknown, about: ErrorContext): void {
     if (!A2AError.is(error, 'MANAGER_DESTROYED')) this.#context.onError(error, about)
   }
 
-  /** Tells what has happened, within `graceMs`, and leaves the rest to other processes. */
+  /** Delivers what has happened, for `graceMs` at most. The rest is left to other processes, or dropped. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true
     this.#stopTimer()
-    const { clock } = this.#context
-    for (const delivery of this.#live.values()) delivery.close()
-    const work = [...this.#live.values()].map(({ ended }) => ended)
-    if (graceMs > 0) await settleWithin(clock, graceMs, work)
-    for (const delivery of this.#live.values()) delivery.giveBack()
-    const ending = [...this.#live.values()].map(({ ended }) => ended)
-    await settleWithin(clock, STORING_MS, [...ending, this.#sweeping ?? Promise.resolve()])
-    this.#texts.close()
+    const { clock, tasks } = this.#context
+    const all = [...this.#live.values()]
+    for (const delivery of all) delivery.close()
+    const ended = all.map((delivery) => delivery.ended)
+    if (graceMs > 0) await settleWithin(clock, graceMs, ended)
+    for (const delivery of this.#live.values()) {
+      if (this.#isShared) delivery.giveUp()
+      else this.#drop(delivery, 'the agent shuts down')
+    }
+    const left = [...this.#live.values()].map((delivery) => delivery.ended)
+    await settleWithin(clock, STORING_MS, [...left, this.#sweeping ?? Promise.resolve()])
+    this.#payloads.close()
+    if (isShared(tasks)) return
+    tasks.off('task:evicted', this.#onEvicted)
+    tasks.off('task:expired', this.#onExpired)
   }
 }
+
+const EXPIRED = 'its task has expired'

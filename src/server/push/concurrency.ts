@@ -1,23 +1,24 @@
 /**
- * How many requests are sent at a time, and who is next.
+ * Fair limit on how many requests run at a time.
  *
  * @module
  */
 
-/** Those who wait under a key, and under the keys below it. */
+/** The requests that wait under one key, and under the keys below it. */
 interface Branch {
   readonly below: Map<string, Branch>
   readonly grants: Set<() => void>
 }
 
 /**
- * Places for requests. When all are taken, the next one goes to the owner who has the fewest; of the owner's, to the
- * host, and of the host's, to the origin that has the fewest; then to who came first.
+ * A semaphore that is fair by owner, host and origin. When all slots are in use, the next free slot goes to the owner
+ * that uses the fewest; of that owner's requests to the host, and of that host's to the origin, that uses the fewest;
+ * among equals to the request that came first.
  */
-export class Slots {
+export class ConcurrencyLimit {
   #free: number
-  /** How many places there are under each path of keys; none where there are none. */
-  readonly #taken = new Map<string, number>()
+  /** How many slots are in use under each path of keys; paths without any have no entry. */
+  readonly #used = new Map<string, number>()
   readonly #waiting = newBranch()
 
   constructor(max: number) {
@@ -25,42 +26,36 @@ export class Slots {
   }
 
   /**
-   * Waits for a place. The function that it resolves with gives it back. Rejects with the reason of `signal`.
+   * Waits for a slot. Resolves to the function that releases it; calling that twice releases it once. Rejects with the
+   * reason of `signal` when it aborts first.
    *
-   * @param keys - For whom: as many at each call, the one that counts most first.
+   * @param keys - What the slot is for, the most significant key first. Every call passes the same number of keys.
    */
-  take(keys: readonly string[], signal: AbortSignal): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      // Whoever aborts gives an error.
-      const fail = (): void => reject(signal.reason as Error)
-      if (signal.aborted) {
-        fail()
-        return
-      }
-      const onAbort = (): void => {
-        leave(this.#waiting, keys, grant)
-        fail()
-      }
+  async acquire(keys: readonly string[], signal: AbortSignal): Promise<() => void> {
+    let release = (): void => undefined
+    const granted = waitInQueue(signal, (resolve) => {
       const grant = (): void => {
-        signal.removeEventListener('abort', onAbort)
-        resolve(this.#occupy(keys))
+        release = this.#occupy(keys)
+        resolve()
       }
-      signal.addEventListener('abort', onAbort, { once: true })
       enter(this.#waiting, keys, grant)
-      this.#next()
+      return () => leave(this.#waiting, keys, grant)
     })
+    this.#grantNext()
+    await granted
+    return release
   }
 
   #occupy(keys: readonly string[]): () => void {
     this.#free -= 1
     this.#count(keys, 1)
-    let isTaken = true
+    let isHeld = true
     return () => {
-      if (!isTaken) return
-      isTaken = false
+      if (!isHeld) return
+      isHeld = false
       this.#free += 1
       this.#count(keys, -1)
-      this.#next()
+      this.#grantNext()
     }
   }
 
@@ -68,19 +63,19 @@ export class Slots {
     let path = ''
     for (const key of keys) {
       path = pathTo(path, key)
-      const count = this.#takenBy(path) + change
-      if (count === 0) this.#taken.delete(path)
-      else this.#taken.set(path, count)
+      const count = this.#usedBy(path) + change
+      if (count === 0) this.#used.delete(path)
+      else this.#used.set(path, count)
     }
   }
 
-  #next(): void {
+  #grantNext(): void {
     if (this.#free === 0) return
     const keys: string[] = []
     let branch = this.#waiting
     let path = ''
     while (branch.below.size > 0) {
-      const [key, below] = this.#fewest(branch, path)
+      const [key, below] = this.#leastUsed(branch, path)
       keys.push(key)
       path = pathTo(path, key)
       branch = below
@@ -91,28 +86,53 @@ export class Slots {
     grant()
   }
 
-  /** There are no more keys with places than places: of more keys, one is soon found that has none. */
-  #fewest({ below }: Branch, path: string): [key: string, branch: Branch] {
+  /** At most as many keys use slots as there are slots, so among more keys than that an unused one is found early. */
+  #leastUsed({ below }: Branch, path: string): [key: string, branch: Branch] {
     let best: [key: string, branch: Branch] = ['', newBranch()]
     let fewest = Infinity
     for (const entry of below) {
-      const count = this.#takenBy(pathTo(path, entry[0]))
+      const count = this.#usedBy(pathTo(path, entry[0]))
       if (count < fewest) [best, fewest] = [entry, count]
       if (count === 0) break
     }
     return best
   }
 
-  #takenBy(path: string): number {
-    return this.#taken.get(path) ?? 0
+  #usedBy(path: string): number {
+    return this.#used.get(path) ?? 0
   }
+}
+
+/**
+ * Waits until the queue calls `grant`. Rejects with the reason of `signal` when it aborts first.
+ *
+ * @param join - Enters the queue; returns the function that leaves it.
+ */
+export function waitInQueue(signal: AbortSignal, join: (grant: () => void) => () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // The signals that come here are aborted with errors.
+    const fail = (): void => reject(signal.reason as Error)
+    if (signal.aborted) {
+      fail()
+      return
+    }
+    const onAbort = (): void => {
+      leaveQueue()
+      fail()
+    }
+    const leaveQueue = join(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
 }
 
 function newBranch(): Branch {
   return { below: new Map(), grants: new Set() }
 }
 
-/** Another one for other keys, whatever they hold. */
+/** Includes the length of each key, so that different keys never give the same path. */
 function pathTo(path: string, key: string): string {
   return `${path}${key.length}:${key}`
 }
@@ -127,7 +147,7 @@ function enter(branch: Branch, [key, ...rest]: readonly string[], grant: () => v
   enter(below, rest, grant)
 }
 
-/** Leaves no empty branch behind. */
+/** Removes the branches that become empty, too. */
 function leave(branch: Branch, [key, ...rest]: readonly string[], grant: () => void): void {
   if (key === undefined) {
     branch.grants.delete(grant)

@@ -1,5 +1,5 @@
 /**
- * What a client says of a webhook, checked before anything is sent there.
+ * Checks of push notification configurations, before anything is sent to a webhook.
  *
  * @module
  */
@@ -7,50 +7,81 @@ import { Abortion } from '../../http/abort.js'
 import { guarded } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
-import type { PushConfig } from '../../wire/dialect.js'
+import type { Dialect, PushConfig } from '../../wire/dialect.js'
+import type { Caller } from '../caller.js'
 import { unavailable } from '../unavailable.js'
+import type { Settings } from '../options.js'
+import { ConcurrencyLimit } from './concurrency.js'
 import type { PushSettings } from './options.js'
 
 const MAX = { id: 256, url: 2_048, token: 4_096, scheme: 64, credentials: 8_192 }
 
-/** A name of HTTP: RFC 9110 §5.6.2. */
+/** A token of HTTP: RFC 9110 §5.6.2. */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
-/** What a header holds as it is, blanks at its ends and line breaks excluded: RFC 9110 §5.5. */
+/** A header's value, without line breaks, and without blanks at its ends: RFC 9110 §5.5. */
 const VALUE = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/
 
-/** Who waits for a check, and where: `place` gives one of the places for look-ups, and what gives it back. */
 interface Checking {
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal | undefined
-  readonly place: (host: string, signal: AbortSignal) => Promise<() => void>
+  /** Waits for a slot to look a name up; resolves to what releases it. */
+  readonly acquire: (host: string, signal: AbortSignal) => Promise<() => void>
 }
 
-/**
- * `config`, if notifications may be sent as it says.
- *
- * @param onRefused - Is told why a URL is refused, which clients are not. What it is told has no path and no secret.
- * @throws {A2AError} `INVALID_PARAMS`, which tells nothing of the addresses that a name resolves to; `UNAVAILABLE`
- *   when too many are checked; `REQUEST_ABORTED`.
- */
-export async function requirePushConfig(
-  config: PushConfig,
-  settings: PushSettings,
-  checking: Checking,
-  onRefused: (refusal: A2AError<'URL_BLOCKED'>) => void,
-): Promise<PushConfig> {
-  const { id, url, token, authentication } = config
+/** Checks configurations, `maxConcurrent` at a time. */
+export class PushChecks {
+  readonly #settings: PushSettings
+  readonly #onError: Settings['onError']
+  readonly #limit: ConcurrencyLimit
+
+  constructor(settings: PushSettings, onError: Settings['onError']) {
+    this.#settings = settings
+    this.#onError = onError
+    this.#limit = new ConcurrencyLimit(settings.maxConcurrent)
+  }
+
+  /**
+   * Returns `config` if notifications may be sent to it. Why a URL is refused goes to `onError`, without its path and
+   * without secrets, and not to the client.
+   *
+   * @throws {A2AError} As a rejection: `INVALID_PARAMS`, which reveals nothing about the addresses of a name;
+   *   `UNAVAILABLE` when too many are being checked; `REQUEST_ABORTED`.
+   */
+  async check(
+    config: PushConfig,
+    { signal, principal }: Pick<Caller, 'signal' | 'principal'>,
+    taskId: string | undefined,
+  ): Promise<PushConfig> {
+    requireFields(config)
+    const acquire = (host: string, until: AbortSignal): Promise<() => void> =>
+      this.#limit.acquire([principal?.id ?? '', host], until)
+    await requireReachable(config.url, this.#settings, { signal, acquire }, (refusal) =>
+      this.#onError(refusal, { during: 'push', taskId, configId: config.id }),
+    )
+    return config
+  }
+}
+
+/** @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` in a version that has no notifications. */
+export function requireNotifications(dialect: Dialect): void {
+  if ((dialect.encodeNotification ?? dialect.encodeTaskNotification) === undefined) throw pushNotSupported()
+}
+
+export function pushNotSupported(): A2AError<'PUSH_NOTIFICATION_NOT_SUPPORTED'> {
+  return new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported', {})
+}
+
+function requireFields({ id, url, token, authentication }: PushConfig): void {
   requireSize('url', url, MAX.url)
   if (id !== undefined) requireId(id)
   if (token) requireHeader('token', token, MAX.token, VALUE)
-  if (authentication !== undefined) {
-    const { scheme, credentials } = authentication
-    requireHeader('authentication.scheme', scheme, MAX.scheme, NAME)
-    if (credentials) requireHeader('authentication.credentials', credentials, MAX.credentials, VALUE)
-  }
-  await requireReachable(url, settings, checking, onRefused)
-  return config
+  if (authentication === undefined) return
+  const { scheme, credentials } = authentication
+  requireHeader('authentication.scheme', scheme, MAX.scheme, NAME)
+  if (credentials) requireHeader('authentication.credentials', credentials, MAX.credentials, VALUE)
 }
 
-/** At most what the header with the notification's id has room for. */
+/** The id becomes a part of the header `X-A2A-Notification-Id`. */
 function requireId(id: string): void {
   requireSize('id', id, MAX.id)
   if (/[\u0000-\u001f\u007f]/.test(id) || hasLoneSurrogate(id)) {
@@ -67,11 +98,11 @@ function requireHeader(path: string, text: string, max: number, pattern: RegExp)
   if (!pattern.test(text)) throw invalidParams(path, 'must be what an HTTP header can hold')
 }
 
-/** One text for all that the guard refuses: which names there are in the agent's network is nobody's business. */
+/** Refuses with one text whatever the reason, so that clients cannot probe the names in the agent's network. */
 async function requireReachable(
   text: string,
   { http, timeoutMs }: PushSettings,
-  { signal, place }: Checking,
+  { signal, acquire }: Checking,
   onRefused: (refusal: A2AError<'URL_BLOCKED'>) => void,
 ): Promise<void> {
   const refused = invalidParams(
@@ -82,14 +113,14 @@ async function requireReachable(
   const url = new URL(text)
   const abortion = new Abortion(http.clock, signal)
   abortion.arm(timeoutMs)
-  let giveBack: (() => void) | undefined
+  let release: (() => void) | undefined
   try {
-    giveBack = await place(url.hostname, abortion.signal)
-    const check = checkAt(http, url, giveBack, timeoutMs)
+    release = await acquire(url.hostname, abortion.signal)
+    const check = checkWithSlot(http, url, release, timeoutMs)
     await abortion.race(() => check)
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (giveBack === undefined) throw unavailable('is checking too many webhooks')
+    if (release === undefined) throw unavailable('is checking too many webhooks')
     onRefused(refusalOf(url, error))
     throw refused
   } finally {
@@ -97,26 +128,26 @@ async function requireReachable(
   }
 }
 
-/** Holds its place while the name is looked up, whether or not the client waits for it; at most for `timeoutMs`. */
-async function checkAt(
+/** Holds the slot until the name is looked up, even if the client has disconnected, but `timeoutMs` at most. */
+async function checkWithSlot(
   http: PushSettings['http'],
   url: URL,
-  giveBack: () => void,
+  release: () => void,
   timeoutMs: number,
 ): Promise<void> {
-  const stop = http.clock.schedule(giveBack, timeoutMs)
+  const stop = http.clock.schedule(release, timeoutMs)
   try {
     await guarded(http, url)
   } finally {
     stop()
-    giveBack()
+    release()
   }
 }
 
-/** For the agent's owner, who may know the webhook, and can let it in. */
+/** The error for `onError`: the integrator may know the webhook, and can allow it. */
 function refusalOf({ origin, protocol, host, hostname }: URL, error: unknown): A2AError<'URL_BLOCKED'> {
   const shown = origin === 'null' ? protocol : origin
-  // There is a cause where the name cannot be looked up, and another error where that has taken too long.
+  // An error with a cause says that the lookup failed; an error with another code, that it took too long.
   const isKnown = A2AError.is(error, 'URL_BLOCKED') && error.cause === undefined
   const reason = isKnown ? error.data.reason : `${hostname} cannot be resolved`
   const isOfHost = isKnown && reason.startsWith(`${hostname.replace(/^\[|\]$/g, '')} `)

@@ -1,148 +1,167 @@
 /**
- * One webhook that this process tells, of those that any process could.
+ * The delivery to one webhook by this process, with its stored progress.
  *
  * @module
  */
-import { elapsed, type Clock } from '../../runtime/clock.js'
 import { A2AError } from '../../core/errors.js'
+import { elapsed, type Clock } from '../../runtime/clock.js'
 import type { TaskKey } from '../../core/task.js'
-import type { Progress, PushDocuments, Registration } from './storage.js'
-import { Outbox, type OutboxClaim, type OutboxContext } from './outbox.js'
-import type { Happening } from './notifications.js'
-import type { TaskTexts } from './payloads.js'
+import type { PushStorage, Registration, StoredProgress } from './storage.js'
+import type { NotificationReader, TaskNotification } from './notifications.js'
+import { Outbox, type OutboxContext, type OutboxRecord } from './outbox.js'
+import type { TaskPayloads } from './payloads.js'
+import type { Progress } from './storage.js'
 import type { PushFailure } from './webhook.js'
 
-/** For how long a webhook is claimed, in ms. */
+/** How long a claim on a webhook lasts, in ms. */
 export const CLAIM_MS = 30_000
 const RENEWAL_MS = CLAIM_MS / 3
-/** For how long, in ms, a claim that was seen is taken for granted: what others delete is told no longer than that. */
+/** A claim that was confirmed within this time, in ms, is not checked again: a webhook deleted elsewhere stops after it. */
 const CERTAIN_MS = 1_000
 
 interface DeliveryContext {
-  readonly documents: PushDocuments
+  readonly storage: PushStorage
   readonly clock: Clock
-  /** This process, among those that claim webhooks. */
+  /** The id of this process in claims. */
   readonly by: string
   readonly key: TaskKey
   readonly registration: Registration
+  /** Whether other processes may continue this delivery. */
+  readonly isShared: boolean
   readonly onDisabled: (failure: PushFailure) => void
   readonly onError: (error: unknown) => void
-  /** Is told when the webhook is another's, or nobody's, by now. `isBusy`: there was something to tell. */
+  /** Called when the stored progress was removed, or claimed by another process. */
   readonly onLost: (isBusy: boolean) => void
 }
 
-type Shared = 'config' | 'taskId' | 'onDisabled' | 'onFault' | 'onEnd' | 'claim' | 'read'
-
-/** What an {@link Outbox} is made of, beside what is the delivery's. */
-type OutboxParts = Omit<OutboxContext, Shared> & {
-  /** Reads the task's events, after the generation `told`, if any was. */
-  readonly read: (
-    turn: (() => Promise<void>) | undefined,
-    told: number | undefined,
-  ) => ReturnType<OutboxContext['read']>
+/** The parts of an {@link OutboxContext} that the delivery does not supply itself. */
+type OutboxParts = Pick<OutboxContext, 'settings' | 'limit' | 'owner' | 'dialect' | 'payloads'> & {
+  /** Opens the task's log after the generation `after`, or at the start if nothing has been delivered. */
+  readonly read: (turn: (() => Promise<void>) | undefined, after: number | undefined) => NotificationReader
 }
 
-/** Keeps the store informed, one write at a time: what happens while one is on its way goes together in the next. */
-export class Delivery implements OutboxClaim {
-  readonly begun: OutboxClaim['begun']
+/** Stores progress one write at a time: changes during a write are combined in the next one. */
+export class Delivery implements OutboxRecord {
+  readonly begun: OutboxRecord['begun']
   readonly outbox: Outbox
   readonly key: TaskKey
   readonly registration: Registration
-  /** As in the {@link Outbox}. */
-  readonly texts: TaskTexts | undefined
-  /** Resolves when nothing more will be sent from here, and the store knows. */
+  readonly payloads: TaskPayloads | undefined
+  /** Resolves when nothing more will be sent from here and the storage reflects that. */
   readonly ended: Promise<void>
   readonly #context: DeliveryContext
   #version: number
   #cursor: number | null
-  /** When the claim was last seen to hold. */
-  #seenAt: number
-  #isUnwritten = false
+  /** When the claim was last confirmed. */
+  #confirmedAt: number
+  #isDirty = false
   #writing: Promise<void> | undefined
-  /** What is stored last, where that is not that all is told. */
+  /** What the last write stores, unless everything was delivered. */
   #last: Progress | undefined
   #isLost = false
+  #isReleased = false
   #isClosing = false
 
-  /** `progress`: as it is in the store, claimed by this process. */
+  /** `progress` is what the storage has, claimed by this process. */
   constructor(
     context: DeliveryContext,
     { read, ...parts }: OutboxParts,
-    progress: Progress,
-    version: number,
+    { value, version }: Pick<StoredProgress, 'value' | 'version'>,
   ) {
     this.#context = context
     this.#version = version
-    this.#seenAt = this.#now()
-    const { cursor, delivered, attempts, failure } = progress
+    this.#confirmedAt = this.#now()
+    const { cursor, delivered, attempts, failure } = value
     this.#cursor = cursor
     this.begun = { delivered, attempts, failure: failure ?? undefined }
     const { key, registration, onError } = context
     this.key = key
     this.registration = registration
-    this.texts = parts.texts
+    this.payloads = parts.payloads
     this.outbox = new Outbox({
-      ...{ ...parts, taskId: key.id, config: registration.config, claim: this, onFault: onError },
+      ...parts,
+      taskId: key.id,
+      config: registration.config,
+      record: this,
+      onFault: onError,
       read: (turn) => read(turn, this.#cursor ?? undefined),
-      onDisabled: (failure) => {
-        this.#last = { ...this.#progress(), state: 'disabled', failure, claim: null }
-        context.onDisabled(failure)
-        // Whoever enables it again may be another process.
-        this.outbox.stop()
-      },
+      onDisabled: (failure) => this.#onDisabled(failure),
     })
     this.ended = this.outbox.ended.then(() => this.#end())
   }
 
-  /** Whether nothing more is sent from here, or is about to be. */
+  /** Whether nothing more is sent from here, or will not be soon. */
   get isEnding(): boolean {
     return this.#last !== undefined || this.#isLost || this.outbox.state === 'done'
   }
 
   async isHeld(): Promise<boolean> {
-    if (this.#now() - this.#seenAt > CERTAIN_MS) await this.#write()
+    if (!this.#context.isShared || this.#now() - this.#confirmedAt > CERTAIN_MS) await this.#write()
     return !this.#isLost
   }
 
-  onAttempt(arrived: Happening | undefined): void {
+  onAttempt(arrived: TaskNotification | undefined): void {
     if (arrived !== undefined) this.#cursor = arrived.generation
-    else if (this.#isClosing) this.giveBack()
+    else if (this.#isClosing && this.#context.isShared) this.giveUp()
     void this.#write()
   }
 
-  /** While nothing happens. */
+  /** Renews the claim, if nothing has been written for a while. */
   renew(): void {
-    if (this.#now() - this.#seenAt >= RENEWAL_MS) void this.#write()
+    if (this.#now() - this.#confirmedAt >= RENEWAL_MS) void this.#write()
   }
 
-  /** Tells what has happened, unless the webhook is away: then the next one may try. */
+  /** Delivers what has happened so far. A webhook that fails is left to other processes, if there are any. */
   close(): void {
     this.#isClosing = true
-    if (this.outbox.state === 'retrying') this.giveBack()
+    if (this.#context.isShared && this.outbox.state === 'retrying') this.giveUp()
     else this.outbox.close()
   }
 
-  /** Leaves the rest to other processes. */
-  giveBack(): void {
+  /** Stops, and leaves the rest to other processes. */
+  giveUp(): void {
     this.#last ??= { ...this.#progress(), claim: null }
     this.outbox.stop()
   }
 
-  /** It was deleted here. */
+  /** Stops without storing anything: the configuration was deleted. */
   stop(): void {
     this.#isLost = true
     this.outbox.stop()
   }
 
+  /** The task ended and was then removed, its documents with it: the rest of its events is delivered from memory. */
+  release(): void {
+    this.#isReleased = true
+    this.outbox.release()
+  }
+
+  #onDisabled(failure: PushFailure): void {
+    this.#context.onDisabled(failure)
+    if (this.#context.isShared) {
+      this.#last = { ...this.#progress(), state: 'disabled', failure, claim: null }
+      // The process that enables it again may be another one.
+      this.outbox.stop()
+    } else {
+      void this.#write()
+    }
+  }
+
   #progress(): Progress {
     const { by, clock } = this.#context
-    const { delivered, attempts, failure } = this.outbox
-    const claim = { by, until: clock.now() + CLAIM_MS }
-    return { cursor: this.#cursor, delivered, attempts, failure: failure ?? null, state: 'active', claim }
+    const { delivered, attempts, failure, state } = this.outbox
+    return {
+      cursor: this.#cursor,
+      delivered,
+      attempts,
+      failure: failure ?? null,
+      state: state === 'disabled' ? state : 'active',
+      claim: { by, until: clock.now() + CLAIM_MS },
+    }
   }
 
   #write(): Promise<void> {
-    this.#isUnwritten = true
+    this.#isDirty = true
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined
     })
@@ -151,64 +170,63 @@ export class Delivery implements OutboxClaim {
 
   async #writeAll(): Promise<void> {
     try {
-      while (this.#isUnwritten && !this.#isLost && this.#last === undefined) {
-        this.#isUnwritten = false
+      while (this.#isDirty && !this.#isLost && !this.#isReleased && this.#last === undefined) {
+        this.#isDirty = false
         const startedAt = this.#now()
-        if (await this.#put(this.#progress())) this.#seenAt = startedAt
+        if (await this.#put(this.#progress())) this.#confirmedAt = startedAt
         else this.#lose()
       }
     } catch (error) {
       this.#context.onError(error)
-      // Whoever reaches the store when the claim has run out goes on with it.
+      // When the claim has run out, a process that reaches the store takes the delivery over.
       this.stop()
     }
   }
 
-  /** It is another's, or was deleted elsewhere. */
   #lose(): void {
-    if (this.#isLost) return
-    const isBusy = ['delivering', 'retrying'].includes(this.outbox.state)
+    if (this.#isLost || this.#isReleased) return
+    const { isBusy } = this.outbox
     this.stop()
     this.#context.onLost(isBusy)
   }
 
   async #put(progress: Progress): Promise<boolean> {
-    const { key, registration } = this
-    const { documents } = this.#context
-    const isPut = await documents.putOutbox(key, registration.outbox, progress, this.#version)
-    if (isPut) this.#version += 1
-    return isPut
+    const { storage } = this.#context
+    const isStored = await storage.putOutbox(this.key, this.registration.outbox, progress, this.#version)
+    if (isStored) this.#version += 1
+    return isStored
   }
 
   async #end(): Promise<void> {
     const { outbox } = this
+    const { storage, isShared, onError } = this.#context
     const last = this.#last ?? { ...this.#progress(), claim: null }
     this.#last = last
     await this.#writing
-    if (this.#isLost) return
+    if (this.#isLost || this.#isReleased) return
     try {
       if (outbox.isComplete) await this.#complete(outbox.delivered)
-      else await this.#put(last)
+      else if (isShared) await this.#put(last)
+      else await storage.deleteOutbox(this.key, this.registration.outbox)
     } catch (error) {
-      // Its task has gone, and it with its task.
-      if (!A2AError.is(error, 'TASK_NOT_FOUND')) this.#context.onError(error)
+      // The progress of a task that is gone is gone with it.
+      if (!A2AError.is(error, 'TASK_NOT_FOUND')) onError(error)
     }
   }
 
-  /** All is told. */
+  /** Records in the configuration that everything was delivered. */
   async #complete(told: number): Promise<void> {
     const { key, registration } = this
-    const { documents } = this.#context
-    await documents.change(key, ({ list, next }) => {
+    const { storage } = this.#context
+    await storage.change(key, ({ list, next }) => {
       const isThere = list.some(({ outbox, told }) => outbox === registration.outbox && told === undefined)
       const done = list.map((one) => (one.outbox === registration.outbox ? { ...one, told } : one))
       return Promise.resolve({ result: undefined, ...(isThere && { changed: { list: done, next } }) })
     })
-    await documents.deleteOutbox(key, registration.outbox)
+    await storage.deleteOutbox(key, registration.outbox)
   }
 
   #now(): number {
-    const { clock } = this.#context
-    return elapsed(clock)
+    return elapsed(this.#context.clock)
   }
 }

@@ -1,98 +1,104 @@
 /**
- * What an integrator may know and do about deliveries to webhooks.
+ * Health of webhook deliveries, dead letters and redelivery, for the integrator.
  *
  * @module
  */
 import type { JsonObject } from '../../core/json-types.js'
-import type { TaskManager } from '../../core/task-manager.js'
 import type { Outbox, PushState } from './outbox.js'
-import type { ServedTasks } from '../tasks.js'
+import type { Progress, Registration } from './storage.js'
 import type { PushFailure } from './webhook.js'
 
-/** How the delivery to one webhook goes. It holds no secret: of the URL no more than its origin. */
+/** The state of the delivery to one webhook. It contains no secret, and only the origin of the URL. */
 export interface PushHealth {
   readonly taskId: string
-  /** Of the configuration. */
+  /** The id of the configuration. */
   readonly id: string
   readonly origin: string
   readonly state: PushState
   /** How many notifications have arrived since the configuration was registered. */
   readonly delivered: number
-  /** How often the present notification was sent. */
+  /** How often the current notification was sent. */
   readonly attempts: number
-  /** Why the latest attempt failed; absent if it has not. */
+  /** Why the latest attempt failed; absent if it succeeded. */
   readonly failure?: PushFailure
-  /** Of the next attempt, while the state is `'retrying'`. ISO 8601. */
+  /** The time of the next attempt, ISO 8601, while the state is `'retrying'`. */
   readonly nextAttemptAt?: string
 }
 
-/** A notification that was given up. Those after it wait in the task's log. */
+/** A notification that was given up. The notifications after it wait in the task's log. */
 export interface PushDeadLetter {
   readonly taskId: string
-  /** Of the configuration. */
+  /** The id of the configuration. */
   readonly id: string
   readonly origin: string
-  /** As in the header `X-A2A-Notification-Id`. */
+  /** The value of the header `X-A2A-Notification-Id`. */
   readonly notificationId: string
-  /** What the webhook should have been told. */
+  /** The body, as JSON. */
   readonly notification: JsonObject
   readonly attempts: number
   readonly failure?: PushFailure
 }
 
-/** The deliveries to webhooks. Where the agent sends no push notifications, there are none. */
+/**
+ * The deliveries to webhooks; empty where the agent sends no push notifications. Over a `DurableTaskManager` these are
+ * the deliveries of all processes that share its store: the health of a webhook that another process delivers to is what
+ * that process stored last, without `nextAttemptAt`, and methods reject with `STORE_FAILED`.
+ */
 export interface PushDeliveries {
-  /** Of all configurations, or of those of one task, in the order of their registration. */
-  readonly health: (taskId?: string) => PushHealth[]
-  /** Of the configurations that are disabled. */
-  readonly deadLetters: () => PushDeadLetter[]
   /**
-   * Enables a configuration again: goes on with the notification that was given up, and then with what came after it,
-   * in order. Where the task's log has moved past that, the webhook is told of the task as it is.
+   * The health of all configurations, or of those of one task, in the order of their registration within each task.
+   * O(configurations), or O(configurations of the task).
+   */
+  readonly health: (taskId?: string) => Promise<PushHealth[]>
+  /** The notifications of disabled configurations, with the tasks as the log has them. O(webhooks that are delivered to). */
+  readonly deadLetters: () => Promise<PushDeadLetter[]>
+  /**
+   * Enables a configuration again: sends the notification that was given up, and then those after it, in order. If the
+   * task's log has moved past it, the webhook receives the task as it is instead. Over a store it does not matter which
+   * process disabled the configuration: this one continues.
    *
    * @returns Whether the configuration was disabled.
    */
-  readonly redeliver: (taskId: string, id: string) => boolean
-}
-
-/**
- * {@link PushDeliveries} over a `DurableTaskManager`: of all processes that share its store, with promises, as all that is in
- * a store has. Of a webhook that another process tells, the health is what that process stored last, without
- * `nextAttemptAt`. Methods reject with `STORE_FAILED`.
- */
-export interface DurablePushDeliveries {
-  /** Of all configurations, in no order of their tasks, or of those of one task. O(configurations in the store), or of the task. */
-  readonly health: (taskId?: string) => Promise<PushHealth[]>
-  /** Of the configurations that are disabled, with the tasks as the log has them. O(webhooks that there is something to tell). */
-  readonly deadLetters: () => Promise<PushDeadLetter[]>
-  /** As that of {@link PushDeliveries}, whichever process has disabled it: this one goes on. */
   readonly redeliver: (taskId: string, id: string) => Promise<boolean>
 }
 
-/** What a handler over tasks of this manager has. */
-export type PushDeliveriesOf<M extends ServedTasks> = M extends TaskManager
-  ? PushDeliveries
-  : DurablePushDeliveries
-
-/** Of an agent that sends none. */
+/** The deliveries of an agent that sends no push notifications. */
 export const NO_DELIVERIES: PushDeliveries = {
-  health: () => [],
-  deadLetters: () => [],
-  redeliver: () => false,
-}
-
-/** The same, over a `DurableTaskManager`. */
-export const NO_DURABLE_DELIVERIES: DurablePushDeliveries = {
   health: () => Promise.resolve([]),
   deadLetters: () => Promise.resolve([]),
   redeliver: () => Promise.resolve(false),
 }
 
+/** The health of a delivery of this process. */
 export function healthOf(taskId: string, outbox: Outbox): PushHealth {
   const { configId: id, origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
   return {
-    ...{ taskId, id, origin, state, delivered, attempts },
+    taskId,
+    id,
+    origin,
+    state,
+    delivered,
+    attempts,
     ...(failure && { failure }),
     ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+  }
+}
+
+/** The health of a delivery of another process, as that process stored it. */
+export function storedHealthOf(
+  taskId: string,
+  { config, told = 0 }: Registration,
+  progress: Progress | undefined,
+): PushHealth {
+  const about = { taskId, id: config.id, origin: new URL(config.url).origin }
+  if (progress === undefined) return { ...about, state: 'done', delivered: told, attempts: 0 }
+  const { delivered, attempts, failure, cursor, state } = progress
+  const active = attempts > 0 ? 'retrying' : cursor === null ? 'delivering' : 'idle'
+  return {
+    ...about,
+    state: state === 'active' ? active : state,
+    delivered,
+    attempts,
+    ...(failure && { failure }),
   }
 }

@@ -1,32 +1,32 @@
 /**
- * The push notification configurations of one task, wherever they are kept.
+ * The push notification configurations of one task: lookup, pages and the limit.
  *
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { Dialect, PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
 
-/** One of them. In a list of them the latest is the last, also if it replaces another. */
+/** A registered configuration. In a list the latest is the last, also if it replaces another. */
 export interface Listed {
   readonly config: TaskPushConfig['config']
   /** The `version` of the dialect in which it was registered. */
   readonly version: string
-  /** Among those of its task, kept when it is replaced. Later ones have greater numbers; a page ends at one. */
+  /** Increases with each configuration of the task; a replacement keeps it. Serves as the page token. */
   readonly number: number
 }
 
 /** A configuration that is not registered yet. */
-export interface Place {
+export interface Candidate {
   readonly config: PushConfig
   readonly dialect: Dialect
   /** Whether it came with a message. */
   readonly isInline: boolean
 }
 
-/** What is registered already: some clients send the same configuration with each message of a conversation. */
+/** The same configuration, registered already: some clients send it with each message of a conversation. */
 export function sameIn<T extends Listed>(
   known: readonly T[],
-  { config, dialect, isInline }: Place,
+  { config, dialect, isInline }: Candidate,
 ): T | undefined {
   return known.find(
     (one) =>
@@ -39,12 +39,14 @@ export function sameIn<T extends Listed>(
   )
 }
 
-/** Whether the task has one more once it is registered. */
-export function isNewTo(known: readonly Listed[], place: Place): boolean {
-  return !known.some(({ config }) => config.id === place.config.id) && sameIn(known, place) === undefined
+/** Whether registering the candidate adds a configuration to the task. */
+export function isNewTo(known: readonly Listed[], candidate: Candidate): boolean {
+  return (
+    !known.some(({ config }) => config.id === candidate.config.id) && sameIn(known, candidate) === undefined
+  )
 }
 
-/** @throws {A2AError} `LIMIT_EXCEEDED` when a task may not have so many. */
+/** @throws {A2AError} `LIMIT_EXCEEDED` when `actual` is more than `max` configurations for one task. */
 export function requireAtMost(max: number, actual: number): void {
   if (actual <= max) return
   const limit = 'maxPerTask'
@@ -52,11 +54,11 @@ export function requireAtMost(max: number, actual: number): void {
   throw new A2AError('LIMIT_EXCEEDED', text, { limit, max, actual })
 }
 
-/** The configuration with this id; without one, the latest. */
+/** The configuration with this id; without an id, the latest. */
 export function configIn(known: readonly Listed[], taskId: string, id: string | undefined): TaskPushConfig {
   const found = id === undefined ? known.at(-1) : known.find(({ config }) => config.id === id)
   if (found !== undefined) return { taskId, config: found.config }
-  // A2A 1.0 §3.1.8 has no other error for it.
+  // A2A 1.0 §3.1.8 defines no other error for it.
   throw new A2AError('TASK_NOT_FOUND', 'Push notification configuration not found', { taskId })
 }
 

@@ -1,5 +1,5 @@
 /**
- * A task's events as a webhook is told of them.
+ * The events of a task as notifications for one webhook.
  *
  * @module
  */
@@ -9,88 +9,92 @@ import type { TaskSubscription } from '../../core/subscription.js'
 import type { Task, TaskSnapshot } from '../../core/task.js'
 import type { StreamEntry } from '../../wire/dialect.js'
 import { TaskStream } from '../streams/task-stream.js'
-import { isShared, lastSeen, type ServedTasks } from '../tasks.js'
+import { lastSeen, type ServedTasks } from '../tasks.js'
 
-/** An entry of a task's stream. */
-export interface Happening {
+/** One notification, before it is encoded. */
+export interface TaskNotification {
   readonly entry: StreamEntry
-  /** The task as it was then, where whole tasks are told. To be read until the next one is asked for. */
+  /** The task at this generation, for dialects that send whole tasks. Valid until the next notification is read. */
   readonly task: TaskSnapshot | undefined
   readonly generation: number
 }
 
-/** A cursor into the task's log, beginning with the task as it is, or after what was told. */
-export class PushStory {
+/** Where a {@link NotificationReader} begins. Without either property it begins with the task as it is. */
+export interface ReaderStart {
+  /** The first notification: the task as it was when the webhook was registered. */
+  readonly opening?: TaskSnapshot | undefined
+  /**
+   * The generation of the last notification that was delivered. Where whole tasks are sent, reading goes on with the
+   * task as it is.
+   */
+  readonly after?: number | undefined
+}
+
+/** A cursor into the log of one task. */
+export class NotificationReader {
   readonly #tasks: ServedTasks
   readonly #id: string
-  readonly #reader: WholeReader | undefined
+  readonly #reader: WholeTaskReader | undefined
   readonly #stream: TaskStream
-  /** Where whole tasks are told: the generation that was. */
-  readonly #told: number | undefined
-  #isGone = false
+  /** Where whole tasks are sent: the generation that was delivered last, which is not sent again. */
+  readonly #delivered: number | undefined
+  #isReleased = false
 
   /**
-   * @param turn - Where whole tasks are told, what to wait for when there are artifacts. Those that come meanwhile are
-   *   told at once.
-   * @param told - The generation that the story goes on after. Where whole tasks are told, it is with the task as it is.
+   * @param turn - Where whole tasks are sent: waits until the task may be encoded. Artifacts that come during the wait
+   *   go into one notification.
+   * @throws {A2AError} `TASK_NOT_FOUND` when a `TaskManager` does not have the task any more.
    */
   constructor(
     tasks: ServedTasks,
     { id, contextId }: TaskSnapshot,
     turn: (() => Promise<void>) | undefined,
-    told?: number,
+    { opening, after }: ReaderStart = {},
   ) {
-    const after = turn === undefined ? told : undefined
+    const cursor = opening?.generation ?? (turn === undefined ? after : undefined)
     this.#tasks = tasks
     this.#id = id
-    this.#told = turn && told
-    const events = tasks.subscribe(id, { after })
-    this.#reader = turn && new WholeReader(events, turn, () => this.#task()?.generation)
+    this.#delivered = turn && after
+    const events = tasks.subscribe(id, { after: cursor })
+    this.#reader = turn && new WholeTaskReader(events, turn, () => this.#task()?.generation, opening)
     this.#stream = new TaskStream(this.#reader ?? events, {
-      ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd: () => undefined, after },
+      opening,
+      contextId,
+      historyLength: undefined,
+      endsAtInput: false,
+      onEnd: () => undefined,
+      after: cursor,
       task: () => this.#task(),
     })
   }
 
-  /** Waits for what comes next; `undefined` when nothing will. */
-  async next(): Promise<Happening | undefined> {
+  /** Waits for the next notification; resolves to `undefined` at the end. */
+  async next(): Promise<TaskNotification | undefined> {
     for (;;) {
       const { value: entry } = await this.#stream.next()
       if (entry === undefined) return undefined
-      const happening = this.#happeningOf(entry)
-      if (happening.generation !== this.#told) return happening
+      const generation = generationOf(entry)
+      if (generation !== this.#delivered) return { entry, task: this.#reader?.task, generation }
     }
   }
 
-  /**
-   * Whether there is nothing to tell any more: the task is neither there nor released, so its manager was destroyed. Of
-   * tasks in a store it is the store that says so.
-   */
-  get isOver(): boolean {
-    return !isShared(this.#tasks) && !this.#isGone && this.#task() === undefined
-  }
-
-  /** The task is gone: there may be another one with its id. */
+  /** The task was removed: from now on its id may be that of another task. */
   release(): void {
-    this.#isGone = true
+    this.#isReleased = true
   }
 
-  /** Ends the story as soon as all that has happened is told. */
+  /** Ends after all events so far have been read. */
   close(): void {
     this.#stream.close()
   }
 
-  /** Ends it now, also while `next()` waits. */
+  /** Ends at once, also while `next()` waits. */
   end(): void {
     void this.#stream.return()
   }
 
   #task(): TaskSnapshot | undefined {
-    return this.#isGone ? undefined : lastSeen(this.#tasks, this.#id)
-  }
-
-  #happeningOf(entry: StreamEntry): Happening {
-    return { entry, task: this.#reader?.task, generation: generationOf(entry) }
+    return this.#isReleased ? undefined : lastSeen(this.#tasks, this.#id)
   }
 }
 
@@ -102,20 +106,26 @@ function generationOf(entry: StreamEntry): number {
 
 type Result = Awaited<ReturnType<TaskSubscription['next']>>
 
-/** Keeps the task as it was at the latest event that was read, at the cost of the event. */
-class WholeReader implements TaskSubscription {
+/** Applies each event that is read to a copy of the task: the cost is that of the event, not of the task. */
+class WholeTaskReader implements TaskSubscription {
   readonly #events: TaskSubscription
   readonly #turn: () => Promise<void>
-  /** Of the latest event there is; absent when the task is gone. */
+  /** The generation of the latest event; `undefined` when the task is gone. */
   readonly #latest: () => number | undefined
   #task: Task | undefined
-  /** What was read, and is not told yet. */
+  /** An event that was read already, and comes next. */
   #ahead: Result | undefined
 
-  constructor(events: TaskSubscription, turn: () => Promise<void>, latest: () => number | undefined) {
+  constructor(
+    events: TaskSubscription,
+    turn: () => Promise<void>,
+    latest: () => number | undefined,
+    opening: TaskSnapshot | undefined,
+  ) {
     this.#events = events
     this.#turn = turn
     this.#latest = latest
+    this.#task = opening && thawTask(opening)
   }
 
   get task(): TaskSnapshot | undefined {
@@ -127,10 +137,10 @@ class WholeReader implements TaskSubscription {
     this.#ahead = undefined
     const { value: event } = result
     if (event === undefined) return result
-    this.#follow(event)
+    this.#apply(event)
     if (!isProduct(event)) return result
     await this.#turn()
-    return await this.#skip(event)
+    return await this.#skipTo(event)
   }
 
   return(): ReturnType<TaskSubscription['return']> {
@@ -141,11 +151,11 @@ class WholeReader implements TaskSubscription {
     return this
   }
 
-  /** To the latest artifact before the next change of state. */
-  async #skip(first: Product): Promise<Result> {
+  /** Reads on to the latest artifact before the next change of state. */
+  async #skipTo(first: Product): Promise<Result> {
     let product = first
     let generation = first.generation
-    // What there is comes at once; the log of a task that is gone has an end.
+    // Events that exist are read without waiting; the log of a task that is gone has an end.
     while (generation !== this.#latest()) {
       const result = await this.#events.next()
       const { value: event } = result
@@ -153,15 +163,15 @@ class WholeReader implements TaskSubscription {
         this.#ahead = result
         break
       }
-      this.#follow(event)
+      this.#apply(event)
       if (isProduct(event)) product = event
       generation = event.generation
     }
-    // Messages are no news, but the task has them.
+    // A message alone makes no notification, but the task that is sent contains it.
     return { done: false, value: { ...product, generation } }
   }
 
-  #follow(event: TaskStreamEvent): void {
+  #apply(event: TaskStreamEvent): void {
     if (event.type === 'snapshot' || event.type === 'resync') this.#task = thawTask(event.task)
     else if (this.#task !== undefined) apply(this.#task, event)
   }

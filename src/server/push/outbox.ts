@@ -1,5 +1,5 @@
 /**
- * The delivery to one webhook: one notification after the other, each until it has arrived.
+ * Delivery to one webhook: one notification at a time, in order, each repeated until it arrives.
  *
  * @module
  */
@@ -8,61 +8,57 @@ import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
 import type { PushSettings } from './options.js'
-import type { Slots } from './concurrency.js'
-import type { Happening, PushStory } from './notifications.js'
-import type { TaskTexts } from './payloads.js'
-import { notify, type Missed, type Notification, type PushFailure } from './webhook.js'
+import type { ConcurrencyLimit } from './concurrency.js'
+import type { NotificationReader, TaskNotification } from './notifications.js'
+import type { TaskPayloads } from './payloads.js'
+import { sendNotification, type DeliveryFailure, type HttpNotification, type PushFailure } from './webhook.js'
 
 /**
- * `'idle'`: nothing to tell. `'delivering'`: a notification is being sent, or waits for its turn. `'retrying'`: it
- * waits to be sent again. `'disabled'`: it has been given up, and those after it wait. `'done'`: all is told.
+ * State of a delivery. `'idle'`: nothing to send. `'delivering'`: a notification is being sent, or waits for its turn.
+ * `'retrying'`: it waits to be sent again. `'disabled'`: it was given up, and later notifications wait. `'done'`:
+ * everything was delivered, or the delivery has ended.
  */
 export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
-/** What a webhook is told under, where other processes might tell it, too. */
-export interface OutboxClaim {
-  /** How far others had come. */
+/** What an outbox needs of the record that is kept of its delivery. */
+export interface OutboxRecord {
+  /** How far the delivery had come when this outbox took it over. */
   readonly begun: {
     readonly delivered: number
     readonly attempts: number
     readonly failure: PushFailure | undefined
   }
-  /** Whether the webhook is still this process's to tell. Asked before each attempt. */
+  /** Whether this process may still send to the webhook. Called before each attempt. */
   isHeld(): Promise<boolean>
-  /** Is told of each attempt after it was made, with what has arrived, if it has. */
-  onAttempt(arrived: Happening | undefined): void
+  /** Called after each attempt, with the notification if it has arrived. */
+  onAttempt(arrived: TaskNotification | undefined): void
 }
 
 export interface OutboxContext {
   readonly settings: PushSettings
-  readonly slots: Slots
+  readonly limit: ConcurrencyLimit
   readonly taskId: string
-  /** Of the task. */
+  /** The owner of the task. */
   readonly owner: string | undefined
   readonly config: PushConfig & { readonly id: string }
-  /** That of whoever registered the configuration. */
+  /** The dialect in which the configuration was registered. */
   readonly dialect: Dialect
-  /** Where the dialect tells whole tasks: they are shared with the other webhooks of this task and dialect. */
-  readonly texts: TaskTexts | undefined
-  /** Reads the task's events, beginning with the task as it is. `turn` is what it takes to tell a whole task. */
-  readonly read: (turn: (() => Promise<void>) | undefined) => PushStory
-  /** Is told when a notification is given up. */
+  /** Present where the dialect sends whole tasks; shared with the other webhooks of this task and dialect. */
+  readonly payloads: TaskPayloads | undefined
+  /** Opens the task's log. `turn` waits until a whole task may be encoded. */
+  readonly read: (turn: (() => Promise<void>) | undefined) => NotificationReader
+  /** Called when a notification is given up. */
   readonly onDisabled: (failure: PushFailure) => void
-  /** Is told of what must not happen. */
+  /** Called with errors that no webhook causes. */
   readonly onFault: (error: unknown) => void
-  /** Is told when nothing more will be sent, whatever the reason. */
-  readonly onEnd?: (() => void) | undefined
-  /** Absent where tasks are this process's own. */
-  readonly claim?: OutboxClaim | undefined
+  readonly record: OutboxRecord
 }
 
-/** Why a task's events come to an end before it does. */
-const ENDS: readonly ErrorCode[] = ['TASK_EXPIRED', 'MANAGER_DESTROYED']
-/** Those of tasks in a store. */
-const SHARED_ENDS: readonly ErrorCode[] = [...ENDS, 'TASK_NOT_FOUND']
+/** Errors that end a task's events before the task ends. */
+const ENDS: readonly ErrorCode[] = ['TASK_EXPIRED', 'MANAGER_DESTROYED', 'TASK_NOT_FOUND']
 const FAULT: PushFailure = { reason: 'a fault of the agent' }
 
-/** Reads the task's log at the webhook's pace: no queue grows, and what is not delivered is where the cursor stands. */
+/** Reads the task's log at the webhook's pace, so nothing is queued: undelivered events stay behind the cursor. */
 export class Outbox {
   readonly origin: string
   readonly configId: string
@@ -70,44 +66,49 @@ export class Outbox {
   readonly #controller = new AbortController()
   /** Settles when nothing more will be sent. Never rejects. */
   readonly ended: Promise<void>
-  #story: PushStory
-  #current: Happening | undefined
-  #attempts = 0
-  #delivered = 0
+  #reader: NotificationReader
+  #current: TaskNotification | undefined
+  #attempts: number
+  #delivered: number
   #failure: PushFailure | undefined
   #nextAttemptAt: string | undefined
   #enable: (() => void) | undefined
   #isReleased = false
   #isClosing = false
-  #isOver = false
+  #hasEnded = false
   #isComplete = false
-  /** Whether the story has to begin anew. */
-  #isUnread = false
-  /** Whether there is something to tell that waits for its turn. */
+  /** The reader has failed: a new one is needed. */
+  #mustReopen = false
+  /** A notification waits for its turn to be encoded. */
   #isPreparing = false
 
   constructor(context: OutboxContext) {
     this.#context = context
     this.origin = new URL(context.config.url).origin
     this.configId = context.config.id
-    const { delivered = 0, attempts = 0, failure } = context.claim?.begun ?? {}
+    const { delivered, attempts, failure } = context.record.begun
     this.#delivered = delivered
     this.#attempts = attempts
     this.#failure = failure
-    this.#story = this.#read()
+    this.#reader = this.#open()
     this.ended = this.#run()
   }
 
   get state(): PushState {
-    if (this.#isOver) return 'done'
+    if (this.#hasEnded) return 'done'
     if (this.#enable !== undefined) return 'disabled'
     if (this.#nextAttemptAt !== undefined) return 'retrying'
-    // The first notification is there from the beginning.
+    // The first notification exists from the beginning.
     const isIdle = this.#current === undefined && this.#delivered > 0 && !this.#isPreparing
     return isIdle ? 'idle' : 'delivering'
   }
 
-  /** Whether the webhook was told of all, the task's end included. */
+  /** A notification is being sent, or waits to be sent. */
+  get isBusy(): boolean {
+    return this.state === 'delivering' || this.state === 'retrying'
+  }
+
+  /** Everything has arrived, the end of the task included. */
   get isComplete(): boolean {
     return this.#isComplete
   }
@@ -117,12 +118,12 @@ export class Outbox {
     return this.#delivered
   }
 
-  /** How often the present notification was sent. */
+  /** How often the current notification was sent. */
   get attempts(): number {
     return this.#attempts
   }
 
-  /** Why the last attempt failed; absent since one has not. */
+  /** Why the latest attempt failed; `undefined` if it succeeded. */
   get failure(): PushFailure | undefined {
     return this.#failure
   }
@@ -131,16 +132,16 @@ export class Outbox {
     return this.#nextAttemptAt
   }
 
-  /** The notification that was given up; absent where none was. */
+  /** The notification that was given up, if any. */
   get deadLetter(): { readonly notificationId: string; readonly notification: JsonObject } | undefined {
     if (this.state !== 'disabled' || this.#current === undefined) return undefined
     return {
       notificationId: this.#idOf(this.#current),
-      notification: showHappening(this.#context.dialect, this.#current),
+      notification: showNotification(this.#context.dialect, this.#current),
     }
   }
 
-  /** Goes on with the notification that was given up. Whether one was. */
+  /** Sends the notification that was given up once more. Returns `false` when none was. */
   redeliver(): boolean {
     const enable = this.#enable
     this.#enable = undefined
@@ -148,131 +149,129 @@ export class Outbox {
     return enable !== undefined
   }
 
-  /** Ends when all that has happened is delivered, or given up. */
+  /** Ends when everything that has happened so far is delivered or given up. */
   close(): void {
     this.#isClosing = true
-    // The story of a task that is gone comes to its end by itself.
-    if (!this.#isReleased) this.#story.close()
+    // The reader of a task that is gone ends by itself.
+    if (!this.#isReleased) this.#reader.close()
     if (this.state === 'disabled') this.stop()
   }
 
-  /** The task is gone, having ended: what is left of it is delivered, or given up for good. */
+  /** The task ended and was then removed: the rest of its events is delivered or given up for good. */
   release(): void {
     this.#isReleased = true
     this.#isClosing = true
-    this.#story.release()
+    this.#reader.release()
     if (this.state === 'disabled') this.stop()
   }
 
-  /** Sends nothing any more. What is being sent at the moment is broken off; it may have arrived. */
+  /** Sends nothing more. A request that is under way is aborted; it may have arrived. */
   stop(): void {
     this.#controller.abort(new Error('The push notification configuration is gone'))
-    this.#story.end()
+    this.#reader.end()
     this.redeliver()
   }
 
-  #read(): PushStory {
-    const { texts, read } = this.#context
-    return read(texts && (() => this.#prepare(texts)))
+  #open(): NotificationReader {
+    const { payloads, read } = this.#context
+    return read(payloads && (() => this.#prepare(payloads)))
   }
 
-  async #prepare(texts: TaskTexts): Promise<void> {
+  async #prepare(payloads: TaskPayloads): Promise<void> {
     this.#isPreparing = true
+    await payloads.turn(this.#controller.signal)
+  }
+
+  async #readNext(): Promise<TaskNotification | undefined> {
     try {
-      await texts.turn(this.#controller.signal)
+      return await this.#reader.next()
     } finally {
       this.#isPreparing = false
     }
   }
 
   async #run(): Promise<void> {
-    const { onEnd, onFault } = this.#context
     try {
-      while (await this.#tellNext(onFault));
+      while (await this.#deliverNext());
     } finally {
-      this.#story.end()
-      this.#isOver = true
+      this.#reader.end()
+      this.#hasEnded = true
       this.#current = undefined
       this.#nextAttemptAt = undefined
-      onEnd?.()
     }
   }
 
   /** Whether there may be more. */
-  async #tellNext(onFault: OutboxContext['onFault']): Promise<boolean> {
+  async #deliverNext(): Promise<boolean> {
     try {
-      if (this.#isUnread) this.#story = this.#read()
-      this.#isUnread = false
-      const current = (this.#current ??= await this.#story.next())
-      // A story that nobody has ended ends with the task.
+      if (this.#mustReopen) this.#reader = this.#open()
+      this.#mustReopen = false
+      const current = (this.#current ??= await this.#readNext())
+      // A reader that was not closed ends with its task.
       if (current === undefined) this.#isComplete ||= !this.#isClosing && !this.#isStopped()
       if (current === undefined || !(await this.#deliver(current))) return false
       this.#delivered += 1
       this.#attempts = 0
       this.#current = undefined
       this.#isComplete = current.entry.last
-      this.#context.claim?.onAttempt(current)
+      this.#context.record.onAttempt(current)
       return true
     } catch (error) {
-      if (this.#isStopped() || this.#isEnd(error)) return false
-      onFault(error)
-      // The webhook is not to blame, and somebody will go on.
-      if (this.#context.claim !== undefined && A2AError.is(error, 'STORE_FAILED')) return false
-      this.#failure = FAULT
-      // What has failed to read has ended.
-      this.#isUnread = this.#current === undefined
-      await this.#disable()
-      return !this.#isStopped()
+      return await this.#recover(error)
     }
   }
 
-  #isEnd(error: unknown): boolean {
-    const ends = this.#context.claim === undefined ? ENDS : SHARED_ENDS
-    return A2AError.is(error) && ends.includes(error.code)
+  async #recover(error: unknown): Promise<boolean> {
+    if (this.#isStopped() || (A2AError.is(error) && ENDS.includes(error.code))) return false
+    this.#context.onFault(error)
+    // The webhook is not at fault; a process that reaches the store takes the delivery over.
+    if (A2AError.is(error, 'STORE_FAILED')) return false
+    this.#failure = FAULT
+    this.#mustReopen = this.#current === undefined
+    await this.#disable()
+    return !this.#isStopped()
   }
 
   #isStopped(): boolean {
     return this.#controller.signal.aborted
   }
 
-  /** Whether it has arrived at last. */
-  async #deliver(happening: Happening): Promise<boolean> {
-    const { settings, claim } = this.#context
+  /** Sends until the notification arrives. Resolves to `false` when this process may not send any more. */
+  async #deliver(notification: TaskNotification): Promise<boolean> {
+    const { settings, record } = this.#context
     const { signal } = this.#controller
-    while (!signal.aborted && !this.#story.isOver) {
-      if (claim !== undefined && !(await claim.isHeld())) break
-      const missed = await this.#attempt(happening)
-      this.#failure = missed && failureOf(missed)
-      if (missed === undefined) return true
-      claim?.onAttempt(undefined)
-      if (missed.isFinal || this.#attempts >= settings.pacing.attempts) await this.#disable()
-      else await this.#pause(missed)
+    while (!signal.aborted && (await record.isHeld())) {
+      const failure = await this.#attempt(notification)
+      this.#failure = failure && toPushFailure(failure)
+      if (failure === undefined) return true
+      record.onAttempt(undefined)
+      if (failure.isFinal || this.#attempts >= settings.pacing.attempts) await this.#disable()
+      else await this.#pause(failure)
     }
     return false
   }
 
-  async #attempt(happening: Happening): Promise<Missed | undefined> {
-    const { settings, slots, config, owner, texts } = this.#context
+  async #attempt(notification: TaskNotification): Promise<DeliveryFailure | undefined> {
+    const { settings, limit, config, owner, payloads } = this.#context
     const { signal } = this.#controller
-    await texts?.turn(signal)
+    await payloads?.turn(signal)
     const { origin, hostname } = new URL(config.url)
-    const giveBack = await slots.take([owner ?? '', hostname, origin], signal)
+    const releaseSlot = await limit.acquire([owner ?? '', hostname, origin], signal)
     this.#attempts += 1
     try {
-      const { text, release } = this.#textOf(happening)
+      const { text, release } = this.#payloadOf(notification)
       try {
-        return await notify(settings, config, this.#notificationOf(happening, text), signal)
+        return await sendNotification(settings, config, this.#toHttp(notification, text), signal)
       } finally {
         release()
       }
     } finally {
-      giveBack()
+      releaseSlot()
     }
   }
 
-  async #pause(missed: Missed): Promise<void> {
+  async #pause({ reason, retryAfterMs }: DeliveryFailure): Promise<void> {
     const { pacing } = this.#context.settings
-    const { reason, retryAfterMs } = missed
     const asked = new A2AError('UNAVAILABLE', reason, { reason, retryAfterMs })
     const delayMs = pauseMs(pacing, this.#attempts, asked)
     this.#nextAttemptAt = new Date(pacing.clock.now() + delayMs).toISOString()
@@ -283,7 +282,7 @@ export class Outbox {
     }
   }
 
-  /** Waits until somebody wants it to go on. */
+  /** Waits until `redeliver` or `stop` is called. */
   async #disable(): Promise<void> {
     const enabled = new Promise<void>((resolve) => {
       this.#enable = resolve
@@ -294,50 +293,50 @@ export class Outbox {
     this.#attempts = 0
   }
 
-  #notificationOf(happening: Happening, body: string): Notification {
+  #toHttp(notification: TaskNotification, body: string): HttpNotification {
     const { dialect } = this.#context
     return {
-      id: this.#idOf(happening),
-      // Versions that have a name instead of a number have no such header.
+      id: this.#idOf(notification),
+      // Dialects that have a name instead of a version number do not use the header.
       version: /^\d+\.\d+$/.test(dialect.version) ? dialect.version : undefined,
       mediaType: dialect.mediaType,
       body,
     }
   }
 
-  /** Made anew for each attempt, rather than held while the webhook is away. */
-  #textOf(happening: Happening): ReturnType<TaskTexts['hold']> {
-    const make = (): string => JSON.stringify(encodeHappening(this.#context.dialect, happening))
-    const { texts } = this.#context
-    return texts?.hold(happening.generation, make) ?? { text: make(), release: () => undefined }
+  /** Encodes for each attempt: no payload stays in memory while the webhook cannot be reached. */
+  #payloadOf(notification: TaskNotification): ReturnType<TaskPayloads['hold']> {
+    const { dialect, payloads } = this.#context
+    const encode = (): string => JSON.stringify(encodeNotification(dialect, notification))
+    return payloads?.hold(notification.generation, encode) ?? { text: encode(), release: () => undefined }
   }
 
-  #idOf(happening: Happening): string {
+  #idOf(notification: TaskNotification): string {
     const { taskId, config } = this.#context
-    return idOfNotification(taskId, config.id, happening)
+    return notificationIdOf(taskId, config.id, notification)
   }
 }
 
-/** As in the header `X-A2A-Notification-Id`. */
-export function idOfNotification(taskId: string, configId: string, { generation }: Happening): string {
+/** The value of the header `X-A2A-Notification-Id`. */
+export function notificationIdOf(taskId: string, configId: string, { generation }: TaskNotification): string {
   return `${encodeURIComponent(taskId)}/${encodeURIComponent(configId)}/${generation}`
 }
 
-function encodeHappening(dialect: Dialect, { entry, task }: Happening): JsonObject {
-  // Who registers a configuration speaks a version that has notifications.
+function encodeNotification(dialect: Dialect, { entry, task }: TaskNotification): JsonObject {
+  // Registering requires a dialect that has one of the two encoders.
   if (task === undefined) return dialect.encodeNotification?.(entry) ?? {}
   return dialect.encodeTaskNotification?.(task) ?? {}
 }
 
-/** What cannot be encoded has disabled its webhook; it should not hide the others. */
-export function showHappening(dialect: Dialect, happening: Happening): JsonObject {
+/** The notification as JSON; empty if it cannot be encoded, so that one faulty entry does not hide a whole list. */
+export function showNotification(dialect: Dialect, notification: TaskNotification): JsonObject {
   try {
-    return encodeHappening(dialect, happening)
+    return encodeNotification(dialect, notification)
   } catch {
     return {}
   }
 }
 
-function failureOf({ reason, status }: Missed): PushFailure {
+function toPushFailure({ reason, status }: DeliveryFailure): PushFailure {
   return { reason, ...(status !== undefined && { status }) }
 }

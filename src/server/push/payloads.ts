@@ -1,140 +1,134 @@
 /**
- * The texts of whole tasks: made one after the other, with a rest after each, and shared by those who send the same.
+ * Payloads of webhooks that receive whole tasks: encoded one at a time, and shared by webhooks that receive the same.
  *
  * @module
  */
 import type { Clock } from '../../runtime/clock.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
+import { waitInQueue } from './concurrency.js'
 
-/** Characters that are made or sent, for which there is a rest of 1 ms. */
+/** How many characters may be encoded or sent per 1 ms of pause. */
 const CHARACTERS_PER_MS = 100_000
 
-interface Held {
+interface Payload {
   readonly text: string
   users: number
 }
 
-/** Those who wait for their turn, for one owner of tasks. */
-interface Line {
-  readonly waiting: Map<TaskTexts, Set<() => void>>
-  /** Characters that were made or sent since the latest rest. */
+/** The tasks of one owner whose webhooks wait for their turn. */
+interface OwnerQueue {
+  readonly waiting: Map<TaskPayloads, Set<() => void>>
+  /** Characters that were encoded or sent since the latest pause. */
   load: number
 }
 
 /**
- * Whose turn it is. Texts of one owner's tasks are made one at a time; after each, everything else goes on for as long
- * as it was long. What one owner's tasks take does not hold up those of another.
+ * Limits the time that is spent on encoding whole tasks. The tasks of one owner are encoded one at a time, and after
+ * each the owner's queue pauses in proportion to its size. Queues of different owners do not delay each other.
  */
-export class Texts {
+export class PayloadQueue {
   readonly #clock: Clock
-  readonly #lines = new Map<string | undefined, Line>()
-  readonly #rests = new Set<() => void>()
+  readonly #queues = new Map<string | undefined, OwnerQueue>()
+  readonly #pauses = new Set<() => void>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Waits for the turn of `texts`, which all who wait for it have together. Rejects with the reason of `signal`. */
-  turn(texts: TaskTexts, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      // Whoever aborts gives an error.
-      const fail = (): void => reject(signal.reason as Error)
-      if (signal.aborted) {
-        fail()
-        return
+  /**
+   * Waits for the turn of one task; all webhooks that wait for the same task get their turn together. Rejects with the
+   * reason of `signal` when it aborts first.
+   */
+  turn(payloads: TaskPayloads, signal: AbortSignal): Promise<void> {
+    return waitInQueue(signal, (grant) => {
+      const { waiting } = this.#queueOf(payloads.owner)
+      const grants = waiting.get(payloads) ?? new Set()
+      waiting.set(payloads, grants.add(grant))
+      return () => {
+        grants.delete(grant)
+        if (grants.size === 0 && waiting.get(payloads) === grants) waiting.delete(payloads)
       }
-      const { waiting } = this.#lineOf(texts.owner)
-      const members = waiting.get(texts) ?? new Set()
-      const onAbort = (): void => {
-        members.delete(grant)
-        if (members.size === 0 && waiting.get(texts) === members) waiting.delete(texts)
-        fail()
-      }
-      const grant = (): void => {
-        signal.removeEventListener('abort', onAbort)
-        resolve()
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
-      waiting.set(texts, members.add(grant))
     })
   }
 
-  /** What is made or sent has to be made up for. */
-  load(owner: string | undefined, characters: number): void {
-    this.#lineOf(owner).load += characters
+  /** Adds to what the owner's next pause makes up for. */
+  addLoad(owner: string | undefined, characters: number): void {
+    this.#queueOf(owner).load += characters
   }
 
-  /** Nobody waits any more. */
+  /** Stops all timers. Call it when no webhook waits any more. */
   close(): void {
-    for (const stop of this.#rests) stop()
-    this.#rests.clear()
-    this.#lines.clear()
+    for (const stop of this.#pauses) stop()
+    this.#pauses.clear()
+    this.#queues.clear()
   }
 
-  #lineOf(owner: string | undefined): Line {
-    const present = this.#lines.get(owner)
+  #queueOf(owner: string | undefined): OwnerQueue {
+    const present = this.#queues.get(owner)
     if (present !== undefined) return present
-    const line: Line = { waiting: new Map(), load: 0 }
-    this.#lines.set(owner, line)
-    void this.#serve(owner, line)
-    return line
+    const queue: OwnerQueue = { waiting: new Map(), load: 0 }
+    this.#queues.set(owner, queue)
+    void this.#serve(owner, queue)
+    return queue
   }
 
-  async #serve(owner: string | undefined, line: Line): Promise<void> {
+  async #serve(owner: string | undefined, queue: OwnerQueue): Promise<void> {
     for (;;) {
       await yieldToEventLoop()
-      // What was granted before has been made by now.
-      const restMs = line.load / CHARACTERS_PER_MS
-      line.load = 0
-      if (restMs >= 1) await this.#rest(restMs)
-      const [first] = line.waiting
-      if (first === undefined && line.load > 0) continue
+      // The webhooks that had their turn have encoded their payloads by now.
+      const pauseMs = queue.load / CHARACTERS_PER_MS
+      queue.load = 0
+      if (pauseMs >= 1) await this.#pause(pauseMs)
+      const [first] = queue.waiting
+      if (first === undefined && queue.load > 0) continue
       if (first === undefined) break
-      const [texts, members] = first
-      line.waiting.delete(texts)
-      for (const grant of members) grant()
+      const [payloads, grants] = first
+      queue.waiting.delete(payloads)
+      for (const grant of grants) grant()
     }
-    if (this.#lines.get(owner) === line) this.#lines.delete(owner)
+    if (this.#queues.get(owner) === queue) this.#queues.delete(owner)
   }
 
-  #rest(delayMs: number): Promise<void> {
+  #pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.#clock.schedule(() => {
-        this.#rests.delete(stop)
+        this.#pauses.delete(stop)
         resolve()
       }, delayMs)
-      this.#rests.add(stop)
+      this.#pauses.add(stop)
     })
   }
 }
 
-/** The texts of one task in one version. */
-export class TaskTexts {
+/** The payloads of one task in one dialect. */
+export class TaskPayloads {
   readonly owner: string | undefined
-  readonly #texts: Texts
-  /** By generation, for as long as somebody sends it. */
-  readonly #held = new Map<number, Held>()
+  readonly #queue: PayloadQueue
+  /** By generation, while a webhook is sending it. */
+  readonly #payloads = new Map<number, Payload>()
 
-  constructor(texts: Texts, owner: string | undefined) {
-    this.#texts = texts
+  constructor(queue: PayloadQueue, owner: string | undefined) {
+    this.#queue = queue
     this.owner = owner
   }
 
+  /** Waits until this task may be encoded. Rejects with the reason of `signal` when it aborts first. */
   turn(signal: AbortSignal): Promise<void> {
-    return this.#texts.turn(this, signal)
+    return this.#queue.turn(this, signal)
   }
 
-  /** The text of the task at `generation`. `release` says that it was sent. */
-  hold(generation: number, make: () => string): { readonly text: string; readonly release: () => void } {
-    const present = this.#held.get(generation)
-    const held = present ?? { text: make(), users: 0 }
-    held.users += 1
-    this.#held.set(generation, held)
-    this.#texts.load(this.owner, held.text.length * (present === undefined ? 2 : 1))
+  /** The payload for the task at `generation`, encoded once while any webhook holds it. Call `release` after sending. */
+  hold(generation: number, encode: () => string): { readonly text: string; readonly release: () => void } {
+    const present = this.#payloads.get(generation)
+    const payload = present ?? { text: encode(), users: 0 }
+    payload.users += 1
+    this.#payloads.set(generation, payload)
+    // Encoding and sending count once each; a payload that is there is only sent.
+    this.#queue.addLoad(this.owner, payload.text.length * (present === undefined ? 2 : 1))
     const release = (): void => {
-      held.users -= 1
-      if (held.users === 0) this.#held.delete(generation)
+      payload.users -= 1
+      if (payload.users === 0) this.#payloads.delete(generation)
     }
-    return { text: held.text, release }
+    return { text: payload.text, release }
   }
 }

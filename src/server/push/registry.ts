@@ -1,59 +1,78 @@
 /**
- * Webhooks of tasks that other processes may share: any process registers, and any tells.
+ * The webhooks of all tasks: registration, state and end.
  *
  * @module
  */
+import type { TaskDocuments } from '../../core/documents.js'
 import { randomId } from '../../runtime/ids.js'
-import { unavailable } from '../unavailable.js'
-import type { TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
-import { Claims, type SharedContext } from './claims.js'
-import { healthOf, type DurablePushDeliveries, type PushDeadLetter, type PushHealth } from './health.js'
-import { PushDocuments, type Progress, type Registration, type StoredProgress } from './storage.js'
-import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Place } from './listing.js'
+import { unavailable } from '../unavailable.js'
+import { Claims, type PushContext } from './claims.js'
+import { PushChecks, requireNotifications } from './config.js'
+import {
+  healthOf,
+  storedHealthOf,
+  type PushDeadLetter,
+  type PushDeliveries,
+  type PushHealth,
+} from './health.js'
+import { PushStorage, type Progress, type Registration, type StoredProgress } from './storage.js'
+import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Candidate } from './listing.js'
 import type { PushSettings } from './options.js'
-import { idOfNotification, showHappening } from './outbox.js'
-import { PushChecks, requireNotifications, type PushService, type Ticket } from './service.js'
-import { PushStory } from './notifications.js'
+import { notificationIdOf, showNotification } from './outbox.js'
+import { NotificationReader } from './notifications.js'
 import type { Caller } from '../caller.js'
+
+/** Registers a checked configuration for a task. Its first notification is `task`; `null` when that is gone. */
+export type Register = (taskId: string, task: TaskSnapshot | null) => Promise<TaskPushConfig>
 
 const FRESH = { cursor: null, delivered: 0, attempts: 0, failure: null, state: 'active' } as const
 
-/** Webhooks that live in the store of their tasks. Beside what each says, methods reject with `STORE_FAILED`. */
-export class SharedPush implements PushService, DurablePushDeliveries {
+/**
+ * Webhooks live in documents beside their tasks: in memory over a `TaskManager`, otherwise in the store, where every
+ * process registers and delivers. In addition to the errors of each method, methods reject with `STORE_FAILED`.
+ */
+export class PushRegistry implements PushDeliveries {
   readonly #settings: PushSettings
-  readonly #context: SharedContext
+  readonly #context: PushContext
   readonly #checks: PushChecks
-  readonly #documents: PushDocuments
+  readonly #storage: PushStorage
   readonly #claims: Claims
   #isClosed = false
 
-  constructor(settings: PushSettings, context: SharedContext) {
+  constructor(settings: PushSettings, context: PushContext, documents: TaskDocuments) {
     this.#settings = settings
     this.#context = context
     this.#checks = new PushChecks(settings, context.onError)
-    this.#documents = new PushDocuments(context.tasks.documents)
-    this.#claims = new Claims(settings, context, this.#documents)
+    this.#storage = new PushStorage(documents)
+    this.#claims = new Claims(settings, context, this.#storage)
   }
 
+  /**
+   * Checks a configuration before it is registered.
+   *
+   * @param taskId - Of the task, if it exists already.
+   * @param isInline - Whether the configuration came with a message.
+   * @throws {A2AError} As a rejection: `INVALID_PARAMS`; `LIMIT_EXCEEDED`; `PUSH_NOTIFICATION_NOT_SUPPORTED` in a
+   *   version that has no notifications; `UNAVAILABLE`; `REQUEST_ABORTED`.
+   */
   async prepare(
     config: PushConfig,
     caller: Pick<Caller, 'dialect' | 'signal' | 'principal'>,
     taskId: string | undefined,
     isInline: boolean,
-  ): Promise<Ticket> {
+  ): Promise<Register> {
     const { dialect } = caller
     requireNotifications(dialect)
-    // When it is registered this is looked at again: others may register one meanwhile.
+    // Registering checks this again: other configurations may be registered in between.
     if (taskId !== undefined) await this.#requireRoom(taskId, { config, dialect, isInline })
     const checked = await this.#checks.check(config, caller, taskId)
     this.#requireOpen()
-    return {
-      register: (id, task) => this.#register(id, task, { config: checked, dialect, isInline }),
-      cancel: () => undefined,
-    }
+    return (id, task) => this.#register(id, task, { config: checked, dialect, isInline })
   }
 
+  /** The configuration with this id; without an id, the latest. */
   async get(task: TaskSnapshot, id: string | undefined): Promise<TaskPushConfig> {
     return configIn(await this.#of(task), task.id, id)
   }
@@ -65,9 +84,10 @@ export class SharedPush implements PushService, DurablePushDeliveries {
     return pageOf(await this.#of(task), request)
   }
 
+  /** Nothing more is sent afterwards, but a request that is under way may still arrive. Idempotent. */
   async delete(task: TaskSnapshot, id: string): Promise<void> {
     const key = keyOf(task)
-    await this.#documents.change(key, async ({ list, next }) => {
+    await this.#storage.change(key, async ({ list, next }) => {
       const found = list.find(({ config }) => config.id === id)
       if (found === undefined) return { result: undefined }
       await this.#end(key, found)
@@ -75,6 +95,7 @@ export class SharedPush implements PushService, DurablePushDeliveries {
     })
   }
 
+  /** Registers nothing more, and ends deliveries within `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true
     await this.#claims.close(graceMs)
@@ -84,12 +105,13 @@ export class SharedPush implements PushService, DurablePushDeliveries {
     if (taskId !== undefined) {
       const task = await this.#peek(taskId)
       if (task === null) return []
-      return this.#healthIn(keyOf(task), await this.#of(task), await this.#documents.outboxes(keyOf(task)))
+      const outboxes = await this.#storage.outboxes(keyOf(task))
+      return this.#healthIn(keyOf(task), await this.#of(task), outboxes)
     }
     const outboxes = new Map<string, StoredProgress>()
-    for await (const stored of this.#documents.allOutboxes()) outboxes.set(stored.outbox, stored)
+    for await (const stored of this.#storage.allOutboxes()) outboxes.set(stored.outbox, stored)
     const all: PushHealth[] = []
-    for await (const { key, value } of this.#documents.allConfigurations()) {
+    for await (const { key, value } of this.#storage.allConfigurations()) {
       all.push(...this.#healthIn(key, value.list, outboxes))
     }
     return all
@@ -97,7 +119,7 @@ export class SharedPush implements PushService, DurablePushDeliveries {
 
   readonly deadLetters = async (): Promise<PushDeadLetter[]> => {
     const letters: PushDeadLetter[] = []
-    for await (const stored of this.#documents.allOutboxes()) {
+    for await (const stored of this.#storage.allOutboxes()) {
       const letter = stored.value.state === 'disabled' ? await this.#letterOf(stored) : undefined
       if (letter !== undefined) letters.push(letter)
     }
@@ -115,74 +137,76 @@ export class SharedPush implements PushService, DurablePushDeliveries {
     if (this.#isClosed) throw unavailable()
   }
 
-  async #requireRoom(taskId: string, place: Place): Promise<void> {
+  async #requireRoom(taskId: string, candidate: Candidate): Promise<void> {
     const task = await this.#peek(taskId)
     if (task === null) return
     const known = await this.#of(task)
-    if (isNewTo(known, place)) requireAtMost(this.#settings.maxPerTask, known.length + 1)
+    if (isNewTo(known, candidate)) requireAtMost(this.#settings.maxPerTask, known.length + 1)
   }
 
-  async #register(taskId: string, task: TaskSnapshot | null, place: Place): Promise<TaskPushConfig> {
-    const config = { ...place.config, id: place.config.id ?? this.#context.generateId() }
-    if (!place.isInline) this.#requireOpen()
+  async #register(taskId: string, task: TaskSnapshot | null, candidate: Candidate): Promise<TaskPushConfig> {
+    const config = { ...candidate.config, id: candidate.config.id ?? this.#context.generateId() }
+    if (!candidate.isInline) this.#requireOpen()
+    // The task may have been removed since its message was accepted: then there is nothing to deliver.
     if (task === null || this.#isClosed) return { taskId, config }
     const key = keyOf(task)
-    const fresh = { config, version: place.dialect.version, outbox: randomId() }
+    const fresh = { config, version: candidate.dialect.version, outbox: randomId() }
     const value: Progress = { ...FRESH, claim: this.#claims.claim() }
     const written = { isOutbox: false, isAll: false }
     try {
-      const registered = await this.#documents.change(key, async ({ list, next }) => {
-        const present = await this.#present(key, list, place, fresh.outbox)
+      const registered = await this.#storage.change(key, async ({ list, next }) => {
+        const present = await this.#present(key, list, candidate, fresh.outbox)
         if (present !== undefined) return { result: present }
         const replaced = list.find((one) => one.config.id === config.id)
         if (replaced === undefined) requireAtMost(this.#settings.maxPerTask, list.length + 1)
-        // Before the configuration is there: whatever happens after that, somebody will tell it.
-        written.isOutbox ||= await this.#documents.putOutbox(key, fresh.outbox, value, 0)
+        // Before the configuration: if this process crashes after that, another one delivers.
+        written.isOutbox ||= await this.#storage.putOutbox(key, fresh.outbox, value, 0)
         if (replaced !== undefined) await this.#end(key, replaced)
         const result = { ...fresh, number: replaced?.number ?? next }
         const others = list.filter((one) => one !== replaced)
         return { result, changed: { list: [...others, result], next: Math.max(next, result.number + 1) } }
       })
       written.isAll = registered.outbox === fresh.outbox
-      if (written.isAll) this.#claims.begin(task, registered, { value, version: 1 })
-      // Whoever asks once more wants to be told.
+      if (written.isAll) this.#claims.begin(task, registered, { value, version: 1 }, task)
+      // Registering the same configuration again enables it again.
       else await this.#enable(key, registered)
       return { taskId, config: registered.config }
     } finally {
       const isStray = written.isOutbox && !written.isAll
-      if (isStray) await this.#documents.deleteOutbox(key, fresh.outbox).catch(() => undefined)
+      if (isStray) await this.#storage.deleteOutbox(key, fresh.outbox).catch(() => undefined)
     }
   }
 
-  /** What makes another registration needless: the same configuration, while it is told; or this very one. */
+  /** The registration that makes a new one needless: this very one, or the same configuration while it is delivered. */
   async #present(
     key: TaskKey,
     list: readonly Registration[],
-    place: Place,
+    candidate: Candidate,
     outbox: string,
   ): Promise<Registration | undefined> {
     const own = list.find((one) => one.outbox === outbox)
-    const same = own ?? sameIn(list, place)
+    const same = own ?? sameIn(list, candidate)
     if (same === undefined || same === own) return same
-    if (place.isInline && same.told !== undefined) return same
-    // Without it nobody would tell it: it was not registered to the end.
-    return (await this.#documents.outboxes(key)).has(same.outbox) ? same : undefined
+    if (candidate.isInline && same.told !== undefined) return same
+    // Without progress no process delivers it: its registration was cut short.
+    return (await this.#storage.outboxes(key)).has(same.outbox) ? same : undefined
   }
 
-  /** First of all nothing more is sent: a configuration that is still there can be deleted once more. */
+  /** Stops sending first: a configuration that is still there can be deleted again. */
   async #end(key: TaskKey, { outbox }: Registration): Promise<void> {
     this.#claims.get(outbox)?.stop()
-    await this.#documents.deleteOutbox(key, outbox)
+    await this.#storage.deleteOutbox(key, outbox)
   }
 
-  /** Whether it was disabled. */
+  /** Resolves to whether the configuration was disabled. */
   async #enable(key: TaskKey, { outbox }: Registration): Promise<boolean> {
     const live = this.#claims.get(outbox)
-    // That it is disabled may be on its way to the store.
+    if (live?.outbox.redeliver()) return true
+    // The write that it is disabled may be under way.
     if (live?.isEnding) await live.ended
-    const found = (await this.#documents.outboxes(key)).get(outbox)
-    if (found?.value.state !== 'disabled') return false
-    return await this.#claims.take(found, { state: 'active', attempts: 0, failure: null })
+    const found = (await this.#storage.outboxes(key)).get(outbox)
+    if (found?.value.state !== 'disabled' || this.#claims.get(outbox) !== undefined) return false
+    return await this.#claims.acquire(found, { state: 'active', attempts: 0, failure: null })
   }
 
   #healthIn(
@@ -193,62 +217,55 @@ export class SharedPush implements PushService, DurablePushDeliveries {
     return list.map((registration) => {
       const live = this.#claims.get(registration.outbox)
       if (live !== undefined && !live.isEnding) return healthOf(taskId, live.outbox)
-      return storedHealth(taskId, registration, outboxes.get(registration.outbox)?.value)
+      return storedHealthOf(taskId, registration, outboxes.get(registration.outbox)?.value)
     })
   }
 
   async #letterOf({ key, outbox, value }: StoredProgress): Promise<PushDeadLetter | undefined> {
-    const { dialects, tasks } = this.#context
-    const { list } = (await this.#documents.configurations(key)).value
+    const { list } = (await this.#storage.configurations(key)).value
     const found = list.find((one) => one.outbox === outbox)
-    const dialect = dialects.find(({ version }) => version === found?.version)
-    const task = await this.#peek(key.id)
-    if (found === undefined || dialect === undefined || task?.createdAt !== key.createdAt) return undefined
-    const turn = dialect.encodeTaskNotification && (() => Promise.resolve())
-    const story = new PushStory(tasks, task, turn, value.cursor ?? undefined)
-    // Nobody waits for what has not happened.
-    story.close()
-    const happening = await story.next()
-    const notification = happening && showHappening(dialect, happening)
-    story.end()
-    if (happening === undefined || notification === undefined) return undefined
+    if (found === undefined) return undefined
+    const letter = this.#claims.get(outbox)?.outbox.deadLetter ?? (await this.#read(key, found, value))
+    if (letter === undefined) return undefined
     const { config } = found
-    const notificationId = idOfNotification(key.id, config.id, happening)
-    const { origin } = new URL(config.url)
     const { attempts, failure } = value
     return {
       taskId: key.id,
       id: config.id,
-      origin,
-      notificationId,
-      notification,
+      origin: new URL(config.url).origin,
+      ...letter,
       attempts,
       ...(failure && { failure }),
     }
   }
 
+  /** Reads the notification that was given up from the task's log. */
+  async #read(
+    key: TaskKey,
+    { version, config }: Registration,
+    { cursor }: Progress,
+  ): Promise<Pick<PushDeadLetter, 'notificationId' | 'notification'> | undefined> {
+    const { dialects, tasks } = this.#context
+    const dialect = dialects.find((each) => each.version === version)
+    const task = await this.#peek(key.id)
+    if (dialect === undefined || task?.createdAt !== key.createdAt) return undefined
+    const turn = dialect.encodeTaskNotification && (() => Promise.resolve())
+    const reader = new NotificationReader(tasks, task, turn, { after: cursor ?? undefined })
+    // Reads what is there, and waits for nothing.
+    reader.close()
+    const found = await reader.next()
+    const notification = found && showNotification(dialect, found)
+    reader.end()
+    if (found === undefined || notification === undefined) return undefined
+    return { notificationId: notificationIdOf(key.id, config.id, found), notification }
+  }
+
   async #of(task: TaskSnapshot): Promise<readonly Registration[]> {
-    return (await this.#documents.configurations(keyOf(task))).value.list
+    return (await this.#storage.configurations(keyOf(task))).value.list
   }
 
   async #peek(taskId: string): Promise<TaskSnapshot | null> {
     return await this.#context.tasks.peekTask(taskId)
-  }
-}
-
-/** As whoever tells it has stored it. */
-function storedHealth(
-  taskId: string,
-  { config, told = 0 }: Registration,
-  progress: Progress | undefined,
-): PushHealth {
-  const about = { taskId, id: config.id, origin: new URL(config.url).origin }
-  if (progress === undefined) return { ...about, state: 'done', delivered: told, attempts: 0 }
-  const { delivered, attempts, failure, cursor, state } = progress
-  const active = attempts > 0 ? 'retrying' : cursor === null ? 'delivering' : 'idle'
-  return {
-    ...{ ...about, state: state === 'active' ? active : state, delivered, attempts },
-    ...(failure && { failure }),
   }
 }
 

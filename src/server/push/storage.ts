@@ -1,46 +1,48 @@
 /**
- * Webhooks in the store of their tasks. A task has one document with all its configurations, so that each change of
- * them is one step, and one beside it for each webhook that there is something to tell.
+ * Webhooks as documents beside their tasks.
+ *
+ * Each task has one document with all its configurations, so that every change of them is atomic, and one document per
+ * webhook for the progress of its delivery, which exists while there may be more to deliver.
  *
  * @module
  */
-import { taskNotFound } from '../../core/errors.js'
-import type { TaskKey } from '../../core/task.js'
-import type { JsonValue } from '../../core/json-types.js'
-import { unavailable } from '../unavailable.js'
 import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/documents.js'
+import { taskNotFound } from '../../core/errors.js'
+import type { JsonValue } from '../../core/json-types.js'
+import type { TaskKey } from '../../core/task.js'
+import { unavailable } from '../unavailable.js'
 import type { Listed } from './listing.js'
 import type { PushFailure } from './webhook.js'
 
 /** A configuration as it is stored. */
 export interface Registration extends Listed {
-  /** The id of its {@link Progress}: another one when the configuration is replaced. */
+  /** The id of the document with its {@link Progress}; a new one when the configuration is replaced. */
   readonly outbox: string
-  /** How many notifications have arrived, once all have. */
+  /** How many notifications have arrived; set once all have. */
   readonly told?: number
 }
 
 interface Configurations {
   /** The latest is the last. */
   readonly list: readonly Registration[]
-  /** The number of the one that comes next. */
+  /** The number of the next registration. */
   readonly next: number
 }
 
-/** How far a webhook was told of its task: there while there may be more to tell. */
+/** How far the delivery to a webhook has come. */
 export interface Progress {
   /** The generation of the last notification that has arrived. */
   readonly cursor: number | null
   readonly delivered: number
-  /** How often the one after it was sent. */
+  /** How often the notification after it was sent. */
   readonly attempts: number
   readonly failure: PushFailure | null
   readonly state: 'active' | 'disabled'
-  /** Who tells it, and until when nobody else does, in ms since 1970. */
+  /** The process that delivers, and until when no other process does, in ms since the epoch. */
   readonly claim: { readonly by: string; readonly until: number } | null
 }
 
-/** What a document holds, and how often it has been written. */
+/** The content of a document, and how often it has been written. */
 interface Versioned<T> {
   readonly value: T
   readonly version: number
@@ -50,22 +52,22 @@ export type StoredProgress = Versioned<Progress> & { readonly key: TaskKey; read
 type StoredConfigurations = Versioned<Configurations> & { readonly key: TaskKey }
 
 const CONFIGURATIONS = 'push'
-/** The only one of its kind that a task has. */
+/** The id of the only document of its kind that a task has. */
 const ALL = 'configurations'
 const OUTBOX = 'push-outbox'
 const NONE: Versioned<Configurations> = { value: { list: [], next: 1 }, version: 0 }
 const PAGE = 500
-/** How often somebody else may be faster. */
+/** How many conflicting changes are tolerated before one gives up. */
 const MAX_ROUNDS = 50
 
-/** What becomes of configurations: nothing, where they are not `changed`. */
+/** The outcome of a decision about configurations; without `changed` nothing is written. */
 interface Change<T> {
   readonly result: T
   readonly changed?: Configurations
 }
 
-/** Methods reject with `STORE_FAILED`. */
-export class PushDocuments {
+/** Reads and writes the documents of webhooks. Over a store, methods reject with `STORE_FAILED`. */
+export class PushStorage {
   readonly #documents: TaskDocuments
 
   constructor(documents: TaskDocuments) {
@@ -78,16 +80,16 @@ export class PushDocuments {
   }
 
   /**
-   * Changes the configurations of a task.
+   * Changes the configurations of a task atomically.
    *
-   * @param decide - May be asked again, where others come first.
-   * @throws {A2AError} As a rejection, what `decide` throws; `TASK_NOT_FOUND`; `UNAVAILABLE`.
+   * @param decide - Called again after a conflict with another change.
+   * @throws {A2AError} As a rejection: what `decide` throws; `TASK_NOT_FOUND`; `UNAVAILABLE` after too many conflicts.
    */
   async change<T>(key: TaskKey, decide: (present: Configurations) => Promise<Change<T>>): Promise<T> {
     let refused: number | undefined
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const { value, version } = await this.configurations(key)
-      // It was not refused because somebody else was faster.
+      // Refused at the version that is still current: not by a conflict, so the task is gone.
       if (version === refused) throw taskNotFound(key.id)
       const { result, changed } = await decide(value)
       if (changed === undefined) return result
@@ -98,16 +100,15 @@ export class PushDocuments {
     throw unavailable('is changing the webhooks of this task')
   }
 
-  /** Of one task, by the ids of their registrations. */
+  /** The progress of the webhooks of one task, by {@link Registration.outbox}. */
   async outboxes(key: TaskKey): Promise<ReadonlyMap<string, StoredProgress>> {
     const found = await this.#documents.documents(key, OUTBOX)
     return new Map(found.map((document) => [document.id, toProgress(document)]))
   }
 
-  /** `false` when it is not at `version`, or is gone, and what is there is not this writer's. */
+  /** Resolves to `false` when the document is not at `version`, unless this write was stored and the answer lost. */
   async putOutbox(key: TaskKey, outbox: string, value: Progress, version: number): Promise<boolean> {
     if (await this.#documents.putDocument(documentOf(key, OUTBOX, outbox, value), version)) return true
-    // It may have been put, and the store's answer lost.
     const found = (await this.outboxes(key)).get(outbox)
     const isClaimed = value.claim !== null && found?.value.claim?.by === value.claim.by
     return isClaimed && found.version === version + 1
@@ -142,16 +143,16 @@ function documentOf(
   id: string,
   value: Configurations | Progress,
 ): Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'> {
-  // Both are JSON: what is absent in them is left out.
+  // Both are JSON, in which properties that are `undefined` are left out.
   return { key, kind, id, value: value as unknown as JsonValue }
 }
 
 function toConfigurations({ key, value, version }: TaskDocument): StoredConfigurations {
-  // It went in as such.
+  // Only `documentOf` writes documents of this kind.
   return { key, version, value: value as unknown as Configurations }
 }
 
 function toProgress({ key, id, value, version }: TaskDocument): StoredProgress {
-  // It went in as such.
+  // Only `documentOf` writes documents of this kind.
   return { key, outbox: id, version, value: value as unknown as Progress }
 }

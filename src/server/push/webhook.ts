@@ -1,5 +1,5 @@
 /**
- * One attempt to tell a webhook of something.
+ * One HTTP request to a webhook, and the reason if it fails.
  *
  * @module
  */
@@ -9,45 +9,46 @@ import type { Clock } from '../../runtime/clock.js'
 import type { PushConfig } from '../../wire/dialect.js'
 import { MAX_ANSWER_BYTES, type PushSettings } from './options.js'
 
-export interface Notification {
-  /** The same at every attempt: receivers tell by it what they have. */
+/** A notification, encoded for HTTP. */
+export interface HttpNotification {
+  /** The same in every attempt, so that receivers recognise duplicates. */
   readonly id: string
-  /** As in the header `A2A-Version`; absent where the version has no such header. */
+  /** The value of the header `A2A-Version`; `undefined` where the dialect has no such header. */
   readonly version: string | undefined
   readonly mediaType: string
   readonly body: string
 }
 
-/** Why a notification did not arrive, in words without a secret, an address or a path. */
+/** Why a notification did not arrive, without secrets, addresses or paths. */
 export interface PushFailure {
   readonly reason: string
-  /** Of the answer, if there was one. */
+  /** The status of the response, if there was one. */
   readonly status?: number
 }
 
-export interface Missed extends PushFailure {
-  /** Whether there is no point in trying again. */
+export interface DeliveryFailure extends PushFailure {
+  /** Whether another attempt is pointless. */
   readonly isFinal: boolean
-  /** When the webhook wants to be asked again. */
+  /** The shortest pause that the webhook asks for, in ms; 0 for none. */
   readonly retryAfterMs: number
 }
 
-/** How long the rest of an answer may take that says all with its status. */
+/** How long reading a response to its end may take, in ms; its status decides. */
 const REST_MS = 1_000
 const GONE = 410
 
 /**
- * Sends a notification. It has arrived when the webhook answers with a status of 2xx.
+ * Sends a notification. It has arrived when the webhook responds with a status of 2xx.
  *
- * @returns Why it has not arrived; nothing if it has.
- * @throws {A2AError} `REQUEST_ABORTED` by `signal`: whether it has arrived is not known then.
+ * @returns The failure; `undefined` if the notification has arrived.
+ * @throws {A2AError} As a rejection: `REQUEST_ABORTED` by `signal`; whether the notification arrived is then unknown.
  */
-export async function notify(
+export async function sendNotification(
   settings: PushSettings,
   config: PushConfig,
-  notification: Notification,
+  notification: HttpNotification,
   signal: AbortSignal,
-): Promise<Missed | undefined> {
+): Promise<DeliveryFailure | undefined> {
   const { http, timeoutMs } = settings
   try {
     const opened = await open(http, callOf(config, notification), { signal, timeoutMs })
@@ -62,11 +63,11 @@ export async function notify(
     }
   } catch (error) {
     if (signal.aborted) throw error
-    return missedBy(error, timeoutMs)
+    return failureOf(error, timeoutMs)
   }
 }
 
-function callOf({ url, token, authentication }: PushConfig, notification: Notification): HttpCall {
+function callOf({ url, token, authentication }: PushConfig, notification: HttpNotification): HttpCall {
   const { id, version, mediaType, body } = notification
   return {
     method: 'POST',
@@ -86,7 +87,7 @@ function authorizationOf({ scheme, credentials }: NonNullable<PushConfig['authen
   return credentials ? `${scheme} ${credentials}` : scheme
 }
 
-/** An answer that is read to its end leaves the connection to the next one. */
+/** Reads the response to its end, so that the connection can be used again. */
 async function readRest({ response, url, abortion }: Opened): Promise<void> {
   abortion.arm(REST_MS)
   let bytes = 0
@@ -96,54 +97,54 @@ async function readRest({ response, url, abortion }: Opened): Promise<void> {
       if (bytes > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // Its status has said all.
+    // The status decides whatever the body does.
   } finally {
     abortion.dispose()
   }
 }
 
-/** Seconds, or a date (RFC 9110 §10.2.3). */
+/** `Retry-After` is a number of seconds, or a date (RFC 9110 §10.2.3). */
 function retryAfterMs(text: string, clock: Clock): number {
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
   const at = / GMT$/.test(text) ? Date.parse(text) : NaN
   return Number.isNaN(at) ? 0 : Math.max(0, at - clock.now())
 }
 
-/** What a `fetch` throws may hold the URL, and that a secret, wherever it likes: it is told apart, and not printed. */
-function missedBy(error: unknown, timeoutMs: number): Missed {
+/** Errors of a `fetch` may contain the URL with its secrets anywhere, so they are classified and never printed. */
+function failureOf(error: unknown, timeoutMs: number): DeliveryFailure {
   try {
-    return readMissed(error, timeoutMs)
+    return readFailure(error, timeoutMs)
   } catch {
-    // Not even that can be read.
+    // The error throws when it is read.
     return { isFinal: false, retryAfterMs: 0, reason: UNREACHABLE }
   }
 }
 
 const UNREACHABLE = 'it cannot be reached'
 
-function readMissed(error: unknown, timeoutMs: number): Missed {
-  const missed = { isFinal: false, retryAfterMs: 0 }
+function readFailure(error: unknown, timeoutMs: number): DeliveryFailure {
+  const failure = { isFinal: false, retryAfterMs: 0 }
   if (A2AError.is(error, 'REQUEST_TIMED_OUT'))
-    return { ...missed, reason: `no answer within ${timeoutMs} ms` }
+    return { ...failure, reason: `no answer within ${timeoutMs} ms` }
   if (A2AError.is(error, 'URL_BLOCKED')) {
-    // A name that cannot be resolved may be again; there is a cause in this case only.
-    const isPassing = error.cause !== undefined
-    const reason = isPassing ? 'its host cannot be resolved' : 'its URL is not allowed'
-    return { ...missed, reason, isFinal: !isPassing }
+    // Only a name that could not be resolved has a cause; it may be resolved later.
+    const isTemporary = error.cause !== undefined
+    const reason = isTemporary ? 'its host cannot be resolved' : 'its URL is not allowed'
+    return { ...failure, reason, isFinal: !isTemporary }
   }
   const status: unknown = A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ? error.data.status : undefined
   if (typeof status === 'number' && REDIRECTS.includes(status)) {
-    return { ...missed, reason: `HTTP ${status}, a redirect that is not followed`, status }
+    return { ...failure, reason: `HTTP ${status}, a redirect that is not followed`, status }
   }
   const code = codeOf(error)
-  return { ...missed, reason: code === undefined ? UNREACHABLE : `${UNREACHABLE}: ${code}` }
+  return { ...failure, reason: code === undefined ? UNREACHABLE : `${UNREACHABLE}: ${code}` }
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-/** More causes are a circle. */
+/** Bounds the walk, as causes may form a cycle. */
 const MAX_CAUSES = 8
 
-/** `ECONNREFUSED`, wherever in the causes it stands. */
+/** The code of the platform, such as `ECONNREFUSED`, from anywhere in the chain of causes. */
 function codeOf(error: unknown): string | undefined {
   let at = error
   for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth += 1) {
@@ -154,5 +155,16 @@ function codeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** As Node and OpenSSL name what has gone wrong. */
+/** Error codes of Node and OpenSSL. */
 const OF_PLATFORM = /^(?:E(?:AI_)?[A-Z]{2,20}|(?:ERR|UND|CERT|DEPTH|SELF|UNABLE|HOSTNAME)_[A-Z_]{1,50})$/
+
+/** The error that reports the state of a webhook, without secrets. */
+export function webhookError(
+  origin: string,
+  what: string,
+  { reason, status }: PushFailure,
+): A2AError<'EXTERNAL_SERVICE_ERROR'> {
+  const text = `A webhook at ${origin} ${what}: ${reason}`
+  const data = { service: 'webhook', url: origin, ...(status !== undefined && { status }) }
+  return new A2AError('EXTERNAL_SERVICE_ERROR', text, data)
+}

@@ -298,7 +298,7 @@ describe('tasks/pushNotification', () => {
       expect(await a.call('tasks/pushNotification/set', config(url))).toEqual(config(url))
       expect(await a.call('tasks/pushNotification/get', { id: 't' })).toEqual(config(url))
     }
-    expect(a.handler.push.health('t')).toHaveLength(1)
+    expect(await a.handler.push.health('t')).toHaveLength(1)
   })
 
   test('is nothing that there is none of, or that is somebody else’s', async () => {

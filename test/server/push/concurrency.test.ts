@@ -1,16 +1,16 @@
 /** Fairness of the limit on concurrent deliveries. */
 import { describe, expect, test } from 'vitest'
-import { Slots } from '../../../src/server/push/concurrency.js'
+import { ConcurrencyLimit } from '../../../src/server/push/concurrency.js'
 
 const NEVER = new AbortController().signal
 
 /** Takes a place for each, in this order; gives them back one after the other, and tells who got them when. */
 async function orderOf(max: number, takers: readonly (readonly string[])[]): Promise<string[]> {
-  const slots = new Slots(max)
+  const slots = new ConcurrencyLimit(max)
   const order: string[] = []
   const held: (() => void)[] = []
   const taken = takers.map(async (keys) => {
-    held.push(await slots.take(keys, NEVER))
+    held.push(await slots.acquire(keys, NEVER))
     order.push(keys.join(' '))
   })
   await Promise.resolve()
@@ -45,11 +45,11 @@ describe('the next place goes to', () => {
   })
 
   test('nobody who waits no longer', async () => {
-    const slots = new Slots(1)
-    const giveBack = await slots.take(['a'], NEVER)
+    const slots = new ConcurrencyLimit(1)
+    const giveBack = await slots.acquire(['a'], NEVER)
     const controller = new AbortController()
-    const left = slots.take(['b'], controller.signal)
-    const next = slots.take(['c'], NEVER)
+    const left = slots.acquire(['b'], controller.signal)
+    const next = slots.acquire(['c'], NEVER)
     controller.abort(new Error('gone'))
     await expect(left).rejects.toThrow('gone')
     giveBack()
@@ -57,9 +57,9 @@ describe('the next place goes to', () => {
     giveBack()
     await next
     const controllers = new AbortController()
-    const third = slots.take(['d'], controllers.signal)
+    const third = slots.acquire(['d'], controllers.signal)
     controllers.abort(new Error('full'))
     await expect(third).rejects.toThrow('full')
-    await expect(slots.take(['e'], controllers.signal)).rejects.toThrow('full')
+    await expect(slots.acquire(['e'], controllers.signal)).rejects.toThrow('full')
   })
 })

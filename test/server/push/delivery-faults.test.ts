@@ -11,7 +11,7 @@ type Plain = PushAgent<{ id: string }>
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
 function stateIs({ handler }: Plain, state: string): Promise<void> {
-  return until(() => handler.push.health()[0]?.state === state)
+  return until(async () => (await handler.push.health())[0]?.state === state)
 }
 
 function outcomeOf(asked: Promise<unknown>): Promise<string> {
@@ -53,7 +53,7 @@ describe('a delivery goes on', () => {
     const agent: Plain = pushAgent({ push: { fetch } })
     await agent.create(agent.task(), { url: 'http://127.0.0.1:9/' })
     await stateIs(agent, 'retrying')
-    expect(agent.handler.push.health()[0]?.failure).toEqual({ reason: 'it cannot be reached' })
+    expect((await agent.handler.push.health())[0]?.failure).toEqual({ reason: 'it cannot be reached' })
     agent.clock.advance(1_000)
     await stateIs(agent, 'idle')
     expect(agent.errors).toEqual([])
@@ -87,7 +87,7 @@ describe('a delivery goes on', () => {
     await stateIs(agent, 'disabled')
     const context = { during: 'push', taskId: id, configId: config.id }
     expect(errors).toMatchObject([{ error: { message: 'broken' }, context }, { context }])
-    expect(handler.push.deadLetters()).toMatchObject([
+    expect(await handler.push.deadLetters()).toMatchObject([
       {
         notificationId: `${id}/${config.id}/2`,
         notification: {},
@@ -95,10 +95,10 @@ describe('a delivery goes on', () => {
       },
     ])
     isBroken = false
-    expect([handler.push.redeliver(id, config.id), handler.push.redeliver(id, config.id)]).toEqual([
-      true,
-      false,
-    ])
+    expect([
+      await handler.push.redeliver(id, config.id),
+      await handler.push.redeliver(id, config.id),
+    ]).toEqual([true, false])
     await stateIs(agent, 'done')
     expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
   })
@@ -155,7 +155,7 @@ describe('of a task that goes', () => {
     await stateIs(agent, 'retrying')
     tasks.destroy()
     clock.advance(1_000)
-    await until(() => handler.push.health().every(({ state }) => state === 'done'))
+    await until(async () => (await handler.push.health()).every(({ state }) => state === 'done'))
     expect(hook.received).toHaveLength(1)
     expect(errors).toEqual([])
   })
@@ -173,7 +173,7 @@ describe('an agent that closes registers nothing more', () => {
       await endOf(handler.close({ graceMs: 0 }), clock)
       const outcome = await made
       expect(outcome === 'taken' || outcome.includes('UNAVAILABLE'), outcome).toBe(true)
-      expect(handler.push.health().filter(({ state }) => state !== 'done')).toEqual([])
+      expect((await handler.push.health()).filter(({ state }) => state !== 'done')).toEqual([])
     }
   })
 
@@ -193,7 +193,7 @@ describe('an agent that closes registers nothing more', () => {
     begun.open()
     await endOf(closed, clock)
     await sent
-    expect(handler.push.health()).toEqual([])
+    expect(await handler.push.health()).toEqual([])
   })
 
   function refusing(execute: (run: Run) => unknown = () => 'done'): Plain {

@@ -1,6 +1,6 @@
 import { TaskManager } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
-import type { PushOptions, Run } from 'a2a-tasks/server'
+import type { PushHealth, PushOptions, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../interop/support/agent.js'
 import { endOf, pushAgent, receiver, storyOf, until, type PushAgent } from './support/push.js'
@@ -8,14 +8,14 @@ import { endOf, pushAgent, receiver, storyOf, until, type PushAgent } from './su
 type Plain = PushAgent<{ id: string }>
 
 /** The health of the only configuration there is. */
-function healthOf({ handler }: Plain): ReturnType<Plain['handler']['push']['health']>[number] {
-  const [health] = handler.push.health()
+async function healthOf({ handler }: Plain): Promise<PushHealth> {
+  const [health] = await handler.push.health()
   if (health === undefined) throw new Error('There is no configuration')
   return health
 }
 
 function stateIs(agent: Plain, state: string): Promise<void> {
-  return until(() => healthOf(agent).state === state)
+  return until(async () => (await healthOf(agent)).state === state)
 }
 
 describe('a delivery', () => {
@@ -30,14 +30,16 @@ describe('a delivery', () => {
     tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'one' }] })
     tasks.updateTask(id, { state: 'completed' })
     await stateIs(agent, 'retrying')
-    expect(healthOf(agent)).toMatchObject({
+    expect(await healthOf(agent)).toMatchObject({
       ...{ delivered: 1, attempts: 1, failure: { reason: 'HTTP 500', status: 500 } },
       nextAttemptAt: new Date(clock.now() + 1_000).toISOString(),
     })
     clock.advance(999)
-    expect(healthOf(agent).state).toBe('retrying')
+    expect((await healthOf(agent)).state).toBe('retrying')
     clock.advance(1)
-    await until(() => healthOf(agent).attempts === 2 && healthOf(agent).state === 'retrying')
+    await until(
+      async () => (await healthOf(agent)).attempts === 2 && (await healthOf(agent)).state === 'retrying',
+    )
     clock.advance(1_999)
     expect(hook.received).toHaveLength(3)
     clock.advance(1)
@@ -48,8 +50,8 @@ describe('a delivery', () => {
     ])
     const [first, second] = hook.received.slice(1).map(({ headers }) => headers['x-a2a-notification-id'])
     expect(first).toBe(second)
-    expect(healthOf(agent)).toEqual({
-      ...{ taskId: id, id: healthOf(agent).id, origin: `http://127.0.0.1:${hook.port}` },
+    expect(await healthOf(agent)).toEqual({
+      ...{ taskId: id, id: (await healthOf(agent)).id, origin: `http://127.0.0.1:${hook.port}` },
       ...{ state: 'done', delivered: 4, attempts: 0 },
     })
   })
@@ -61,7 +63,7 @@ describe('a delivery', () => {
     await hook.arrived(1)
     agent.clock.advance(3_000)
     await stateIs(agent, 'retrying')
-    expect(healthOf(agent).failure).toEqual({ reason: 'no answer within 3000 ms' })
+    expect((await healthOf(agent)).failure).toEqual({ reason: 'no answer within 3000 ms' })
     agent.clock.advance(1_000)
     await stateIs(agent, 'idle')
     expect(hook.accepted).toHaveLength(1)
@@ -81,7 +83,7 @@ describe('a delivery', () => {
     await agent.create(agent.task(), { url: hook.url })
     await stateIs(agent, 'idle')
     await endless.opened
-    expect(healthOf(agent).delivered).toBe(1)
+    expect((await healthOf(agent)).delivered).toBe(1)
   })
 
   test('does not wait for the rest of an answer', async () => {
@@ -108,9 +110,9 @@ describe('a delivery', () => {
     })
     await agent.create(agent.task(), { url: hook.url })
     await stateIs(agent, 'retrying')
-    expect(healthOf(agent).nextAttemptAt).toBe(new Date(clock.now() + pauseMs).toISOString())
+    expect((await healthOf(agent)).nextAttemptAt).toBe(new Date(clock.now() + pauseMs).toISOString())
     clock.advance(pauseMs - 1)
-    expect(healthOf(agent).state).toBe('retrying')
+    expect((await healthOf(agent)).state).toBe('retrying')
     clock.advance(1)
     await stateIs(agent, 'idle')
   })
@@ -175,7 +177,9 @@ describe('a delivery', () => {
     await quick.arrived(3)
     // One place has gone back to those that hang, in the meantime.
     expect(slow.received.length).toBeLessThanOrEqual(4)
-    await until(() => handler.push.health().filter(({ state }) => state === 'idle').length === 3)
+    await until(
+      async () => (await handler.push.health()).filter(({ state }) => state === 'idle').length === 3,
+    )
   })
 })
 
@@ -192,10 +196,10 @@ describe('a webhook that does not work', () => {
     for (const pauseMs of [10, 15]) {
       await stateIs(agent, 'retrying')
       clock.advance(pauseMs)
-      await until(() => healthOf(agent).nextAttemptAt === undefined)
+      await until(async () => (await healthOf(agent)).nextAttemptAt === undefined)
     }
     await stateIs(agent, 'disabled')
-    expect(healthOf(agent)).toMatchObject({ attempts: 3, delivered: 1, failure: { status: 500 } })
+    expect(await healthOf(agent)).toMatchObject({ attempts: 3, delivered: 1, failure: { status: 500 } })
     const origin = `http://127.0.0.1:${hook.port}`
     expect(errors.map(({ error, context }) => [String(error), context])).toEqual([
       [
@@ -203,7 +207,7 @@ describe('a webhook that does not work', () => {
         { during: 'push', taskId: id, configId: config.id },
       ],
     ])
-    expect(handler.push.deadLetters()).toMatchObject([
+    expect(await handler.push.deadLetters()).toMatchObject([
       {
         ...{ taskId: id, id: config.id, origin, attempts: 3, failure: { reason: 'HTTP 500' } },
         notificationId: `${id}/${config.id}/2`,
@@ -212,12 +216,12 @@ describe('a webhook that does not work', () => {
     ])
     clock.advance(86_400_000)
     expect(hook.received).toHaveLength(4)
-    expect(handler.push.redeliver(id, 'another')).toBe(false)
-    expect(handler.push.redeliver(id, config.id)).toBe(true)
+    expect(await handler.push.redeliver(id, 'another')).toBe(false)
+    expect(await handler.push.redeliver(id, config.id)).toBe(true)
     await stateIs(agent, 'done')
     expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
-    expect(handler.push.redeliver(id, config.id)).toBe(false)
-    expect(handler.push.deadLetters()).toEqual([])
+    expect(await handler.push.redeliver(id, config.id)).toBe(false)
+    expect(await handler.push.deadLetters()).toEqual([])
   })
 
   test('is disabled at once when it says that it is gone', async () => {
@@ -234,7 +238,7 @@ describe('a webhook that does not work', () => {
     const agent: Plain = pushAgent()
     await agent.create(agent.task(), { url: 'http://127.0.0.1:1/' })
     await stateIs(agent, 'retrying')
-    expect(healthOf(agent).failure?.reason).toMatch(/^it cannot be reached/)
+    expect((await healthOf(agent)).failure?.reason).toMatch(/^it cannot be reached/)
     expect(hook.received).toEqual([])
   })
 })
@@ -271,8 +275,8 @@ describe('after a configuration was deleted', () => {
     const config = await create(id, { url: hook.url })
     await stateIs(agent, state)
     await remove(agent, id, config.id)
-    expect(handler.push.health()).toEqual([])
-    expect(handler.push.redeliver(id, config.id)).toBe(false)
+    expect(await handler.push.health()).toEqual([])
+    expect(await handler.push.redeliver(id, config.id)).toBe(false)
     tasks.updateTask(id, { state: 'working' })
     await until(() => clock.pending === 0)
     expect(hook.received).toHaveLength(1)
@@ -351,13 +355,10 @@ describe('an agent that closes', () => {
     const id = task()
     await create(id, { url: idle.url })
     await create(id, { url: gone.url })
-    await until(
-      () =>
-        handler.push
-          .health()
-          .map(({ state }) => state)
-          .join() === 'idle,disabled',
-    )
+    await until(async () => {
+      const health = await handler.push.health()
+      return health.map(({ state }) => state).join() === 'idle,disabled'
+    })
     const start = clock.now()
     await handler.close()
     expect(clock.now()).toBe(start)
@@ -373,7 +374,7 @@ test('chance spreads the pauses', async () => {
     const agent: Plain = pushAgent({ push })
     await agent.create(agent.task(), { url: hook.url })
     await stateIs(agent, 'retrying')
-    pauses.push(Date.parse(healthOf(agent).nextAttemptAt ?? '') - agent.clock.now())
+    pauses.push(Date.parse((await healthOf(agent)).nextAttemptAt ?? '') - agent.clock.now())
   }
   expect(pauses).toEqual([500, 750, 1_000])
 })

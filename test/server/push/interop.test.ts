@@ -52,7 +52,7 @@ describe.each(BINDINGS)('the official client 1.3.0 over %s', (binding) => {
     })
     await transport.deleteTaskPushNotificationConfig(asked)
     await transport.deleteTaskPushNotificationConfig(asked)
-    expect(handler.push.health(taskId)).toEqual([])
+    expect(await handler.push.health(taskId)).toEqual([])
     await expect(transport.getTaskPushNotificationConfig(asked)).rejects.toThrow()
   })
 
@@ -93,7 +93,7 @@ describe.each(BINDINGS)('the official client 0.3.14 over %s', (binding) => {
     ])
     expect(hook.received[0]?.headers['x-a2a-notification-token']).toBe('t-1')
     await transport.deleteTaskPushNotificationConfig(asked)
-    expect(handler.push.health(taskId)).toEqual([])
+    expect(await handler.push.health(taskId)).toEqual([])
   })
 
   test('names a webhook with its message', async () => {

@@ -34,7 +34,7 @@ describe('a webhook', () => {
     await create(id, { url: hook.url })
     const [first] = await hook.arrived(1)
     expect(first?.body.task?.artifacts?.[0]?.parts).toEqual([{ text: 'all' }])
-    await until(() => handler.push.health(id)[0]?.state === 'done')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'done')
     expect(hook.received).toHaveLength(1)
   })
 
@@ -67,7 +67,7 @@ describe('a webhook', () => {
     tasks.updateTask(id, { state: 'working', message: 'Reading' })
     tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'one' }] })
     tasks.updateTask(id, { state: 'completed', message: null })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     clock.advance(60_000)
     const bodies = (await hook.arrived(5)).map(({ body }) => body as unknown as LegacyTask)
     expect(bodies.map(({ kind, status }) => `${kind} ${status.state}`)).toEqual([
@@ -125,7 +125,7 @@ describe('a webhook', () => {
       configuration: { taskPushNotificationConfig: { url: hook.url } },
     }
     await call('SendMessage', answer)
-    await until(() => handler.push.health(task?.id)[0]?.state === 'done')
+    await until(async () => (await handler.push.health(task?.id))[0]?.state === 'done')
     expect(storyOf(hook.received).at(-1)).toMatch(/completed/)
   })
 
@@ -143,10 +143,10 @@ describe('a webhook', () => {
       return (await call<wire.SendMessageResponse>('SendMessage', { message, configuration })).task?.id ?? ''
     }
     const taskId = await send()
-    await until(() => handler.push.health(taskId)[0]?.state === 'disabled')
+    await until(async () => (await handler.push.health(taskId))[0]?.state === 'disabled')
     for (let answers = 0; answers < 3; answers += 1) await send(taskId)
-    await until(() => handler.push.health(taskId)[0]?.state === 'done')
-    expect(handler.push.health(taskId)).toHaveLength(1)
+    await until(async () => (await handler.push.health(taskId))[0]?.state === 'done')
+    expect(await handler.push.health(taskId)).toHaveLength(1)
     expect(storyOf(hook.accepted)).toEqual([
       'task input_required',
       ...['working', 'input_required', 'working', 'input_required', 'working', 'completed'],
@@ -166,7 +166,7 @@ describe('a webhook', () => {
     const { call, handler } = pushAgent({ execute: (run: Run) => run.reply('Hello') })
     const configuration = { taskPushNotificationConfig: { url: hook.url } }
     await call('SendMessage', { message: MESSAGE, configuration })
-    expect(handler.push.health()).toEqual([])
+    expect(await handler.push.health()).toEqual([])
   })
 })
 
@@ -221,7 +221,7 @@ describe('configurations', () => {
     tasks.updateTask(taskId, { state: 'working' })
     expect(storyOf(await hook.arrived(2))).toEqual(['task submitted', 'working'])
     expect(old.received).toHaveLength(1)
-    expect(handler.push.health(taskId)).toHaveLength(1)
+    expect(await handler.push.health(taskId)).toHaveLength(1)
   })
 
   test('once more on a task that has ended tell of its end once more', async () => {
@@ -232,7 +232,7 @@ describe('configurations', () => {
     const config = { id: 'one', url: hook.url }
     await create(taskId, config)
     await hook.arrived(1)
-    await until(() => handler.push.health(taskId)[0]?.state === 'done')
+    await until(async () => (await handler.push.health(taskId))[0]?.state === 'done')
     await create(taskId, config)
     expect(storyOf(await hook.arrived(2))).toEqual(['task failed', 'task failed'])
   })
@@ -253,13 +253,13 @@ describe('configurations', () => {
     release()
     const outcomes = await Promise.allSettled(together)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
-    expect(handler.push.health(taskId)).toHaveLength(2)
-    const [{ id } = { id: '' }] = handler.push.health(taskId)
+    expect(await handler.push.health(taskId)).toHaveLength(2)
+    const [{ id } = { id: '' }] = await handler.push.health(taskId)
     await create(taskId, { ...named, id })
     await expect(create(taskId, { ...named, id: 'three' })).rejects.toThrow('maxPerTask')
     await call('DeleteTaskPushNotificationConfig', { taskId, id })
     await create(taskId, { ...named, id: 'three' })
-    expect(handler.push.health(taskId)).toHaveLength(2)
+    expect(await handler.push.health(taskId)).toHaveLength(2)
   })
 
   test('of 0.3 are found without an id: the latest', async () => {
@@ -305,7 +305,7 @@ describe('configurations', () => {
       expect(theirs).toContain('-32001')
       expect(theirs).toBe(nobodys)
     }
-    expect(handler.push.health(taskId)).toHaveLength(1)
+    expect(await handler.push.health(taskId)).toHaveLength(1)
   })
 
   test('go with their task', async () => {
@@ -316,9 +316,9 @@ describe('configurations', () => {
     await create(id, { url: hook.url })
     tasks.updateTask(id, { state: 'working' })
     tasks.updateTask(id, { state: 'completed' })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     tasks.createTask({ skill: 'another' })
-    expect(handler.push.health()).toEqual([])
+    expect(await handler.push.health()).toEqual([])
     // What has happened is still told.
     clock.advance(1_000)
     await until(() => storyOf(hook.received).includes('completed'))
@@ -332,10 +332,10 @@ describe('configurations', () => {
     const { create, handler, errors } = pushAgent({ tasks })
     const { id } = tasks.createTask({ skill: 'test' })
     await create(id, { url: hook.url })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     options.clock.advance(2_000)
     tasks.prune()
-    expect(handler.push.health()).toEqual([])
+    expect(await handler.push.health()).toEqual([])
     expect(errors).toMatchObject([{ context: { during: 'push', taskId: id } }])
     expect(String(errors[0]?.error)).toContain('its task has expired')
   })
@@ -374,7 +374,11 @@ describe('push notifications', () => {
       })
     }
     expect(tasks.listTasks()).toEqual([])
-    expect([push.health(), push.deadLetters(), push.redeliver('a', 'b')]).toEqual([[], [], false])
+    expect([await push.health(), await push.deadLetters(), await push.redeliver('a', 'b')]).toEqual([
+      [],
+      [],
+      false,
+    ])
   })
 
   test.each<[string, unknown, string]>([

@@ -50,7 +50,7 @@ describe('a webhook may not be', () => {
     const text = await refusal(create(id, { url }))
     expect(text).toContain('-32602')
     expect(text).toContain('"field":"url"')
-    expect(handler.push.health(id)).toEqual([])
+    expect(await handler.push.health(id)).toEqual([])
     expect(asked).toEqual([])
   })
 
@@ -164,16 +164,16 @@ describe('a webhook is looked at again', () => {
     })
     const id = task()
     await create(id, { url: 'https://hook.example/' })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     addresses = ['10.20.30.40']
     clock.advance(1_000)
-    await until(() => handler.push.health(id)[0]?.state === 'disabled')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'disabled')
     expect(asked).toHaveLength(1)
     expect(errors).toHaveLength(1)
     expect(String(errors[0]?.error)).toContain('its URL is not allowed')
-    const configId = handler.push.health(id)[0]?.id
+    const configId = (await handler.push.health(id))[0]?.id
     expect(errors[0]?.context).toEqual({ during: 'push', taskId: id, configId })
-    expect(JSON.stringify(handler.push.health())).not.toContain('10.20.30.40')
+    expect(JSON.stringify(await handler.push.health())).not.toContain('10.20.30.40')
   })
 
   test('and one whose name cannot be resolved for a while is not given up', async () => {
@@ -188,10 +188,10 @@ describe('a webhook is looked at again', () => {
     const { create, clock, task, tasks, handler } = pushAgent({ push: { fetch, resolve } })
     const id = task()
     await create(id, { url: 'https://hook.example/' })
-    await until(() => handler.push.health(id)[0]?.state === 'idle')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'idle')
     isDown = true
     tasks.updateTask(id, { state: 'working' })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     isDown = false
     clock.advance(1_000)
     await until(() => asked.length === 2)
@@ -212,10 +212,10 @@ describe('a webhook is looked at again', () => {
     const { create, task, handler } = pushAgent({ push: { allow: ['127.0.0.1', 'localhost'] } })
     const id = task()
     await create(id, { url: hook.url, token: 'secret-token' })
-    await until(() => handler.push.health(id)[0]?.state === 'retrying')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     expect(hook.received).toHaveLength(1)
     expect(other.received).toEqual([])
-    expect(handler.push.health(id)[0]?.failure).toMatchObject({ status })
+    expect((await handler.push.health(id))[0]?.failure).toMatchObject({ status })
   })
 
   test('but may lead to another path of its own origin', async () => {
@@ -254,7 +254,7 @@ describe('what a client says of a webhook', () => {
     const text = await refusal(create(id, { url, ...config }))
     expect(text).toContain('-32602')
     expect(text).toContain(`"field":"${field}"`)
-    expect(handler.push.health(id)).toEqual([])
+    expect(await handler.push.health(id)).toEqual([])
   })
 
   test('is told to nobody but the webhook', async () => {
@@ -280,9 +280,9 @@ describe('what a client says of a webhook', () => {
       await agent.create(id, { url: `http://127.0.0.1:9/${path}?key=${query}`, token, authentication })
       await until(() => agent.errors.length > 0)
       const { push } = agent.handler
-      expect(push.health(id)).toMatchObject([{ state: 'disabled', origin: 'http://127.0.0.1:9' }])
+      expect(await push.health(id)).toMatchObject([{ state: 'disabled', origin: 'http://127.0.0.1:9' }])
       for (const { error, context } of agent.errors) shown.push(String(error), stackOf(error), error, context)
-      shown.push(push.health(), push.deadLetters())
+      shown.push(await push.health(), await push.deadLetters())
     }
     const text = JSON.stringify(shown)
     expect(text).toContain('HTTP 500')
@@ -311,7 +311,7 @@ describe('a name that stands for another address once it was looked at', () => {
     const { create, task, handler, errors } = pushAgent({ push: { allow: [], resolve } })
     const id = task()
     await create(id, { url: `http://hook.example:${inside.port}/` })
-    await until(() => handler.push.health(id)[0]?.state === 'disabled')
+    await until(async () => (await handler.push.health(id))[0]?.state === 'disabled')
     expect(resolved).toHaveLength(3)
     expect(inside.received).toEqual([])
     expect(String(errors[0]?.error)).toContain('its URL is not allowed')
@@ -336,5 +336,5 @@ test("the platform's fetch sends where there is nothing of Node's, or nothing to
   const id = task()
   await create(id, { url: hook.url })
   await hook.arrived(1)
-  await until(() => handler.push.health(id)[0]?.state === 'idle')
+  await until(async () => (await handler.push.health(id))[0]?.state === 'idle')
 })

@@ -20,8 +20,8 @@ function register({ call }: Plain, taskId: string, url: string, id: string, who?
   return call('tasks/pushNotificationConfig/set', params, context)
 }
 
-function stateOf({ handler }: Plain, taskId: string): string | undefined {
-  return handler.push.health(taskId)[0]?.state
+async function stateOf({ handler }: Plain, taskId: string): Promise<string | undefined> {
+  return (await handler.push.health(taskId))[0]?.state
 }
 
 function append(tasks: TaskManager, id: string, text: string): void {
@@ -65,7 +65,7 @@ describe('a webhook that is told of whole tasks', () => {
     tasks.addMessage(id, { role: 'agent', parts: [{ text: 'no event either' }] })
     tasks.updateTask(id, { state: 'completed' })
     held.open()
-    await until(() => stateOf(agent, id) === 'done')
+    await until(async () => (await stateOf(agent, id)) === 'done')
     const told = hook.received.map(({ body, headers }) => {
       const { status, artifacts = [] } = body as unknown as LegacyTask
       const generation = Number(String(headers['x-a2a-notification-id']).split('/').at(-1))
@@ -92,10 +92,10 @@ describe('a webhook that is told of whole tasks', () => {
     const { task, tasks, clock, handler } = agent
     const id = task()
     await register(agent, id, hook.url, 'one')
-    await until(() => stateOf(agent, id) === 'idle')
+    await until(async () => (await stateOf(agent, id)) === 'idle')
     append(tasks, id, '1')
     tasks.addMessage(id, { role: 'agent', parts: [{ text: 'no event of A2A' }] })
-    await until(() => hook.accepted.length === 2 && stateOf(agent, id) === 'idle')
+    await until(async () => hook.accepted.length === 2 && (await stateOf(agent, id)) === 'idle')
     append(tasks, id, '2')
     const start = clock.now()
     await endOf(handler.close({ graceMs: 60_000 }), clock)
@@ -125,7 +125,7 @@ describe('a webhook that is told of whole tasks', () => {
     await register(agent, other, 'http://127.0.0.1:9/other', 'd')
     await until(() => sent.length === 4)
     held.open()
-    await until(() => agent.handler.push.health().every(({ state }) => state === 'idle'))
+    await until(async () => (await agent.handler.push.health()).every(({ state }) => state === 'idle'))
     // Once for each of two tasks, which are not taken for each other.
     expect(made).toEqual([1, 1])
     expect(new Set(sent.map((text) => text.split(' ').slice(1).join(' '))).size).toBe(2)
@@ -151,16 +151,16 @@ describe('a webhook that is told of whole tasks', () => {
     const short = tasks.createTask({ skill: 'test', owner: 'bob' }).id
     append(tasks, long, 'x'.repeat(1_000_000))
     await register(agent, long, 'http://127.0.0.1:9/long', 'one', 'eve')
-    await until(() => stateOf(agent, long) === 'idle' && clock.pending > 0)
+    await until(async () => (await stateOf(agent, long)) === 'idle' && clock.pending > 0)
     expect(made).toEqual([2])
     append(tasks, long, '1')
-    await until(() => stateOf(agent, long) === 'delivering')
+    await until(async () => (await stateOf(agent, long)) === 'delivering')
     await register(agent, short, 'http://127.0.0.1:9/short', 'two', 'bob')
-    await until(() => stateOf(agent, short) === 'idle')
+    await until(async () => (await stateOf(agent, short)) === 'idle')
     append(tasks, long, '2')
     expect(made).toEqual([2, 1])
     clock.advance(1_000)
-    await until(() => stateOf(agent, long) === 'idle')
+    await until(async () => (await stateOf(agent, long)) === 'idle')
     // What came during the rest is told at once.
     expect(made).toEqual([2, 1, 4])
     expect(sent).toHaveLength(3)
@@ -174,9 +174,9 @@ describe('a webhook that is told of whole tasks', () => {
     const id = task()
     append(tasks, id, 'x'.repeat(1_000_000))
     await register(agent, id, 'http://127.0.0.1:9/', 'one')
-    await until(() => stateOf(agent, id) === 'idle' && clock.pending > 0)
+    await until(async () => (await stateOf(agent, id)) === 'idle' && clock.pending > 0)
     append(tasks, id, '1')
-    await until(() => stateOf(agent, id) === 'delivering')
+    await until(async () => (await stateOf(agent, id)) === 'delivering')
     await call('tasks/pushNotificationConfig/delete', { id, pushNotificationConfigId: 'one' }, LEGACY)
     await handler.close({ graceMs: 0 })
     expect(clock.pending).toBe(0)

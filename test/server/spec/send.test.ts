@@ -208,13 +208,13 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     answerNow('after a while')
     expect((await answer).result?.message?.parts).toEqual([{ text: 'after a while' }])
 
-    expect(replying.handler.push.health()).toEqual([])
+    expect(await replying.handler.push.health()).toEqual([])
 
     const streaming = agent(() => 'done', { push })
     const params = { message: user('go'), configuration }
     const last = (await (await open(binding, streaming, 'SendStreamingMessage', params)).rest()).at(-1)
     expect(last?.value.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(streaming.handler.push.health()).toMatchObject([{ origin: 'https://client.example' }])
+    expect(await streaming.handler.push.health()).toMatchObject([{ origin: 'https://client.example' }])
   })
 
   test('11. a client that goes while the agent works does not take the result with him', async () => {

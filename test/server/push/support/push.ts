@@ -149,8 +149,8 @@ export async function endOf<T>(promise: Promise<T>, clock: ManualClock): Promise
 }
 
 /** Waits until `isSo`: what it waits for is sure to come, or the test takes too long. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await turn()
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await turn()
 }
 
 /** What happened, in a word each: `task working`, `artifact one`, `completed`. */
