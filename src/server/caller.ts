@@ -73,11 +73,7 @@ export async function requireVisible(
   id: string,
   owner: OwnerFilter,
 ): Promise<TaskSnapshot> {
-  return requireFound(await tasks.peekTask(id, owner), id)
-}
-
-/** @throws {A2AError} `TASK_NOT_FOUND`. */
-export function requireFound(task: TaskSnapshot | null, id: string): TaskSnapshot {
+  const task = await tasks.peekTask(id, owner)
   if (task === null) throw taskNotFound(id)
   return task
 }
