@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireFunctions, requirePositive } from '../runtime/options.js'
+import { requirePositive } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
@@ -19,19 +19,22 @@ import type {
 } from '../wire/client/dialect.js'
 import type { Operation, PushConfig } from '../wire/dialect.js'
 import { compact, Fields } from '../wire/client/fields.js'
-import type { AgentCardCache } from './cards/card-cache.js'
 import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
 import { DelegationManager, type ClientFactory } from './delegation/delegation.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
 import {
-  CALL_KEYS,
   QUERY_KEYS,
+  requireCallOptions,
+  requireId,
   requireOptions,
+  requireRunOptions,
   SEND_KEYS,
   toSettings,
+  type A2AClientOptions,
   type ClientOptions,
+  type ConnectOptions,
   type Settings,
 } from './options.js'
 import {
@@ -42,23 +45,9 @@ import {
   type SendOptions,
   type TaskPage,
 } from './message.js'
-import { Run, RUN_KEYS } from './run/run.js'
+import { Run } from './run/run.js'
 import type { RunHandle, RunOptions, RunResult } from './run/run-types.js'
 import type { StreamOptions } from './connection/transport.js'
-
-/** Options of {@link A2AClient.connect}. */
-export interface ConnectOptions extends ClientOptions {
-  /** Cache of cards. Default is none: each call fetches the card. */
-  readonly cardCache?: AgentCardCache | undefined
-  /** Aborts the fetch of the card. It has no effect on the client afterwards. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/** Options of the constructor of {@link A2AClient}. */
-export interface A2AClientOptions extends ClientOptions {
-  /** The agent's card, of any version of A2A. A client without a card only supports `sendTask`. */
-  readonly card?: unknown
-}
 
 /**
  * A client for one agent: all operations of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, as the agent's card offers.
@@ -167,7 +156,7 @@ export class A2AClient {
    * @throws {A2AError} `TASK_NOT_FOUND`.
    */
   async getTask(id: string, options: CallOptions & { historyLength?: number } = {}): Promise<RemoteTask> {
-    const { historyLength, ...call } = requireCall(options, ['historyLength'], 'getTask')
+    const { historyLength, ...call } = requireCallOptions(options, ['historyLength'], 'getTask')
     const task = await this.#agent.call('GetTask', compact({ id: requireId(id), historyLength }), call)
     this.#replicator?.applyTask(task)
     return task
@@ -199,7 +188,7 @@ export class A2AClient {
    * @throws {A2AError} `TASK_NOT_CANCELABLE`, `TASK_NOT_FOUND`.
    */
   async cancelTask(id: string, options: CallOptions = {}): Promise<RemoteTask> {
-    const call = requireCall(options, [], 'cancelTask')
+    const call = requireCallOptions(options, [], 'cancelTask')
     const task = await this.#agent.call('CancelTask', { id: requireId(id) }, call)
     this.#replicator?.applyTask(task)
     return task
@@ -213,7 +202,7 @@ export class A2AClient {
    * @throws {A2AError} `UNSUPPORTED_OPERATION` if the task has ended or the card declares no streams.
    */
   async *subscribe(id: string, options: StreamOptions = {}): AsyncGenerator<RemoteEvent, undefined> {
-    const call = requireCall(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
+    const call = requireCallOptions(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
     this.#requireStreams('SubscribeToTask')
     for await (const { event } of this.#agent.stream('SubscribeToTask', { id: requireId(id) }, call)) {
       this.#replicator?.applyEvent(event)
@@ -275,7 +264,7 @@ export class A2AClient {
     if (agent.card.capabilities.extendedAgentCard !== true) {
       throw unsupported('GetExtendedAgentCard', `${agent.card.name} has no extended card`)
     }
-    const call = requireCall(options, [], 'getExtendedAgentCard')
+    const call = requireCallOptions(options, [], 'getExtendedAgentCard')
     agent.card = parseAgentCard(await agent.call('GetExtendedAgentCard', {}, call))
     return this.card
   }
@@ -293,7 +282,7 @@ export class A2AClient {
    */
   async run(message: MessageInput, options: RunOptions = {}): Promise<RunResult> {
     const { generateId } = this.#settings
-    const given = toMessage(message, requireRun(options), generateId)
+    const given = toMessage(message, requireRunOptions(options), generateId)
     const isNew = given.taskId === undefined && given.contextId === undefined
     // A context id that no other client knows finds the task if the response is lost.
     const isOwnContext = isNew && this.#agent.current.supports('ListTasks')
@@ -314,7 +303,7 @@ export class A2AClient {
     if (!fields.text('taskId') && !fields.text('contextId')) {
       throw invalidParams('handle', 'must have a taskId or a contextId')
     }
-    return await this.#run(undefined, handle, requireRun(options), false)
+    return await this.#run(undefined, handle, requireRunOptions(options), false)
   }
 
   /**
@@ -334,7 +323,7 @@ export class A2AClient {
     options: RunOptions = {},
   ): Promise<RunResult> {
     const { taskManager, agents } = this.#settings
-    requireRun(options)
+    requireRunOptions(options)
     if (taskManager === undefined)
       throw invalidParams('taskManager', 'is missing in the options of A2AClient')
     this.#delegation ??= new DelegationManager(taskManager, this.#clientFactory, agents)
@@ -392,7 +381,7 @@ export class A2AClient {
 
   #requirePush(options: CallOptions): CallOptions {
     this.#agent.requirePush()
-    return requireCall(options, [], 'push configurations')
+    return requireCallOptions(options, [], 'push configurations')
   }
 }
 
@@ -404,19 +393,4 @@ const factory = {
 
 function unsupported(operation: Operation, text: string): A2AError<'UNSUPPORTED_OPERATION'> {
   return new A2AError('UNSUPPORTED_OPERATION', text, { operation })
-}
-
-function requireCall<T extends CallOptions>(options: T, keys: readonly string[], where: string): T {
-  return requireOptions(options, [...CALL_KEYS, ...keys], where)
-}
-
-function requireRun(options: RunOptions): RunOptions {
-  requireOptions(options, RUN_KEYS, 'run')
-  requireFunctions(options, ['onUpdate', 'onInputRequired', 'onAuthRequired'])
-  return options
-}
-
-function requireId(id: string, name = 'id'): string {
-  if (typeof id === 'string' && id !== '') return id
-  throw invalidParams(name, 'must be a text that is not empty')
 }

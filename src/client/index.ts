@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { A2AClient, type A2AClientOptions, type ConnectOptions } from './a2a-client.js'
+export { A2AClient } from './a2a-client.js'
 export {
   apiKeyAuth,
   bearerAuth,
@@ -33,7 +33,7 @@ export type {
   SendOptions,
   TaskPage,
 } from './message.js'
-export type { ClientLimits, ClientOptions } from './options.js'
+export type { A2AClientOptions, ClientLimits, ClientOptions, ConnectOptions } from './options.js'
 export type { Fetch } from '../runtime/fetch.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
 export type { RetryOptions } from '../http/retry.js'

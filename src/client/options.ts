@@ -8,13 +8,16 @@ import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { type GenerateId, randomId } from '../runtime/ids.js'
 import { platformRandom } from '../runtime/crypto.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
+import { invalidParams } from '../core/errors.js'
 import type { TaskManager } from '../core/task-manager.js'
 import { Fields } from '../wire/client/fields.js'
 import type { Authenticator } from '../http/auth.js'
 import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
-import type { TaskRunner } from './run/run-types.js'
+import type { AgentCardCache } from './cards/card-cache.js'
+import type { CallOptions } from './message.js'
+import type { RunOptions, TaskRunner } from './run/run-types.js'
 
 /** Limits on what an agent may send. Exceeding one fails with `LIMIT_EXCEEDED`. */
 export interface ClientLimits {
@@ -60,22 +63,54 @@ export interface ClientOptions {
   readonly random?: (() => number) | undefined
 }
 
-export const CALL_KEYS = ['signal', 'timeoutMs', 'headers']
+/** Options of `A2AClient.connect`. */
+export interface ConnectOptions extends ClientOptions {
+  /** Cache of cards. Default is none: each call fetches the card. */
+  readonly cardCache?: AgentCardCache | undefined
+  /** Aborts the fetch of the card. It has no effect on the client afterwards. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of the constructor of `A2AClient`. */
+export interface A2AClientOptions extends ClientOptions {
+  /** The agent's card, of any version of A2A. A client without a card only supports `sendTask`. */
+  readonly card?: unknown
+}
+
+const CALL_KEYS = ['signal', 'timeoutMs', 'headers']
 export const SEND_KEYS = [
   ...CALL_KEYS,
-  ...[
-    'taskId',
-    'contextId',
-    'acceptedOutputModes',
-    'historyLength',
-    'metadata',
-    'pushConfig',
-    'returnImmediately',
-  ],
+  'taskId',
+  'contextId',
+  'acceptedOutputModes',
+  'historyLength',
+  'metadata',
+  'pushConfig',
+  'returnImmediately',
 ]
 export const QUERY_KEYS = [
   ...CALL_KEYS,
-  ...['contextId', 'state', 'pageSize', 'pageToken', 'historyLength', 'since', 'includeArtifacts'],
+  'contextId',
+  'state',
+  'pageSize',
+  'pageToken',
+  'historyLength',
+  'since',
+  'includeArtifacts',
+]
+const RUN_KEYS = [
+  ...CALL_KEYS,
+  'taskId',
+  'contextId',
+  'acceptedOutputModes',
+  'metadata',
+  'pushConfig',
+  'onUpdate',
+  'onInputRequired',
+  'onAuthRequired',
+  'idleTimeoutMs',
+  'pollIntervalMs',
+  'resend',
 ]
 
 /** The options of a client with their defaults applied. */
@@ -94,8 +129,22 @@ export interface Settings extends HttpSettings {
 }
 
 const KEYS = [
-  ...['card', 'fetch', 'auth', 'headers', 'extensions', 'timeoutMs', 'retry', 'limits', 'protocolVersions'],
-  ...['protocolBindings', 'urlGuard', 'taskManager', 'agents', 'clock', 'generateId', 'random'],
+  'card',
+  'fetch',
+  'auth',
+  'headers',
+  'extensions',
+  'timeoutMs',
+  'retry',
+  'limits',
+  'protocolVersions',
+  'protocolBindings',
+  'urlGuard',
+  'taskManager',
+  'agents',
+  'clock',
+  'generateId',
+  'random',
 ]
 
 const RETRY = { attempts: 4, baseDelayMs: 250, maxDelayMs: 10_000 }
@@ -107,7 +156,11 @@ const LIMITS = {
   maxDepth: 100,
 }
 
-/** @throws {TypeError | RangeError} naming the option that makes no sense. */
+/**
+ * Checks the options of a client and applies the defaults.
+ *
+ * @throws {TypeError | RangeError} for an invalid option, by its name.
+ */
 export function toSettings(options: ClientOptions): Settings {
   requireKnown(options, KEYS, 'A2AClient')
   requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
@@ -127,14 +180,24 @@ export function toSettings(options: ClientOptions): Settings {
   const { protocolVersions = ['1.0', '0.3'], protocolBindings = ['JSONRPC', 'HTTP+JSON'] } = options
   requirePositive('timeoutMs', timeoutMs ?? Infinity)
   return {
-    ...{ fetch, clock, headers, auth, urlGuard, extensions, timeoutMs, taskManager, agents, generateId },
-    ...{ protocolVersions, protocolBindings },
+    fetch,
+    clock,
+    headers,
+    auth,
+    urlGuard,
+    extensions,
+    timeoutMs,
+    taskManager,
+    agents,
+    generateId,
+    protocolVersions,
+    protocolBindings,
     ...complete('limits', options.limits, LIMITS),
     pacing: { clock, random, ...complete('retry', options.retry, RETRY) },
   }
 }
 
-/** A group of positive numbers: what is given, and the others as they are by default. */
+/** Checks a group of positive numbers and fills in the defaults. */
 function complete<T extends Readonly<Record<string, number>>>(
   name: string,
   given: { readonly [K in keyof T]?: number | undefined } = {},
@@ -143,7 +206,7 @@ function complete<T extends Readonly<Record<string, number>>>(
   const keys = Object.keys(byDefault)
   requireKnown(given, keys, 'A2AClient', name)
   const entries = keys.map((key) => [key, requirePositive(`${name}.${key}`, given[key] ?? byDefault[key])])
-  // It has the keys of the defaults.
+  // The entries have exactly the keys of the defaults.
   return Object.fromEntries(entries) as T
 }
 
@@ -153,7 +216,7 @@ function requireAuth(auth: unknown): void {
   else throw new TypeError('"auth" must have apply(), as bearerAuth(token) has')
 }
 
-/** Names and texts, as they are: a `Headers` looks empty to whoever reads it so. */
+/** Requires a plain object of texts. A `Headers` object has no properties of its own, and would be sent as no headers. */
 function requireHeaders(headers: unknown): void {
   const isPlain = typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
   if (
@@ -166,7 +229,11 @@ function requireHeaders(headers: unknown): void {
 
 const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
 
-/** @throws {TypeError | RangeError} naming the option that makes no sense. */
+/**
+ * Checks the options of a call.
+ *
+ * @throws {TypeError | RangeError} for an invalid option, by its name.
+ */
 export function requireOptions<T extends object>(options: T, keys: readonly string[], where: string): T {
   requireKnown(options, keys, where)
   requireHeaders(Reflect.get(options, 'headers'))
@@ -180,4 +247,26 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
   fields.count('historyLength')
   fields.object('pushConfig')?.id('url')
   return options
+}
+
+/** Checks the options that every call has, and `keys`. */
+export function requireCallOptions<T extends CallOptions>(
+  options: T,
+  keys: readonly string[],
+  where: string,
+): T {
+  return requireOptions(options, [...CALL_KEYS, ...keys], where)
+}
+
+/** Checks the options of a run. */
+export function requireRunOptions(options: RunOptions): RunOptions {
+  requireOptions(options, RUN_KEYS, 'run')
+  requireFunctions(options, ['onUpdate', 'onInputRequired', 'onAuthRequired'])
+  return options
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` for anything but a text that is not empty. */
+export function requireId(id: string, name = 'id'): string {
+  if (typeof id === 'string' && id !== '') return id
+  throw invalidParams(name, 'must be a text that is not empty')
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed, type Clock } from '../../runtime/clock.js'
+import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { invalidAnswer } from '../../wire/client/answer.js'
@@ -21,23 +21,6 @@ import { pause, pauseMs, sleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 import { CallbackFailure, RunState } from './run-state.js'
 import type { StreamOptions } from '../connection/transport.js'
-
-export const RUN_KEYS = [
-  'signal',
-  'timeoutMs',
-  'headers',
-  'taskId',
-  'contextId',
-  'acceptedOutputModes',
-  'metadata',
-  'pushConfig',
-  'onUpdate',
-  'onInputRequired',
-  'onAuthRequired',
-  'idleTimeoutMs',
-  'pollIntervalMs',
-  'resend',
-]
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
