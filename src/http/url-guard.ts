@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js'
 import { A2AError } from '../core/errors.js'
 import { requireKnown } from '../runtime/options.js'
 import { shownUrl } from './url.js'
+import { parseUrl } from '../runtime/url.js'
 
 /** Throws `URL_BLOCKED` where no request may go. */
 export type UrlGuard = (url: URL) => void | Promise<void>
@@ -138,7 +139,7 @@ function toException(given: unknown): (host: string, url: URL) => boolean {
   }
   const isIPv6 = ipaddr.IPv6.isValid(entry)
   const [, name, port] = /^(\[.+\]|[^:/?#@*]+)(?::(\d+))?$/.exec(isIPv6 ? `[${entry}]` : entry) ?? []
-  if (name === undefined || !URL.canParse(`http://${name}:${port ?? 80}`)) {
+  if (name === undefined || parseUrl(`http://${name}:${port ?? 80}`) === undefined) {
     throw new RangeError(`"allow" must hold hosts and CIDR ranges, got ${JSON.stringify(given)}`)
   }
   const allowed = hostOf(new URL(`http://${name}`))
@@ -156,7 +157,8 @@ function hostOf({ hostname }: URL): string {
 
 function toUrl(url: string | URL): URL {
   if (url instanceof URL) return url
-  if (URL.canParse(url)) return new URL(url)
+  const parsed = parseUrl(url)
+  if (parsed !== undefined) return parsed
   const shown = shownUrl(url)
   throw new A2AError('URL_BLOCKED', `Invalid URL: ${shown}`, { url: shown, reason: 'it is no URL' })
 }

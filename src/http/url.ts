@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseUrl } from '../runtime/url.js'
 
 /** Without slashes at its end. A pattern would take quadratic time for many of them. */
 export function trimSlashes(text: string): string {
@@ -26,8 +27,8 @@ export function webUrl(text: string, base?: URL): URL | string {
 
 /** A URL as errors show it: without what may be a secret. */
 export function shownUrl(text: string): string {
-  if (!URL.canParse(text)) return /^[\w ./-]{0,200}$/.test(text) ? text : '(not shown)'
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (url === undefined) return /^[\w ./-]{0,200}$/.test(text) ? text : '(not shown)'
   if (!isWeb(url)) return url.protocol
   return text === url.origin ? text : url.origin + url.pathname
 }

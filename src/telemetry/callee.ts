@@ -6,6 +6,7 @@
 import type { A2AClient } from '../client/a2a-client.js'
 import type { OtelAttributes } from './api.js'
 import { quietly } from './telemetry.js'
+import { parseUrl } from '../runtime/url.js'
 
 export interface Callee {
   readonly name: string
@@ -48,9 +49,9 @@ export class Callees {
   /** Of `sendTask`: a name, a URL, a client or a card. */
   given(agent: unknown): Callee {
     if (typeof agent === 'string') {
-      const isUrl = URL.canParse(agent)
-      const attributes = isUrl ? addressOf(agent) : {}
-      return { name: isUrl ? new URL(agent).host : agent, isKnown: !isUrl, attributes }
+      const url = parseUrl(agent)
+      const attributes = url === undefined ? {} : addressOf(agent)
+      return { name: url?.host ?? agent, isKnown: url === undefined, attributes }
     }
     if (isClient(agent)) return new Callees(agent, undefined).own()
     const isNamed = typeof agent === 'object' && agent !== null && 'name' in agent

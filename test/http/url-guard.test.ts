@@ -143,6 +143,12 @@ describe('a public URL is what it was', () => {
     const given = new URL(url)
     expect(validateUrl(given)).toBe(given)
   })
+
+  test('also with letters of Latin-1, once the code is optimised', () => {
+    for (let count = 0; count < 20_000; count += 1) {
+      expect(validateUrl('https://münchen.example/').hostname).toBe('xn--mnchen-3ya.example')
+    }
+  })
 })
 
 describe('exceptions', () => {

@@ -19,6 +19,7 @@ import {
 import { fieldsOf, parseJson, type Unread } from '../../http/json.js'
 import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
+import { parseUrl } from '../../runtime/url.js'
 
 /** Options of {@link fetchAgentCard} and {@link discoverAgent}. */
 export interface FetchAgentCardOptions extends HttpOptions {
@@ -149,8 +150,7 @@ export async function loadCard(
     signal,
   }: { readonly cache?: AgentCardCache | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<AgentCard> {
-  const { pathname } = URL.canParse(url) ? new URL(url) : { pathname: '' }
-  const urls = pathname.endsWith('.json')
+  const urls = parseUrl(url)?.pathname.endsWith('.json')
     ? [url]
     : [AGENT_CARD, OLD_AGENT_CARD].map((path) => cardUrl(url, path))
   const limits = { cache, signal, timeoutMs: settings.timeoutMs ?? TIMEOUT_MS }
@@ -247,9 +247,9 @@ function requireNamed(card: Unread, url: string): AgentCardJson {
 }
 
 function cardUrl(baseUrl: string, path: string): string {
+  const url = parseUrl(baseUrl)
   // The request reports the invalid URL.
-  if (!URL.canParse(baseUrl)) return baseUrl
-  const url = new URL(baseUrl)
+  if (url === undefined) return baseUrl
   url.pathname = trimSlashes(url.pathname) + path
   return url.href
 }

@@ -18,6 +18,7 @@ import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { eventsOf } from '../../http/sse-reader.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
+import { parseUrl } from '../../runtime/url.js'
 
 export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
 export type Unary = Exclude<Operation, Streaming>
@@ -58,7 +59,7 @@ export class Transport {
   /** The origin of the interface. */
   get origin(): string {
     const { url } = this.selected.agentInterface
-    return URL.canParse(url) ? new URL(url).origin : url
+    return parseUrl(url)?.origin ?? url
   }
 
   /** Returns whether the version has `operation` over this binding. */

@@ -13,6 +13,7 @@ import { LocalCopy, replicateRun, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
 import { isTerminal } from '../run/remote-task.js'
 import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
+import { parseUrl } from '../../runtime/url.js'
 
 /** Makes clients for agents that are given by URL or card: without credentials. */
 export interface ClientFactory {
@@ -67,7 +68,7 @@ export class DelegationManager {
       typeof agent === 'string' &&
       url === undefined &&
       !this.#clientsByName.has(agent) &&
-      !URL.canParse(agent)
+      parseUrl(agent) === undefined
     ) {
       throw invalidParams('agent', `${JSON.stringify(agent)} is neither a URL nor a name in "agents"`)
     }

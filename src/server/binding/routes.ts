@@ -7,6 +7,7 @@ import { invalidParams } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect, Route } from '../../wire/dialect.js'
 import type { Dialects } from '../negotiation.js'
+import { parseUrl } from '../../runtime/url.js'
 
 /** A route that a path matches. */
 export interface RouteMatch {
@@ -75,7 +76,7 @@ function basesOf({ supportedInterfaces }: AgentCard): string[] {
 }
 
 function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : ''
+  return parseUrl(url)?.pathname ?? ''
 }
 
 /** `/tasks/{id}:cancel` as a regular expression. */

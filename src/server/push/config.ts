@@ -13,6 +13,7 @@ import { unavailable } from '../unavailable.js'
 import type { Settings } from '../options.js'
 import { ConcurrencyLimit } from './concurrency.js'
 import type { PushSettings } from './options.js'
+import { parseUrl } from '../../runtime/url.js'
 
 const MAX = { id: 256, url: 2_048, token: 4_096, scheme: 64, credentials: 8_192 }
 
@@ -109,8 +110,8 @@ async function requireReachable(
     'url',
     'must be a URL of http or https, with a public host and no credentials',
   )
-  if (!URL.canParse(text)) throw refused
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (url === undefined) throw refused
   const abortion = new Abortion(http.clock, signal)
   abortion.arm(timeoutMs)
   let release: (() => void) | undefined
