@@ -16,6 +16,7 @@ import {
   tell,
   type Asked,
 } from './faults/scripted.js'
+import { cpuMs } from '../support/cpu-time.js'
 
 const INTERNAL = -32603
 const BUSY = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAVAILABLE' }
@@ -248,10 +249,9 @@ describe('JSON of an agent', () => {
 })
 
 describe('the URL of an interface', () => {
-  it('may be all slashes', () => {
-    const before = performance.now()
-    expect(trimSlashes(`https://a.example${'/'.repeat(200_000)}x//`)).toMatch(/\/x$/)
-    expect(performance.now() - before).toBeLessThan(2_000)
+  it('may be all slashes', async () => {
+    const trim = (): void => expect(trimSlashes(`https://a.example${'/'.repeat(200_000)}x//`)).toMatch(/\/x$/)
+    expect(await cpuMs(trim)).toBeLessThan(2_000)
   })
 
   it('may have a query, and a fragment', async () => {
@@ -345,17 +345,18 @@ test('pages come to an end where an agent names them in turns', async () => {
   expect(tasks).toBe(3)
 })
 
-test('many artifacts take no time that grows with their square', () => {
+test('many artifacts take no time that grows with their square', async () => {
   let folded: RemoteTask | undefined
-  const before = performance.now()
   const about = { type: 'artifact', taskId: 't', lastChunk: false } as const
-  for (const append of [false, true]) {
-    for (let index = 0; index < 100_000; index += 1) {
-      const artifact = { artifactId: `a-${index}`, parts: [{ text: '.' }] }
-      folded = applyEvent(folded, { ...about, artifact, append })
+  const taken = await cpuMs(() => {
+    for (const append of [false, true]) {
+      for (let index = 0; index < 100_000; index += 1) {
+        const artifact = { artifactId: `a-${index}`, parts: [{ text: '.' }] }
+        folded = applyEvent(folded, { ...about, artifact, append })
+      }
     }
-  }
-  expect(performance.now() - before).toBeLessThan(5_000)
+  })
+  expect(taken).toBeLessThan(5_000)
   expect(folded?.artifacts).toHaveLength(100_000)
   expect(folded?.artifacts.every(({ parts }) => parts.length === 2)).toBe(true)
 })

@@ -12,6 +12,7 @@ import { RemoteAgent } from '../../src/client/remote-agent.js'
 import { shownUrl, trimSlashes } from '../../src/http/url.js'
 import { urlGuard, validateUrl } from '../../src/http/url-guard.js'
 import { failureOf, fakeFetch, settle, type Answerer, type Reply } from '../http/support/http.js'
+import { cpuMs } from '../support/cpu-time.js'
 
 const HOME = 'https://good.example'
 const EVIL = 'http://evil.example'
@@ -167,14 +168,15 @@ describe('a URL', () => {
 
   test('with many slashes takes no time', async () => {
     const url = `https://h${'/'.repeat(200_000)}x`
-    const before = performance.now()
-    expect(trimSlashes(`${url}//`)).toBe(url)
-    new AgentCardCache().delete(url)
-    const { fetch } = sentBy(() => ({ status: 404 }))
-    await failureOf(fetchAgentCard(url, { fetch }))
-    await invokeRemoteAgent(url, 'Hi', { fetch })
-    expect(new RemoteAgent({ name: 'a', cardUrl: url }).cardUrl).toBe(url)
-    expect(performance.now() - before).toBeLessThan(2_000)
+    const taken = await cpuMs(async () => {
+      expect(trimSlashes(`${url}//`)).toBe(url)
+      new AgentCardCache().delete(url)
+      const { fetch } = sentBy(() => ({ status: 404 }))
+      await failureOf(fetchAgentCard(url, { fetch }))
+      await invokeRemoteAgent(url, 'Hi', { fetch })
+      expect(new RemoteAgent({ name: 'a', cardUrl: url }).cardUrl).toBe(url)
+    })
+    expect(taken).toBeLessThan(2_000)
   })
 })
 

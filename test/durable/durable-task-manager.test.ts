@@ -290,6 +290,6 @@ test('a process with a manager that was not destroyed can end', () => {
     console.log('done')
   `
   const args = ['--import', 'tsx', '--input-type=module', '--eval', script]
-  const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 9_000 })
+  const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 25_000 })
   expect([stdout, status], stderr).toEqual(['done\n', 0])
 })

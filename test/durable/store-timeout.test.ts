@@ -363,7 +363,10 @@ describe('a process', () => {
   function run(script: string): readonly [string, number | null, string] {
     const code = `import { DurableTaskManager, memoryStore } from ${JSON.stringify(source)}\n${script}`
     const args = ['--import', 'tsx', '--input-type=module', '--eval', code]
-    const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 9_000 })
+    const { stdout, status, stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      timeout: 25_000,
+    })
     return [stdout, status, stderr]
   }
 

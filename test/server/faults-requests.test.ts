@@ -336,7 +336,7 @@ describe('what the store says', () => {
     expect(errors.splice(0).length).toBeGreaterThan(0)
   })
 
-  test('no client waits for a task that nothing can end any more', { timeout: 2_000 }, async () => {
+  test('no client waits for a task that nothing can end any more', async () => {
     const { made, breakIt } = withBroken('patchTask')
     breakIt()
     expect((await made.call('SendMessage', params('x'))).error?.code).toBe(-32603)

@@ -178,7 +178,7 @@ describe.each(BINDINGS)('$name: what comes in', (binding) => {
       ),
     )
     expect(task.history?.[0]?.parts).toEqual([{ text: 'hi' }])
-  }, 1000)
+  })
 
   test('124. text is UTF-8, both ways', async () => {
     const a = agent((run) => run.text)

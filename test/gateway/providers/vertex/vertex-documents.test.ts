@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { JsonDocuments } from '../../../../src/gateway/providers/vertex/documents.js'
+import { cpuMs } from '../../../support/cpu-time.js'
 
 const DOCUMENTS = ['{"a":{"b":"}"}}', '"a \\"text\\" {"', '{"c":"\\\\"}', '{}', '"\\\\"']
 
@@ -26,10 +27,13 @@ describe('a document that is not whole', () => {
     expect(documents.add(':2}')).toEqual(['{"b":2}'])
   })
 
-  it('is looked at once, in however many pieces it comes', () => {
+  it('is looked at once, in however many pieces it comes', async () => {
     const documents = new JsonDocuments()
-    documents.add('"')
-    for (let pieces = 0; pieces < 250_000; pieces += 1) documents.add('0123456789abcdef')
-    expect(documents.add('"')).toEqual([`"${'0123456789abcdef'.repeat(250_000)}"`])
-  }, 3_000)
+    const taken = await cpuMs(() => {
+      documents.add('"')
+      for (let pieces = 0; pieces < 250_000; pieces += 1) documents.add('0123456789abcdef')
+      expect(documents.add('"')).toEqual([`"${'0123456789abcdef'.repeat(250_000)}"`])
+    })
+    expect(taken).toBeLessThan(3_000)
+  })
 })
