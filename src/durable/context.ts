@@ -1,5 +1,5 @@
 /**
- * What the parts of a durable manager share.
+ * The collaborators that the parts of one durable manager share.
  *
  * @module
  */
@@ -7,28 +7,28 @@ import type { TaskCommand } from '../core/commands.js'
 import { decide } from '../core/decide.js'
 import type { Timeline } from '../core/timeline.js'
 import type { Decide } from './cache/change.js'
-import type { Mirrors } from './cache/task-cache.js'
+import type { ChangeWatcher } from './cache/change-watcher.js'
+import type { TaskCache } from './cache/task-cache.js'
+import type { Listing } from './listing.js'
 import type { DurableSettings } from './options.js'
-import type { StoreAccess } from './store-client.js'
-import type { MirrorHost } from './cache/cached-task.js'
-import type { Watch } from './cache/change-watcher.js'
+import type { StoreClient } from './store-client.js'
 
-export interface Workshop<S extends string> {
+export interface DurableContext<S extends string> {
   readonly settings: DurableSettings<S>
   readonly timeline: Timeline
-  readonly access: StoreAccess
-  readonly mirrors: Mirrors<S>
-  readonly watch: Watch<S>
-  readonly host: MirrorHost<S>
-  /** What the core makes of a command, at the time when it is asked. */
+  readonly storeClient: StoreClient
+  readonly cache: TaskCache<S>
+  readonly watcher: ChangeWatcher<S>
+  readonly listing: Listing<S>
+  /** Makes the function that decides a command. It reads the clock each time it is called. */
   readonly decideFor: (command: TaskCommand<S>) => Decide<S>
 }
 
-/** The clocks of replicas differ: time never runs backwards in a task's log. */
+/** The clocks of processes differ, so events are stamped no earlier than the task's latest one. */
 export function decider<S extends string>(
   settings: DurableSettings<S>,
   timeline: Timeline,
-): Workshop<S>['decideFor'] {
+): DurableContext<S>['decideFor'] {
   return (command) =>
     ({ task, usage }) => {
       const { iso } = timeline.now()

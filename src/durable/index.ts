@@ -1,5 +1,5 @@
 /**
- * Tasks that outlive the process, and that many processes share.
+ * Tasks in a store that survive the process and that several processes can share.
  *
  * @module
  */

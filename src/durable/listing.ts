@@ -1,5 +1,5 @@
 /**
- * What is read of the store as it is: pages, counts, logs.
+ * Queries that read from the store: pages, lists, counts and logs.
  *
  * @module
  */
@@ -17,39 +17,39 @@ import {
 } from '../core/queries.js'
 import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import type { DurableSettings } from './options.js'
-import type { OpenAccess } from './open-access.js'
+import type { StoreClient } from './store-client.js'
 import { unfold } from './cache/checkpoint.js'
 import type { StoreFilter, StoreQuery } from './task-store.js'
 
 const PAGE = 500
-/** While tasks are created faster than they can be read there would be no end. */
+/** Bounds the passes when tasks are created faster than they can be read. */
 const MAX_PASSES = 10
 
 export class Listing<S extends string> {
   readonly #settings: DurableSettings<S>
-  readonly #access: OpenAccess
+  readonly #storeClient: StoreClient
 
-  constructor(settings: DurableSettings<S>, access: OpenAccess) {
+  constructor(settings: DurableSettings<S>, storeClient: StoreClient) {
     this.#settings = settings
-    this.#access = access
+    this.#storeClient = storeClient
   }
 
   async page(query: TaskQuery<S>): Promise<TaskPage<S>> {
     const { filter, pageSize, cursor, updatedSince } = toPageQuery(query, this.#settings.lifecycle.states)
-    const after = cursor === undefined ? undefined : toPlace(cursor)
-    // One more than asked for tells whether there is another page.
+    const after = cursor === undefined ? undefined : toPosition(cursor)
+    // One task more than requested shows whether there is a next page.
     const found = await this.#list({ ...toStoreFilter(filter), updatedSince, after, limit: pageSize + 1 })
     const tasks = found.slice(0, pageSize)
     const last = tasks.at(-1)
     return found.length > pageSize && last !== undefined ? { tasks, nextCursor: toCursor(last) } : { tasks }
   }
 
-  /** All that match, oldest first. */
+  /** All matching tasks, oldest first. */
   async all(filter: TaskFilter<S>, method: string): Promise<TaskSnapshot<S>[]> {
     const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
     const tasks = new Map<string, TaskSnapshot<S>>()
     const query: StoreQuery = { ...given, limit: PAGE }
-    // What changes meanwhile may move to where was looked already: all is looked at again until nothing is new.
+    // A task that changes moves to the pages that were read already: passes are repeated until one finds nothing new.
     for (let pass = 0, known = -1; known < tasks.size && pass < MAX_PASSES; pass += 1) {
       known = tasks.size
       const first = await this.#list(query)
@@ -57,7 +57,7 @@ export class Listing<S extends string> {
         for (const task of page) tasks.set(task.id, task)
         if (page.length < PAGE) break
       }
-      // One page is of one moment.
+      // A single page is consistent.
       if (first.length < PAGE) break
     }
     return [...tasks.values()].sort((a, b) => byText(a.createdAt, b.createdAt) || byText(a.id, b.id))
@@ -65,20 +65,19 @@ export class Listing<S extends string> {
 
   async count(filter: TaskFilter<S>, method: string): Promise<number> {
     const given = toStoreFilter(toFilter(filter, this.#settings.lifecycle.states, method))
-    return await this.#access.insist('count', () => this.#settings.store.count(given))
+    return await this.#storeClient.callForUser('count', () => this.#settings.store.count(given))
   }
 
-  /** A page of a log. */
   async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<S>[]> {
     const { store } = this.#settings
-    const events = await this.#access.insist('events', () => store.events(key, after, limit))
-    // What a store gives is what a manager of this lifecycle gave to it.
+    const events = await this.#storeClient.callForUser('events', () => store.events(key, after, limit))
+    // A manager of this lifecycle wrote the events.
     return events.map((event) => freezeDeep(event as TaskEvent<S>))
   }
 
   async #list(query: StoreQuery): Promise<TaskSnapshot<S>[]> {
     const { store, lifecycle } = this.#settings
-    const found = await this.#access.insist('list', () => store.list(query))
+    const found = await this.#storeClient.callForUser('list', () => store.list(query))
     return found.map((stored) => freezeDeep(unfold(stored, lifecycle)))
   }
 }
@@ -93,12 +92,12 @@ function toStoreFilter(filter: Filter): StoreFilter {
   return given
 }
 
-/** Where a page ended. Tells its holder no more than the page did. */
+/** The position of the last task on a page. Contains nothing that the page does not show. */
 function toCursor({ id, updatedAt }: TaskSnapshot<string>): string {
   return `${Date.parse(updatedAt).toString(36)}.${encodeURIComponent(id)}`
 }
 
-function toPlace(cursor: string): { updatedAt: string; id: string } {
+function toPosition(cursor: string): { updatedAt: string; id: string } {
   const [, ms = '', id = ''] = /^([0-9a-z]{1,12})\.(.+)$/.exec(cursor) ?? []
   try {
     return { updatedAt: new Date(parseInt(ms, 36)).toISOString(), id: decodeURIComponent(id) }

@@ -1,5 +1,5 @@
 /**
- * What has to be done to tasks that nobody asks for: recovering, timing out, removing.
+ * Periodic maintenance of the store: recovering abandoned tasks, timing out late ones, and removing old ones.
  *
  * @module
  */
@@ -9,60 +9,65 @@ import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/timeline.js'
+import type { CachedTask } from './cache/cached-task.js'
+import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
-import type { HeldTasks } from './leases/lease-holder.js'
+import type { LeaseHolder } from './leases/lease-holder.js'
 import { fromStoredNote, toStoredNote } from './leases/lease-note.js'
 import type { RetentionRule } from './options.js'
-import type { TaskMirror } from './cache/cached-task.js'
 import type { EndedQuery, Grant, Orphan } from './task-store.js'
-import type { Workshop } from './context.js'
 
-/** How many tasks the store is asked for at a time. */
+/** The most tasks in one request. */
 const BATCH = 100
-/** How many that cannot be timed out, or recovered here, are looked past. */
+/** How many tasks that stay in a result, because they cannot be timed out or recovered here, are skipped over. */
 const MAX_STUCK = 500
-/** How many batches of each kind a sweep removes: tasks whose process died are not to wait for all of them. */
+/** Limits the removals per sweep and query, so that recovery in the next sweep is not delayed. */
 const BATCHES_PER_SWEEP = 5
 
-export interface SweeperHost<S extends string> {
-  /** Those who can work on a task again. */
-  readonly workers: () => Iterable<HeldTasks<S>>
-  /** Whether anybody wants to know what is removed. */
-  readonly isHeard: () => boolean
-  /** Tells of what has been removed. */
-  readonly onExpired: (tasks: readonly TaskSnapshot<S>[]) => void
+/** Receives the tasks that maintenance removes. */
+export interface ExpiryObserver<S extends string> {
+  /** Without listeners, removed tasks are not read. */
+  hasListeners(): boolean
+  onExpired(tasks: readonly TaskSnapshot<S>[]): void
 }
 
-export class Sweeper<S extends string> {
-  readonly #shop: Workshop<S>
-  readonly #host: SweeperHost<S>
+export class Maintenance<S extends string> {
+  readonly #context: DurableContext<S>
+  readonly #holders: ReadonlySet<LeaseHolder<S>>
+  readonly #observer: ExpiryObserver<S>
   #deadline: Deadline | undefined
   #sweeping: Promise<void> | undefined
   #isClosed = false
 
-  constructor(shop: Workshop<S>, host: SweeperHost<S>) {
-    this.#shop = shop
-    this.#host = host
-    this.#arm()
+  /** @param holders - Can restart the work on abandoned tasks. */
+  constructor(context: DurableContext<S>, holders: ReadonlySet<LeaseHolder<S>>, observer: ExpiryObserver<S>) {
+    this.#context = context
+    this.#holders = holders
+    this.#observer = observer
+    this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    if (this.#deadline !== undefined) this.#shop.timeline.remove(this.#deadline)
+    if (this.#deadline !== undefined) this.#context.timeline.remove(this.#deadline)
     await this.#sweeping
   }
 
-  /** Removes what has been kept long enough, so many batches of each kind. How many tasks there were. */
+  /**
+   * Removes the tasks that `retention` no longer keeps, at most `batches` batches of each kind.
+   *
+   * @returns How many were removed.
+   */
   async prune(batches = Infinity): Promise<number> {
     let count = 0
-    for (const [state, rule] of this.#shop.settings.retention) {
+    for (const [state, rule] of this.#context.settings.retention) {
       for (const query of this.#queriesOf(state, rule)) count += await this.#remove(query, batches)
     }
     return count
   }
 
-  #arm(): void {
-    const { timeline, settings } = this.#shop
+  #schedule(): void {
+    const { timeline, settings } = this.#context
     if (settings.sweepIntervalMs === false) return
     this.#deadline = timeline.add(settings.sweepIntervalMs, () => {
       this.#sweeping = this.#sweep()
@@ -70,122 +75,122 @@ export class Sweeper<S extends string> {
   }
 
   async #sweep(): Promise<void> {
-    const { report } = this.#shop.access
+    const { report } = this.#context.storeClient
     await this.#recover().catch(report)
     await this.#timeOut().catch(report)
     await this.prune(BATCHES_PER_SWEEP).catch(report)
-    if (!this.#isClosed) this.#arm()
+    if (!this.#isClosed) this.#schedule()
   }
 
   async #recover(): Promise<void> {
-    const { access, settings } = this.#shop
+    const { storeClient, settings } = this.#context
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
-      access.once('orphans', () => settings.store.orphans(BATCH + stuck))
+      storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
     await this.#eachBatch(orphans, async (orphan) => {
-      return await this.#recoverOne(orphan).catch((error: unknown) => this.#putOff(orphan, error))
+      return await this.#recoverOne(orphan).catch((error: unknown) => this.#postpone(orphan, error))
     })
   }
 
   /**
-   * As long as there are more, and other ones than before. `ask` is told how many are not done with, and come again, and
-   * `job` whether one is.
+   * Processes batches until a batch is short or brings nothing new. `fetch` receives how many processed tasks are still in
+   * the result, and `job` returns `false` for such a task.
    */
   async #eachBatch<T extends TaskKey | Orphan>(
-    ask: (stuck: number) => Promise<readonly T[]>,
+    fetch: (stuck: number) => Promise<readonly T[]>,
     job: (each: T) => Promise<boolean>,
   ): Promise<void> {
-    const seen = new Set<string>()
+    const processed = new Set<string>()
     for (let stuck = 0; stuck <= MAX_STUCK;) {
-      const batch = await ask(stuck)
-      const others = batch.filter((each) => !seen.has(idOf(each)))
+      const batch = await fetch(stuck)
+      const others = batch.filter((each) => !processed.has(idOf(each)))
       for (const each of others) {
         if (this.#isClosed) return
-        seen.add(idOf(each))
+        processed.add(idOf(each))
         if (!(await job(each))) stuck += 1
       }
       if (batch.length < BATCH || others.length === 0) return
     }
   }
 
-  /** `false`: it is left to another process, and comes again. */
+  /** @returns `false` when the task is left to another process, and stays in the result. */
   async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<boolean> {
-    const { settings, mirrors, access } = this.#shop
+    const { settings, cache, storeClient } = this.#context
     const { store, leaseMs, maxRestarts } = settings
     const { restarts, note } = fromStoredNote(stored)
-    const workers = [...this.#host.workers()]
-    // Its lease ran out while this process stood still: it is renewed next.
-    if (workers.some((worker) => worker.holds(key))) return false
-    return await mirrors.use(key.id, true, async (mirror) => {
-      if (mirror.key.createdAt !== key.createdAt || (await this.#isNobodys(mirror, leaseId))) return true
+    const holders = [...this.#holders]
+    // The lease expired while this process was suspended. The next renewal revives it.
+    if (holders.some((holder) => holder.holds(key))) return false
+    return await cache.use(key.id, true, async (cached) => {
+      if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId))) return true
       const isRestarted = restarts < maxRestarts
-      const worker = isRestarted ? workers.find(({ hasRoom }) => hasRoom) : undefined
-      // Another process may have somebody.
-      if (isRestarted && worker === undefined) return false
-      const noted = { restarts: isRestarted ? restarts + 1 : restarts, note }
-      const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(noted) }
-      const taken = await access.once('acquire', () => store.acquire(key, lease))
-      // Its holder lives after all, or another process was faster.
-      if (taken?.leaseId !== lease.id) return true
-      // What the holder before did is known then.
-      await mirror.refresh()
-      if (mirror.isGone || (await this.#isNobodys(mirror, lease.id))) return true
-      if (worker !== undefined) worker.adopt(mirror, lease.id, noted)
-      else if (!(await failAbandoned(this.#shop, mirror, lease.id))) {
-        await access.once('release', () => store.release(key, lease.id))
+      const holder = isRestarted ? holders.find(({ hasRoom }) => hasRoom) : undefined
+      // A holder in another process may have room.
+      if (isRestarted && holder === undefined) return false
+      const restarted = { restarts: isRestarted ? restarts + 1 : restarts, note }
+      const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(restarted) }
+      const grant = await storeClient.call('acquire', () => store.acquire(key, lease))
+      // The holder has renewed its lease, or another process was faster.
+      if (grant?.leaseId !== lease.id) return true
+      // Reads what the previous holder did.
+      await cached.refresh()
+      if (cached.isGone || (await this.#needsNoHolder(cached, lease.id))) return true
+      if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
+      else if (!(await failAbandoned(this.#context, cached, lease.id))) {
+        await storeClient.call('release', () => store.release(key, lease.id))
       }
       return true
     })
   }
 
-  /** One that cannot be recovered comes again, behind the others: those that ran out longest ago are the first. */
-  async #putOff({ key, note }: Orphan, error: unknown): Promise<boolean> {
-    const { settings, access } = this.#shop
-    access.report(error)
+  /** Moves a task that cannot be recovered behind the others, which are ordered by the expiry of their leases. */
+  async #postpone({ key, note }: Orphan, error: unknown): Promise<boolean> {
+    const { settings, storeClient } = this.#context
+    storeClient.report(error)
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note }
     const acquire = (): Promise<Grant | undefined> => settings.store.acquire(key, lease)
-    const grant = await access.once('acquire', acquire).catch(access.report)
+    const grant = await storeClient.call('acquire', acquire).catch(storeClient.report)
     return grant !== undefined
   }
 
-  /** Whether the task needs nobody: it has ended, or waits for the user, who may be answered by another process. */
-  async #isNobodys({ key, record }: TaskMirror<S>, leaseId: string): Promise<boolean> {
-    const { settings, access } = this.#shop
+  /** Whether no process has to work on the task: it has ended, or waits for input. Then its lease is released. */
+  async #needsNoHolder({ key, record }: CachedTask<S>, leaseId: string): Promise<boolean> {
+    const { settings, storeClient } = this.#context
     const { store, lifecycle } = settings
     const { state, generation } = record.task
     if (!isInterrupted(state, lifecycle)) return isTerminal(state, lifecycle)
-    // The user may have answered by now: then it is for the next time.
-    await access.once('release', () => store.release(key, leaseId, generation))
+    // Refused if the input has arrived by now: the next sweep then recovers the task.
+    await storeClient.call('release', () => store.release(key, leaseId, generation))
     return true
   }
 
   async #timeOut(): Promise<void> {
-    const { settings, mirrors, access, decideFor } = this.#shop
+    const { settings, cache, storeClient, decideFor } = this.#context
     const { taskTimeoutMs, store } = settings
     if (taskTimeoutMs === undefined || !Number.isFinite(taskTimeoutMs)) return
     const before = this.#ago(taskTimeoutMs)
     const late = (stuck: number): Promise<readonly TaskKey[]> =>
-      access.once('unended', () => store.unended(before, BATCH + stuck))
+      storeClient.call('unended', () => store.unended(before, BATCH + stuck))
     await this.#eachBatch(late, async ({ id, createdAt }) => {
-      const end = mirrors.use(id, true, async (mirror) => {
-        // Another task may have its id by now.
-        if (mirror.key.createdAt !== createdAt) return
-        await mirror.execute(decideFor({ type: 'timeout' }), () => undefined).stored
+      const end = cache.use(id, true, async (cached) => {
+        // A new task may have the id.
+        if (cached.key.createdAt !== createdAt) return
+        await cached.execute(decideFor({ type: 'timeout' }), () => undefined).stored
       })
       return await end.then(
         () => true,
         (error: unknown) => {
-          access.report(error)
-          // Somebody else may have ended it meanwhile: nobody is told of that.
+          storeClient.report(error)
+          // Any other error means that the task has ended or is gone.
           return !A2AError.is(error, 'STORE_FAILED')
         },
       )
     })
   }
 
-  /** By the clock itself: a timeline remembers a moment that never was, and tasks would end and go before their time. */
+  /** Uses the earlier of clock and timeline: after a clock is set back, the timeline is ahead and tasks would expire early. */
   #ago(ms: number): string {
-    const { clock } = this.#shop.settings
-    return instantOf(Math.max(0, Math.min(clock.now(), this.#shop.timeline.now().ms) - ms)).iso
+    const { clock } = this.#context.settings
+    return instantOf(Math.max(0, Math.min(clock.now(), this.#context.timeline.now().ms) - ms)).iso
   }
 
   #queriesOf(state: S, { maxAgeMs, maxCount }: RetentionRule): EndedQuery[] {
@@ -198,10 +203,10 @@ export class Sweeper<S extends string> {
   }
 
   async #remove(query: EndedQuery, batches: number): Promise<number> {
-    const { access, settings } = this.#shop
+    const { storeClient, settings } = this.#context
     let count = 0
     for (let batch = 0; batch < batches && !this.#isClosed; batch += 1) {
-      const keys = await access.insist('ended', () => settings.store.ended(query))
+      const keys = await storeClient.callWithRetry('ended', () => settings.store.ended(query))
       if (keys.length > 0) count += await this.#delete(keys)
       if (keys.length < BATCH) break
     }
@@ -209,26 +214,25 @@ export class Sweeper<S extends string> {
   }
 
   async #delete(keys: readonly TaskKey[]): Promise<number> {
-    const { settings, mirrors, access } = this.#shop
-    const isHeard = this.#host.isHeard()
-    const tasks = isHeard ? await Promise.all(keys.map((key) => this.#peek(key))) : []
-    const removed = await access.insist('delete', () => settings.store.delete(keys))
-    // What somebody else has removed he tells of.
+    const { settings, cache, storeClient } = this.#context
+    const tasks = this.#observer.hasListeners() ? await Promise.all(keys.map((key) => this.#peek(key))) : []
+    const removed = await storeClient.callWithRetry('delete', () => settings.store.delete(keys))
+    // The process that removes a task emits the event, so tasks that another one removed first are left out.
     const gone = new Set(removed.map(({ id }) => id))
     for (const { id, createdAt } of keys) {
-      const mirror = mirrors.get(id)
-      if (mirror?.key.createdAt === createdAt) mirror.drop(ended('TASK_EXPIRED', id))
+      const cached = cache.get(id)
+      if (cached?.key.createdAt === createdAt) cached.drop(ended('TASK_EXPIRED', id))
     }
-    this.#host.onExpired(tasks.filter((task) => task !== undefined).filter(({ id }) => gone.has(id)))
+    this.#observer.onExpired(tasks.filter((task) => task !== undefined).filter(({ id }) => gone.has(id)))
     return removed.length
   }
 
-  /** One that cannot be read shall not stay for ever. */
+  /** A task that cannot be read is reported and removed all the same. */
   async #peek({ id, createdAt }: TaskKey): Promise<TaskSnapshot<S> | undefined> {
-    const { mirrors, access } = this.#shop
+    const { cache, storeClient } = this.#context
     const show = (record: TaskRecord<S>): TaskSnapshot<S> | null =>
       record.task.createdAt === createdAt ? record.show() : null
-    return (await mirrors.read(id, show).catch(access.report)) ?? undefined
+    return (await cache.read(id, show).catch(storeClient.report)) ?? undefined
   }
 }
 

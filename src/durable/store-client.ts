@@ -1,39 +1,41 @@
 /**
- * Asking the store, which may be away for a while, or not answer at all.
+ * Calls to the store, with time limits and retries.
  *
  * @module
  */
+import type { TaskDocuments } from '../core/documents.js'
 import { A2AError } from '../core/errors.js'
 import { throwLater } from '../runtime/report.js'
 import { elapsed, type Clock } from '../runtime/clock.js'
 import { keepAlive } from '../runtime/timers.js'
 import type { DurableSettings } from './options.js'
+import type { TaskStore } from './task-store.js'
 
 const FIRST_DELAY_MS = 25
 const MAX_DELAY_MS = 1_000
-/** How long the store has, when all is over, to answer all that it is still asked. */
+/** Time limit for all calls that are pending when the manager is destroyed. */
 const CLOSING_MS = 5_000
 
-/** What was made here of something that a store threw: it may go away by itself. */
-const passing = new WeakSet<A2AError>()
+/** The errors that this file made of a driver's error. The cause may pass, so these calls can be retried. */
+const transient = new WeakSet<A2AError>()
 
 class NoAnswer extends Error {}
 
 interface Attempt {
   endsAt: number
   giveUp: () => void
-  /** Ends the timer. */
-  cancel: () => void
+  cancelTimer: () => void
 }
 
-export class StoreAccess {
+export class StoreClient {
   readonly #clock: Clock
   readonly #retryMs: number
   readonly #onError: (error: A2AError<'STORE_FAILED'>) => unknown
-  /** Wake those who wait to ask again. */
+  /** End the pauses between attempts. */
   readonly #wakers = new Set<() => void>()
   readonly #attempts = new Set<Attempt>()
   #closesAt: number | undefined
+  #isDestroyed = false
 
   constructor({ clock, storeRetryMs, onError }: Pick<DurableSettings, 'clock' | 'storeRetryMs' | 'onError'>) {
     this.#clock = clock
@@ -41,61 +43,82 @@ export class StoreAccess {
     this.#onError = onError
   }
 
-  /** For what failed where nobody waits for it. Is tried again by itself. */
+  /** Reports to `onError` that a call in the background failed. Such calls are repeated by later polls and sweeps. */
   readonly report = (error: unknown): undefined => {
     if (!A2AError.is(error, 'STORE_FAILED')) return
-    const tell = async (): Promise<unknown> => await this.#onError(error)
-    tell().catch(throwLater)
+    const notify = async (): Promise<unknown> => await this.#onError(error)
+    notify().catch(throwLater)
   }
 
-  /** From now on everything is asked but once, and not for long; what waits to be asked again is asked now. */
+  /** From now on calls are attempted once, all within {@link CLOSING_MS}. Pauses between attempts end at once. */
   close(): void {
     this.#closesAt ??= this.now() + CLOSING_MS
     for (const wake of [...this.#wakers]) wake()
     for (const attempt of this.#attempts) this.#limit(attempt, this.#closesAt)
   }
 
-  /** In ms, by the clock that is never set. */
+  /** From now on {@link callForUser} and {@link requireOpen} fail with `MANAGER_DESTROYED`. */
+  destroy(): void {
+    this.#isDestroyed = true
+  }
+
+  /** @throws {A2AError} `MANAGER_DESTROYED`. */
+  requireOpen(): void {
+    if (!this.#isDestroyed) return
+    throw new A2AError('MANAGER_DESTROYED', 'The manager was destroyed', { taskId: '' })
+  }
+
+  /** In ms, by the monotonic clock where there is one. */
   now(): number {
     return elapsed(this.#clock)
   }
 
   /**
-   * What is left unanswered after `limitMs` may still be done; its answer is nobody's.
+   * Calls the store once. After `limitMs` the call is abandoned: it may still take effect, and its result is ignored.
    *
    * @throws {A2AError} `STORE_FAILED`, as a rejection.
    */
-  async once<T>(operation: string, ask: () => Promise<T>, limitMs = this.#retryMs): Promise<T> {
+  async call<T>(operation: string, request: () => Promise<T>, limitMs = this.#retryMs): Promise<T> {
     try {
-      return await this.#attempt(ask, limitMs)
+      return await this.#attempt(request, limitMs)
     } catch (cause) {
       throw storeFailed(operation, cause)
     }
   }
 
   /**
-   * Asks again while the store fails, for a time. For what may be asked twice.
+   * Calls the store, and again while it fails, for `storeRetryMs`. For requests that are safe to repeat.
    *
    * @throws {A2AError} `STORE_FAILED`, as a rejection.
    */
-  readonly insist = async <T>(operation: string, ask: () => Promise<T>): Promise<T> => {
+  readonly callWithRetry = async <T>(operation: string, request: () => Promise<T>): Promise<T> => {
     const endsAt = this.now() + this.#retryMs
     for (let delayMs = FIRST_DELAY_MS, isFirst = true; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       try {
-        // Half of what is left: one connection may be silent, and others serve. The last one is to have some time, too.
-        return await this.#attempt(ask, Math.max((endsAt - this.now()) / 2, delayMs))
+        // Half of the time that is left: when one connection of a pool is silent, another may answer the next attempt.
+        return await this.#attempt(request, Math.max((endsAt - this.now()) / 2, delayMs))
       } catch (cause) {
-        // A process that was stopped for long has not heard of an answer that is there: it asks again in any case.
-        const isUnheard = isFirst && cause instanceof NoAnswer
+        // A process that was suspended past the limit has not read an answer that may have arrived: it tries again.
+        const isUnread = isFirst && cause instanceof NoAnswer
         isFirst = false
-        const isLast = this.#closesAt !== undefined || (!isUnheard && this.now() + delayMs > endsAt)
+        const isLast = this.#closesAt !== undefined || (!isUnread && this.now() + delayMs > endsAt)
         if (isLast || isRefusal(cause)) throw storeFailed(operation, cause)
       }
       await this.pause(delayMs)
     }
   }
 
-  /** Keeps the process alive meanwhile: somebody waits for what comes after. No pause once all is over. */
+  /**
+   * As {@link callWithRetry}, for methods of the manager, which are refused after `destroy()`.
+   *
+   * @throws {A2AError} `STORE_FAILED`, `MANAGER_DESTROYED`, as a rejection.
+   */
+  readonly callForUser: StoreClient['callWithRetry'] = async (operation, request) => {
+    this.requireOpen()
+    return await this.callWithRetry(operation, request)
+  }
+
+  /** Waits, and keeps the process alive, since a caller waits for the next attempt. Returns at once after {@link close}. */
   readonly pause = async (delayMs: number): Promise<void> => {
     if (this.#closesAt !== undefined) return
     const letGo = keepAlive()
@@ -111,41 +134,54 @@ export class StoreAccess {
     letGo()
   }
 
-  async #attempt<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
+  async #attempt<T>(request: () => Promise<T>, limitMs: number): Promise<T> {
     const now = this.now()
     const endsAt = Math.min(now + limitMs, this.#closesAt ?? Infinity)
     if (endsAt <= now) throw new Error('The manager was destroyed')
-    const attempt: Attempt = { endsAt: Infinity, giveUp: () => undefined, cancel: () => undefined }
+    const attempt: Attempt = { endsAt: Infinity, giveUp: () => undefined, cancelTimer: () => undefined }
     const silence = new Promise<never>((_, reject) => {
       attempt.giveUp = () => reject(new NoAnswer(`No answer within ${Math.round(this.now() - now)} ms`))
     })
     this.#attempts.add(attempt)
     this.#limit(attempt, endsAt)
     try {
-      // Also takes what comes too late, which nobody has to handle then.
-      return await Promise.race([ask(), silence])
+      // The race also handles a rejection that comes after the limit.
+      return await Promise.race([request(), silence])
     } finally {
-      attempt.cancel()
+      attempt.cancelTimer()
       this.#attempts.delete(attempt)
     }
   }
 
   #limit(attempt: Attempt, endsAt: number): void {
     if (endsAt >= attempt.endsAt) return
-    attempt.cancel()
+    attempt.cancelTimer()
     attempt.endsAt = endsAt
-    attempt.cancel = this.#clock.schedule(() => attempt.giveUp(), endsAt - this.now())
+    attempt.cancelTimer = this.#clock.schedule(() => attempt.giveUp(), endsAt - this.now())
   }
 }
 
-/** Whether a store refused something for good, by an error of its own: it needs a person. */
+/** The documents in a store. Methods reject with `STORE_FAILED` when it fails for longer than `storeRetryMs`. */
+export function documentsOf(store: TaskStore, { callForUser }: StoreClient): TaskDocuments {
+  return {
+    // A repeated write may be refused because the first attempt succeeded: callers then read the document again.
+    putDocument: (document, version) =>
+      callForUser('putDocument', () => store.putDocument(document, version)),
+    deleteDocument: (document) => callForUser('deleteDocument', () => store.deleteDocument(document)),
+    documents: (key, kind) => callForUser('documents', () => store.documents(key, kind)),
+    allDocuments: (kind, after, limit) =>
+      callForUser('allDocuments', () => store.allDocuments(kind, after, limit)),
+  }
+}
+
+/** Whether a store rejected a request for good, with a `STORE_FAILED` of its own: an operator has to act. */
 export function isRefusal(error: unknown): error is A2AError<'STORE_FAILED'> {
-  return A2AError.is(error, 'STORE_FAILED') && !passing.has(error)
+  return A2AError.is(error, 'STORE_FAILED') && !transient.has(error)
 }
 
 function storeFailed(operation: string, cause: unknown): A2AError<'STORE_FAILED'> {
   if (isRefusal(cause)) return cause
   const error = new A2AError('STORE_FAILED', `The store failed: ${operation}`, { operation }, { cause })
-  passing.add(error)
+  transient.add(error)
   return error
 }

@@ -1,175 +1,226 @@
 /**
- * What a `DurableTaskManager` keeps its tasks in: a log of events per task, with a copy of the task beside it.
+ * The port between `DurableTaskManager` and a database: an event log per task, with checkpoints, leases and documents.
  *
  * @module
  */
-import type { TaskEvent } from '../core/events.js'
 import type { TaskDocuments } from '../core/documents.js'
-import type { TaskKey, TaskSnapshot } from '../core/task.js'
+import type { TaskEvent } from '../core/events.js'
 import type { JsonValue } from '../core/json-types.js'
+import type { TaskKey, TaskSnapshot } from '../core/task.js'
 
-/** What a store finds and orders tasks by, as they are at `generation`. */
+/** The properties that a store finds and orders tasks by, at `generation`. */
 export interface TaskHead extends TaskKey {
+  /** The number of the task's latest event: 1 for the first, one more with each. */
   readonly generation: number
   readonly state: string
-  /** Whether `state` is one that no task leaves. */
+  /** Whether `state` is final: the lifecycle has no transition from it. */
   readonly hasEnded: boolean
+  /** ISO 8601, UTC, with milliseconds: text order is time order. */
   readonly updatedAt: string
 }
 
-/** A task, read in one consistent moment: `events` applied to `checkpoint` give it. */
+/** A consistent read of one task. Applying `events` to `checkpoint` gives the present task. */
 export interface StoredTask {
-  /** The whole task as it was at some generation. */
+  /** The task as it was at some generation. */
   readonly checkpoint: TaskSnapshot<string>
-  /** All that happened since, oldest first. */
+  /** Every event after that generation, oldest first. */
   readonly events: readonly TaskEvent<string>[]
 }
 
-/** The right to work on a task, until `ttlMs` have passed since it was taken or renewed. */
+/** The exclusive right to work on a task. It expires `ttlMs` after it was acquired or last renewed. */
 export interface Lease {
-  /** Unique: who takes a task again takes another lease. */
+  /** Unique for each acquisition. */
   readonly id: string
-  /** In ms, by the store's clock. */
+  /** In ms, measured by the store's clock. */
   readonly ttlMs: number
-  /** What whoever has to recover the task needs to know. */
+  /** What a process that recovers the task needs to know. The store returns it in {@link Orphan} and {@link Grant}. */
   readonly note?: JsonValue | undefined
 }
 
-/** Which lease a task has, and where the task was when that was said. */
+/** The lease that a task has after {@link TaskStore.acquire}. */
 export interface Grant {
+  /** The id of the requested lease if it was granted, or that of the present, unexpired lease. */
   readonly leaseId: string
+  /** The task's generation, read in the same atomic step. */
   readonly generation: number
-  /** The note of a lease that had run out, where this one has just taken its place. */
+  /** Present if and only if the lease was granted in place of an expired one, whose note this is. */
   readonly replaced?: { readonly note: JsonValue | undefined } | undefined
 }
 
-/** A lease that ran out: whoever held it has died, or cannot reach the store. */
+/** An expired lease: its holder has died, or cannot reach the store. */
 export interface Orphan {
   readonly key: TaskKey
   readonly leaseId: string
   readonly note: JsonValue | undefined
 }
 
+/** A new task for {@link TaskStore.create}. */
 export interface Creation {
+  /** The task with all `events` applied. It is the first checkpoint. */
   readonly task: TaskSnapshot<string>
-  /** The first is `created`, and the task is what comes of all of them. None where it comes from elsewhere, log and all lost. */
+  /** The log, beginning with `created`. Empty for a restored task, whose earlier events are lost. */
   readonly events: readonly TaskEvent<string>[]
   readonly head: TaskHead
-  /** Unique. A creation that is given again after it was carried out answers as it did. */
+  /** Unique. Identifies a repeated request. */
   readonly commitId: string
-  /** Dropped where the task has ended, as by a commit that ends it. */
+  /** The task's first lease. Ignored when `head.hasEnded`. */
   readonly lease?: Lease | undefined
 }
 
+/** One atomic change for {@link TaskStore.commit}. */
 export interface Commit {
   readonly key: TaskKey
-  /** The generation that the task must be at. */
+  /** The generation that the task must have. */
   readonly expectedGeneration: number
-  /** At least one; the first has the generation after the expected one. */
+  /** At least one. Their generations continue from the expected one without a gap. */
   readonly events: readonly TaskEvent<string>[]
-  /** The task after them. Where it has ended, its lease is dropped. */
+  /** The task's head after the events. */
   readonly head: TaskHead
-  /** The whole task after them, where it is time to keep it: then `events` need not be read any more to have it. */
+  /** The task after the events, if it is to replace the stored checkpoint. The log stays complete. */
   readonly checkpoint?: TaskSnapshot<string> | undefined
-  /** Unique. A commit that is given again after it was carried out answers `committed`, and changes nothing. */
+  /** Unique. Identifies a repeated request. */
   readonly commitId: string
-  /** The id of a lease that must be the task's, run out or not. */
+  /** The id of the lease that the task must have. An expired lease counts until another one replaces it. */
   readonly leaseId?: string | undefined
 }
 
 /**
- * `conflict`: the task is at another generation. `lease-lost`: its lease is another, or none. `missing`: there is no
- * such task. Then nothing has changed.
+ * The result of {@link TaskStore.commit}. All but `committed` mean that nothing has changed.
+ *
+ * - `committed`: the change is stored, by this request or by an earlier one with the same `commitId`.
+ * - `conflict`: the task has another generation.
+ * - `lease-lost`: the task has another lease, or none.
+ * - `missing`: there is no task with this key.
  */
 export type CommitResult = 'committed' | 'conflict' | 'lease-lost' | 'missing'
 
-/** Those that have every property given here. */
+/** Selects the tasks that have every given property. Texts are compared exactly. */
 export interface StoreFilter {
   readonly state?: string | undefined
   readonly skill?: string | undefined
   readonly contextId?: string | undefined
-  /** `null`: tasks that have no owner. */
+  /** `null` selects the tasks without an owner. */
   readonly owner?: string | null | undefined
-  /** Those that changed then or later, by their `updatedAt`. */
+  /** Selects the tasks whose `updatedAt` is this time or later. */
   readonly updatedSince?: string | undefined
 }
 
+/** One page for {@link TaskStore.list}. */
 export interface StoreQuery extends StoreFilter {
-  /** Only what comes after this task in the order. */
+  /** The position of the previous page's last task. The task itself may have moved or gone. */
   readonly after?: { readonly updatedAt: string; readonly id: string } | undefined
   readonly limit: number
 }
 
-/** Which of the tasks that ended in `state` are meant. */
+/** Selects tasks that ended in `state`: those last changed before a time, or all but the `beyond` latest ones. */
 export type EndedQuery = { readonly state: string; readonly limit: number } & (
-  | { readonly updatedBefore: string }
-  /** Those that are left when so many of the latest are left out. */
-  | { readonly beyond: number }
+  { readonly updatedBefore: string } | { readonly beyond: number }
 )
 
-/** That a task has come to a generation. */
+/** A notice that a task has reached a generation. */
 export interface Hint {
   readonly taskId: string
   readonly generation: number
 }
 
-/** How managers tell each other where to look. A hint may be lost, late or doubled: nothing depends on it. */
+/**
+ * Notices between the managers of one store. They make changes visible sooner than polling does. A hint may be lost,
+ * delayed or repeated: managers read the store and trust only what they read.
+ */
 export interface StoreHints {
+  /** Sends hints to every listener of every process. */
   publish(hints: readonly Hint[]): Promise<void>
   /**
-   * Also hears what is published here. `onGap`: some may have been lost. Resolves when it listens, with what ends that.
-   * `signal` ends it before: nobody waits for it any more.
+   * Starts to listen. Hints published through this very store arrive, too.
+   *
+   * @param onGap - Called when hints may have been lost, as after a reconnection.
+   * @param signal - Aborts an attempt that has not resolved yet.
+   * @returns A function that stops listening.
    */
   listen(onHint: (hint: Hint) => void, onGap: () => void, signal?: AbortSignal): Promise<() => Promise<void>>
 }
 
 /**
- * A place that tasks live in, which many processes may share.
+ * Storage for tasks that several processes may share. `testTaskStore` of `a2a-tasks/testing` tests this contract.
  *
- * Each method is one atomic step, and what has been acknowledged stays. Methods reject with what the driver throws;
- * whether the step was taken is then unknown, and it may be given again, also while it is still under way. What they
- * reject with `STORE_FAILED` of their own is not given again: it needs a person, as tables that are not set up do.
- * They do not look into tasks and events: these are JSON, and come back as they went in. `testTaskStore` of
- * `a2a-tasks/testing` tests all that is said here.
+ * Every method obeys these rules:
+ *
+ * - **Atomicity.** Each call is one atomic step, isolated from concurrent calls of every process.
+ * - **Durability.** The effect of a call that has resolved is not lost.
+ * - **Failure.** A method rejects with the error of its driver. The manager then does not know whether the step took effect,
+ *   and repeats the call, perhaps while the first attempt is still running. A store that rejects with an `A2AError` of code
+ *   `STORE_FAILED` states that a repetition is useless, because an operator has to act: tables are missing, for example.
+ * - **Idempotence.** A repeated `create` or `commit`, recognized by its `commitId`, resolves as the first one did and changes
+ *   nothing more, even after later commits.
+ * - **Keys.** A {@link TaskKey} matches only a task with that `id` and that `createdAt`. Methods that take a key treat every
+ *   other task as absent.
+ * - **Content.** Tasks, events, notes and documents are opaque JSON and are returned exactly as they were given.
+ * - **Time.** Leases expire by one clock for all processes, normally that of the database.
  */
 export interface TaskStore extends TaskDocuments {
-  /** `false` when a task has this id, and nothing has changed. */
+  /**
+   * Stores a new task with its log, its first checkpoint and its lease.
+   *
+   * @returns `false`, with nothing changed, when a task with this id exists.
+   */
   create(creation: Creation): Promise<boolean>
+  /**
+   * Appends events to a task's log, and replaces its head and, if one is given, its checkpoint. Drops the task's lease when
+   * `head.hasEnded`. Should cost O(size of the events and of the checkpoint), independent of the size of the task.
+   */
   commit(commit: Commit): Promise<CommitResult>
+  /** The task with this id; `undefined` when there is none. */
   get(taskId: string): Promise<StoredTask | undefined>
-  /** Where these tasks are; those that are not there are left out. Any order. */
+  /** The keys and generations of these tasks, in any order. Tasks that do not exist are left out. */
   heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]>
-  /** The events after the generation `after`, oldest first, at most `limit` of them. None where there is no such task. */
+  /** At most `limit` events after the generation `after`, oldest first. Empty when there is no such task. */
   events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]>
-  /** Latest `updatedAt` first; of those with the same, in an order of their ids. O(page). */
+  /**
+   * One page of the matching tasks, latest `updatedAt` first. Tasks with the same `updatedAt` come in a fixed order of their
+   * ids. The page is one consistent read. Should cost O(page).
+   */
   list(query: StoreQuery): Promise<readonly StoredTask[]>
+  /** The number of matching tasks. */
   count(filter: StoreFilter): Promise<number>
 
-  /** Tasks that have not ended and were created before, oldest first. */
+  /** Tasks that have not ended and whose `createdAt` is before `createdBefore`, oldest first. */
   unended(createdBefore: string, limit: number): Promise<readonly TaskKey[]>
-  /** Tasks that have ended: least recently changed first, or, with `beyond`, in any order. */
+  /** Tasks that have ended: least recently changed first, or in any order with `beyond`. */
   ended(query: EndedQuery): Promise<readonly TaskKey[]>
-  /** Removes tasks with all that is theirs. Resolves to the keys of those that there were, in any order. */
+  /**
+   * Removes tasks with their logs, leases and documents.
+   *
+   * @returns The keys of those that existed, in any order. Of concurrent calls, one returns each key.
+   */
   delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]>
 
   /**
-   * Takes the lease of a task, if none holds it that has not run out. With the id of the lease that it has: renews it,
-   * with this note in place of the one that it had. Resolves to the lease that the task has now; `undefined` when there
-   * is no such task, or it has ended.
+   * Gives the task this lease, if it has none or an expired one. When the task has the lease with this id already, renews it
+   * and replaces its note.
+   *
+   * @returns The lease that the task has now; `undefined` when there is no such task, or it has ended.
    */
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
-  /** From now on they run out `ttlMs` from now, also those that have run out. Resolves to the ids of those that still are. */
+  /**
+   * Makes leases expire `ttlMs` from now, including expired ones that no other lease has replaced.
+   *
+   * @returns The ids of those that their tasks still have.
+   */
   renew(
     leases: readonly { readonly key: TaskKey; readonly id: string }[],
     ttlMs: number,
   ): Promise<readonly string[]>
   /**
-   * Gives a lease back. With `expectedGeneration` only when the task is there: `false` when it is not, and is still
-   * held. `true` also when there was nothing to give back.
+   * Drops the lease, if the task has it.
+   *
+   * @param expectedGeneration - Drops the lease only when the task has this generation.
+   * @returns `false` when the task has another generation, and keeps the lease. `true` in all other cases, also when the task
+   *   did not have the lease.
    */
   release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean>
-  /** Leases that have run out, longest ago first. */
+  /** Expired leases, the one that expired first coming first. */
   orphans(limit: number): Promise<readonly Orphan[]>
 
+  /** Absent where the database cannot notify its clients. Managers then only poll. */
   readonly hints?: StoreHints | undefined
 }

@@ -1,6 +1,5 @@
 /**
- * A stored task in this process's memory: what is in the store, as far as this process knows, and what it wants to be
- * there next.
+ * One task of the store in this process's memory: its last known stored form, and the changes that are not stored yet.
  *
  * @module
  */
@@ -12,84 +11,87 @@ import { randomId } from '../../runtime/ids.js'
 import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import type { Change, Decide, Executed, Origin, Take } from './change.js'
+import type { Change, Decide, Executed, Origin, Select } from './change.js'
 import { changedTooOften, Conflicts } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
-import { isRefusal, type StoreAccess } from '../store-client.js'
+import { isRefusal, type StoreClient } from '../store-client.js'
 import { Checkpoints, fold, headOf, unreadable } from './checkpoint.js'
 import type { CommitResult, Lease } from '../task-store.js'
 
-/** What a mirror needs of its manager. */
-export interface MirrorHost<S extends string> {
-  readonly settings: DurableSettings<S>
-  readonly access: Pick<StoreAccess, 'insist' | 'pause' | 'now'>
-  /** What one change of ours made has been stored. `by` knows of it. */
-  readonly onStored: (
-    mirror: TaskMirror<S>,
+/** The events of a {@link TaskCache}, by name, with their arguments. */
+export interface CacheEvents<S extends string> {
+  /** One change that this manager made is stored. */
+  readonly stored: readonly [
+    cached: CachedTask<S>,
     events: readonly TaskEvent<S>[],
-    isNew: boolean,
-    by: object | undefined,
-  ) => void
-  /** What others did has been read. */
-  readonly onNews: (mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]) => void
-  /** The task is not in the store any more, or could not be put there. */
-  readonly onGone: (mirror: TaskMirror<S>, reason: Error) => void
+    origin: { readonly isNew: boolean; readonly by: object | undefined },
+  ]
+  /** Changes that other managers made have been read. */
+  readonly changed: readonly [cached: CachedTask<S>, events: readonly TaskEvent<S>[]]
+  /** The task is not in the store any more, or could not be created there. */
+  readonly gone: readonly [cached: CachedTask<S>, reason: Error]
 }
 
-/** How many changes go into one commit. */
+export interface CacheContext<S extends string> {
+  readonly settings: DurableSettings<S>
+  readonly storeClient: Pick<StoreClient, 'callWithRetry' | 'pause' | 'now'>
+  readonly emit: <E extends keyof CacheEvents<S>>(event: E, ...args: CacheEvents<S>[E]) => void
+}
+
+/** The most changes in one commit. */
 const MAX_BATCH = 200
 const PAGE = 500
 
 /**
- * Changes are decided at once, against what is stored and what is on its way there, and committed in their order,
- * those that have gathered meanwhile together. When somebody else was faster, what he did is read, and what is on its way
- * is decided anew.
+ * Decides changes at once, against the stored task and the pending changes, and commits them in their order. Changes that
+ * gather during a commit go together into the next one. When a commit conflicts with another process's change, that change
+ * is read and the pending changes are decided again.
  */
-export class TaskMirror<S extends string> {
+export class CachedTask<S extends string> {
   readonly key: TaskKey
-  /** The task as the store has it. */
+  /** The task as it is stored, as far as this process knows. */
   readonly record: TaskRecord<S>
-  /** How many want it to stay in memory. */
+  /** How many callers need the task to stay in memory. */
   uses = 0
   #isGone = false
-  readonly #host: MirrorHost<S>
+  readonly #context: CacheContext<S>
   readonly #checkpoints: Checkpoints
-  /** The task with all that is on its way; made when it is first needed. */
-  #ahead: TaskRecord<S> | undefined
+  /** The task with the pending changes applied; made when it is first needed. */
+  #tip: TaskRecord<S> | undefined
   readonly #pending: Change<S>[] = []
-  /** Where the task is not in the store yet. */
+  /** Set until the task is in the store. */
   #creation: { readonly lease: Lease | undefined } | undefined
   #isFlushing = false
-  #turn: Promise<unknown> = Promise.resolve()
+  #lastJob: Promise<unknown> = Promise.resolve()
   #refresh: Promise<void> | undefined
   readonly #conflicts = new Conflicts()
-  /** How many of the changes to come are tried each by itself: one of them was refused. */
-  #oneByOne = 0
+  /** How many of the next changes are committed one at a time, to find the one that the store refuses. */
+  #singleCommits = 0
   #lingersUntil = 0
 
-  constructor(host: MirrorHost<S>, record: TaskRecord<S>, checkpoints: Checkpoints) {
+  constructor(context: CacheContext<S>, record: TaskRecord<S>, checkpoints: Checkpoints) {
     const { id, createdAt } = record.task
     this.key = { id, createdAt }
-    this.#host = host
+    this.#context = context
     this.record = record
     this.#checkpoints = checkpoints
   }
 
-  /** Of a task that is to be created: `record` is what comes of the one event in `created`. */
+  /** Starts to create a task: `record` is the task after its first event `created`. */
   static create<S extends string>(
-    host: MirrorHost<S>,
+    context: CacheContext<S>,
     record: TaskRecord<S>,
     created: TaskEvent<S>,
     lease?: Lease,
     by?: object,
-  ): { readonly mirror: TaskMirror<S>; readonly created: Promise<Task<S>> } {
-    const mirror = new TaskMirror(host, record, new Checkpoints(record.task))
-    mirror.#creation = { lease }
-    const stored = mirror.#add(() => [created], [created], copyOf, { leaseId: lease?.id, by })
-    return { mirror, created: stored }
+  ): { readonly cached: CachedTask<S>; readonly created: Promise<Task<S>> } {
+    const cached = new CachedTask(context, record, new Checkpoints(record.task))
+    cached.#creation = { lease }
+    const stored = cached.#add(() => [created], [created], copyOf, { leaseId: lease?.id, by })
+    return { cached, created: stored }
   }
 
-  /** Whether the task is no longer in the store, or never came to be there. */
+  /** Whether the task is no longer in the store, or could not be created. */
   get isGone(): boolean {
     return this.#isGone
   }
@@ -99,93 +101,102 @@ export class TaskMirror<S extends string> {
   }
 
   get lifecycle(): Lifecycle<S> {
-    return this.#host.settings.lifecycle
+    return this.#context.settings.lifecycle
   }
 
   /** How many of its latest events the record keeps. */
   get logSize(): number {
-    return this.#host.settings.eventLogSize
+    return this.#context.settings.eventLogSize
   }
 
-  /** Whether it has to stay in memory: somebody follows it, or works on it. */
+  /** Whether the task has to stay in memory: a caller follows it, waits for it or works on it. */
   get isInUse(): boolean {
     const { controller, waiters, wakers } = this.record.followers ?? {}
     if (this.uses > 0 || this.isBusy || controller !== undefined) return true
     if ((waiters?.size ?? 0) + (wakers?.size ?? 0) > 0) return true
-    return this.#lingersUntil > 0 && !this.hasEnded && this.#host.access.now() < this.#lingersUntil
+    return this.#lingersUntil > 0 && !this.hasEnded && this.#context.storeClient.now() < this.#lingersUntil
   }
 
   get hasEnded(): boolean {
     return isTerminal(this.record.task.state, this.lifecycle)
   }
 
-  /** Whoever has just read of it is likely to come again: it stays in use until the next poll. */
+  /** Keeps the task in use until the next poll: a reader usually returns for the next event. */
   linger(): void {
-    this.#lingersUntil = this.#host.access.now() + this.#host.settings.pollIntervalMs
+    this.#lingersUntil = this.#context.storeClient.now() + this.#context.settings.pollIntervalMs
   }
 
-  /** Whether anything is on its way. */
+  /** Whether changes are pending. */
   get isBusy(): boolean {
     return this.#pending.length > 0
   }
 
-  /** The task with all that is on its way to the store. */
+  /** The task with all pending changes applied. */
   get tip(): TaskRecord<S> {
-    if (this.#ahead === undefined && this.#pending.length === 0) return this.record
-    this.#ahead ??= this.#fork()
-    return this.#ahead
+    if (this.#tip === undefined && this.#pending.length === 0) return this.record
+    this.#tip ??= this.#fork()
+    return this.#tip
   }
 
   /**
-   * Decides a change, and sends it on its way.
+   * Decides a change, and starts to store it.
    *
    * @throws What `decide` throws.
    */
-  execute<T>(decide: Decide<S>, take: Take<S, T>, origin: Origin = {}): Executed<S, T> {
+  execute<T>(decide: Decide<S>, select: Select<S, T>, origin: Origin = {}): Executed<S, T> {
     if (this.#isGone) throw taskNotFound(this.key.id)
     const events = this.#decide(decide)
-    return { events, stored: this.#add(decide, events, take, origin) }
+    return { events, stored: this.#add(decide, events, select, origin) }
   }
 
-  /** Whether anything is on its way that `by` does not make. */
+  /** Whether changes are pending that `by` did not make. */
   awaitsOthers(by: object): boolean {
     return this.#pending.some((change) => change.by !== by)
   }
 
-  /** Resolves when all that is on its way now has arrived, or has come to nothing. */
+  /** Resolves when every change that is pending now is stored or has failed. */
   async settle(): Promise<void> {
-    const meant = new Set(this.#pending)
-    const isFirst = (): boolean => this.#pending[0] !== undefined && meant.has(this.#pending[0])
-    // They stay in their order, whatever becomes of some.
+    const awaited = new Set(this.#pending)
+    const isFirst = (): boolean => this.#pending[0] !== undefined && awaited.has(this.#pending[0])
+    // Pending changes keep their order, so the first one tells whether any is left.
     while (isFirst()) await this.#exclusive(() => Promise.resolve())
   }
 
-  /** Reads what others did: all that was stored before this was called. */
+  /** Reads every change that was stored before this call. */
   refresh(): Promise<void> {
     this.#refresh ??= this.#exclusive(async () => {
       this.#refresh = undefined
-      await this.#look()
+      await this.#readHead()
     })
     return this.#refresh
   }
 
-  /** The task is gone: whatever is on its way comes to nothing. */
+  /** Marks the task as removed. Pending changes fail with `error`. */
   drop(error: Error): void {
     if (this.#isGone) return
     this.#isGone = true
-    this.#host.onGone(this, error)
+    this.#context.emit('gone', this, error)
     this.#fail(error)
   }
 
-  #add<T>(decide: Decide<S>, events: TaskEvent<S>[], take: Take<S, T>, { leaseId, by }: Origin): Promise<T> {
-    const stored = new Promise<T>((resolve, fail: (error: Error) => void) => {
+  #add<T>(
+    decide: Decide<S>,
+    events: TaskEvent<S>[],
+    select: Select<S, T>,
+    { leaseId, by }: Origin,
+  ): Promise<T> {
+    const stored = new Promise<T>((resolve, reject: (error: Error) => void) => {
       const change: Change<S> = {
-        ...{ decide, leaseId, by, events, fail },
-        arrive: () => resolve(take(this.record, change.events)),
+        decide,
+        leaseId,
+        by,
+        events,
+        resolve: () => resolve(select(this.record, change.events)),
+        reject,
       }
       this.#pending.push(change)
     })
-    // Who does not wait for it learns otherwise.
+    // A caller that does not await this promise is notified of failures by other means.
     stored.catch(() => undefined)
     void this.#flush()
     return stored
@@ -206,17 +217,17 @@ export class TaskMirror<S extends string> {
     return fork
   }
 
-  /** One at a time may move what is stored. */
+  /** Runs jobs that advance `record` one at a time. */
   #exclusive<T>(job: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(job)
-    this.#turn = result.catch(() => undefined)
+    const result = this.#lastJob.then(job)
+    this.#lastJob = result.catch(() => undefined)
     return result
   }
 
   async #flush(): Promise<void> {
     if (this.#isFlushing) return
     this.#isFlushing = true
-    // Never rejects: what goes wrong is told to those who made the changes.
+    // Never rejects: a failure rejects the promises of the changes.
     while (this.#pending.length > 0)
       await this.#exclusive(() => this.#commit().catch((e: unknown) => this.#fail(e)))
     this.#isFlushing = false
@@ -231,17 +242,17 @@ export class TaskMirror<S extends string> {
     try {
       result = await this.#send(batch, leaseId)
     } catch (error) {
-      this.#refuse(batch, error)
+      this.#onCommitFailed(batch, error)
       return
     }
     switch (result) {
       case 'committed':
-        this.#conflicts.end()
-        // One that could not be created has failed already.
-        if (!this.#isGone) for (const change of batch) this.#arrive(change)
+        this.#conflicts.reset()
+        // A task that could not be created has failed already.
+        if (!this.#isGone) for (const change of batch) this.#onStored(change)
         break
       case 'conflict':
-        await this.#yield(leaseId)
+        await this.#onConflict(leaseId)
         break
       case 'lease-lost':
         this.#fail(leaseLost(this.key.id), (change) => change.leaseId === leaseId)
@@ -258,21 +269,24 @@ export class TaskMirror<S extends string> {
   #nextBatch(): Change<S>[] {
     const [first] = this.#pending
     const others = this.#pending.findIndex(({ leaseId }) => leaseId !== first?.leaseId)
-    const max = this.#oneByOne > 0 ? 1 : MAX_BATCH
-    this.#oneByOne = Math.max(0, this.#oneByOne - 1)
+    const max = this.#singleCommits > 0 ? 1 : MAX_BATCH
+    this.#singleCommits = Math.max(0, this.#singleCommits - 1)
     return this.#pending.slice(0, Math.min(others === -1 ? max : others, max))
   }
 
-  /** What the store refuses for good comes to nothing, and only that; when it is away, nothing would arrive. */
-  #refuse(batch: readonly Change<S>[], error: unknown): void {
+  /**
+   * Fails the one change that the store refuses for good, after committing the batch one change at a time to find it. When
+   * the store is unavailable, all pending changes fail.
+   */
+  #onCommitFailed(batch: readonly Change<S>[], error: unknown): void {
     if (!isRefusal(error)) this.#fail(error)
-    else if (batch.length > 1) this.#oneByOne = batch.length
+    else if (batch.length > 1) this.#singleCommits = batch.length
     else this.#fail(error, (change) => change === batch[0] || this.#creation !== undefined)
   }
 
   async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<CommitResult> {
-    const { settings, access } = this.#host
-    const { insist } = access
+    const { settings, storeClient } = this.#context
+    const { callWithRetry } = storeClient
     const { store, lifecycle } = settings
     const { task } = this.record
     const events = batch.flatMap((change) => change.events)
@@ -280,113 +294,115 @@ export class TaskMirror<S extends string> {
     const commitId = randomId()
     if (this.#creation !== undefined) {
       const whole = fold(task, events.slice(1))
-      // Nobody works on a task that has ended.
+      // A task that is created in a final state needs no lease.
       const lease = head.hasEnded ? undefined : this.#creation.lease
-      const isNew = await insist('create', () => store.create({ task: whole, events, head, commitId, lease }))
+      const isNew = await callWithRetry('create', () =>
+        store.create({ task: whole, events, head, commitId, lease }),
+      )
       if (!isNew) this.drop(invalidParams('id', `is taken: ${task.id}`))
-      else this.#checkpoints.note(events, whole)
+      else this.#checkpoints.record(events, whole)
       return 'committed'
     }
     const checkpoint = this.#checkpoints.isDue(events, head.hasEnded) ? fold(task, events) : undefined
     const { key } = this
     const expectedGeneration = task.generation
     const commit = { key, expectedGeneration, events, head, checkpoint, commitId, leaseId }
-    const result = await insist('commit', () => store.commit(commit))
-    if (result === 'committed') this.#checkpoints.note(events, checkpoint)
+    const result = await callWithRetry('commit', () => store.commit(commit))
+    if (result === 'committed') this.#checkpoints.record(events, checkpoint)
     return result
   }
 
-  #arrive(change: Change<S>): void {
+  #onStored(change: Change<S>): void {
     this.#pending.shift()
     const isNew = this.#creation !== undefined
     this.#creation = undefined
-    const { eventLogSize } = this.#host.settings
-    // What a task begins with is in the record already.
+    const { eventLogSize } = this.#context.settings
+    // The record of a new task has its first events already.
     if (!isNew) for (const event of change.events) this.record.append(event, eventLogSize)
-    // It is there in one copy. A run goes on, and to copy the structure for each of its chunks would be quadratic.
-    if (!this.isBusy && change.leaseId === undefined) this.#ahead = undefined
+    // Without the tip the task is in memory once. A leased task keeps it: a copy for each chunk of a run would be quadratic.
+    if (!this.isBusy && change.leaseId === undefined) this.#tip = undefined
     if (this.hasEnded) this.record.trim()
-    this.#host.onStored(this, change.events, isNew, change.by)
-    change.arrive()
+    this.#context.emit('stored', this, change.events, { isNew, by: change.by })
+    change.resolve()
   }
 
-  /** Somebody was faster. Whoever works on the task does not give it up for that. */
-  async #yield(leaseId: string | undefined): Promise<void> {
+  /** Another change was stored first. The holder of the lease retries for as long as the others make progress. */
+  async #onConflict(leaseId: string | undefined): Promise<void> {
     const { generation } = this.record.task
     const isLeased = leaseId !== undefined
-    await this.#conflicts.add(isLeased, this.#host.access)
+    await this.#conflicts.add(isLeased, this.#context.storeClient)
     await this.#catchUp()
-    // A store that tells of conflicts, but not of what they are with, would be asked for ever.
-    const isOver = !isLeased || this.record.task.generation === generation
-    if (!this.#conflicts.areTooMany || !isOver) return
-    this.#conflicts.end()
+    // A faulty store may report conflicts with changes that it does not have: the retries must end.
+    const mayGiveUp = !isLeased || this.record.task.generation === generation
+    if (!this.#conflicts.areTooMany || !mayGiveUp) return
+    this.#conflicts.reset()
     this.#fail(changedTooOften(this.key.id), (change) => change.leaseId === leaseId)
   }
 
-  async #look(): Promise<void> {
+  async #readHead(): Promise<void> {
     if (this.#isGone || this.#creation !== undefined) return
-    const { settings, access } = this.#host
+    const { settings, storeClient } = this.#context
     const { id, createdAt } = this.key
-    const [head] = await access.insist('heads', () => settings.store.heads([id]))
-    // A store that has forgotten what it had acknowledged holds another task.
+    const [head] = await storeClient.callWithRetry('heads', () => settings.store.heads([id]))
+    // A store that lost acknowledged changes, as a restored backup has, holds a different task.
     const isOther = head?.createdAt !== createdAt || head.generation < this.record.task.generation
     if (isOther) this.drop(taskNotFound(id))
     else if (head.generation > this.record.task.generation) await this.#catchUp()
   }
 
   async #catchUp(): Promise<void> {
-    const { settings, access } = this.#host
+    const { settings, storeClient } = this.#context
     const { store, eventLogSize } = settings
-    const news: TaskEvent<S>[] = []
+    const changes: TaskEvent<S>[] = []
     for (;;) {
       const { generation } = this.record.task
-      const page = await access.insist('events', () => store.events(this.key, generation, PAGE))
+      const page = await storeClient.callWithRetry('events', () => store.events(this.key, generation, PAGE))
       for (const event of page) {
         if (event.generation !== this.record.task.generation + 1) {
           throw unreadable(`The log of task ${this.key.id} has a gap before generation ${event.generation}`)
         }
-        // What a store gives is what a manager of this lifecycle gave to it.
+        // A manager of this lifecycle wrote the event.
         const known = event as TaskEvent<S>
         this.record.append(known, eventLogSize)
-        this.#checkpoints.note([event], undefined)
-        news.push(known)
+        this.#checkpoints.record([event], undefined)
+        changes.push(known)
       }
       if (page.length < PAGE) break
     }
-    if (news.length === 0) return
+    if (changes.length === 0) return
     if (this.hasEnded) this.record.trim()
-    this.#decideAnew()
-    this.#host.onNews(this, news)
+    this.#decidePending()
+    this.#context.emit('changed', this, changes)
   }
 
-  #decideAnew(): void {
+  #decidePending(): void {
     const changes = this.#pending.splice(0)
-    this.#ahead = undefined
+    this.#tip = undefined
     for (const change of changes) {
       try {
         change.events = this.#decide(change.decide)
         this.#pending.push(change)
       } catch (error) {
-        change.fail(error as Error)
+        change.reject(error as Error)
       }
     }
   }
 
-  /** Those changes come to nothing; default is all that are on their way. */
-  #fail(error: unknown, isMeant: (change: Change<S>) => boolean = () => true): void {
-    const failed = this.#pending.filter(isMeant)
-    const others = this.#pending.filter((change) => !isMeant(change))
+  /** Fails the selected changes; default is all pending ones. */
+  #fail(error: unknown, isSelected: (change: Change<S>) => boolean = () => true): void {
+    const failed = this.#pending.filter(isSelected)
+    const others = this.#pending.filter((change) => !isSelected(change))
     this.#pending.splice(0, Infinity, ...others)
-    this.#decideAnew()
+    this.#decidePending()
     if (this.#creation !== undefined && !this.#isGone) {
       this.#isGone = true
-      this.#host.onGone(this, error as Error)
+      this.#context.emit('gone', this, error as Error)
     }
-    for (const change of failed) change.fail(error as Error)
+    for (const change of failed) change.reject(error as Error)
   }
 }
 
-/** For whoever answers with the task. */
+/** Selects a copy of the task as the result of a change. */
 export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
   return copyTask(record.task)
 }

@@ -1,45 +1,50 @@
 /**
- * Looking for what other processes did to tasks that somebody here follows.
+ * Detection of changes that other processes make to the tasks in use here: polling, and hints where the store has them.
  *
  * @module
  */
 import type { Deadline, Timeline } from '../../core/timeline.js'
-import type { Mirrors } from './task-cache.js'
+import type { TaskCache } from './task-cache.js'
 import type { DurableSettings } from '../options.js'
-import type { StoreAccess } from '../store-client.js'
-import type { TaskMirror } from './cached-task.js'
+import type { StoreClient } from '../store-client.js'
+import type { CachedTask } from './cached-task.js'
 import type { Hint } from '../task-store.js'
 
-/** Of how many tasks the store is asked at a time. */
+/** The most tasks in one request. */
 const PAGE = 500
 
-/** Polls; hints say where to look before it is time to. */
-export class Watch<S extends string> {
+/** Polls every `pollIntervalMs` while tasks are in use. A hint refreshes one task earlier. */
+export class ChangeWatcher<S extends string> {
   readonly #settings: DurableSettings<S>
-  readonly #access: StoreAccess
-  readonly #mirrors: Mirrors<S>
+  readonly #storeClient: StoreClient
+  readonly #cache: TaskCache<S>
   readonly #timeline: Timeline
   #deadline: Deadline | undefined
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
   readonly #unpublished = new Map<string, number>()
   #publishing: Promise<void> | undefined
   #isPolling = false
-  #isDue = false
-  #looking: Promise<void> | undefined
+  #isCheckDue = false
+  #checking: Promise<void> | undefined
   #isClosed = false
-  readonly #over = new AbortController()
+  readonly #closing = new AbortController()
 
-  constructor(settings: DurableSettings<S>, access: StoreAccess, mirrors: Mirrors<S>, timeline: Timeline) {
+  constructor(
+    settings: DurableSettings<S>,
+    storeClient: StoreClient,
+    cache: TaskCache<S>,
+    timeline: Timeline,
+  ) {
     this.#settings = settings
-    this.#access = access
-    this.#mirrors = mirrors
+    this.#storeClient = storeClient
+    this.#cache = cache
     this.#timeline = timeline
   }
 
-  /** Somebody follows a task: from now on there is something to look for. */
+  /** A task is in use: starts to poll, and to listen for hints. */
   begin(): void {
     if (this.#isClosed) return
-    // The next poll comes after this one, however long that takes.
+    // A poll that is under way schedules the next one when it ends.
     if (!this.#isPolling) {
       this.#deadline ??= this.#timeline.add(this.#settings.pollIntervalMs, () => void this.#poll())
     }
@@ -47,28 +52,28 @@ export class Watch<S extends string> {
     if (hints === undefined || this.#listening !== undefined) return
     const listen = async (): Promise<() => Promise<void>> => {
       const stop = await hints.listen(
-        (hint) => this.#look(hint),
-        () => void this.#lookAtAll(),
-        this.#over.signal,
+        (hint) => this.#onHint(hint),
+        () => void this.#requestCheck(),
+        this.#closing.signal,
       )
       if (this.#isClosed) {
         await stop()
         return () => Promise.resolve()
       }
-      // What was done before was not heard of.
-      void this.#lookAtAll()
+      // Hints that were published before are lost.
+      void this.#requestCheck()
       return stop
     }
-    // Some drivers wait until they can: polling does meanwhile.
-    this.#listening = this.#access.once('listen', listen, Infinity).catch((error: unknown) => {
-      // At the next look it may be possible.
+    // No time limit: some drivers wait until they can connect, and polling works without hints.
+    this.#listening = this.#storeClient.call('listen', listen, Infinity).catch((error: unknown) => {
+      // The next call of `begin` tries again.
       this.#listening = undefined
-      this.#access.report(error)
+      this.#storeClient.report(error)
       return undefined
     })
   }
 
-  /** Lets others know that there is something to look at. */
+  /** Publishes a hint that this process has changed the task. */
   publish({ taskId, generation }: Hint): void {
     if (this.#settings.store.hints === undefined || this.#isClosed) return
     this.#unpublished.set(taskId, generation)
@@ -80,72 +85,72 @@ export class Watch<S extends string> {
     if (this.#deadline !== undefined) this.#timeline.remove(this.#deadline)
     const listening = this.#listening
     this.#listening = undefined
-    this.#over.abort()
-    await Promise.all([this.#publishing, this.#looking])
+    this.#closing.abort()
+    await Promise.all([this.#publishing, this.#checking])
     const stop = await listening
-    if (stop !== undefined) await this.#access.once('listen', stop).catch(this.#access.report)
+    if (stop !== undefined) await this.#storeClient.call('listen', stop).catch(this.#storeClient.report)
   }
 
-  /** One call at a time: what gathers meanwhile goes together. */
+  /** Publishes with one call at a time. Hints that gather during a call go together into the next. */
   async #publish(): Promise<void> {
     while (this.#unpublished.size > 0) {
       const hints = [...this.#unpublished].map(([taskId, generation]) => ({ taskId, generation }))
       this.#unpublished.clear()
       const publish = (): Promise<void> => this.#settings.store.hints?.publish(hints) ?? Promise.resolve()
-      await this.#access.once('publish', publish).catch(this.#access.report)
+      await this.#storeClient.call('publish', publish).catch(this.#storeClient.report)
     }
     this.#publishing = undefined
   }
 
-  #look({ taskId, generation }: Hint): void {
-    const mirror = this.#mirrors.get(taskId)
-    if (mirror === undefined || !mirror.isInUse || this.#isClosed) return
-    // One's own are heard, too.
-    if (mirror.record.task.generation >= generation) return
-    mirror.refresh().catch(this.#access.report)
+  #onHint({ taskId, generation }: Hint): void {
+    const cached = this.#cache.get(taskId)
+    if (cached === undefined || !cached.isInUse || this.#isClosed) return
+    // The hints that this process publishes come back to it.
+    if (cached.record.task.generation >= generation) return
+    cached.refresh().catch(this.#storeClient.report)
   }
 
   async #poll(): Promise<void> {
     this.#deadline = undefined
     this.#isPolling = true
-    await this.#lookAtAll()
+    await this.#requestCheck()
     this.#isPolling = false
-    if (this.#mirrors.inUse().length > 0) this.begin()
+    if (this.#cache.inUse().length > 0) this.begin()
   }
 
-  /** One look at a time; when another is asked for meanwhile, it comes after it. */
-  #lookAtAll(): Promise<void> {
-    this.#isDue = true
-    this.#looking ??= this.#lookWhileDue()
-    return this.#looking
+  /** Checks all tasks in use, one pass at a time. A request during a pass starts another one after it. */
+  #requestCheck(): Promise<void> {
+    this.#isCheckDue = true
+    this.#checking ??= this.#checkWhileDue()
+    return this.#checking
   }
 
-  async #lookWhileDue(): Promise<void> {
-    while (this.#isDue && !this.#isClosed) {
-      this.#isDue = false
-      await this.#lookOnce()
+  async #checkWhileDue(): Promise<void> {
+    while (this.#isCheckDue && !this.#isClosed) {
+      this.#isCheckDue = false
+      await this.#checkAll()
     }
-    this.#looking = undefined
+    this.#checking = undefined
   }
 
-  async #lookOnce(): Promise<void> {
-    const mirrors = this.#mirrors.inUse()
-    for (let start = 0; start < mirrors.length && !this.#isClosed; start += PAGE) {
-      await this.#lookAt(mirrors.slice(start, start + PAGE)).catch(this.#access.report)
+  async #checkAll(): Promise<void> {
+    const tasks = this.#cache.inUse()
+    for (let start = 0; start < tasks.length && !this.#isClosed; start += PAGE) {
+      await this.#check(tasks.slice(start, start + PAGE)).catch(this.#storeClient.report)
     }
   }
 
-  async #lookAt(mirrors: readonly TaskMirror<S>[]): Promise<void> {
-    const ids = mirrors.map(({ key }) => key.id)
-    const heads = await this.#access.once('heads', () => this.#settings.store.heads(ids))
+  async #check(tasks: readonly CachedTask<S>[]): Promise<void> {
+    const ids = tasks.map(({ key }) => key.id)
+    const heads = await this.#storeClient.call('heads', () => this.#settings.store.heads(ids))
     if (this.#isClosed) return
     const byId = new Map(heads.map((head) => [head.id, head]))
-    const moved = mirrors.filter(({ key, record, isBusy }) => {
-      // What is on its way finds out by itself, and may take long.
+    const moved = tasks.filter(({ key, record, isBusy }) => {
+      // A commit detects conflicts by itself, and a refresh would wait for it.
       if (isBusy) return false
       const head = byId.get(key.id)
       return head?.createdAt !== key.createdAt || head.generation !== record.task.generation
     })
-    await Promise.all(moved.map((mirror) => mirror.refresh()))
+    await Promise.all(moved.map((cached) => cached.refresh()))
   }
 }

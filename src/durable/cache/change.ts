@@ -1,35 +1,34 @@
 /**
- * A change of a stored task, on its way.
+ * Changes of a stored task that are decided and not stored yet.
  *
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
 import type { TaskRecord } from '../../core/task-record.js'
 
-/** The events that a change makes of the task. Throws when it may not be made. */
+/** Returns the events that a change makes. Throws when the task does not allow the change. */
 export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
 
-/** Where a change comes from. */
 export interface Origin {
-  /** The lease that it needs, where it needs one. */
+  /** The lease that the change requires. */
   readonly leaseId?: string | undefined
-  /** Who makes it, and need not be told of it. */
+  /** The object that makes the change, and is not notified of it. */
   readonly by?: object | undefined
 }
 
 export interface Change<S extends string> extends Origin {
   readonly decide: Decide<S>
   events: TaskEvent<S>[]
-  readonly arrive: () => void
-  readonly fail: (error: Error) => void
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
 }
 
 export interface Executed<S extends string, T> {
-  /** As decided now: should others come first, it may become others, or none. */
+  /** As decided now. When another change is stored first, the change is decided again and its events may differ. */
   readonly events: readonly TaskEvent<S>[]
-  /** Rejects when it could not be stored, or may not be made any more after what others did. */
+  /** Rejects when the change cannot be stored, or another change that was stored first makes it illegal. */
   readonly stored: Promise<T>
 }
 
-/** What is wanted of a change when it has just been stored: the task is as it is after it, and no other. */
-export type Take<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
+/** Computes the result of a change as soon as it is stored, from the task exactly as the change left it. */
+export type Select<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T

@@ -1,5 +1,5 @@
 /**
- * Tasks on their way to the store and back.
+ * Conversion between tasks and their stored form, and the policy for storing checkpoints.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import type { Task, TaskSnapshot } from '../../core/task.js'
 import { payloadSize } from '../../core/sizes.js'
 import type { StoredTask, TaskHead } from '../task-store.js'
 
-/** What an event takes in a log besides what it carries, in bytes, about. */
+/** Approximate size of an event in a log without its payload, in bytes. */
 const EVENT_BYTES = 150
-/** A task that is smaller than this is not worth keeping whole each time that it doubles. */
+/** Below this size a log is cheap to read, and a checkpoint would save nothing. */
 const MIN_TAIL_BYTES = 16_384
 
-/** `task` after `events`: a task of its own. O(size of the structure, and of the events). */
+/** A new task: `task` with `events` applied. O(size of the structure and of the events). */
 export function fold<S extends string>(task: TaskSnapshot<S>, events: readonly TaskEvent<S>[]): Task<S> {
   const folded = thawTask(task)
   for (const event of events) apply(folded, event)
@@ -26,7 +26,7 @@ export function fold<S extends string>(task: TaskSnapshot<S>, events: readonly T
 }
 
 /**
- * The task that a store gave.
+ * The task that a store returned, with its events applied to its checkpoint.
  *
  * @throws {A2AError} `STORE_FAILED` when its events do not follow each other, or its state is not in the lifecycle.
  */
@@ -34,7 +34,7 @@ export function unfold<S extends string>(
   { checkpoint, events }: StoredTask,
   { states }: Lifecycle<S>,
 ): Task<S> {
-  // Checked next.
+  // The state and the generation are checked below; a manager of this lifecycle wrote the rest.
   const task = fold(checkpoint as TaskSnapshot<S>, events as readonly TaskEvent<S>[])
   if (events.length > 0 && task.generation !== checkpoint.generation + events.length) {
     throw unreadable(`The log of task ${task.id} has a gap after generation ${checkpoint.generation}`)
@@ -45,18 +45,18 @@ export function unfold<S extends string>(
   return task
 }
 
-/** What a store holds cannot be used. */
+/** The error for stored data that this manager cannot use. */
 export function unreadable(message: string, operation = 'get'): A2AError<'STORE_FAILED'> {
   return new A2AError('STORE_FAILED', message, { operation })
 }
 
-/** Why nobody need work on a task that has ended. Whoever failed it since it is late says so by this very message. */
+/** Why work on the task should stop, if it was canceled or timed out. A timeout is recognized by its status message. */
 export function endingOf({ state, message }: TaskSnapshot<string>): EndingCode | undefined {
   if (state === 'canceled') return 'TASK_CANCELED'
   return state === 'failed' && message === TIMEOUT_MESSAGE ? 'TASK_TIMED_OUT' : undefined
 }
 
-/** What a store is to know of `task` after `events`, of which there is at least one. */
+/** The head of `task` with `events` applied. */
 export function headOf<S extends string>(
   task: TaskSnapshot<S>,
   events: readonly TaskEvent<S>[],
@@ -73,31 +73,31 @@ export function headOf<S extends string>(
 }
 
 /**
- * When to store a task whole: when its events since the last time weigh as much as it did then, and when it ends. So a
- * task is read in twice its size at most, and n chunks cost O(n), checkpoints included.
+ * Decides when to store a checkpoint: when the events since the last one are as large as that was, and when the task ends.
+ * A read then costs at most twice the size of the task, and storing n chunks costs O(n), checkpoints included.
  */
 export class Checkpoints {
-  #wholeBytes: number
+  #checkpointBytes: number
   #tailBytes: number
 
-  /** Of a task that was whole in the store before `tail`. */
+  /** @param tail - The events that are stored after the checkpoint. */
   constructor(checkpoint: TaskSnapshot<string>, tail: readonly TaskEvent<string>[] = []) {
-    this.#wholeBytes = jsonSize(checkpoint)
+    this.#checkpointBytes = jsonSize(checkpoint)
     this.#tailBytes = sizeOf(tail)
   }
 
   isDue(events: readonly TaskEvent<string>[], hasEnded: boolean): boolean {
-    return hasEnded || this.#tailBytes + sizeOf(events) > Math.max(MIN_TAIL_BYTES, this.#wholeBytes)
+    return hasEnded || this.#tailBytes + sizeOf(events) > Math.max(MIN_TAIL_BYTES, this.#checkpointBytes)
   }
 
-  /** These have been stored, with the whole task where there is one. */
-  note(events: readonly TaskEvent<string>[], checkpoint: TaskSnapshot<string> | undefined): void {
+  /** Records that `events` were stored, with `checkpoint` if there was one. */
+  record(events: readonly TaskEvent<string>[], checkpoint: TaskSnapshot<string> | undefined): void {
     this.#tailBytes = checkpoint === undefined ? this.#tailBytes + sizeOf(events) : 0
-    if (checkpoint !== undefined) this.#wholeBytes = jsonSize(checkpoint)
+    if (checkpoint !== undefined) this.#checkpointBytes = jsonSize(checkpoint)
   }
 }
 
-/** In bytes, about. */
+/** The approximate size of events in bytes. */
 export function sizeOf(events: readonly TaskEvent<string>[]): number {
   return events.reduce((sum, event) => sum + payloadSize(event) + EVENT_BYTES, 0)
 }

@@ -1,18 +1,18 @@
 /**
- * Others that come first, again and again.
+ * Retry policy for optimistic-concurrency conflicts.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { StoreAccess } from '../store-client.js'
+import type { StoreClient } from '../store-client.js'
 
-/** How often one commit is tried against others that come first. */
+/** How many conflicts in a row a commit may meet. */
 const MAX_CONFLICTS = 100
-/** After so many in a row one who holds a lease waits before each try: 2 ms, 4 ms … */
-const HURRIED_CONFLICTS = 10
+/** After this many in a row, the holder of a lease pauses before each attempt: 2 ms, 4 ms … */
+const IMMEDIATE_RETRIES = 10
 const MAX_PAUSE_MS = 128
 
-/** Those in a row, at one task. */
+/** Counts the conflicts in a row at one task. */
 export class Conflicts {
   #count = 0
 
@@ -20,15 +20,15 @@ export class Conflicts {
     return this.#count > MAX_CONFLICTS
   }
 
-  end(): void {
+  reset(): void {
     this.#count = 0
   }
 
-  /** One more. Resolves when it is time to try again. */
-  async add(isLeased: boolean, { pause }: Pick<StoreAccess, 'pause'>): Promise<void> {
+  /** Counts one conflict. Resolves when the commit may be attempted again. */
+  async add(isLeased: boolean, { pause }: Pick<StoreClient, 'pause'>): Promise<void> {
     this.#count += 1
-    if (!isLeased || this.#count <= HURRIED_CONFLICTS) return
-    await pause(Math.min(2 ** (this.#count - HURRIED_CONFLICTS), MAX_PAUSE_MS))
+    if (!isLeased || this.#count <= IMMEDIATE_RETRIES) return
+    await pause(Math.min(2 ** (this.#count - IMMEDIATE_RETRIES), MAX_PAUSE_MS))
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * A task's events as they come, whichever process they come from.
+ * Subscription to the log of one stored task, whichever process writes it.
  *
  * @module
  */
@@ -8,51 +8,45 @@ import type { TaskEvent, TaskStreamEvent } from '../../core/events.js'
 import { read, takeGeneration, takeSignal } from '../../core/validate.js'
 import { freezeDeep } from '../../core/json.js'
 import { caughtUp, type SubscribeOptions, type TaskSubscription } from '../../core/subscription.js'
-import type { Mirrors } from './task-cache.js'
 import { sizeOf } from './checkpoint.js'
-import type { TaskMirror } from './cached-task.js'
+import type { CachedTask } from './cached-task.js'
+import type { DurableContext } from '../context.js'
 import type { TaskKey } from '../../core/task.js'
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
 
-/** How much of the store's log a reader holds, about, and how many events at most. */
+/** Approximate limit of the events that a reader holds, in bytes, and the limit of their number. */
 const PAGE_BYTES = 65_536
 const MAX_PAGE = 500
-/** How fast pages grow: the first is of one event, since nobody knows how large they are. */
+/** Growth factor of pages. The first page has one event, since the size of the events is unknown. */
 const GROWTH = 4
 
-/** What a reader needs of its manager. */
-export interface ReaderHost<S extends string> {
-  readonly mirrors: Pick<Mirrors<S>, 'take' | 'takeFollowed'>
-  /** Events from the store's log. */
-  readonly fetch: (key: TaskKey, after: number, limit: number) => Promise<readonly TaskEvent<S>[]>
-  /** Somebody wants to hear of what others do. */
-  readonly onWaiting: () => void
-}
+/** The collaborators of a {@link LogReader}. */
+type ReaderContext<S extends string> = Pick<DurableContext<S>, 'cache' | 'listing' | 'watcher'>
 
 /**
- * Reads from the mirror what it has of the log, and from the store what it has not. A reader that is slow costs nothing: the
- * store's log is the buffer. Between two reads nothing but the task's key is kept: one that is left is forgotten.
+ * Reads the recent part of the log from memory and the rest from the store. The store's log is the buffer, so a slow reader
+ * costs no memory: between two reads it keeps the task's key, its cursor and at most one page.
  */
-export class StoreReader<S extends string> implements TaskSubscription<S> {
-  readonly #host: ReaderHost<S>
+export class LogReader<S extends string> implements TaskSubscription<S> {
+  readonly #context: ReaderContext<S>
   readonly #taskId: string
   readonly #signal: AbortSignal | undefined
-  /** The task, once it has been found. */
+  /** Set when the task is found. */
   #key: TaskKey | undefined
   #cursor: number | undefined
   #fetched: TaskEvent<S>[] = []
   #pageSize = 1
-  #isOver = false
-  /** Each `next()` comes after the one before it. */
-  #latest: Promise<unknown> = Promise.resolve()
+  #hasEnded = false
+  /** Each `next()` starts after the previous one settles. */
+  #previous: Promise<unknown> = Promise.resolve()
   #wake: () => void = () => {}
-  /** Ends the `next()` that waits, whatever it waits for. */
-  #leave: () => void = () => {}
+  /** Resolves the pending `next()` as done. */
+  #finish: () => void = () => {}
 
-  constructor(host: ReaderHost<S>, taskId: string, options: SubscribeOptions) {
+  constructor(context: ReaderContext<S>, taskId: string, options: SubscribeOptions) {
     const given = read(options, ['after', 'signal'], 'subscribe')
-    this.#host = host
+    this.#context = context
     this.#taskId = taskId
     this.#cursor = takeGeneration(given.after, 'after')
     this.#signal = takeSignal(given.signal)
@@ -60,31 +54,31 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
   }
 
   next(): Promise<Result<S>> {
-    const next = this.#latest.then(
+    const next = this.#previous.then(
       () =>
         new Promise<Result<S>>((resolve, reject) => {
-          this.#leave = () => resolve({ done: true, value: undefined })
+          this.#finish = () => resolve({ done: true, value: undefined })
           this.#next().then(resolve, reject)
         }),
     )
-    this.#latest = next.catch(() => undefined)
+    this.#previous = next.catch(() => undefined)
     return next
   }
 
-  /** All that there is now, and ends. */
+  /** Every event up to the present. */
   async rest(): Promise<TaskStreamEvent<S>[]> {
     const entries: TaskStreamEvent<S>[] = []
-    const mirror = await this.#find()
+    const cached = await this.#find()
     this.#pageSize = MAX_PAGE
     try {
-      while (this.#cursor !== mirror.record.task.generation) {
-        const entry = await this.#entryAfter(mirror)
+      while (this.#cursor !== cached.record.task.generation) {
+        const entry = await this.#entryAfter(cached)
         this.#cursor = entry.generation
         entries.push(entry)
       }
       return entries
     } finally {
-      mirror.uses -= 1
+      cached.uses -= 1
     }
   }
 
@@ -100,13 +94,13 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
   async #next(): Promise<Result<S>> {
     if (this.#isStopped()) return await this.return()
     try {
-      const mirror = await this.#find()
+      const cached = await this.#find()
       try {
-        const result = await this.#read(mirror)
-        if (!this.#isOver) this.#linger(mirror)
+        const result = await this.#read(cached)
+        if (!this.#hasEnded) this.#linger(cached)
         return result
       } finally {
-        mirror.uses -= 1
+        cached.uses -= 1
       }
     } catch (error) {
       this.#end()
@@ -114,76 +108,74 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
     }
   }
 
-  async #read(mirror: TaskMirror<S>): Promise<Result<S>> {
-    const { record } = mirror
+  async #read(cached: CachedTask<S>): Promise<Result<S>> {
+    const { record } = cached
     while (!this.#isStopped()) {
       if (this.#cursor !== record.task.generation) {
-        const entry = await this.#entryAfter(mirror)
-        // It may have been left while the store was asked.
+        const entry = await this.#entryAfter(cached)
+        // The reader may have been stopped during the read.
         if (this.#isStopped()) break
         this.#cursor = entry.generation
-        // Nothing comes after it.
-        if (mirror.hasEnded && this.#cursor === record.task.generation) this.#end()
+        if (cached.hasEnded && this.#cursor === record.task.generation) this.#end()
         return { done: false, value: entry }
       }
-      if (mirror.hasEnded) break
+      if (cached.hasEnded) break
       if (record.over !== undefined) throw ended(record.over, this.#taskId)
-      await this.#wait(mirror)
+      await this.#wait(cached)
     }
     return await this.return()
   }
 
   #isStopped(): boolean {
-    // It may have aborted before the first read, and fires but once.
-    return this.#isOver || this.#signal?.aborted === true
+    // The signal may have aborted before the listener was added.
+    return this.#hasEnded || this.#signal?.aborted === true
   }
 
-  /** The task, counted as in use until it is given back. */
-  async #find(): Promise<TaskMirror<S>> {
-    const { mirrors } = this.#host
+  /** The task, with `uses` incremented. */
+  async #find(): Promise<CachedTask<S>> {
+    const { cache } = this.#context
     const key = this.#key
-    const followed = key === undefined ? undefined : mirrors.takeFollowed(key)
-    const mirror = followed ?? (await mirrors.take(this.#taskId, true))
-    if (key !== undefined && mirror?.key.createdAt !== key.createdAt) {
-      // Another task has its id.
-      if (mirror !== undefined) mirror.uses -= 1
+    const watched = key === undefined ? undefined : cache.retainWatched(key)
+    const cached = watched ?? (await cache.retain(this.#taskId, true))
+    if (key !== undefined && cached?.key.createdAt !== key.createdAt) {
+      // A new task has the id.
+      if (cached !== undefined) cached.uses -= 1
       throw ended('TASK_EXPIRED', this.#taskId)
     }
-    if (mirror === undefined) throw taskNotFound(this.#taskId)
-    this.#key = mirror.key
-    return mirror
+    if (cached === undefined) throw taskNotFound(this.#taskId)
+    this.#key = cached.key
+    return cached
   }
 
-  /** Most readers come back at once: it is looked after until then, for a while. */
-  #linger(mirror: TaskMirror<S>): void {
-    mirror.linger()
-    this.#host.onWaiting()
+  /** Most readers return at once: the task is watched until the next poll at least. */
+  #linger(cached: CachedTask<S>): void {
+    cached.linger()
+    this.#context.watcher.begin()
   }
 
-  /** What comes next, where the cursor is not where the task is. */
-  async #entryAfter(mirror: TaskMirror<S>): Promise<TaskStreamEvent<S>> {
-    const { record, logSize } = mirror
+  /** The entry after the cursor, which is not the task's generation. */
+  async #entryAfter(cached: CachedTask<S>): Promise<TaskStreamEvent<S>> {
+    const { record, logSize } = cached
     const cursor = this.#cursor
     if (cursor === undefined) return caughtUp('snapshot', record)
     const event = this.#shift(cursor) ?? record.log.at(cursor + 1, record.task, logSize)
     if (event !== undefined) return freezeDeep(event)
     if (cursor > record.task.generation) return caughtUp('resync', record)
-    // What the mirror does not know of yet is read when it does.
-    const events = await this.#host.fetch(mirror.key, cursor, this.#pageSize)
+    const events = await this.#context.listing.events(cached.key, cursor, this.#pageSize)
     const fitting = Math.floor((events.length * PAGE_BYTES) / Math.max(1, sizeOf(events)))
     this.#pageSize = Math.max(1, Math.min(GROWTH * this.#pageSize, fitting, MAX_PAGE))
     this.#fetched = [...events]
     return this.#shift(cursor) ?? caughtUp('resync', record)
   }
 
-  /** What was fetched after `cursor`. */
+  /** The fetched event after `cursor`. */
   #shift(cursor: number): TaskEvent<S> | undefined {
     return this.#fetched[0]?.generation === cursor + 1 ? this.#fetched.shift() : undefined
   }
 
-  async #wait({ record }: TaskMirror<S>): Promise<void> {
+  async #wait({ record }: CachedTask<S>): Promise<void> {
     const { wakers } = record.follow()
-    this.#host.onWaiting()
+    this.#context.watcher.begin()
     await new Promise<void>((resolve) => {
       this.#wake = resolve
       wakers.add(resolve)
@@ -193,12 +185,12 @@ export class StoreReader<S extends string> implements TaskSubscription<S> {
 
   readonly #stop = (): void => {
     this.#end()
-    this.#leave()
+    this.#finish()
     this.#wake()
   }
 
   #end(): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#fetched = []
     this.#signal?.removeEventListener('abort', this.#stop)
   }

@@ -1,71 +1,97 @@
 /**
- * The mirrors that this process has, and how long it keeps them.
+ * Cache of the stored tasks that this process uses, and the events of changes to them.
  *
  * @module
  */
 import { A2AError, ended, invalidParams, taskNotFound } from '../../core/errors.js'
+import type { TaskEvent } from '../../core/events.js'
 import { describe } from '../../runtime/describe.js'
 import { TaskRecord } from '../../core/task-record.js'
+import type { Task, TaskKey } from '../../core/task.js'
 import { instantOf } from '../../core/timeline.js'
 import { usageOf } from '../../core/sizes.js'
+import type { DurableSettings } from '../options.js'
+import type { StoreClient } from '../store-client.js'
+import type { Lease } from '../task-store.js'
 import { Checkpoints, endingOf, unfold, unreadable } from './checkpoint.js'
-import { TaskMirror, type MirrorHost } from './cached-task.js'
-import type { TaskKey } from '../../core/task.js'
+import { CachedTask, type CacheContext, type CacheEvents } from './cached-task.js'
 
-/** How many are looked at, to find one that nobody needs, for each that is added. */
-const LOOKED_AT = 8
-/** How often a change is refused before it is told. */
-const MAX_TRIES = 100
-/** How often a task is looked for that is gone each time that it is found. */
-const MAX_FINDS = 10
+/** How many tasks are examined for eviction when one is added. */
+const MAX_EXAMINED = 8
+/** How often a refused change is decided again while the task keeps changing. */
+const MAX_ATTEMPTS = 100
+/** How often a task is loaded again when it turns out to be removed each time. */
+const MAX_LOADS = 10
 
-export class Mirrors<S extends string> {
-  readonly #host: MirrorHost<S>
+type Listener<S extends string, E extends keyof CacheEvents<S>> = (...args: CacheEvents<S>[E]) => void
+type Listeners<S extends string> = { readonly [E in keyof CacheEvents<S>]: Listener<S, E>[] }
+
+export class TaskCache<S extends string> {
+  readonly #context: CacheContext<S>
+  readonly #listeners: Listeners<S> = { stored: [], changed: [], gone: [] }
   /** Least recently used first. */
-  readonly #byId = new Map<string, TaskMirror<S>>()
+  readonly #byId = new Map<string, CachedTask<S>>()
   #isClosed = false
 
-  constructor(host: MirrorHost<S>) {
-    this.#host = host
-  }
-
-  /** The task, if it is in memory. */
-  get(taskId: string): TaskMirror<S> | undefined {
-    return this.#byId.get(taskId)
-  }
-
-  all(): TaskMirror<S>[] {
-    return [...this.#byId.values()]
-  }
-
-  /** Those that somebody follows, or works on. */
-  inUse(): TaskMirror<S>[] {
-    return this.all().filter((mirror) => mirror.isStored && mirror.isInUse)
-  }
-
-  add(mirror: TaskMirror<S>): void {
-    this.#byId.set(mirror.key.id, mirror)
-    let looks = 0
-    for (const [id, oldest] of this.#byId) {
-      if (this.#byId.size <= this.#host.settings.maxCached || looks++ >= LOOKED_AT) return
-      this.#byId.delete(id)
-      if (oldest.isInUse || oldest === mirror) this.#byId.set(id, oldest)
+  constructor(settings: DurableSettings<S>, storeClient: StoreClient) {
+    this.#context = {
+      settings,
+      storeClient,
+      emit: (event, ...args) => {
+        for (const listener of this.#listeners[event]) listener(...args)
+      },
     }
   }
 
+  /** Listeners are called in the order in which they were added, as part of the change, and must not throw. */
+  on<E extends keyof CacheEvents<S>>(event: E, listener: Listener<S, E>): void {
+    this.#listeners[event].push(listener)
+  }
+
+  /** The task, if it is in memory. */
+  get(taskId: string): CachedTask<S> | undefined {
+    return this.#byId.get(taskId)
+  }
+
+  all(): CachedTask<S>[] {
+    return [...this.#byId.values()]
+  }
+
+  /** The stored tasks that a caller follows or works on. */
+  inUse(): CachedTask<S>[] {
+    return this.all().filter((cached) => cached.isStored && cached.isInUse)
+  }
+
   /**
-   * Whether a task of this id is in use here, or being created. One that is only remembered may be gone: the store knows.
+   * Adds a new task and starts to store it.
+   *
+   * @param record - The task after its first event `created`.
+   */
+  create(
+    record: TaskRecord<S>,
+    created: TaskEvent<S>,
+    lease?: Lease,
+    by?: object,
+  ): { readonly cached: CachedTask<S>; readonly created: Promise<Task<S>> } {
+    const creation = CachedTask.create(this.#context, record, created, lease, by)
+    this.#add(creation.cached)
+    return creation
+  }
+
+  /**
+   * Whether a task with this id is in use or is being created. For other tasks in memory only the store knows whether they
+   * still exist.
    *
    * @throws {A2AError} `MANAGER_DESTROYED`.
    */
-  isTaken(taskId: string): boolean {
+  isIdInUse(taskId: string): boolean {
     this.#requireOpen(taskId)
     const known = this.#byId.get(taskId)
     return known !== undefined && !known.isGone && known.isInUse
   }
 
-  remove(mirror: TaskMirror<S>): void {
-    if (this.#byId.get(mirror.key.id) === mirror) this.#byId.delete(mirror.key.id)
+  remove(cached: CachedTask<S>): void {
+    if (this.#byId.get(cached.key.id) === cached) this.#byId.delete(cached.key.id)
   }
 
   close(): void {
@@ -74,55 +100,55 @@ export class Mirrors<S extends string> {
   }
 
   /**
-   * Does something with a task, which stays in memory meanwhile.
+   * Runs `job` with a task, which stays in memory until the job ends.
    *
-   * @param isFresh - Whether it has to know all that others had done before this was called.
+   * @param isFresh - Whether the task must have every change that was stored before this call.
    * @throws {A2AError} `TASK_NOT_FOUND`, `STORE_FAILED`, as a rejection.
    */
-  async use<T>(taskId: string, isFresh: boolean, job: (mirror: TaskMirror<S>) => T | Promise<T>): Promise<T> {
-    const mirror = await this.take(taskId, isFresh)
-    if (mirror === undefined) throw taskNotFound(taskId)
+  async use<T>(taskId: string, isFresh: boolean, job: (cached: CachedTask<S>) => T | Promise<T>): Promise<T> {
+    const cached = await this.retain(taskId, isFresh)
+    if (cached === undefined) throw taskNotFound(taskId)
     try {
       this.#requireOpen(taskId)
-      // Others have had their turn since it was found.
-      if (mirror.isGone) throw taskNotFound(taskId)
-      return await job(mirror)
+      // Other jobs may have run since `retain` resolved.
+      if (cached.isGone) throw taskNotFound(taskId)
+      return await job(cached)
     } finally {
-      mirror.uses -= 1
+      cached.uses -= 1
     }
   }
 
-  /** What `job` makes of the task as it is now; `null` when there is none. */
-  async read<T>(taskId: string, job: (record: TaskRecord<S>) => T | null): Promise<T | null> {
-    const mirror = await this.take(taskId, true)
-    if (mirror === undefined) return null
-    mirror.uses -= 1
-    return job(mirror.record)
+  /** The result of `select` for the task as it is stored now; `null` when there is none. */
+  async read<T>(taskId: string, select: (record: TaskRecord<S>) => T | null): Promise<T | null> {
+    const cached = await this.retain(taskId, true)
+    if (cached === undefined) return null
+    cached.uses -= 1
+    return select(cached.record)
   }
 
   /**
-   * Changes a task. What is refused is tried again when all is known that others had done by then.
+   * Changes a task. A refused change is decided again after the changes that other processes had stored by then are read.
    *
-   * @param make - Throws when the change is refused, and otherwise promises that it is stored.
+   * @param make - Throws when the change is refused; its promise resolves when the change is stored.
    */
-  async change<T>(taskId: string, make: (mirror: TaskMirror<S>) => Promise<T>): Promise<T> {
+  async change<T>(taskId: string, make: (cached: CachedTask<S>) => Promise<T>): Promise<T> {
     for (;;) {
       const wasKnown = this.#byId.has(taskId)
       try {
-        return await this.use(taskId, false, (mirror) => tryAgain(mirror, make))
+        return await this.use(taskId, false, (cached) => retryRefused(cached, make))
       } catch (error) {
-        // Another task may have its id by now.
+        // The task in memory was removed; a new task may have its id.
         if (!wasKnown || !A2AError.is(error, 'TASK_NOT_FOUND')) throw error
       }
     }
   }
 
-  /** Counted as in use, by the caller: between finding it and using it there may be turns of others. */
-  async take(taskId: string, isFresh: boolean): Promise<TaskMirror<S> | undefined> {
+  /** The task, with `uses` incremented, so that it stays in memory until the caller decrements it. */
+  async retain(taskId: string, isFresh: boolean): Promise<CachedTask<S> | undefined> {
     if (typeof taskId !== 'string') throw invalidParams('taskId', `must be a string, got ${describe(taskId)}`)
-    for (let finds = 0; finds < MAX_FINDS; finds += 1) {
+    for (let loads = 0; loads < MAX_LOADS; loads += 1) {
       this.#requireOpen(taskId)
-      const known = this.#use(this.#byId.get(taskId)) ?? (await this.#load(taskId))
+      const known = incrementUses(this.#byId.get(taskId)) ?? (await this.#load(taskId))
       if (known === undefined) return undefined
       try {
         const isStillThere = await isUsable(known, isFresh)
@@ -138,76 +164,87 @@ export class Mirrors<S extends string> {
     throw unreadable(`The store gives task ${taskId}, and says that it is not there`)
   }
 
-  /** The task, counted as in use, if it has been followed here all the time: then all is known that others did. */
-  takeFollowed(key: TaskKey): TaskMirror<S> | undefined {
+  /** As {@link retain}, if the task has been in use without a gap: then the watcher has kept it fresh. */
+  retainWatched(key: TaskKey): CachedTask<S> | undefined {
     const known = this.#byId.get(key.id)
-    const isFollowed = known?.key.createdAt === key.createdAt && known.isStored && known.isInUse
-    return isFollowed ? this.#use(known) : undefined
+    const isWatched = known?.key.createdAt === key.createdAt && known.isStored && known.isInUse
+    return isWatched ? incrementUses(known) : undefined
+  }
+
+  /** Evicts the least recently used task that is not in use when the cache is full. O(1). */
+  #add(cached: CachedTask<S>): void {
+    this.#byId.set(cached.key.id, cached)
+    let examined = 0
+    for (const [id, oldest] of this.#byId) {
+      if (this.#byId.size <= this.#context.settings.maxCached || examined++ >= MAX_EXAMINED) return
+      this.#byId.delete(id)
+      if (oldest.isInUse || oldest === cached) this.#byId.set(id, oldest)
+    }
   }
 
   #requireOpen(taskId: string): void {
     if (this.#isClosed) throw ended('MANAGER_DESTROYED', taskId)
   }
 
-  #use(mirror: TaskMirror<S> | undefined): TaskMirror<S> | undefined {
-    if (mirror !== undefined) mirror.uses += 1
-    return mirror
+  /** Makes the task the most recently used one. */
+  #touch(cached: CachedTask<S>): CachedTask<S> {
+    this.#byId.delete(cached.key.id)
+    this.#byId.set(cached.key.id, cached)
+    return cached
   }
 
-  /** It is the latest used now. */
-  #touch(mirror: TaskMirror<S>): TaskMirror<S> {
-    this.#byId.delete(mirror.key.id)
-    this.#byId.set(mirror.key.id, mirror)
-    return mirror
-  }
-
-  /** Counted as in use already: others that are loaded shall not push it out before it is used. */
-  async #load(taskId: string): Promise<TaskMirror<S> | undefined> {
-    const { settings, access } = this.#host
-    const stored = await access.insist('get', () => settings.store.get(taskId))
+  /** Loads a task with `uses` incremented, so that tasks loaded after it do not evict it before its first use. */
+  async #load(taskId: string): Promise<CachedTask<S> | undefined> {
+    const { settings, storeClient } = this.#context
+    const stored = await storeClient.callWithRetry('get', () => settings.store.get(taskId))
     if (stored === undefined) return undefined
     const task = unfold(stored, settings.lifecycle)
     const created = instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
     record.over = endingOf(task)
-    const other = this.#use(this.#byId.get(taskId))
-    // Somebody else has loaded it meanwhile, earlier or later: nobody knows.
+    const other = incrementUses(this.#byId.get(taskId))
+    // A concurrent call has loaded the task too, and either copy may be the newer one. One copy per process is kept.
     if (other !== undefined) return other
-    const mirror = new TaskMirror(this.#host, record, new Checkpoints(stored.checkpoint, stored.events))
-    mirror.uses = 1
-    this.add(mirror)
-    return mirror
+    const cached = new CachedTask(this.#context, record, new Checkpoints(stored.checkpoint, stored.events))
+    cached.uses = 1
+    this.#add(cached)
+    return cached
   }
 }
 
-async function tryAgain<S extends string, T>(
-  mirror: TaskMirror<S>,
-  make: (mirror: TaskMirror<S>) => Promise<T>,
+function incrementUses<S extends string>(cached: CachedTask<S> | undefined): CachedTask<S> | undefined {
+  if (cached !== undefined) cached.uses += 1
+  return cached
+}
+
+async function retryRefused<S extends string, T>(
+  cached: CachedTask<S>,
+  make: (cached: CachedTask<S>) => Promise<T>,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     let stored: Promise<T>
     try {
-      stored = make(mirror)
+      stored = make(cached)
     } catch (error) {
-      if (mirror.isGone || tries > MAX_TRIES || !(await hasMoved(mirror))) throw error
+      if (cached.isGone || attempts > MAX_ATTEMPTS || !(await hasMoved(cached))) throw error
       continue
     }
     return await stored
   }
 }
 
-/** Whether the task is not what it was, once what was on its way has arrived and what others did is known. */
-async function hasMoved<S extends string>(mirror: TaskMirror<S>): Promise<boolean> {
-  const { isBusy } = mirror
-  const { generation } = mirror.tip.task
-  await mirror.settle()
-  await mirror.refresh()
-  return isBusy || mirror.record.task.generation !== generation
+/** Whether the task has changed, after pending changes are stored and the changes of other processes are read. */
+async function hasMoved<S extends string>(cached: CachedTask<S>): Promise<boolean> {
+  const { isBusy } = cached
+  const { generation } = cached.tip.task
+  await cached.settle()
+  await cached.refresh()
+  return isBusy || cached.record.task.generation !== generation
 }
 
-async function isUsable<S extends string>(mirror: TaskMirror<S>, isFresh: boolean): Promise<boolean> {
-  // It may be being created.
-  if (!mirror.isStored) await mirror.settle()
-  if (isFresh && !mirror.isGone) await mirror.refresh()
-  return !mirror.isGone
+async function isUsable<S extends string>(cached: CachedTask<S>, isFresh: boolean): Promise<boolean> {
+  // The task may be being created.
+  if (!cached.isStored) await cached.settle()
+  if (isFresh && !cached.isGone) await cached.refresh()
+  return !cached.isGone
 }

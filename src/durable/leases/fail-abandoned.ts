@@ -1,28 +1,28 @@
 /**
- * A task whose holder has died, and that nobody is to work on again.
+ * Failing tasks whose holder has died and that may not be restarted.
  *
  * @module
  */
 import { toUpdate } from '../../core/commands.js'
 import { canTransition } from '../../core/lifecycle.js'
-import type { TaskMirror } from '../cache/cached-task.js'
-import type { Workshop } from '../context.js'
+import type { CachedTask } from '../cache/cached-task.js'
+import type { DurableContext } from '../context.js'
 
-/** What such a task says. */
+/** The status message of such a task. */
 const ABANDONED = 'The agent stopped before this task was finished'
 
-/** @returns Whether it has failed now: a lifecycle without that state leaves it as it is. */
+/** @returns Whether the task has failed. A task whose lifecycle has no `failed` state to move to stays unchanged. */
 export async function failAbandoned<S extends string>(
-  { settings, decideFor }: Workshop<S>,
-  mirror: TaskMirror<S>,
+  { settings, decideFor }: DurableContext<S>,
+  cached: CachedTask<S>,
   leaseId: string,
 ): Promise<boolean> {
   const { lifecycle } = settings
-  // Looked up next.
+  // The next line checks that the lifecycle has the state.
   const state = 'failed' as S
   if (!lifecycle.states.includes(state)) return false
-  if (!canTransition(mirror.record.task.state, state, lifecycle)) return false
+  if (!canTransition(cached.record.task.state, state, lifecycle)) return false
   const command = toUpdate<S>({ state, message: ABANDONED }, settings)
-  await mirror.execute(decideFor(command), () => undefined, { leaseId }).stored
+  await cached.execute(decideFor(command), () => undefined, { leaseId }).stored
   return true
 }

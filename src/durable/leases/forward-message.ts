@@ -1,5 +1,5 @@
 /**
- * Messages to a task that somebody holds.
+ * Messages to a task that are stored under the lease of its holder.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import { TaskRecord } from '../../core/task-record.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { fold } from '../cache/checkpoint.js'
 import type { Decide } from '../cache/change.js'
-import type { Workshop } from '../context.js'
+import type { DurableContext } from '../context.js'
 
-/** As `send` of `LeasedTasks`. */
-export async function send<S extends string>(
-  { settings, mirrors, decideFor }: Workshop<S>,
+/** Implements `send` of `LeasedTasks`. */
+export async function forwardMessage<S extends string>(
+  { settings, cache, decideFor }: DurableContext<S>,
   seen: TaskSnapshot<S>,
   leaseId: string,
   message: MessageInput,
@@ -33,16 +33,16 @@ export async function send<S extends string>(
     const after = new TaskRecord(fold(task, events), record.created, record.usage)
     const command: UpdateCommand<S> = {
       ...resume,
-      // The protocol's own lifecycle has it, and others have no handler.
+      // Handlers serve the protocol's own lifecycle only, which has this state.
       state: 'working' as S,
       message: task.message === undefined ? undefined : null,
     }
     return [...events, ...decideFor(command)(after)]
   }
   try {
-    return await mirrors.use(seen.id, false, async (mirror) => {
-      if (mirror.record.task.generation < generation) await mirror.refresh()
-      return await mirror.execute(decide, () => true, { leaseId }).stored
+    return await cache.use(seen.id, false, async (cached) => {
+      if (cached.record.task.generation < generation) await cached.refresh()
+      return await cached.execute(decide, () => true, { leaseId }).stored
     })
   } catch (error) {
     if (A2AError.is(error, 'TASK_GENERATION_MISMATCH') || A2AError.is(error, 'LEASE_LOST')) return false

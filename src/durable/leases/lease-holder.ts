@@ -1,5 +1,5 @@
 /**
- * The leases that this process holds, and what it does under them.
+ * The leases that one worker of this process holds, and the changes that it makes under them.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import type { ArtifactChanged, MessageAdded, TaskEvent } from '../../core/events
 import { copyTask, create } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
+import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
 import type {
   AppendArtifactOptions,
   ArtifactInput,
@@ -22,78 +23,76 @@ import { randomId } from '../../runtime/ids.js'
 import { throwLater } from '../../runtime/report.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { TaskRecord } from '../../core/task-record.js'
-import type { Task, TaskSnapshot, TaskKey } from '../../core/task.js'
+import type { Task, TaskKey, TaskSnapshot } from '../../core/task.js'
+import { leaseLost, type CachedTask } from '../cache/cached-task.js'
 import type { Decide } from '../cache/change.js'
-import { Heartbeat } from './renewal.js'
-import { abortEnded, hasEnded, taken, tell, type Held } from './leased-task.js'
+import type { DurableContext } from '../context.js'
+import { LeaseAcquirer } from './acquire.js'
+import { forwardMessage } from './forward-message.js'
 import { isSameNote, toStoredNote, type LeaseNote } from './lease-note.js'
-import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
-import { send } from './forward-message.js'
-import { Takings } from './acquire.js'
-import { leaseLost, TaskMirror } from '../cache/cached-task.js'
-import type { Workshop } from '../context.js'
+import { abortEnded, callListener, grantOf, type LeasedTask } from './leased-task.js'
+import { LeaseRenewal } from './renewal.js'
 
-/** Of how many tasks that were lost it is remembered why. */
+/** How many lost tasks are remembered with their reason. */
 const MAX_LOST = 1_000
 
-export class HeldTasks<S extends string> implements LeasedTasks<S> {
-  readonly #shop: Workshop<S>
+export class LeaseHolder<S extends string> implements LeasedTasks<S> {
+  readonly #context: DurableContext<S>
   readonly #listener: LeasedTasksListener<S>
   readonly #onClose: () => void
-  readonly #held = new Map<string, Held<S>>()
-  /** Why tasks are no longer held, the latest last. */
+  readonly #leased = new Map<string, LeasedTask<S>>()
+  /** Why tasks are no longer leased, the latest last. */
   readonly #lost = new Map<string, Error>()
-  readonly #takings: Takings<S>
-  readonly #heartbeat: Heartbeat<S>
+  readonly #acquirer: LeaseAcquirer<S>
+  readonly #renewal: LeaseRenewal<S>
   #isClosed = false
 
-  constructor(shop: Workshop<S>, listener: LeasedTasksListener<S>, onClose: () => void) {
-    this.#shop = shop
+  constructor(context: DurableContext<S>, listener: LeasedTasksListener<S>, onClose: () => void) {
+    this.#context = context
     this.#listener = listener
     this.#onClose = onClose
-    this.#heartbeat = new Heartbeat(shop, this.#held, (held) => this.#miss(held))
-    this.#takings = new Takings(shop)
+    this.#renewal = new LeaseRenewal(context, this.#leased, (leased) => this.#onMissed(leased))
+    this.#acquirer = new LeaseAcquirer(context)
   }
 
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S> {
-    const { settings, timeline, mirrors, host } = this.#shop
+    const { settings, timeline, cache } = this.#context
     this.#requireOpen()
     const command = toCreate(params, settings)
-    if (mirrors.isTaken(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
+    if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
     const created = decideCreate(command, settings.lifecycle, now.iso)
     const first = { restarts: 0, note }
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
-    const { mirror } = TaskMirror.create(host, new TaskRecord(create(created), now), created, lease, this)
-    mirrors.add(mirror)
-    this.#hold(mirror, lease.id, first)
-    return copyTask(mirror.record.task)
+    const { cached } = cache.create(new TaskRecord(create(created), now), created, lease, this)
+    this.#hold(cached, lease.id, first)
+    return copyTask(cached.record.task)
   }
 
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
-    const events = this.#change(taskId, toMessage(message, options, this.#shop.settings))
+    const events = this.#change(taskId, toMessage(message, options, this.#context.settings))
     // A message command makes one message event.
     return freezeDeep(events[0] as MessageAdded)
   }
 
   patchTask(taskId: string, update: TaskUpdate<S>): void {
-    this.#change(taskId, toUpdate(update, this.#shop.settings))
+    this.#change(taskId, toUpdate(update, this.#context.settings))
   }
 
   appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
-    const events = this.#change(taskId, toAppend(artifact, options, this.#shop.settings))
+    const events = this.#change(taskId, toAppend(artifact, options, this.#context.settings))
     // A chunk makes one event of it.
     return freezeDeep(events[0] as ArtifactChanged)
   }
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
-    const held = this.#requireChangeable(taskId)
-    const decide = this.#shop.decideFor(toUpdate(update, this.#shop.settings))
+    const leased = this.#requireChangeable(taskId)
+    const decide = this.#context.decideFor(toUpdate(update, this.#context.settings))
     const overtaken = new TypeError('Others came first')
-    const { news, mirror, leaseId } = held
-    while (mirror.awaitsOthers(this)) await mirror.settle()
-    if (held.reason !== undefined) throw held.reason
-    if (held.news !== news) return false
+    const { changeCount, cached, leaseId } = leased
+    while (cached.awaitsOthers(this)) await cached.settle()
+    if (leased.reason !== undefined) throw leased.reason
+    if (leased.changeCount !== changeCount) return false
     this.#requireChangeable(taskId)
     let isFirst = true
     const decideOnce: Decide<S> = (record) => {
@@ -102,165 +101,166 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
       return decide(record)
     }
     try {
-      return await mirror.execute(decideOnce, () => true, { leaseId, by: this }).stored
+      return await cached.execute(decideOnce, () => true, { leaseId, by: this }).stored
     } catch (error) {
       if (error === overtaken) return false
-      this.#fail(held, error)
+      this.#fail(leased, error)
       throw error
     }
   }
 
   can(taskId: string, state: S): boolean {
-    const held = this.#held.get(taskId)
-    if (held === undefined) return false
-    return canTransition(held.mirror.tip.task.state, state, this.#shop.settings.lifecycle)
+    const leased = this.#leased.get(taskId)
+    if (leased === undefined) return false
+    return canTransition(leased.cached.tip.task.state, state, this.#context.settings.lifecycle)
   }
 
   peekTask(taskId: string): TaskSnapshot<S> | null {
-    return this.#held.get(taskId)?.mirror.tip.show() ?? null
+    return this.#leased.get(taskId)?.cached.tip.show() ?? null
   }
 
   signalOf(taskId: string): AbortSignal {
-    const held = this.#require(taskId)
-    if (held.controller !== undefined) return held.controller.signal
-    // Not the record's own, which would keep the task in memory after it was given back.
+    const leased = this.#require(taskId)
+    if (leased.controller !== undefined) return leased.controller.signal
+    // A controller of its own: that of the record would keep the task in memory after the release.
     const controller = new AbortController()
-    held.controller = controller
-    abortEnded(held)
+    leased.controller = controller
+    abortEnded(leased)
     return controller.signal
   }
 
   async take(taskId: string, note?: JsonValue): Promise<Taking<S>> {
     this.#requireOpen()
-    await this.#held.get(taskId)?.releasing?.catch(() => undefined)
-    const known = this.#held.get(taskId)
-    if (known !== undefined) return taken(known)
+    await this.#leased.get(taskId)?.releasing?.catch(() => undefined)
+    const known = this.#leased.get(taskId)
+    if (known !== undefined) return grantOf(known)
     const first = { restarts: 0, note }
-    const taking = await this.#takings.take(taskId, toStoredNote(first), {
-      hold: (mirror, leaseId, news) => {
+    const grant = await this.#acquirer.acquire(taskId, toStoredNote(first), {
+      onGranted: (cached, leaseId, changes) => {
         this.#requireOpen()
-        const held = this.#hold(mirror, leaseId, first)
-        if (news.length > 0) tell(() => this.#listener.onNews(mirror.tip.show(), news))
-        return taken(held)
+        const leased = this.#hold(cached, leaseId, first)
+        if (changes.length > 0) callListener(() => this.#listener.onNews(cached.tip.show(), changes))
+        return grantOf(leased)
       },
-      adopt: (mirror, leaseId, noted) => {
+      onRecovered: (cached, leaseId, restarted) => {
         this.#requireOpen()
-        return taken(this.#adopt(mirror, leaseId, noted))
+        return grantOf(this.#adopt(cached, leaseId, restarted))
       },
     })
-    const here = this.#held.get(taskId)
-    return here?.leaseId === taking.leaseId ? taken(here) : taking
+    const here = this.#leased.get(taskId)
+    return here?.leaseId === grant.leaseId ? grantOf(here) : grant
   }
 
   async send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean> {
-    return await send(this.#shop, seen, leaseId, message)
+    return await forwardMessage(this.#context, seen, leaseId, message)
   }
 
   async stored(taskId: string): Promise<void> {
-    const held = this.#held.get(taskId)
-    await held?.mirror.settle()
-    const reason = held === undefined ? this.#lost.get(taskId) : held.reason
+    const leased = this.#leased.get(taskId)
+    await leased?.cached.settle()
+    const reason = leased === undefined ? this.#lost.get(taskId) : leased.reason
     if (reason !== undefined) throw reason
   }
 
   setNote(taskId: string, note: JsonValue): void {
-    const held = this.#requireChangeable(taskId)
-    if (isSameNote(held.note.note, note)) return
-    held.note = { restarts: 0, note }
-    held.noting ??= this.#tellNote(held)
+    const leased = this.#requireChangeable(taskId)
+    if (isSameNote(leased.note.note, note)) return
+    leased.note = { restarts: 0, note }
+    leased.storingNote ??= this.#storeNote(leased)
   }
 
-  /** The latest is told after what was on its way when it was given, and those before it need not be. */
-  async #tellNote(held: Held<S>): Promise<void> {
-    const { settings, access } = this.#shop
-    const { mirror, leaseId } = held
-    for (let told: LeaseNote | undefined; told !== held.note;) {
-      await mirror.settle()
-      if (this.#held.get(mirror.key.id) !== held || hasEnded(mirror)) break
-      told = held.note
-      const lease = { id: leaseId, ttlMs: settings.leaseMs, note: toStoredNote(told) }
-      const { key } = mirror
+  /** Stores the latest note after the changes that are pending now. Notes that were replaced before are skipped. */
+  async #storeNote(leased: LeasedTask<S>): Promise<void> {
+    const { settings, storeClient } = this.#context
+    const { cached, leaseId } = leased
+    for (let stored: LeaseNote | undefined; stored !== leased.note;) {
+      await cached.settle()
+      if (this.#leased.get(cached.key.id) !== leased || cached.hasEnded) break
+      stored = leased.note
+      const lease = { id: leaseId, ttlMs: settings.leaseMs, note: toStoredNote(stored) }
+      const { key } = cached
       try {
-        // A lease that was lost, and is free by now, must not be taken again: from here on it lasts.
+        // `acquire` would also acquire a lease that was lost and is free now. A renewed lease lasts until `acquire` is done.
         const renew = (): Promise<readonly string[]> =>
           settings.store.renew([{ key, id: leaseId }], lease.ttlMs)
-        const [renewed] = await access.insist('renew', renew)
-        const grant = renewed && (await access.insist('acquire', () => settings.store.acquire(key, lease)))
-        if (!grant || grant.leaseId !== leaseId) await this.#miss(held)
+        const [renewed] = await storeClient.callWithRetry('renew', renew)
+        const grant =
+          renewed && (await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease)))
+        if (!grant || grant.leaseId !== leaseId) await this.#onMissed(leased)
       } catch (error) {
-        access.report(error)
+        storeClient.report(error)
       }
     }
-    held.noting = undefined
+    leased.storingNote = undefined
   }
 
   release(taskId: string): Promise<boolean> {
-    const held = this.#held.get(taskId)
-    if (held !== undefined) return (held.releasing ??= this.#release(held))
+    const leased = this.#leased.get(taskId)
+    if (leased !== undefined) return (leased.releasing ??= this.#release(leased))
     this.#lost.delete(taskId)
     return Promise.resolve(true)
   }
 
-  async #release(held: Held<S>): Promise<boolean> {
-    const { mirror, news } = held
+  async #release(leased: LeasedTask<S>): Promise<boolean> {
+    const { cached, changeCount } = leased
     try {
-      await this.#settle(held)
-      // What was told meanwhile has not been seen to.
-      if (hasEnded(mirror) || (held.news === news && (await this.#giveBack(held)))) {
-        this.#letGo(held)
+      await this.#settle(leased)
+      // Changes that arrived while settling keep the lease: the listener has yet to handle them.
+      if (cached.hasEnded || (leased.changeCount === changeCount && (await this.#releaseUnchanged(leased)))) {
+        this.#forget(leased)
         return true
       }
     } finally {
-      held.releasing = undefined
+      leased.releasing = undefined
     }
-    await mirror.refresh()
+    await cached.refresh()
     return false
   }
 
-  /** Until all is stored that was done here. */
-  async #settle(held: Held<S>): Promise<void> {
-    await held.mirror.settle()
-    await held.noting
-    if (held.reason !== undefined) throw held.reason
+  /** Waits until every change and note of this process is stored. */
+  async #settle(leased: LeasedTask<S>): Promise<void> {
+    await leased.cached.settle()
+    await leased.storingNote
+    if (leased.reason !== undefined) throw leased.reason
   }
 
-  /** `false` when the task has changed: still held. */
-  async #giveBack({ mirror, leaseId }: Held<S>): Promise<boolean> {
-    const { settings, access } = this.#shop
-    const { key, record } = mirror
+  /** Releases the lease, unless the task has changed in the store. */
+  async #releaseUnchanged({ cached, leaseId }: LeasedTask<S>): Promise<boolean> {
+    const { settings, storeClient } = this.#context
+    const { key, record } = cached
     const { generation } = record.task
-    return await access.insist('release', () => settings.store.release(key, leaseId, generation))
+    return await storeClient.callWithRetry('release', () => settings.store.release(key, leaseId, generation))
   }
 
-  /** @param isOver - Whether its manager is destroyed. */
-  async close(isOver = false): Promise<void> {
+  /** @param isDestroyed - Whether the manager is being destroyed. */
+  async close(isDestroyed = false): Promise<void> {
     this.#isClosed = true
     this.#onClose()
-    this.#heartbeat.stop()
+    this.#renewal.stop()
     await Promise.all(
-      [...this.#held.values()].map(async (held) => {
-        held.releasing ??= this.#leave(held)
-        await held.releasing.catch(this.#shop.access.report)
-        this.#letGo(held)
-        const { id } = held.mirror.key
-        if (isOver && !hasEnded(held.mirror)) held.controller?.abort(ended('MANAGER_DESTROYED', id))
+      [...this.#leased.values()].map(async (leased) => {
+        leased.releasing ??= this.#releaseInterrupted(leased)
+        await leased.releasing.catch(this.#context.storeClient.report)
+        this.#forget(leased)
+        const { id } = leased.cached.key
+        if (isDestroyed && !leased.cached.hasEnded) leased.controller?.abort(ended('MANAGER_DESTROYED', id))
       }),
     )
   }
 
-  /** Of a task that is worked on, or has just been answered, whoever finds the lease run out sees to it. */
-  async #leave(held: Held<S>): Promise<boolean> {
-    const { mirror } = held
-    await this.#settle(held)
-    return isInterrupted(mirror.record.task.state, mirror.lifecycle) && (await this.#giveBack(held))
+  /** Releases the lease of a task that waits for input. Other leases expire, and another process recovers the task. */
+  async #releaseInterrupted(leased: LeasedTask<S>): Promise<boolean> {
+    const { cached } = leased
+    await this.#settle(leased)
+    return isInterrupted(cached.record.task.state, cached.lifecycle) && (await this.#releaseUnchanged(leased))
   }
 
-  /** Whether this process works on the task. */
+  /** Whether this holder has the lease of the task. */
   holds({ id, createdAt }: TaskKey): boolean {
-    return this.#held.get(id)?.mirror.key.createdAt === createdAt
+    return this.#leased.get(id)?.cached.key.createdAt === createdAt
   }
 
-  /** Whether there is somebody to work on one more task whose holder has died. */
+  /** Whether the listener can work on one more recovered task. */
   get hasRoom(): boolean {
     try {
       return !this.#isClosed && (this.#listener.hasRoom?.() ?? true)
@@ -270,36 +270,36 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     }
   }
 
-  /** Others have changed a task: nothing to those who do not hold it, nor are about to. */
-  onNews(mirror: TaskMirror<S>, events: readonly TaskEvent<S>[]): void {
-    this.#takings.onNews(mirror, events)
-    const held = this.#held.get(mirror.key.id)
-    if (held?.mirror !== mirror) return
-    held.news += 1
-    tell(() => this.#listener.onNews(mirror.tip.show(), events))
+  /** Another caller has changed a task. */
+  onChanged(cached: CachedTask<S>, events: readonly TaskEvent<S>[]): void {
+    this.#acquirer.onChanged(cached, events)
+    const leased = this.#leased.get(cached.key.id)
+    if (leased?.cached !== cached) return
+    leased.changeCount += 1
+    callListener(() => this.#listener.onNews(cached.tip.show(), events))
   }
 
-  /** The task has ended: those who work on it learn why, where it was not they. */
-  onEnd(mirror: TaskMirror<S>): void {
-    const held = this.#held.get(mirror.key.id)
-    if (held?.mirror === mirror) abortEnded(held)
+  /** The task has ended: aborts its signal if another caller ended it. */
+  onEnd(cached: CachedTask<S>): void {
+    const leased = this.#leased.get(cached.key.id)
+    if (leased?.cached === cached) abortEnded(leased)
   }
 
-  onGone(mirror: TaskMirror<S>, reason: Error): void {
-    const held = this.#held.get(mirror.key.id)
-    if (held?.mirror === mirror) this.#lose(held, reason)
+  onGone(cached: CachedTask<S>, reason: Error): void {
+    const leased = this.#leased.get(cached.key.id)
+    if (leased?.cached === cached) this.#lose(leased, reason)
   }
 
-  /** Has a task worked on again whose holder has died. */
-  adopt(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): void {
-    if (!this.#isClosed) this.#adopt(mirror, leaseId, note)
+  /** Restarts the work on a task whose holder has died. */
+  adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote): void {
+    if (!this.#isClosed) this.#adopt(cached, leaseId, note)
   }
 
-  #adopt(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): Held<S> {
-    const held = this.#hold(mirror, leaseId, note)
-    // What is on its way here is not part of it: that is told as news, once it is stored.
-    tell(() => this.#listener.onOrphan(mirror.record.show(), note.note))
-    return held
+  #adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
+    const leased = this.#hold(cached, leaseId, note)
+    // Pending changes of this process are not in the snapshot: `onNews` receives them once they are stored.
+    callListener(() => this.#listener.onOrphan(cached.record.show(), note.note))
+    return leased
   }
 
   #requireOpen(): void {
@@ -307,91 +307,93 @@ export class HeldTasks<S extends string> implements LeasedTasks<S> {
     throw new A2AError('UNAVAILABLE', 'This process works on no tasks any more', { reason: 'closed' })
   }
 
-  #require(taskId: string): Held<S> {
-    const held = this.#held.get(taskId)
-    if (held === undefined) throw taskNotFound(taskId)
-    return held
+  #require(taskId: string): LeasedTask<S> {
+    const leased = this.#leased.get(taskId)
+    if (leased === undefined) throw taskNotFound(taskId)
+    return leased
   }
 
-  /** A change that came while the lease is given back might not be stored any more. */
-  #requireChangeable(taskId: string): Held<S> {
-    const held = this.#require(taskId)
-    if (held.releasing !== undefined) throw taskNotFound(taskId)
-    return held
+  /** Refuses changes during a release: they might not be stored before the lease is free. */
+  #requireChangeable(taskId: string): LeasedTask<S> {
+    const leased = this.#require(taskId)
+    if (leased.releasing !== undefined) throw taskNotFound(taskId)
+    return leased
   }
 
   #change(taskId: string, command: TaskCommand<S>): readonly TaskEvent<S>[] {
-    const held = this.#requireChangeable(taskId)
-    const { mirror, leaseId } = held
-    const decide = this.#stubborn(command)
-    const { events, stored } = mirror.execute(decide, () => undefined, { leaseId, by: this })
-    stored.catch((error: unknown) => this.#fail(held, error))
+    const leased = this.#requireChangeable(taskId)
+    const { cached, leaseId } = leased
+    const decide = this.#decideWithRest(command)
+    const { events, stored } = cached.execute(decide, () => undefined, { leaseId, by: this })
+    stored.catch((error: unknown) => this.#fail(leased, error))
     return events
   }
 
-  /** When others have moved the task to the very state meanwhile, the rest of the update is still to be made. */
-  #stubborn(command: TaskCommand<S>): Decide<S> {
-    const decide = this.#shop.decideFor(command)
+  /** When another caller has moved the task to the same state first, the rest of the update is still made. */
+  #decideWithRest(command: TaskCommand<S>): Decide<S> {
+    const decide = this.#context.decideFor(command)
     if (command.type !== 'update' || command.state === undefined) return decide
     const { output, artifacts, message, state } = command
-    const saysMore = output !== undefined || artifacts.length > 0 || (message ?? null) !== null
-    const decideRest = this.#shop.decideFor({ ...command, state: undefined })
+    const hasRest = output !== undefined || artifacts.length > 0 || (message ?? null) !== null
+    const decideRest = this.#context.decideFor({ ...command, state: undefined })
     let isFirst = true
     return (record) => {
-      const isThere = !isFirst && saysMore && record.task.state === state
+      const isInState = !isFirst && hasRest && record.task.state === state
       isFirst = false
-      return isThere ? decideRest(record) : decide(record)
+      return isInState ? decideRest(record) : decide(record)
     }
   }
 
-  /** What was refused after what others did is left out; but when nothing can be stored any more, the task is lost. */
-  #fail(held: Held<S>, error: unknown): void {
+  /** A change that another caller's change makes illegal is dropped. When no change can be stored, the task is lost. */
+  #fail(leased: LeasedTask<S>, error: unknown): void {
     if (
       ['STORE_FAILED', 'LEASE_LOST', 'UNAVAILABLE'].some((code) => A2AError.is(error) && error.code === code)
     ) {
-      this.#lose(held, error as Error)
+      this.#lose(leased, error as Error)
     }
   }
 
-  #hold(mirror: TaskMirror<S>, leaseId: string, note: LeaseNote): Held<S> {
-    const beside = {
-      noting: undefined,
+  #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
+    const leased: LeasedTask<S> = {
+      cached,
+      leaseId,
+      note,
+      storingNote: undefined,
       controller: undefined,
-      news: 0,
+      changeCount: 0,
       releasing: undefined,
       reason: undefined,
     }
-    const held: Held<S> = { mirror, leaseId, note, ...beside }
-    this.#held.set(mirror.key.id, held)
-    this.#lost.delete(mirror.key.id)
-    mirror.uses += 1
-    this.#shop.watch.begin()
-    this.#heartbeat.begin()
-    return held
+    this.#leased.set(cached.key.id, leased)
+    this.#lost.delete(cached.key.id)
+    cached.uses += 1
+    this.#context.watcher.begin()
+    this.#renewal.begin()
+    return leased
   }
 
-  #letGo(held: Held<S>): void {
-    const { key } = held.mirror
-    if (this.#held.get(key.id) !== held) return
-    this.#held.delete(key.id)
-    held.mirror.uses -= 1
+  #forget(leased: LeasedTask<S>): void {
+    const { key } = leased.cached
+    if (this.#leased.get(key.id) !== leased) return
+    this.#leased.delete(key.id)
+    leased.cached.uses -= 1
   }
 
-  #lose(held: Held<S>, reason: Error): void {
-    const { id } = held.mirror.key
-    if (held.reason !== undefined || this.#held.get(id) !== held) return
-    held.reason = reason
-    this.#letGo(held)
+  #lose(leased: LeasedTask<S>, reason: Error): void {
+    const { id } = leased.cached.key
+    if (leased.reason !== undefined || this.#leased.get(id) !== leased) return
+    leased.reason = reason
+    this.#forget(leased)
     this.#lost.set(id, reason)
     for (const oldest of this.#lost.keys()) if (this.#lost.size > MAX_LOST) this.#lost.delete(oldest)
-    held.controller?.abort(reason)
-    tell(() => this.#listener.onLost(id, reason))
+    leased.controller?.abort(reason)
+    callListener(() => this.#listener.onLost(id, reason))
   }
 
-  /** A lease could not be renewed. Who ended the task, or gives it back, took the lease with it: that is no loss. */
-  async #miss(held: Held<S>): Promise<void> {
-    await held.mirror.refresh()
-    if (held.releasing === undefined && !hasEnded(held.mirror))
-      this.#lose(held, leaseLost(held.mirror.key.id))
+  /** A lease could not be renewed. That is a loss unless the task has ended or is being released, which drop the lease. */
+  async #onMissed(leased: LeasedTask<S>): Promise<void> {
+    await leased.cached.refresh()
+    if (leased.releasing === undefined && !leased.cached.hasEnded)
+      this.#lose(leased, leaseLost(leased.cached.key.id))
   }
 }

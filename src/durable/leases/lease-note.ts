@@ -1,12 +1,12 @@
 /**
- * What a lease says in the store: how often its task has been begun again, beside what whoever works on it has noted.
+ * The note that a lease has in the store: the holder's own note, with the number of restarts.
  *
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
 
 export interface LeaseNote {
-  /** How often the task has been begun again since the note was made. */
+  /** How often the work was restarted since the holder wrote its note. */
   readonly restarts: number
   readonly note: JsonValue | undefined
 }
@@ -15,7 +15,7 @@ export function toStoredNote({ restarts, note }: LeaseNote): JsonValue {
   return { restarts, ...(note !== undefined && { note }) }
 }
 
-/** What {@link toStoredNote} made; anything else counts as none. */
+/** Reads the output of {@link toStoredNote}. Any other value counts as no note. */
 export function fromStoredNote(stored: JsonValue | undefined): LeaseNote {
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return NONE
   const { restarts, note } = stored

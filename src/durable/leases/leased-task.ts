@@ -1,47 +1,42 @@
 /**
- * A task that this process holds.
+ * One task whose lease this process holds.
  *
  * @module
  */
 import { ended } from '../../core/errors.js'
-import { isTerminal } from '../../core/lifecycle.js'
 import { throwLater } from '../../runtime/report.js'
-import type { LeaseNote } from './lease-note.js'
 import type { Taking } from '../../core/managers.js'
-import type { TaskMirror } from '../cache/cached-task.js'
+import type { CachedTask } from '../cache/cached-task.js'
+import type { LeaseNote } from './lease-note.js'
 
-export interface Held<S extends string> {
-  readonly mirror: TaskMirror<S>
+export interface LeasedTask<S extends string> {
+  readonly cached: CachedTask<S>
   readonly leaseId: string
-  /** What its lease says, or is going to say. */
+  /** The latest note, which may not be stored yet. */
   note: LeaseNote
-  /** While the store is told of the note. */
-  noting: Promise<void> | undefined
+  /** Set while the note is being stored. */
+  storingNote: Promise<void> | undefined
   controller: AbortController | undefined
-  /** How often others have changed the task. */
-  news: number
-  /** While it is given back: no change is taken then. */
+  /** How many times changes of other callers were received. */
+  changeCount: number
+  /** Set while the lease is being released; changes are refused then. */
   releasing: Promise<boolean> | undefined
-  /** Why it is no longer held. */
+  /** Why the task was lost. */
   reason: Error | undefined
 }
 
-export function hasEnded<S extends string>({ record, lifecycle }: TaskMirror<S>): boolean {
-  return isTerminal(record.task.state, lifecycle)
+/** Aborts the task's signal with the reason, if the task has ended for one. */
+export function abortEnded<S extends string>({ cached, controller }: LeasedTask<S>): void {
+  const { over } = cached.record
+  if (cached.hasEnded && over !== undefined) controller?.abort(ended(over, cached.key.id))
 }
 
-/** Whoever works on a task that has ended learns why. */
-export function abortEnded<S extends string>({ mirror, controller }: Held<S>): void {
-  const { over } = mirror.record
-  if (hasEnded(mirror) && over !== undefined) controller?.abort(ended(over, mirror.key.id))
+export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): Taking<S> {
+  return { type: 'taken', task: cached.tip.show(), leaseId }
 }
 
-export function taken<S extends string>({ mirror, leaseId }: Held<S>): Taking<S> {
-  return { type: 'taken', task: mirror.tip.show(), leaseId }
-}
-
-/** What a listener throws harms nobody. */
-export function tell(job: () => void): void {
+/** Calls a listener. What it throws becomes an uncaught error and does not disturb the caller. */
+export function callListener(job: () => void): void {
   try {
     job()
   } catch (error) {

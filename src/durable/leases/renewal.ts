@@ -1,58 +1,60 @@
 /**
- * Renewing the leases that this process holds.
+ * Periodic renewal of the leases that this process holds.
  *
  * @module
  */
 import type { Deadline } from '../../core/timeline.js'
-import { hasEnded, type Held } from './leased-task.js'
-import type { Workshop } from '../context.js'
+import type { DurableContext } from '../context.js'
+import type { LeasedTask } from './leased-task.js'
 
-/** Three times as often as they run out. Rests while none is held. */
-export class Heartbeat<S extends string> {
-  readonly #shop: Workshop<S>
-  readonly #held: ReadonlyMap<string, Held<S>>
-  readonly #onMissed: (held: Held<S>) => Promise<void>
+/** Renews all leases together, every third of `leaseMs`. Idle while no lease is held. */
+export class LeaseRenewal<S extends string> {
+  readonly #context: DurableContext<S>
+  readonly #leased: ReadonlyMap<string, LeasedTask<S>>
+  readonly #onMissed: (leased: LeasedTask<S>) => Promise<void>
   #deadline: Deadline | undefined
-  #isBeating = false
+  #isRenewing = false
   #isStopped = false
 
-  /** @param onMissed - Is told of a lease that the task does not have any more. */
+  /** @param onMissed - Called for a lease that the task no longer has. */
   constructor(
-    shop: Workshop<S>,
-    held: ReadonlyMap<string, Held<S>>,
-    onMissed: (held: Held<S>) => Promise<void>,
+    context: DurableContext<S>,
+    leased: ReadonlyMap<string, LeasedTask<S>>,
+    onMissed: (leased: LeasedTask<S>) => Promise<void>,
   ) {
-    this.#shop = shop
-    this.#held = held
+    this.#context = context
+    this.#leased = leased
     this.#onMissed = onMissed
   }
 
-  /** There is something to renew. */
+  /** Schedules the next renewal, if leases are held and none is scheduled. */
   begin(): void {
-    if (this.#isStopped || this.#isBeating || this.#held.size === 0) return
-    const { timeline, settings } = this.#shop
-    this.#deadline ??= timeline.add(settings.leaseMs / 3, () => void this.#beat())
+    if (this.#isStopped || this.#isRenewing || this.#leased.size === 0) return
+    const { timeline, settings } = this.#context
+    this.#deadline ??= timeline.add(settings.leaseMs / 3, () => void this.#renewAll())
   }
 
   stop(): void {
     this.#isStopped = true
-    if (this.#deadline !== undefined) this.#shop.timeline.remove(this.#deadline)
+    if (this.#deadline !== undefined) this.#context.timeline.remove(this.#deadline)
   }
 
-  async #beat(): Promise<void> {
+  async #renewAll(): Promise<void> {
     this.#deadline = undefined
-    this.#isBeating = true
-    const { access, settings } = this.#shop
-    const all = [...this.#held.values()].filter(({ mirror }) => mirror.isStored && !hasEnded(mirror))
-    const leases = all.map(({ mirror, leaseId }) => ({ key: mirror.key, id: leaseId }))
+    this.#isRenewing = true
+    const { storeClient, settings } = this.#context
+    const all = [...this.#leased.values()].filter(({ cached }) => cached.isStored && !cached.hasEnded)
+    const leases = all.map(({ cached, leaseId }) => ({ key: cached.key, id: leaseId }))
     const renew = (): Promise<readonly string[]> => settings.store.renew(leases, settings.leaseMs)
-    // A store that does not answer is asked again while the leases last.
-    const once = (): Promise<readonly string[]> => access.once('renew', renew, settings.leaseMs / 3)
-    const renewed = leases.length === 0 ? [] : await once().catch(access.report)
-    this.#isBeating = false
+    // The limit leaves time for two more renewals before the leases expire.
+    const renewOnce = (): Promise<readonly string[]> => storeClient.call('renew', renew, settings.leaseMs / 3)
+    const renewed = leases.length === 0 ? [] : await renewOnce().catch(storeClient.report)
+    this.#isRenewing = false
     this.begin()
     if (renewed === undefined) return
     const ids = new Set(renewed)
-    for (const held of all) if (!ids.has(held.leaseId)) await this.#onMissed(held).catch(access.report)
+    for (const leased of all) {
+      if (!ids.has(leased.leaseId)) await this.#onMissed(leased).catch(storeClient.report)
+    }
   }
 }
