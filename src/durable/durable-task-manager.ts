@@ -31,17 +31,16 @@ import {
   type TaskPage,
   type TaskQuery,
 } from '../core/queries.js'
-import { randomId } from '../runtime/ids.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/timeline.js'
 import { waitFor, type WaitOptions } from '../core/wait.js'
-import { copyOf, type CachedTask, type CacheEvents } from './cache/cached-task.js'
-import type { Select } from './cache/change.js'
+import type { CachedTask, CacheEvents } from './cache/cached-task.js'
+import { copyOf, type Select } from './cache/change.js'
 import { ChangeWatcher } from './cache/change-watcher.js'
-import { endingOf, headOf } from './cache/checkpoint.js'
+import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { TaskCache } from './cache/task-cache.js'
 import { decider, type DurableContext } from './context.js'
@@ -49,7 +48,7 @@ import { LeaseHolder } from './leases/lease-holder.js'
 import { Listing } from './listing.js'
 import { Maintenance } from './maintenance.js'
 import { toDurableSettings, type DurableTaskManagerOptions } from './options.js'
-import { documentsOf, StoreClient } from './store-client.js'
+import { documentsOf, storeAll, StoreClient } from './store-client.js'
 
 /**
  * Manages tasks that live in a store, which other processes may share.
@@ -59,9 +58,8 @@ import { documentsOf, StoreClient } from './store-client.js'
  * another one is decided again against the newer task. Reads return what the store held when they were called, or later.
  * Listeners receive the changes that this manager makes; subscribers, waiters and signals see those of every process.
  *
- * Besides the errors that it documents, each method rejects with `STORE_FAILED` when the store fails for longer than
- * `storeRetryMs`, with `UNAVAILABLE` when a change conflicts with others again and again, and with `MANAGER_DESTROYED`
- * after `destroy()`.
+ * Besides its documented errors, each method rejects with `STORE_FAILED` when the store fails for longer than `storeRetryMs`,
+ * `UNAVAILABLE` when a change keeps conflicting with others, and `MANAGER_DESTROYED` after `destroy()`.
  *
  * @throws {RangeError | TypeError} from the constructor, naming the invalid option.
  * @example
@@ -215,8 +213,8 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   /**
-   * The task, frozen, as this process last read it, without a request to the store. Available while this process works on
-   * the task, waits for it or reads its events; otherwise `undefined`, or an old version.
+   * The task, frozen, as this process last read it. Makes no request: available while this process works on the task, waits
+   * for it or reads its events; otherwise `undefined`, or an old version.
    */
   lastSeen(taskId: string): TaskSnapshot<S> | undefined {
     const cached = this.#context.cache.get(taskId)
@@ -225,8 +223,7 @@ export class DurableTaskManager<S extends string = TaskState>
 
   /** Copies of all matching tasks, oldest first. O(matches): use `pageTasks` where there may be many. */
   async listTasks(filter: TaskFilter<S> | null = {}): Promise<Task<S>[]> {
-    const tasks = await this.#context.listing.all(filter ?? {}, 'listTasks')
-    return tasks.map(copyTask)
+    return (await this.#context.listing.all(filter ?? {}, 'listTasks')).map(copyTask)
   }
 
   /**
@@ -254,9 +251,8 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   /**
-   * The events after the generation `after` (default `0`: all), oldest first, frozen: every one that was stored when the
-   * method was called, and perhaps later ones. When the store lacks some of them, one `resync` entry with the whole task
-   * replaces them all.
+   * The events after the generation `after` (default `0`: all), oldest first, frozen, with every one that was stored before
+   * the call. When the store lacks some of them, one `resync` entry with the whole task replaces them all.
    */
   async events(
     taskId: string,
@@ -327,17 +323,12 @@ export class DurableTaskManager<S extends string = TaskState>
   async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
     this.#context.storeClient.requireOpen()
     const { settings, timeline, storeClient } = this.#context
-    const { store, lifecycle } = settings
-    for (const [index, { task }] of toRecords(tasks, settings, timeline.now()).entries()) {
-      const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }
-      const isNew = await storeClient.callForUser('create', () => store.create(creation))
-      if (!isNew) throw invalidParams(`tasks[${index}].id`, `is taken: ${task.id}`)
-    }
+    await storeAll(toRecords(tasks, settings, timeline.now()), settings, storeClient)
   }
 
   /**
-   * Lets this process work on tasks under leases, as `createRequestHandler` does. While this process holds a lease and renews
-   * it, no other process works on the task. The option `recover` decides what happens to the task when the process dies.
+   * Lets this process work on tasks under leases, as `createRequestHandler` does. While it holds and renews a lease, no other
+   * process works on the task. The option `recover` decides what happens to the task when the process dies.
    */
   lease(listener: LeasedTasksListener<S>): LeasedTasks<S> {
     const holder = new LeaseHolder(this.#context, listener, () => this.#holders.delete(holder))

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
+import { invalidParams, taskNotFound } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
-import { copyTask, thawTask } from '../../core/evolve.js'
+import { thawTask } from '../../core/evolve.js'
 import { quote } from '../../runtime/describe.js'
 import { randomId } from '../../runtime/ids.js'
 import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import type { Change, Decide, Executed, Origin, Select } from './change.js'
-import { changedTooOften, Conflicts } from './conflicts.js'
+import { copyOf, type Change, type Decide, type Executed, type Origin, type Select } from './change.js'
+import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
 import { isRefusal, type StoreClient } from '../store-client.js'
 import { Checkpoints, fold, headOf, unreadable } from './checkpoint.js'
@@ -274,10 +274,7 @@ export class CachedTask<S extends string> {
     return this.#pending.slice(0, Math.min(others === -1 ? max : others, max))
   }
 
-  /**
-   * Fails the one change that the store refuses for good, after committing the batch one change at a time to find it. When
-   * the store is unavailable, all pending changes fail.
-   */
+  /** Fails the one change that the store refuses for good, or all changes when the store is unavailable. */
   #onCommitFailed(batch: readonly Change<S>[], error: unknown): void {
     if (!isRefusal(error)) this.#fail(error)
     else if (batch.length > 1) this.#singleCommits = batch.length
@@ -400,14 +397,4 @@ export class CachedTask<S extends string> {
     }
     for (const change of failed) change.reject(error as Error)
   }
-}
-
-/** Selects a copy of the task as the result of a change. */
-export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
-  return copyTask(record.task)
-}
-
-export function leaseLost(taskId: string): A2AError<'LEASE_LOST'> {
-  const message = `Task ${taskId} is held by another process now, or by none: its lease was not renewed in time`
-  return new A2AError('LEASE_LOST', message, { taskId })
 }

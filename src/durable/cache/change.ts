@@ -4,7 +4,9 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
+import { copyTask } from '../../core/evolve.js'
 import type { TaskRecord } from '../../core/task-record.js'
+import type { Task } from '../../core/task.js'
 
 /** Returns the events that a change makes. Throws when the task does not allow the change. */
 export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
@@ -32,3 +34,8 @@ export interface Executed<S extends string, T> {
 
 /** Computes the result of a change as soon as it is stored, from the task exactly as the change left it. */
 export type Select<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
+
+/** Selects a copy of the task. */
+export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
+  return copyTask(record.task)
+}

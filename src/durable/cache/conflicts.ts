@@ -1,5 +1,5 @@
 /**
- * Retry policy for optimistic-concurrency conflicts.
+ * Retry policy for optimistic-concurrency conflicts, and the errors of changes that lose.
  *
  * @module
  */
@@ -30,6 +30,11 @@ export class Conflicts {
     if (!isLeased || this.#count <= IMMEDIATE_RETRIES) return
     await pause(Math.min(2 ** (this.#count - IMMEDIATE_RETRIES), MAX_PAUSE_MS))
   }
+}
+
+export function leaseLost(taskId: string): A2AError<'LEASE_LOST'> {
+  const message = `Task ${taskId} is held by another process now, or by none: its lease was not renewed in time`
+  return new A2AError('LEASE_LOST', message, { taskId })
 }
 
 export function changedTooOften(taskId: string): A2AError<'UNAVAILABLE'> {
