@@ -1,5 +1,5 @@
 /**
- * The task manager that the environment asks for.
+ * Choice of KAOS' task manager by the environment variable `TASK_STORE_TYPE`.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { NullTaskManager } from './null-task-manager.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 
 export interface TaskManagerFromEnvironmentOptions extends LocalTaskManagerOptions {
-  /** Where `TASK_STORE_TYPE` is looked up. Default is the environment of the process, where the runtime has one. */
+  /** Variables to read `TASK_STORE_TYPE` from. Default is the environment of the process, where the runtime has one. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
@@ -25,18 +25,18 @@ const VARIABLE = 'TASK_STORE_TYPE'
 const KEYS = [...OPTION_KEYS, 'env']
 
 /**
- * As `TASK_STORE_TYPE` says, in whatever case: `local`, also where it is not set or empty, for a `LocalTaskManager`, `null`
- * or `none` for a `NullTaskManager`.
+ * Creates the task manager that `TASK_STORE_TYPE` names: `local` (the default, also when the variable is empty) for a
+ * `LocalTaskManager`, `null` or `none` for a `NullTaskManager`. The case does not matter.
  *
- * @throws {RangeError} naming the variable, when it says something else.
- * @throws {TypeError | RangeError} naming the option that makes no sense, whatever the variable says.
+ * @throws {RangeError} naming the variable, when it has another value.
+ * @throws {TypeError | RangeError} naming the option that is wrong, whatever the variable's value.
  */
 export function taskManagerFromEnvironment(
   processFn: ProcessFn,
   options: TaskManagerFromEnvironmentOptions = {},
 ): SessionTaskManager {
   const { env, ...given } = readOptions(options, KEYS, 'taskManagerFromEnvironment')
-  // What is wrong with them is found where they are written, and not only where they are used.
+  // Created in every case, so that wrong options fail in every environment.
   const local = new LocalTaskManager(processFn, given)
   const type = (env === undefined ? environment(VARIABLE) : env[VARIABLE]) ?? ''
   switch (type.trim().toLowerCase()) {

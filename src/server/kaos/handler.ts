@@ -1,5 +1,5 @@
 /**
- * A task manager of sessions as one function from a request to a response.
+ * HTTP handler over a KAOS task manager.
  *
  * @module
  */
@@ -35,23 +35,23 @@ import type { Principal } from '../caller.js'
 
 export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   /**
-   * The agent's card, complete or in few words: `{ name, url }` is enough. Default is no streaming; that a KAOS agent has
-   * it, for its chat, may be said where no version is spoken that streams tasks.
+   * The agent's card: `{ name, url }` is enough. Default is no streaming. A KAOS agent that streams its chat may declare
+   * `capabilities.streaming`, provided that no dialect of the handler streams tasks.
    */
   readonly card: AgentCardInput
-  /** Where tasks live, and the work on them is done. It is shut down when the handler is closed. */
+  /** Works on the messages and stores their tasks. Closing the handler shuts it down. */
   readonly taskManager: SessionTaskManager
-  /** Who sends this request; `null` and `undefined` are answered with 401. Default is that tasks belong to nobody. */
+  /** Returns the principal of a request. `null` and `undefined` are answered with 401. Default: tasks have no owner. */
   readonly authenticate?: RequestHandlerOptions<P>['authenticate']
-  /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
+  /** Receives internal errors, which clients do not see. Default is a process warning, where the runtime has them. */
   readonly onError?: RequestHandlerOptions['onError']
   readonly limits?: Pick<HandlerLimits, 'maxBodyBytes' | 'maxDepth'> | undefined
   /**
-   * The versions of the protocol that are spoken, the preferred one first. Default is KAOS' alone. Not `v0_1()`,
-   * `corvid()` and `litellm()`: their clients choose ids and time limits, or expect an answer at once.
+   * The dialects to serve, the preferred one first. Default is `kaos()`. `v0_1()`, `corvid()` and `litellm()` are refused:
+   * their clients choose ids and time limits, or expect an answer at once.
    */
   readonly dialects?: readonly Dialect[] | undefined
-  /** How long clients may keep the card, in seconds. Default is `300`. */
+  /** How long clients may cache the card, in seconds. Default is `300`. */
   readonly cardMaxAgeSeconds?: number | undefined
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
@@ -62,21 +62,28 @@ export interface TaskManagerHandler<P extends Principal = Principal> extends Bou
 }
 
 const KEYS = [
-  ...['card', 'taskManager', 'authenticate', 'onError', 'limits', 'dialects', 'cardMaxAgeSeconds', 'clock'],
+  'card',
+  'taskManager',
+  'authenticate',
+  'onError',
+  'limits',
+  'dialects',
+  'cardMaxAgeSeconds',
+  'clock',
 ]
 const LIMIT_KEYS = ['maxBodyBytes', 'maxDepth']
-/** The versions whose cards say whether tasks can be asked for; that of 1.0 has no place for it. */
-const TELLING = ['0.3', 'kaos']
-/** Their clients choose ids of tasks and time limits, or expect an answer at once, which no manager here can do. */
-const UNSERVED = ['0.1', 'corvid', 'litellm']
+/** Dialects whose cards have `stateTransitionHistory`. */
+const WITH_HISTORY = ['0.3', 'kaos']
+/** Dialects whose clients choose ids and time limits, or expect an answer at once. The port supports none of it. */
+const UNSUPPORTED = ['0.1', 'corvid', 'litellm']
 
 /**
- * Serves a task manager as KAOS does: SendMessage works on the message's text while the client waits and answers with
- * the task that has ended, GetTask and CancelTask find it again. Nothing streams, and no task takes a second message.
+ * Serves a task manager as KAOS does: SendMessage answers with the ended task once the work on its text is done, and
+ * GetTask and CancelTask find that task. Nothing streams, and no task accepts a second message.
  *
- * With `authenticate`, clients see no task but their own.
+ * With `authenticate`, clients see only their own tasks.
  *
- * @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card.
+ * @throws {TypeError | RangeError | A2AError} naming the option, or the path in the card, that is wrong.
  * @example
  * const handler = createTaskManagerHandler({
  *   card: { name: 'my-agent', url: 'http://localhost:8000' },
@@ -107,14 +114,14 @@ function toSettings<P extends Principal>(
     authenticate,
     onError: onError === undefined ? reportError : guarded(onError),
     limits: toLimits(limits, 'createTaskManagerHandler', LIMIT_KEYS),
-    dialects: [telling(first, keepsTasks), ...others.map((dialect) => telling(dialect, keepsTasks))],
+    dialects: [withHistory(first, keepsTasks), ...others.map((dialect) => withHistory(dialect, keepsTasks))],
     heartbeatMs: requireDelay('heartbeatMs', 15_000),
     cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock,
   }
 }
 
-/** A card of what is served. */
+/** Completes the card. Refuses capabilities that this handler does not have. */
 function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
   const capabilities = { streaming: false, pushNotifications: false, ...input.capabilities }
   const card = servedCard({ ...input, capabilities }, dialects)
@@ -128,7 +135,7 @@ function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
 }
 
 function requireServed(version: string): void {
-  if (!UNSERVED.includes(version)) return
+  if (!UNSUPPORTED.includes(version)) return
   throw new TypeError(
     `"dialects" must be kaos(), v1(), v0_3() or of your own, got that of ${version}: createRequestHandler() speaks it`,
   )
@@ -138,9 +145,9 @@ function canStream({ methods }: Dialect): boolean {
   return [...methods.values()].includes('SendStreamingMessage')
 }
 
-/** The dialect, in whose cards `stateTransitionHistory` says whether the manager keeps tasks. */
-function telling(dialect: Dialect, keepsTasks: boolean): Dialect {
-  if (!TELLING.includes(dialect.version)) return dialect
+/** The dialect with `stateTransitionHistory` in its cards, where they have it. */
+function withHistory(dialect: Dialect, keepsTasks: boolean): Dialect {
+  if (!WITH_HISTORY.includes(dialect.version)) return dialect
   return {
     ...dialect,
     encodeCard(card): JsonObject {

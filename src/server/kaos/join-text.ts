@@ -1,5 +1,5 @@
 /**
- * What a processing function returns, as one text.
+ * Joins the result of a processing function to one text.
  *
  * @module
  */
@@ -7,9 +7,10 @@ import { describe } from '../../runtime/describe.js'
 import { withResult } from '../runs/finish-run.js'
 
 /**
- * @param signal - Leaves the chunks where they are when it aborts.
- * @param refuse - Is told at once of a chunk that is no text: the rest is nothing then, and to leave it may take its time.
- * @throws {TypeError} when it is neither a text nor an async iterable; what the iterable throws; the signal's reason.
+ * @param signal - Stops reading when it aborts.
+ * @param refuse - Called at once with the error of a chunk that is not a text, because closing the iterable may take long.
+ * @throws {TypeError} As a rejection, when `outcome` is neither a text nor an async iterable; what the iterable throws; the
+ *   signal's reason.
  */
 export async function joinText(
   outcome: unknown,
@@ -23,7 +24,7 @@ export async function joinText(
     )
   }
   const chunks: string[] = []
-  // What it yields is checked one by one.
+  // The loop checks each element.
   for await (const chunk of withResult(outcome as AsyncIterable<unknown, unknown>)) {
     signal.throwIfAborted()
     if (typeof chunk !== 'string') {

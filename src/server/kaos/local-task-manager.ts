@@ -1,5 +1,5 @@
 /**
- * The task manager of an agent that does its work while the client waits.
+ * Task manager that does the work in this process while the client waits.
  *
  * @module
  */
@@ -20,20 +20,20 @@ import { guarded, requireTasks, type ErrorContext } from '../options.js'
 import { FAILED, isAbort, SHUT_DOWN } from '../runs/run-failures.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
-/** What a text is worked on with. */
+/** The context of the work on one text. */
 export interface ProcessContext {
-  /** The conversation that the text belongs to: the task's `contextId`. Clients choose it: it proves nothing. */
+  /** The conversation of the text: the task's `contextId`. Clients choose it, so it does not identify a user. */
   readonly sessionId: string
   readonly taskId: string
-  /** What came with the text. */
+  /** The metadata of the message. */
   readonly metadata: { readonly [key: string]: ReadonlyJson }
-  /** To whom the task belongs: the id of the principal where there is one. */
+  /** The task's owner: with `authenticate`, the id of the principal. */
   readonly owner: string | undefined
-  /** Aborts when the work is no longer wanted: the task was canceled, timed out or expired, or the manager shuts down. */
+  /** Aborts when the task is canceled, times out or expires, and when the manager shuts down. */
   readonly signal: AbortSignal
 }
 
-/** The agent's work on one text: an answer, or the pieces of one. May throw: the task then fails. */
+/** The agent's work on one text. Returns the answer, whole or in chunks. When it throws, the task fails. */
 export type ProcessFn = (
   text: string,
   context: ProcessContext,
@@ -41,20 +41,20 @@ export type ProcessFn = (
 
 export interface LocalTaskManagerOptions {
   /**
-   * Where tasks live. Default is a manager of its own, which holds 10 000 tasks for 24 hours and drops those that ended
-   * longest ago when it is full.
+   * Stores the tasks. Default is a new `TaskManager` that holds 10,000 tasks for 24 hours. When it is full, it removes the
+   * tasks that ended longest ago.
    */
   readonly tasks?: TaskManager | undefined
   /**
-   * What a failed task says of what `processFn` threw: clients read it. `String` tells everything. Default is
-   * `The agent could not finish this task`, whatever was thrown.
+   * Returns the status message of a task whose `processFn` threw. Clients read it; `String` exposes the whole error. Default
+   * is always `The agent could not finish this task`.
    */
   readonly describeError?: ((error: unknown) => string) | undefined
-  /** Is told what `processFn` threw. Default is a warning of the process, where the runtime has them. */
+  /** Receives what `processFn` throws. Default is a process warning, where the runtime has them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
-  /** How long `shutdown` waits, in ms, for work that it has aborted to end. Default is `10_000` (10 seconds). */
+  /** How long `shutdown` waits for aborted work to end, in ms. Default is `10_000` (10 seconds). */
   readonly graceMs?: number | undefined
-  /** Default is the runtime's clock. A given `tasks` has its own. */
+  /** Default is the runtime's clock. `tasks` uses its own clock. */
   readonly clock?: Clock | undefined
 }
 
@@ -65,20 +65,19 @@ const SHUTDOWN_KEYS = ['graceMs']
 const MAX_TASKS = 10_000
 
 const CANCELED = 'Canceled by request'
-/** A task that is gone while somebody waits for it is as one that never was. */
+/** Errors of waiting for a task that does not exist or is removed during the wait. */
 const GONE: readonly ErrorCode[] = ['TASK_NOT_FOUND', 'TASK_EXPIRED', 'MANAGER_DESTROYED']
 
 /**
- * Works on each text at once, in this process, and answers with the task that has ended.
+ * Works on each text immediately, in this process, and answers with the ended task.
  *
- * A task goes from `submitted` to `working` (`Processing`) to `completed` (`Done`), with the answer in the conversation,
- * or to `failed`, without. What comes of a task that was canceled meanwhile is dropped. Tasks are the caller's own
- * copies.
+ * A task moves from `submitted` to `working` (`Processing`) to `completed` (`Done`), with the answer in the conversation, or
+ * to `failed`, without. The answer of a task that is canceled during the work is dropped. All tasks returned are copies.
  *
- * It differs from KAOS' class of this name where that one tells clients what was thrown, has ids of 48 random bits,
- * hands out live tasks, adds answers to canceled ones, grows without bound when no task has ended, and polls.
+ * Unlike KAOS' class of the same name, it does not show clients what was thrown, has ids of 122 random bits (not 48),
+ * returns no live tasks, adds no answer to a canceled task, is bounded, and does not poll.
  *
- * @throws {TypeError | RangeError} from the constructor, naming the option that makes no sense.
+ * @throws {TypeError | RangeError} from the constructor, naming the option that is wrong.
  * @example
  * const manager = new LocalTaskManager((text) => `You said: ${text}`)
  * const task = await manager.sendMessage('Hello', { sessionId: 'session-1' })
@@ -92,7 +91,7 @@ export class LocalTaskManager implements SessionTaskManager {
   readonly #onError: (error: unknown, context: ErrorContext) => void
   readonly #graceMs: number
   readonly #clock: Clock
-  /** What is going on, by its task: an end that was asked for may be some time away. */
+  /** Work in progress by task id: canceled work may take some time to end. */
   readonly #work = new Map<string, Promise<void>>()
   #isShutDown = false
 
@@ -112,22 +111,22 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   /**
-   * Works on the text. Whatever `processFn` throws becomes a failed task.
+   * Works on the text. When `processFn` throws, the task fails and this still resolves.
    *
-   * @throws {A2AError} As a rejection: `UNAVAILABLE` after `shutdown`; `TASK_LIMIT_REACHED` when there is no room and no
-   *   task has ended; `INVALID_PARAMS` and `LIMIT_EXCEEDED` for what makes no task; `TASK_EXPIRED` and `MANAGER_DESTROYED`
+   * @throws {A2AError} As a rejection: `UNAVAILABLE` after `shutdown`; `TASK_LIMIT_REACHED` when the manager is full
+   *   and no task has ended; `INVALID_PARAMS` and `LIMIT_EXCEEDED` for a text or options that the manager refuses; `TASK_EXPIRED` and `MANAGER_DESTROYED`
    *   when the task is removed before it ends.
    */
   async sendMessage(text: string, options: SessionMessageOptions = {}): Promise<Task> {
     if (this.#isShutDown) throw unavailable()
-    const task = this.#open(text, options)
+    const task = this.#createTask(text, options)
     const ended = this.#tasks.waitFor(task.id)
-    // A moment later, so that whatever it calls finds it among the work.
+    // Begins on a later microtask, once it is in `#work`, where `shutdown` finds it.
     const work = Promise.resolve()
       .then(() => this.#process(text, task))
       .finally(() => this.#work.delete(task.id))
     this.#work.set(task.id, work)
-    // Nobody waits for work whose task has ended without it; work that breaks is told of.
+    // The task may end before the work does. Work that rejects has not ended its task.
     return Promise.race([ended, work.then(() => ended)])
   }
 
@@ -141,7 +140,7 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   /**
-   * Waits on the manager's clock, and not at all for a task that there is not.
+   * Waits for the task to end, on the manager's clock. Resolves at once when there is no such task.
    *
    * @throws {A2AError} As a rejection: `WAIT_ABORTED`; `INVALID_PARAMS`.
    */
@@ -158,10 +157,10 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   /**
-   * Cancels what is worked on, and waits for the work to end, for `graceMs` at most: by default that of the manager, and
-   * 0 is no time. Tasks can still be asked for.
+   * Cancels all tasks that are worked on, and waits up to `graceMs` for the work to end. Default is the manager's
+   * `graceMs`; `0` does not wait. Tasks can still be read.
    *
-   * @throws {RangeError | A2AError} As a rejection, naming the option that makes no sense.
+   * @throws {TypeError | RangeError | A2AError} As a rejection, naming the option that is wrong.
    */
   async shutdown(options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     const { graceMs = this.#graceMs } = read(options, SHUTDOWN_KEYS, 'shutdown')
@@ -177,13 +176,13 @@ export class LocalTaskManager implements SessionTaskManager {
     await settleWithin(this.#clock, graceMs, this.#work.values())
   }
 
-  /** A task with the text as its first message; where that is refused, one that nobody was told of. */
-  #open(text: string, options: SessionMessageOptions): Task {
+  /** Creates a task with the text as its first message. When the message is refused, the task is rejected. */
+  #createTask(text: string, options: SessionMessageOptions): Task {
     const { sessionId, metadata, owner } = read(options, MESSAGE_KEYS, 'sendMessage')
     if (typeof text !== 'string') throw invalidParams('text', `must be a string, got ${describe(text)}`)
     const task = this.#tasks.createTask({ skill: 'default', contextId: sessionId, metadata, owner })
     try {
-      this.#say(task, 'user', text)
+      this.#addMessage(task, 'user', text)
     } catch (error) {
       if (this.#isLive(task.id)) {
         this.#tasks.patchTask(task.id, { state: 'rejected' })
@@ -193,10 +192,10 @@ export class LocalTaskManager implements SessionTaskManager {
     return task
   }
 
-  /** Rejects only when the task could not be made to say what became of it. */
+  /** Never rejects, unless the task can be neither completed nor failed. */
   async #process(text: string, task: Task): Promise<void> {
     const { id, contextId: sessionId, metadata, owner } = task
-    // Whoever was told of the task may have canceled it, or shut all down.
+    // A listener of its creation may have canceled the task, or shut the manager down.
     if (this.#isShutDown) this.#cancel(id, SHUT_DOWN)
     if (!this.#isLive(id)) return
     const signal = this.#tasks.signalOf(id)
@@ -208,14 +207,14 @@ export class LocalTaskManager implements SessionTaskManager {
         (error) => this.#fail(id, error, signal),
       )
       if (!this.#isLive(id)) return
-      this.#say(task, 'agent', answer)
+      this.#addMessage(task, 'agent', answer)
       this.#tasks.patchTask(id, { state: 'completed', message: 'Done' })
     } catch (error) {
       this.#fail(id, error, signal)
     }
   }
 
-  #say({ id: taskId, contextId }: Task, role: 'user' | 'agent', text: string): void {
+  #addMessage({ id: taskId, contextId }: Task, role: 'user' | 'agent', text: string): void {
     this.#tasks.addMessage(taskId, { role, parts: [{ text }], taskId, contextId })
   }
 
@@ -230,7 +229,7 @@ export class LocalTaskManager implements SessionTaskManager {
         throw new TypeError(`describeError() must return a string, got ${describe(text)}`)
       this.#tasks.patchTask(taskId, { state: 'failed', message: text })
     } catch (failure) {
-      // It has no text, or one that is no status message.
+      // `describeError` threw, or its text was refused as a status message.
       this.#onError(failure, { during: 'describeError', taskId })
       if (this.#isLive(taskId)) this.#tasks.patchTask(taskId, { state: 'failed', message: FAILED })
     }

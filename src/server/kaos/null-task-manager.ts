@@ -1,5 +1,5 @@
 /**
- * The task manager of an agent that has no tasks.
+ * Task manager for agents without tasks.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { Task } from '../../core/task.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 
 /**
- * Does nothing, and keeps nothing: each text is answered with a completed task that holds nothing of it, whose id finds
- * no task. As KAOS' `NullTaskManager`.
+ * Discards every text and answers it with a completed, empty task that is not stored. Does what KAOS' `NullTaskManager`
+ * does.
  */
 export class NullTaskManager implements SessionTaskManager {
   readonly keepsTasks = false

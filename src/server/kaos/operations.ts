@@ -1,5 +1,5 @@
 /**
- * What each operation of the protocol does with a task manager of sessions.
+ * The protocol's operations over a KAOS task manager.
  *
  * @module
  */
@@ -17,12 +17,12 @@ import { ownedBy, type Caller, type Principal } from '../caller.js'
 
 const ANSWER_ID = 'answer'
 
-interface Asked {
+interface TaskTarget {
   readonly id: string
   readonly tenant?: string
 }
 
-/** SendMessage, GetTask and CancelTask; nothing else is supported. */
+/** Supports SendMessage, GetTask and CancelTask. Every other operation is refused. */
 export class SessionOperations<P extends Principal> implements ClosableOperations<P> {
   readonly #manager: SessionTaskManager
   readonly #clock: Clock
@@ -34,23 +34,23 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     this.#clock = clock
   }
 
-  /** The manager ends with its handler, in the time that is left. */
+  /** Waits for messages that are being worked on, then shuts the manager down, within `graceMs` in all. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
     const began = this.#clock.now()
-    // One time for both: a manager of somebody's own may take longer.
+    // The outer limit holds even if the integrator's manager exceeds its share.
     await settleWithin(this.#clock, graceMs, [this.#end(graceMs, began)])
   }
 
-  /** The manager gets what is left of the time when the work has ended. */
+  /** Passes to the manager the time that the work has left of `graceMs`. */
   async #end(graceMs: number, began: number): Promise<void> {
     await settleWithin(this.#clock, graceMs, this.#sends)
-    // The clock may have been set.
+    // The system clock may be set back or forth during the wait.
     const leftMs = Math.min(Math.max(Math.ceil(began + graceMs - this.#clock.now()), 0), Math.ceil(graceMs))
     await this.#manager.shutdown({ graceMs: leftMs })
   }
 
-  /** Answers when the work is done, whether or not the client wants to wait: there is nothing to come back to before. */
+  /** Answers when the work is done, also when the client asks to return immediately: KAOS has no task before that. */
   async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
     if (this.#isClosing) throw unavailable()
     const { message, historyLength, tenant } = request
@@ -66,14 +66,17 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     })
     this.#sends.add(sent)
     try {
-      return { type: 'task', task: shown(await sent, caller), historyLength }
+      return { type: 'task', task: withAnswerArtifact(await sent, caller), historyLength }
     } finally {
       this.#sends.delete(sent)
     }
   }
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
-    return { task: shown(await this.#find(request, caller), caller), historyLength: request.historyLength }
+    return {
+      task: withAnswerArtifact(await this.#find(request, caller), caller),
+      historyLength: request.historyLength,
+    }
   }
 
   async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
@@ -83,7 +86,7 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
       const message = `Cannot cancel task in terminal state: ${task.state}`
       throw new A2AError('TASK_NOT_CANCELABLE', message, { taskId: task.id, state: task.state })
     }
-    return { task: shown(await this.#find(request, caller), caller) }
+    return { task: withAnswerArtifact(await this.#find(request, caller), caller) }
   }
 
   SendStreamingMessage(): never {
@@ -118,29 +121,29 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     throw unsupported('GetExtendedAgentCard')
   }
 
-  /** @throws {A2AError} `TASK_NOT_FOUND`, the same whether it is somebody else's or nobody's. */
-  async #find({ id, tenant }: Asked, { principal }: Caller<P>): Promise<Task> {
+  /** @throws {A2AError} `TASK_NOT_FOUND`, also for the task of another owner (A2A 1.0 §3.3.2). */
+  async #find({ id, tenant }: TaskTarget, { principal }: Caller<P>): Promise<Task> {
     const task = await this.#manager.getTask(id)
     if (task === null || (task.owner ?? null) !== ownedBy(principal, tenant).owner) throw taskNotFound(id)
     return task
   }
 
-  async #refuseFollowUp(asked: Asked, caller: Caller<P>): Promise<never> {
-    const { state } = await this.#find(asked, caller)
+  async #refuseFollowUp(target: TaskTarget, caller: Caller<P>): Promise<never> {
+    const { state } = await this.#find(target, caller)
     const message = `Each message makes a task of its own; this one is ${state}`
     throw new A2AError('UNSUPPORTED_OPERATION', message, { operation: 'SendMessage' })
   }
 }
 
-/** The clients of A2A's versions look for the answer among the artifacts (A2A 1.0 §3.7), KAOS' in the conversation. */
-function shown(task: Task, { dialect }: Pick<Caller, 'dialect'>): Task {
+/** Adds the answer as an artifact for A2A clients (A2A 1.0 §3.7). KAOS clients read it from the conversation. */
+function withAnswerArtifact(task: Task, { dialect }: Pick<Caller, 'dialect'>): Task {
   const answer = task.messages.at(-1)
-  const isTold = task.artifacts.length > 0 || task.output !== null
-  if (!dialect.isInCards || task.state !== 'completed' || answer?.role !== 'agent' || isTold) return task
+  const hasResult = task.artifacts.length > 0 || task.output !== null
+  if (!dialect.isInCards || task.state !== 'completed' || answer?.role !== 'agent' || hasResult) return task
   return { ...task, artifacts: [{ artifactId: ANSWER_ID, parts: answer.parts }] }
 }
 
-/** The texts, with a space between them, as KAOS joins them. */
+/** The texts of the parts, joined with spaces as KAOS does. */
 function textOf(parts: Requests['SendMessage']['message']['parts']): string {
   const texts = parts.flatMap(({ text }) => text ?? [])
   if (texts.length === 0) throw invalidParams('message.parts', 'must contain text')

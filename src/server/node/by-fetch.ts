@@ -1,5 +1,5 @@
 /**
- * Requests of Node's answered by a function from Fetch's `Request` to its `Response`.
+ * Bridge from Node's HTTP server to a function from a Fetch `Request` to a `Response`.
  *
  * @module
  */
@@ -17,10 +17,10 @@ export async function answerByFetch(
 ): Promise<void> {
   try {
     const { method = 'GET' } = req
-    // Fetch has none.
+    // Fetch forbids these methods.
     if (method === 'TRACE' || method === 'TRACK') return void res.writeHead(405).end()
     const body = ['GET', 'HEAD'].includes(method) ? null : bodyOf(req)
-    // The types of Node's fetch, which are not those of the DOM, know "duplex"; a stream is not sent without.
+    // Node requires "duplex" for streamed bodies. The DOM's types do not have it.
     const init = {
       method,
       headers: headersOf(req),
@@ -30,7 +30,7 @@ export async function answerByFetch(
     } as RequestInit
     await send(await fetch(new Request(url, init)), req, res)
   } catch (error) {
-    // Of a client that has gone it is what was to be expected.
+    // Errors are expected once the client has disconnected.
     if (res.destroyed) return
     reportError(error, { during: 'toNodeListener' }, 'Catch it to answer otherwise')
     if (res.headersSent) res.destroy()
@@ -38,12 +38,12 @@ export async function answerByFetch(
   }
 }
 
-/** Reads no faster than it is read. Whoever leaves it leaves the connection open, for the answer. */
+/** The body as a stream with backpressure. Canceling it leaves the connection open for the response. */
 function bodyOf(req: IncomingMessage): ReadableStream<Uint8Array> | Uint8Array | null {
   if (req.readableEnded) return parsedBody(req)
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers
   if (encoding === undefined && Number(length ?? 0) === 0 && req.httpVersionMajor < 2) return null
-  // Of a request of Node's, which has no encoding set, chunks are bytes.
+  // Chunks are bytes as long as no encoding is set on the request.
   const chunks: AsyncIterator<Uint8Array> = req.iterator({ destroyOnReturn: false })
   return new ReadableStream<Uint8Array>(
     {
@@ -60,18 +60,18 @@ function bodyOf(req: IncomingMessage): ReadableStream<Uint8Array> | Uint8Array |
   )
 }
 
-/** Writes no faster than the connection takes it; a connection that closes cancels the body. */
+/** Writes the response with backpressure. Cancels its body when the connection closes. */
 async function send(
   { status, headers, body }: Response,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  // Whatever else it holds is refused by res.write().
+  // res.write() throws for chunks that are not bytes.
   const reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined
   let resume = (): void => {}
   const leave = (): void => {
     resume()
-    // It has failed, or has ended: either way there is nothing to be done.
+    // Rejects when the body has failed: the response has ended already.
     reader?.cancel().catch(() => undefined)
   }
   res.on('drain', () => resume())
@@ -80,7 +80,7 @@ async function send(
     leave()
     return
   }
-  // More or fewer bytes than are declared would be taken for another response.
+  // A body of another length than declared would desynchronise the connection.
   res.strictContentLength = true
   const cookies = headers.getSetCookie()
   res.writeHead(status, {
@@ -94,7 +94,7 @@ async function send(
     return
   }
   res.flushHeaders()
-  // It may close at any moment.
+  // A function, because TypeScript would narrow the property across awaits.
   const isGone = (): boolean => res.destroyed
   while (!isGone()) {
     const { done, value } = await reader.read()
@@ -107,7 +107,7 @@ async function send(
   res.end()
 }
 
-/** What was not read would be taken for the next request. */
+/** Closes the connection after an unread body, which Node would read as the next request. */
 function closing(req: IncomingMessage): { connection?: string } {
   return req.complete || req.httpVersionMajor > 1 ? {} : { connection: 'close' }
 }

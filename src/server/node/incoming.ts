@@ -1,5 +1,5 @@
 /**
- * What there is to know of a request of Node's.
+ * Conversions of Node's request and response for Fetch: headers, abort signal, parsed bodies.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { A2AError } from '../../core/errors.js'
 export function headersOf(req: IncomingMessage): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(req.headers)) {
-    // HTTP/2 has `:path` and the like among its headers.
+    // HTTP/2 lists pseudo-headers such as `:path` here.
     if (!name.startsWith(':')) for (const each of [value ?? []].flat()) headers.append(name, each)
   }
   return headers
 }
 
-/** Aborts when the connection closes before the answer is whole. */
+/** A signal that aborts when the connection closes before the response is complete. */
 export function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController()
   if (res.destroyed) controller.abort()
@@ -25,7 +25,11 @@ export function signalOf(res: ServerResponse): AbortSignal {
   return controller.signal
 }
 
-/** What a framework has left of a body that it has read: express.json() keeps what it has parsed. */
+/**
+ * The body that a framework has read and parsed, such as `req.body` of `express.json()`, as bytes.
+ *
+ * @throws {TypeError} when the body was read and not kept.
+ */
 export function parsedBody(req: IncomingMessage): Uint8Array {
   if ('body' in req && req.body !== undefined) {
     const { body } = req
@@ -39,7 +43,7 @@ function toText(body: unknown): string {
   try {
     return JSON.stringify(body)
   } catch {
-    // What was JSON can only be too deep.
+    // JSON values have no cycles, so only the depth can exceed the stack.
     const data = { limit: 'maxDepth', max: 1000, actual: 1001 }
     throw new A2AError('LIMIT_EXCEEDED', 'The request nests too deep', data)
   }

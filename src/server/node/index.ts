@@ -1,5 +1,5 @@
 /**
- * A handler, or any function from a Request to a Response, as a listener of Node's HTTP server.
+ * Listener of Node's HTTP server for a handler, or for any function from a `Request` to a `Response`.
  *
  * @module
  */
@@ -19,19 +19,18 @@ import { headersOf, parsedBody, signalOf } from './incoming.js'
 
 export { pinnedFetch } from './pinned-fetch.js'
 
-/** A listener for `http.createServer`, and for whatever else hands over Node's two objects. */
+/** A listener for `http.createServer`, and for frameworks that pass on Node's request and response. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
 
 /**
- * The listener for a handler's `fetch`: `createServer(toNodeListener(handler.fetch))`, `app.use(toNodeListener(…))` in
- * Express, the raw request and response in Fastify and Koa. Below a mount path of a framework, what it leaves of the
- * path counts.
+ * Creates a listener from a handler's `fetch`: `createServer(toNodeListener(handler.fetch))`, `app.use(toNodeListener(…))`
+ * in Express, the raw request and response in Fastify and Koa. Below a framework's mount path, the rest of the path counts.
  *
- * It takes any other function from a Request to a Response, too, such as what receives push notifications. Bodies are
- * streamed both ways, no faster than they are taken, and the request's signal aborts when the connection closes before
- * the answer is whole. What the function throws is a warning of the process, and a 500 without a body.
+ * Any other function from a `Request` to a `Response` works too, such as a receiver of push notifications. Bodies stream
+ * both ways with backpressure, and the request's signal aborts when the connection closes before the response is complete.
+ * When the function throws, the listener answers with 500 and no body, and emits a process warning.
  *
- * @throws {TypeError} when `fetch` is no function.
+ * @throws {TypeError} when `fetch` is not a function.
  */
 export function toNodeListener(fetch: (request: Request) => Promise<Response> | Response): NodeListener {
   if (typeof fetch !== 'function') {
@@ -47,7 +46,7 @@ export function toNodeListener(fetch: (request: Request) => Promise<Response> | 
     const answered =
       respond === undefined ? answerByFetch(fetch, url, req, res) : answer(respond, url, req, res)
     answered.catch(() => {
-      // Only what the connection does can get here: nobody is left to be told.
+      // The connection itself has failed, so no response can be sent.
       res.destroy()
     })
   }
@@ -60,7 +59,7 @@ async function answer(
   res: ServerResponse,
 ): Promise<void> {
   const { status, headers, body } = await respond(toHttpRequest(url, req, res))
-  // What was not read would be taken for the next request.
+  // Node would read the rest of the body as the next request.
   if (!req.complete) res.setHeader('connection', 'close')
   if (typeof body === 'string' || body === null) send(res, { status, headers, body })
   else {
@@ -75,13 +74,13 @@ function send(res: ServerResponse, { status, headers, body }: HttpAnswer & { bod
   res.writeHead(status, headers).end(body ?? undefined)
 }
 
-/** `undefined` for a request that no client means: a path in the Host header would go past whoever guards paths. */
+/** `undefined` for a malformed `Host` header: a path within it would bypass checks of the path. */
 function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
   const host = headers.host || 'localhost'
   if (!/^[\w.\-:[\]]+$/.test(host)) return undefined
-  // Of the absolute form, which proxies are sent, only the path counts.
+  // Proxies receive the absolute form. Only its path counts.
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
-  // Pasted together, not resolved: `//host` in a request is a path.
+  // Concatenated, not resolved: `//host` in a request line is a path.
   const text = `${'encrypted' in socket ? 'https' : 'http'}://${host}${path.startsWith('/') ? path : `/${path}`}`
   return URL.canParse(text) ? text : undefined
 }
@@ -98,7 +97,7 @@ function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): 
     header,
     read: (max) => read(req, header('content-length'), max),
     toFetch: () => new Request(url, { method, headers: headersOf(req) }),
-    // Few requests wait for long enough to need one.
+    // Created on demand: few requests wait long enough to need it.
     get signal() {
       return signalOf(res)
     },
@@ -114,34 +113,34 @@ function read(req: IncomingMessage, declared: string | null, max: number): Promi
   }
   const chunks = new Chunks(max)
   return new Promise((resolve, reject: (reason: Error) => void) => {
-    const take = (chunk: Uint8Array): void => {
+    const onData = (chunk: Uint8Array): void => {
       try {
         chunks.add(chunk)
       } catch (error) {
-        req.off('data', take).pause()
-        // A limit that is exceeded, and nothing else.
+        req.off('data', onData).pause()
+        // The only error is LIMIT_EXCEEDED.
         reject(error as Error)
       }
     }
-    const leave = (): void => reject(gone())
-    if (req.destroyed) leave()
-    req.on('data', take)
+    const onClose = (): void => reject(disconnected())
+    if (req.destroyed) onClose()
+    req.on('data', onData)
     req.on('end', () => {
-      // Every request closes after it has ended: an error made then is made for nobody, and dear.
-      req.off('close', leave)
+      // Every request closes after its end. Creating an unused error then would cost its stack trace.
+      req.off('close', onClose)
       resolve(chunks.join())
     })
-    req.on('error', leave)
-    req.on('close', leave)
+    req.on('error', onClose)
+    req.on('close', onClose)
   })
 }
 
-function gone(): A2AError {
+function disconnected(): A2AError {
   const reason = 'The client has gone'
   return new A2AError('UNAVAILABLE', reason, { reason })
 }
 
-/** Writes no faster than the connection takes it; a connection that closes ends the stream. */
+/** Writes events with backpressure. Ends the stream when the connection closes. */
 async function sendEvents(res: ServerResponse, { frames, heartbeat }: EventSource): Promise<void> {
   let resume = (): void => {}
   let isWaiting = false
@@ -153,7 +152,7 @@ async function sendEvents(res: ServerResponse, { frames, heartbeat }: EventSourc
     resume()
     void frames.return()
   })
-  // It may close at any moment, also before anybody listens for it.
+  // The connection may have closed before the listener above was added.
   const isGone = (): boolean => res.destroyed
   try {
     while (!isGone()) {

@@ -1,5 +1,5 @@
 /**
- * A `fetch` for URLs that come from elsewhere: it connects to addresses that were checked, and to no others.
+ * The `fetch` for untrusted URLs on Node.
  *
  * @module
  */
@@ -11,28 +11,31 @@ import { urlGuard, type UrlGuardOptions } from '../../http/url-guard.js'
 import { resolveWith, toPinnedFetch } from '../../http/pinned-fetch.js'
 
 /**
- * A `fetch` that goes where `urlGuard` with the same options lets it, and looks up each name once: it connects to the
- * very addresses that were checked, so that nobody can have a name lead elsewhere between the check and the request
- * (DNS rebinding). For webhooks, and as the `fetch` of clients and of what fetches cards.
+ * Creates a `fetch` that reaches only URLs that `urlGuard` allows with the same options. It resolves each name once and
+ * connects to the addresses that were checked, which prevents DNS rebinding. For webhooks, and as the `fetch` of clients
+ * and of card discovery.
  *
- * It differs from the platform's: redirects are not followed but given back as they are, also where `redirect` is left
- * out; no proxy is used, and no connection is kept, so that none is left open once the body is read or canceled; the
- * body is asked for, and given, as it is stored (`Accept-Encoding: identity`); a body that is sent is collected first;
- * `url` of the response is empty. It sets no time limit: pass a `signal`. Of several addresses the next one is tried
- * where no connection comes about, for at most two seconds for each but the last.
+ * Differences from the platform's `fetch`:
+ * - It returns redirects instead of following them. `redirect` must be absent or `'manual'`.
+ * - It uses no proxy and keeps no connection open after the body is read or canceled.
+ * - It requests bodies without compression (`Accept-Encoding: identity`).
+ * - It collects a request body before sending it.
+ * - The response's `url` is empty.
+ * - It has no time limit: pass a `signal`. Where a name has several addresses, it tries the next one when a connection
+ *   fails or takes longer than two seconds.
  *
- * The function rejects with `URL_BLOCKED` for what is refused, before anything is sent, with the signal's reason, and
- * with a TypeError, whose `cause` says why, for everything else, as `fetch` does.
+ * The function rejects with `URL_BLOCKED` before it sends anything to a refused URL, with the signal's reason, and with a
+ * `TypeError` that has a `cause` for every other failure, as `fetch` does.
  *
- * @param options `resolve` defaults to what the operating system knows of a name.
- * @throws {RangeError | TypeError} when the options make no sense.
+ * @param options - As those of `urlGuard`. `resolve` defaults to the operating system's resolver.
+ * @throws {RangeError | TypeError} when an option is wrong.
  * @example
  * const agent = await A2AClient.connect(url, { fetch: pinnedFetch() })
  */
 export function pinnedFetch(
   options: UrlGuardOptions = {},
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
-  // What makes no sense is told at once.
+  // Checks the options now instead of with the first request.
   urlGuard(options)
   const { allow, resolve = resolveWith(dns) } = options
   return toPinnedFetch({ node: { http, https, net }, allow, resolve })

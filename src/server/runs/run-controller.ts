@@ -359,8 +359,7 @@ export class RunController<P extends Principal> implements Run<P> {
     const { id } = this.#requireTask()
     const tasks = this.#tasks
     const path = tasks.can(id, to) ? [to] : (shortestPath(this.task.state, to) ?? [to])
-    // Before the task changes: a listener may change it again, and that has to count. Claiming `working` for a task that
-    // is not would skip a later start(); the opposite costs one check.
+    // Before the task changes: a listener of the change may move the task on, and its value has to stay.
     this.#isWorking = to === 'working' && path.length > 0
     this.#change(() => {
       for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#clearStatusMessage() })

@@ -1,13 +1,13 @@
 /**
- * What inbound tasks are refused with.
+ * The error for resources, other than tasks, that an inbound task needs.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
 
-/** Something other than a task is needed, and is not there. */
+/** A resource other than a task is missing. */
 export class NotFoundError extends A2AError<'NOT_FOUND'> {
-  /** What to answer over HTTP where nothing better is known. */
+  /** The HTTP status for generic error handlers. */
   readonly statusCode = 404
 
   /** Reads as "`resource` not found". */

@@ -1,15 +1,15 @@
 /**
- * What a session's events say of its task.
+ * Reading of session events: the text or the end that they report for a task.
  *
  * @module
  */
 
-/** A text for the conversation, or the state that the task ends in. */
-export type SessionNews =
+/** A text for the conversation, or the state in which the task ends. */
+export type SessionUpdate =
   { readonly text: string; readonly ends?: never } | { readonly ends: 'completed' | 'failed' }
 
-/** `undefined` where the event says nothing of the task. */
-export function toNews(event: unknown): SessionNews | undefined {
+/** `undefined` for events that do not concern the task. */
+export function readSessionEvent(event: unknown): SessionUpdate | undefined {
   const { type, message } = fieldsOf(event)
   switch (type) {
     case 'assistant': {
@@ -26,7 +26,7 @@ export function toNews(event: unknown): SessionNews | undefined {
   }
 }
 
-/** The content as it is, or the text of the first block that has one: thoughts and calls of tools have none. */
+/** The content itself, or the text of its first text block. Blocks of thinking and of tool calls have no text. */
 function textIn(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
@@ -37,12 +37,12 @@ function textIn(content: unknown): string {
   return ''
 }
 
-/** A session may cut its text within a character, and no text is lost for that. */
+/** Replaces lone surrogates: a session may cut its text within a character. */
 function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  // Of an object that nothing is known of, each property may be anything.
+  // Every property of an unchecked object is unknown.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

@@ -1,5 +1,5 @@
 /**
- * Tasks from other agents for the sessions of a corvid-agent: what answers `POST /a2a/tasks/send` and
+ * Handler for tasks that other agents send to the sessions of a corvid-agent: `POST /a2a/tasks/send` and
  * `GET /a2a/tasks/:id`.
  *
  * @module
@@ -16,13 +16,13 @@ import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from '.
 import { guarded, type ErrorContext } from '../options.js'
 
 export interface InboundHandlerOptions {
-  /** How many tasks are held, those that have ended included. Default is `1_000`. */
+  /** The most tasks to hold, ended ones included. Default is `1_000`. */
   readonly maxTasks?: number | undefined
-  /** Is told what went wrong where no caller is. Default is a warning of the process, where the runtime has them. */
+  /** Receives errors that no caller gets. Default is a process warning, where the runtime has them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
 }
 
-/** Inbound tasks with a store of their own. */
+/** A handler with its own store of tasks. */
 export interface InboundHandler {
   /** As {@link handleTaskSend}. Throws `UNAVAILABLE` when the handler is closed. */
   readonly handleTaskSend: (body: A2ATaskSendRequest | A2ATaskSendRequest['params']) => A2ATask
@@ -31,19 +31,19 @@ export interface InboundHandler {
   /** As {@link clearTaskStore}. */
   readonly clearTaskStore: () => void
   /**
-   * Answers `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}` with tasks, all else with `{ error }`: 400 for what is no
-   * request, 404, 405, 413 for more than 1 MiB, 503 where no task is taken, 500 for what `deps` throw, which `onError`
-   * is told. Never rejects. Needs no `this`: pass it on as it is, to `toNodeListener` too.
+   * Answers `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}` with tasks, and everything else with `{ error }`: 400 for a
+   * malformed request, 404, 405, 413 for more than 1 MiB, 503 while no task is accepted, 500 for what the functions of
+   * `deps` throw, which `onError` receives. Never rejects. Does not use `this`, so it can be passed to `toNodeListener`.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** Clears the store, and takes no more tasks. */
+  /** Clears the store, and refuses new tasks. */
   readonly close: () => void
 }
 
 /**
- * Takes tasks for sessions, apart from all other handlers.
+ * Creates a handler whose tasks are separate from those of every other handler.
  *
- * @throws {TypeError | RangeError | A2AError} naming what of `deps` is missing, or the option that makes no sense.
+ * @throws {TypeError | RangeError} naming the function that `deps` lacks, or the option that is wrong.
  * @example
  * const inbound = createInboundHandler({ db, processManager, listAgents, createSession })
  * const { id } = inbound.handleTaskSend({ message: 'Summarize the README' })
@@ -76,23 +76,24 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   }
 }
 
-/** That of all who make none of their own. */
+/** The store of {@link handleTaskSend}. */
 let shared: InboundStore | undefined
 
 /**
- * Has a session work on a message: the first agent with a `defaultProjectId` gets it. What the session says joins the
- * task's messages; that it exits or is stopped completes the task, an error of it or the end of `timeoutMs` fails it.
+ * Creates a task, and a session of the first agent with a `defaultProjectId` that works on it. The session's texts join
+ * the task's messages. The task is completed when the session exits or is stopped, and fails with an error of the session
+ * or after `timeoutMs`.
  *
- * Tasks are kept in one store of this module, up to 1,000: for a new one the 100 that ended longest ago give way, one
- * that is worked on never does.
+ * Tasks live in one store of this module, up to 1,000. When it is full, the 100 tasks that ended longest ago are removed. A
+ * task that is worked on is never removed.
  *
- * The parameters may stand in `body`, or in `body.params`, as in {@link A2ATaskSendRequest}; if in both, those count.
+ * The parameters may be in `body` or in `body.params`, as in {@link A2ATaskSendRequest}. `body.params` takes precedence.
  *
- * @returns The task as it stands, `working` as a rule: a copy, which does not follow what happens. See `handleTaskGet`.
+ * @returns A copy of the task, usually `working`. It does not follow later changes: see {@link handleTaskGet}.
  * @throws {A2AError} `INVALID_PARAMS`; `LIMIT_EXCEEDED` for more than 1 MiB; `NOT_FOUND`, a `NotFoundError`, without
  *   such an agent; `TASK_LIMIT_REACHED` when 1,000 tasks are worked on.
- * @throws what `createSession`, `subscribe` or `startProcess` throws. The task has failed then.
- * @throws {TypeError} naming what of `deps` is missing, or when the store has tasks by another clock.
+ * @throws what `createSession`, `subscribe` or `startProcess` throws. The task has then failed.
+ * @throws {TypeError} naming the function that `deps` lacks, or when the store has tasks of another clock.
  */
 export function handleTaskSend<Db, Session extends InboundSession>(
   deps: A2ATaskDeps<Db, Session>,
@@ -109,12 +110,12 @@ export function handleTaskSend<Db, Session extends InboundSession>(
   return shared.send(deps, body)
 }
 
-/** The task as it stands, as a copy; `null` when there is none of this id, or none any more. */
+/** Returns a copy of the task; `null` when there is no such task, or it was removed. */
 export function handleTaskGet(taskId: string): A2ATask | null {
   return shared?.get(taskId) ?? null
 }
 
-/** Forgets all tasks: no timer and no subscription is left. Sessions that are at work go on, unheard. */
+/** Drops all tasks, with their timers and subscriptions. Running sessions go on, and their events are ignored. */
 export function clearTaskStore(): void {
   shared?.clear()
   shared = undefined

@@ -1,5 +1,5 @@
 /**
- * What peers send to have a task done, checked.
+ * Checks of the parameters of inbound tasks.
  *
  * @module
  */
@@ -18,30 +18,30 @@ interface InboundParams {
 }
 
 /**
- * The parameters stand under `params`, or at the top. Properties that are not known are passed over, and `null` is as
- * good as absent: peers are of other versions.
+ * Reads the parameters under `params`, or at the top level. Ignores unknown properties and reads `null` as absent, because
+ * peers may run other versions.
  *
- * @throws {A2AError} `INVALID_PARAMS`: `message is required`, or what else is wrong.
+ * @throws {A2AError} `INVALID_PARAMS` with the name of the parameter.
  */
 export function toInboundParams(body: unknown): InboundParams {
-  const whole = takeObject(body)
-  const { message, skill, timeoutMs } = takeObject(whole['params'] ?? whole)
+  const whole = readObject(body)
+  const { message, skill, timeoutMs } = readObject(whole['params'] ?? whole)
   return {
-    message: takeMessage(message),
+    message: readMessage(message),
     skill: takeName(skill ?? DEFAULT_SKILL, 'skill'),
-    timeoutMs: takeTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
+    timeoutMs: readTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
   }
 }
 
-function takeObject(value: unknown): Readonly<Record<string, unknown>> {
+function readObject(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidParams('params', `must be an object, got ${describe(value)}`)
   }
-  // An object that is no array has properties by name.
+  // Every property of an unchecked object is unknown.
   return value as Readonly<Record<string, unknown>>
 }
 
-function takeMessage(message: unknown): string {
+function readMessage(message: unknown): string {
   if (message === undefined || message === null) throw invalidParams('message', 'is required')
   if (typeof message !== 'string')
     throw invalidParams('message', `must be a string, got ${describe(message)}`)
@@ -52,7 +52,7 @@ function takeMessage(message: unknown): string {
   return message
 }
 
-function takeTimeout(timeoutMs: unknown): number {
+function readTimeout(timeoutMs: unknown): number {
   if (typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < Infinity) return timeoutMs
   const got = typeof timeoutMs === 'number' ? String(timeoutMs) : describe(timeoutMs)
   throw invalidParams('timeoutMs', `must be a positive number of milliseconds, got ${got}`)

@@ -1,5 +1,5 @@
 /**
- * The two routes of inbound tasks: `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}`.
+ * HTTP routes of inbound tasks: `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}`.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { ErrorContext } from '../options.js'
 import { decode } from '../binding/routes.js'
 
 const PATH = /^\/a2a\/tasks\/([^/]+)$/
-/** Of a body. A message of 1 MiB may take 6 in JSON. */
+/** Limit of a body. JSON escapes may make a message of 1 MiB six times as long. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 export interface InboundRoutes {
@@ -23,7 +23,7 @@ export interface InboundRoutes {
   readonly onError: (error: unknown, context: ErrorContext) => void
 }
 
-/** Never rejects. Errors are `{ error }`, as corvid-agent's are. */
+/** A `fetch` function over both routes. Never rejects: errors are answered as `{ error }`, like corvid-agent's. */
 export function inboundFetch(routes: InboundRoutes): (request: Request) => Promise<Response> {
   const dialect = corvid()
   const respond: Respond = async (request) => {

@@ -1,68 +1,69 @@
 /**
- * The tie between a task and the session that works on it.
+ * A task's subscription to the events of the session that works on it.
  *
  * @module
  */
 import type { InboundProcessManager, SessionCallback } from './types.js'
 
-/** What is asked of a process manager about a session that there is. */
+/** The methods of a process manager for an existing session. */
 type Sessions = Pick<InboundProcessManager<never>, 'subscribe' | 'unsubscribe' | 'stopProcess'>
 
-/** Holds until it is cut: what the session says after that is not heard. */
-export class SessionTie {
+/** Delivers events until it is closed. */
+export class SessionSubscription {
   readonly taskId: string
   readonly #sessions: Sessions
   #sessionId: string | undefined
   #unsubscribe: (() => unknown) | undefined
-  #isCut = false
+  #isClosed = false
 
   constructor(taskId: string, sessions: Sessions) {
     this.taskId = taskId
     this.#sessions = sessions
   }
 
-  get isCut(): boolean {
-    return this.#isCut
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /**
-   * A session may say something before this returns. If the tie is cut then, cut it once more.
+   * Subscribes to a session. Events may arrive before this returns. If one of them closes this subscription, close it again
+   * afterwards: only then can it unsubscribe.
    *
-   * @returns What `subscribe` does: a promise may be rejected.
+   * @returns The result of the process manager's `subscribe`, which may be a promise that rejects.
    */
-  subscribe(sessionId: string, hear: (event: unknown) => void): unknown {
+  subscribe(sessionId: string, onEvent: (event: unknown) => void): unknown {
     this.#sessionId = sessionId
     const sessions = this.#sessions
     const callback: SessionCallback = (_, event) => {
-      if (!this.#isCut) hear(event)
+      if (!this.#isClosed) onEvent(event)
     }
     const result = sessions.subscribe(sessionId, callback)
-    const end = (given: unknown): unknown =>
+    const unsubscribe = (given: unknown): unknown =>
       typeof given === 'function'
-        ? // By the contract of `subscribe` there is but one function to return.
+        ? // The contract of `subscribe` allows no other function.
           (given as () => unknown)()
         : sessions.unsubscribe?.(sessionId, callback)
     this.#unsubscribe = () =>
-      isPromised(result)
+      isThenable(result)
         ? Promise.resolve(result)
             .catch(() => undefined)
-            .then(end)
-        : end(result)
+            .then(unsubscribe)
+        : unsubscribe(result)
     return result
   }
 
-  /** Unsubscribes. Throws, or rejects with, what that fails with; nothing is heard after it in any case. */
-  cut(): unknown {
-    this.#isCut = true
+  /** Ends the delivery of events, and unsubscribes. Throws, or rejects with, what unsubscribing fails with. */
+  close(): unknown {
+    this.#isClosed = true
     return this.#unsubscribe?.()
   }
 
-  /** Ends the session, where there is one and the process manager can. */
+  /** Stops the session, if there is one and the process manager can stop it. */
   stop(): unknown {
     return this.#sessionId === undefined ? undefined : this.#sessions.stopProcess?.(this.#sessionId)
   }
 }
 
-function isPromised(value: unknown): boolean {
+function isThenable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value
 }

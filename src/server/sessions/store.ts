@@ -1,5 +1,5 @@
 /**
- * Inbound tasks, each worked on by a session of its own.
+ * Inbound tasks, each with a session that works on it.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import type { TaskSnapshot } from '../../core/task.js'
 import { Timeline, type Deadline } from '../../core/timeline.js'
 import { textOf } from '../../wire/text.js'
 import { NotFoundError } from './errors.js'
-import { toNews } from './events.js'
+import { readSessionEvent } from './events.js'
 import { toInboundParams } from './params.js'
-import { SessionTie } from './session.js'
+import { SessionSubscription } from './session.js'
 import type { A2AMessage, A2ATask, A2ATaskDeps, A2ATaskState, InboundAgent, InboundSession } from './types.js'
 import type { ErrorContext } from '../options.js'
 
-/** Nothing leads back. A task for which no session can be created fails before anybody works on it. */
+/** States only move forward. A task fails from `submitted` when no session can be created for it. */
 const FORWARD = defineLifecycle({
   submitted: ['working', 'failed'],
   working: ['completed', 'failed'],
@@ -34,14 +34,14 @@ export interface InboundStoreOptions {
   readonly onError: (error: unknown, context: ErrorContext) => void
 }
 
-/** To the manager the message is the task's input, and the session's id its output: both are set once. */
+/** Keeps the message as the task's input and the session's id as its output: both are set once. */
 export class InboundStore {
   readonly clock: Clock
   readonly #tasks: TaskManager<A2ATaskState>
   readonly #timeline: Timeline
   readonly #onError: InboundStoreOptions['onError']
-  /** Of the tasks that are worked on, with their time limits. */
-  readonly #ties = new Map<SessionTie, Deadline>()
+  /** The subscriptions of tasks that are worked on, with their time limits. */
+  readonly #subscriptions = new Map<SessionSubscription, Deadline>()
 
   constructor({ clock, maxTasks, onError }: InboundStoreOptions) {
     this.clock = clock
@@ -53,7 +53,7 @@ export class InboundStore {
       maxTasks,
       whenFull: 'evict-terminal',
       expiryMs: Infinity,
-      // Nobody reads it here.
+      // No stream reads the log.
       eventLogSize: 1,
     })
   }
@@ -63,11 +63,11 @@ export class InboundStore {
     const agent = this.#agentsOf(deps).find(({ defaultProjectId }) => defaultProjectId)
     if (!agent?.defaultProjectId) throw new NotFoundError('Agent with default project')
     let task = this.#tasks.createTask({ id: deps.generateId?.(), skill, input: message })
-    const tie = new SessionTie(task.id, deps.processManager)
+    const subscription = new SessionSubscription(task.id, deps.processManager)
     try {
-      this.#ties.set(
-        tie,
-        this.#timeline.add(timeoutMs, () => this.#timeOut(tie)),
+      this.#subscriptions.set(
+        subscription,
+        this.#timeline.add(timeoutMs, () => this.#timeOut(subscription)),
       )
       const session = deps.createSession(deps.db, {
         projectId: agent.defaultProjectId,
@@ -76,20 +76,22 @@ export class InboundStore {
         initialPrompt: message,
         source: 'agent',
       })
-      const sessionId = this.#idOf(session, tie)
-      // Whatever is called may clear the store: then nobody is to work.
-      if (!tie.isCut) {
+      const sessionId = this.#idOf(session, subscription)
+      // The functions of `deps` may clear the store, and the task must not begin then.
+      if (!subscription.isClosed) {
         task = this.#tasks.updateTask(task.id, { state: 'working', output: sessionId })
-        this.#subscribe(tie, sessionId)
+        this.#subscribe(subscription, sessionId)
       }
-      if (!tie.isCut) {
-        this.#start(tie, () => deps.processManager.startProcess(session, message, { schedulerMode: true }))
+      if (!subscription.isClosed) {
+        this.#start(subscription, () =>
+          deps.processManager.startProcess(session, message, { schedulerMode: true }),
+        )
       }
     } catch (error) {
-      this.#end(tie, 'failed')
+      this.#end(subscription, 'failed')
       throw error
     }
-    // As it is by now: a session may end within the calls.
+    // Read again: the session may have ended within the calls.
     return this.get(task.id) ?? toA2ATask(task)
   }
 
@@ -98,23 +100,23 @@ export class InboundStore {
     return task === null ? null : toA2ATask(task)
   }
 
-  /** Forgets all tasks. Their sessions go on, unheard. */
+  /** Drops all tasks. Their sessions go on, and their events are ignored. */
   clear(): void {
-    for (const tie of [...this.#ties.keys()]) this.#cut(tie)
+    for (const subscription of [...this.#subscriptions.keys()]) this.#close(subscription)
     this.#tasks.destroy()
   }
 
-  /** Those of a program in JavaScript may be anything. */
+  /** @throws {TypeError} when `listAgents` returns no array. */
   #agentsOf<Db>(deps: Pick<A2ATaskDeps<Db>, 'listAgents' | 'db'>): readonly InboundAgent[] {
     const agents: unknown = deps.listAgents(deps.db)
-    // Of the agents in it no more is asked than what is said of them.
+    // The array is the integrator's own: its elements are not checked.
     if (Array.isArray(agents)) return agents as readonly InboundAgent[]
     this.#watch(agents, { during: 'listAgents' })
     throw new TypeError(`"deps.listAgents" must return an array, got ${describe(agents)}`)
   }
 
-  /** @throws {TypeError} where it is no session: no promise of one either. */
-  #idOf(session: unknown, { taskId }: SessionTie): string {
+  /** @throws {TypeError} when `createSession` returns no session, or a promise of one. */
+  #idOf(session: unknown, { taskId }: SessionSubscription): string {
     const id = typeof session === 'object' && session !== null && 'id' in session ? session.id : undefined
     if (typeof id === 'string' && id !== '') {
       if (!hasLoneSurrogate(id)) return id
@@ -124,21 +126,23 @@ export class InboundStore {
     throw new TypeError(`"deps.createSession" must return a session with an id, got ${describe(session)}`)
   }
 
-  /** A session that nobody hears is of no use, if it should have begun. */
-  #subscribe(tie: SessionTie, sessionId: string): void {
-    const result = tie.subscribe(sessionId, (event) => this.#hear(tie, event))
-    this.#watch(result, { during: 'subscribe', taskId: tie.taskId }, () => {
-      if (!tie.isCut) this.#abort(tie)
+  /** Subscribes to the session. When that fails later, the task fails and the session is stopped. */
+  #subscribe(subscription: SessionSubscription, sessionId: string): void {
+    const result = subscription.subscribe(sessionId, (event) => this.#receive(subscription, event))
+    this.#watch(result, { during: 'subscribe', taskId: subscription.taskId }, () => {
+      if (!subscription.isClosed) this.#abort(subscription)
     })
-    if (tie.isCut) this.#cut(tie)
+    if (subscription.isClosed) this.#close(subscription)
   }
 
-  /** What is thrown is the caller's affair. */
-  #start(tie: SessionTie, run: () => unknown): void {
-    this.#watch(run(), { during: 'startProcess', taskId: tie.taskId }, () => this.#end(tie, 'failed'))
+  /** Starts the session. Throws what `startProcess` throws. A promise that rejects fails the task. */
+  #start(subscription: SessionSubscription, run: () => unknown): void {
+    this.#watch(run(), { during: 'startProcess', taskId: subscription.taskId }, () =>
+      this.#end(subscription, 'failed'),
+    )
   }
 
-  /** Of a promise that is rejected nobody else hears. */
+  /** Reports the failure of a promise that an integrator's function has returned. */
   #watch(result: unknown, context: ErrorContext, onFailure: () => void = () => {}): void {
     Promise.resolve(result).catch((error: unknown) => {
       this.#onError(error, context)
@@ -146,20 +150,20 @@ export class InboundStore {
     })
   }
 
-  #hear(tie: SessionTie, event: unknown): void {
-    const news = toNews(event)
-    if (news === undefined) return
-    if (news.ends !== undefined) this.#end(tie, news.ends)
-    else if (!this.#say(tie, news.text)) this.#abort(tie)
+  #receive(subscription: SessionSubscription, event: unknown): void {
+    const update = readSessionEvent(event)
+    if (update === undefined) return
+    if (update.ends !== undefined) this.#end(subscription, update.ends)
+    else if (!this.#addMessage(subscription, update.text)) this.#abort(subscription)
   }
 
-  #timeOut(tie: SessionTie): void {
-    this.#say(tie, TIMEOUT_MESSAGE)
-    this.#abort(tie)
+  #timeOut(subscription: SessionSubscription): void {
+    this.#addMessage(subscription, TIMEOUT_MESSAGE)
+    this.#abort(subscription)
   }
 
-  /** Whether there was room for it. An answer that lacks some of its texts must not pass for a whole one. */
-  #say({ taskId }: SessionTie, text: string): boolean {
+  /** `false` when the conversation is full. The task then fails: an incomplete answer must not pass for a complete one. */
+  #addMessage({ taskId }: SessionSubscription, text: string): boolean {
     try {
       this.#tasks.addMessage(taskId, { role: 'agent', parts: [{ text }] })
       return true
@@ -169,27 +173,27 @@ export class InboundStore {
     }
   }
 
-  #abort(tie: SessionTie): void {
-    this.#end(tie, 'failed')
-    this.#attempt('stopProcess', tie, () => tie.stop())
+  #abort(subscription: SessionSubscription): void {
+    this.#end(subscription, 'failed')
+    this.#attempt('stopProcess', subscription, () => subscription.stop())
   }
 
-  /** The first end is the end. */
-  #end(tie: SessionTie, state: 'completed' | 'failed'): void {
-    if (tie.isCut) return
-    this.#tasks.patchTask(tie.taskId, { state })
-    this.#cut(tie)
+  /** Ends the task, unless it has ended. */
+  #end(subscription: SessionSubscription, state: 'completed' | 'failed'): void {
+    if (subscription.isClosed) return
+    this.#tasks.patchTask(subscription.taskId, { state })
+    this.#close(subscription)
   }
 
-  #cut(tie: SessionTie): void {
-    const deadline = this.#ties.get(tie)
+  #close(subscription: SessionSubscription): void {
+    const deadline = this.#subscriptions.get(subscription)
     if (deadline !== undefined) this.#timeline.remove(deadline)
-    this.#ties.delete(tie)
-    this.#attempt('unsubscribe', tie, () => tie.cut())
+    this.#subscriptions.delete(subscription)
+    this.#attempt('unsubscribe', subscription, () => subscription.close())
   }
 
-  /** Neither whoever emits an event nor a timer can do anything about an error. */
-  #attempt(during: string, { taskId }: SessionTie, run: () => unknown): void {
+  /** Calls an integrator's function from an event or a timer, where errors can only be reported. */
+  #attempt(during: string, { taskId }: SessionSubscription, run: () => unknown): void {
     try {
       this.#watch(run(), { during, taskId })
     } catch (error) {
@@ -198,7 +202,7 @@ export class InboundStore {
   }
 }
 
-/** No character that UTF-16 has in two halves is cut in half. */
+/** The first characters of a message. Does not cut a surrogate pair. */
 function beginningOf(message: string): string {
   return message.slice(0, NAME_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
 }
@@ -208,7 +212,7 @@ function toA2ATask(task: TaskSnapshot<A2ATaskState>): A2ATask {
   return {
     id,
     state,
-    // Its input is a text, its output a text or null: see the class.
+    // `send` sets the input to a text and the output to a text or null.
     messages: [
       toMessage('user', input as string),
       ...messages.map((each) => toMessage(each.role, textOf(each))),

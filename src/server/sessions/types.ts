@@ -1,27 +1,27 @@
 /**
- * The inbound tasks of corvid-agent, as its callers and its peers see them.
+ * Types of corvid-agent's inbound tasks, and of the functions that they need from the integrator.
  *
  * @module
  */
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 
-/** The states of an inbound task: each follows from those before it, and nothing leads back. */
+/** The states of an inbound task. They only move forward: `submitted`, `working`, then `completed` or `failed`. */
 export type A2ATaskState = 'submitted' | 'working' | 'completed' | 'failed'
 
-/** A turn of the conversation. */
+/** One message of the conversation. */
 export interface A2AMessage {
   role: 'user' | 'agent'
   parts: { type: 'text'; text: string }[]
 }
 
-/** A task, as plain JSON, as it stood when it was asked for. Timestamps are ISO 8601, UTC, with milliseconds. */
+/** A copy of a task, as plain JSON. Timestamps are ISO 8601, UTC, with milliseconds. */
 export interface A2ATask {
   id: string
   state: A2ATaskState
-  /** What was asked, then what the session has said, oldest first. */
+  /** The message that began the task, then the texts of the session, oldest first. */
   messages: A2AMessage[]
-  /** The session that works on it. `null` where none could be created. */
+  /** The id of the session that works on the task. `null` when none could be created. */
   sessionId: string | null
   createdAt: string
   updatedAt: string
@@ -29,25 +29,25 @@ export interface A2ATask {
 
 /** The body of `POST /a2a/tasks/send`. Peers may send the `params` alone. */
 export interface A2ATaskSendRequest {
-  /** Is not looked at. */
+  /** Ignored. */
   method?: 'tasks/send'
   params: {
-    /** What the agent is asked. Not blank, and at most 1 MiB as JSON. */
+    /** The prompt for the agent. Must not be blank, and at most 1 MiB as JSON. */
     message: string
-    /** Kept with the task; the session is not told. Default is `default`. */
+    /** Stored with the task and not passed to the session. Default is `default`. */
     skill?: string | null | undefined
-    /** How long the session may work on it, in ms. Default is 300,000 (5 minutes). */
+    /** The time limit of the session, in ms. Then the task fails. Default is 300,000 (5 minutes). */
     timeoutMs?: number | null | undefined
   }
 }
 
-/** An agent of one's own, as far as it matters here. */
+/** The part of an agent that inbound tasks use. */
 export interface InboundAgent {
   readonly id: string
   readonly defaultProjectId?: string | null | undefined
 }
 
-/** What a session is created with. */
+/** The input of `createSession`. */
 export interface InboundSessionInput {
   readonly projectId: string
   readonly agentId: string
@@ -58,42 +58,43 @@ export interface InboundSessionInput {
 }
 
 /**
- * Is told what happens in a session. Of `event` these are understood: `{ type: 'assistant', message: { content } }`,
- * where the content is a text or a list of blocks, `session_exited`, `session_stopped` and `error`.
+ * Receives the events of a session. Inbound tasks read these, by `type`: `assistant`, whose `message.content` is a text or
+ * a list of blocks, `session_exited`, `session_stopped` and `error`.
  */
 export type SessionCallback = (sessionId: string, event: unknown) => void
 
-/** What runs sessions: as much as is needed of a process manager. */
+/** The part of a process manager that inbound tasks use. */
 export interface InboundProcessManager<Session> {
   /**
-   * May return what ends the subscription, or a promise of it; else `unsubscribe` is called, if there is one. A promise
-   * that is rejected fails the task, and the session is stopped.
+   * May return a function that ends the subscription, or a promise of one. Otherwise `unsubscribe` is called, if there is
+   * one. A promise that rejects fails the task and stops the session.
    */
   subscribe(sessionId: string, callback: SessionCallback): unknown
   unsubscribe?(sessionId: string, callback: SessionCallback): unknown
-  /** A promise that is rejected fails the task. */
+  /** May return a promise: if it rejects, the task fails. */
   startProcess(session: Session, prompt: string, options: { schedulerMode: true }): unknown
-  /** Ends a session that has not ended in time. Without it such a session works on. */
+  /** Stops a session whose task has failed, as at its time limit. Without it the session goes on. */
   stopProcess?(sessionId: string): unknown
 }
 
-/** A session, as far as it matters here. */
+/** The part of a session that inbound tasks use. */
 export interface InboundSession {
   readonly id: string
 }
 
-/** What inbound tasks need of the program that takes them. All of it is its own: nothing is imported. */
+/** The integrator's functions that inbound tasks call. */
 export interface A2ATaskDeps<Db = unknown, Session extends InboundSession = InboundSession> {
-  /** Is handed to `listAgents` and `createSession`, and not looked at. */
+  /** Passed to `listAgents` and `createSession` as it is. */
   readonly db: Db
-  /** What a session is, `createSession` says: of the intersection nothing is inferred. */
+  // The intersection keeps TypeScript from inferring `Session` here: `createSession` determines it.
+  /** Starts and stops sessions, and delivers their events. */
   readonly processManager: InboundProcessManager<Session & object>
-  /** The agents there are. The first with a `defaultProjectId` gets the task. */
+  /** Returns all agents. The first with a `defaultProjectId` gets the task. */
   listAgents(db: Db): readonly InboundAgent[]
-  /** Returns the session itself, and no promise of it. */
+  /** Returns the session, not a promise of it. */
   createSession(db: Db, input: InboundSessionInput): Session
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
-  /** Makes the ids of tasks. Default is UUID v4. */
+  /** Generates the ids of tasks. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
 }

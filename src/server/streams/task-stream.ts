@@ -191,9 +191,8 @@ export class TaskStream implements Source<StreamEntry> {
     const endsHere = entry.isResync && endsAtAuth(profile, entry.task.state)
     const shown = endsHere ? { ...entry, last: true } : entry
     if (!profile.tellsArtifacts) return shown
-    const [first = shown, ...rest] = [...artifactEntries(entry, after), shown]
-    this.#queued = rest
-    return first
+    this.#queued = [...artifactEntries(entry, after), shown]
+    return this.#queued.shift() ?? shown
   }
 }
 
