@@ -4,7 +4,8 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import { isRecord, plain, type Unread } from './plain.js'
+import { isRecord, type Unread } from '../wire/normalize.js'
+import { plain } from './plain.js'
 
 /** A required field, or one whose presence matters: included whenever the card has it. */
 const KEPT = 'kept'

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isRecord, plain } from './plain.js'
+import { isRecord } from '../wire/normalize.js'
+import { plain } from './plain.js'
 import { withTimeout } from '../runtime/abort.js'
 
 /** A JSON Web Key (RFC 7517). A key past its `exp` (in seconds since 1970), or with `revoked`, verifies nothing. */

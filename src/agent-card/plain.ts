@@ -5,9 +5,6 @@
  */
 import { invalidParams } from '../core/errors.js'
 
-/** An object whose fields have not been validated. */
-export type Unread = Readonly<Record<string, unknown>>
-
 /** Real cards nest ten levels deep. */
 const MAX_DEPTH = 64
 
@@ -29,8 +26,4 @@ export function plain(value: unknown, isFree = false, depth = 0): unknown {
   return Object.fromEntries(
     kept.map(([key, child]) => [key, plain(child, isFree || FREE.includes(key), depth + 1)]),
   )
-}
-
-export function isRecord(value: unknown): value is Unread {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

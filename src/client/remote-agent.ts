@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../core/errors.js'
+import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
 import { parseAgentCard } from '../agent-card/parse.js'
-import { invalidAnswer } from '../wire/client/answer.js'
 import { A2AClient } from './a2a-client.js'
 import { Abortion } from '../http/abort.js'
 import type { Authenticator } from '../http/auth.js'

@@ -172,6 +172,16 @@ export function invalidParams(
   )
 }
 
+/** What an agent answered is not what the protocol says that it answers. */
+export function invalidAnswer(reason: string, cause?: unknown): A2AError<'INVALID_AGENT_RESPONSE'> {
+  return new A2AError(
+    'INVALID_AGENT_RESPONSE',
+    `The agent's answer is not A2A: ${reason}`,
+    { reason },
+    cause === undefined ? undefined : { cause },
+  )
+}
+
 /** Why a task that has not ended is gone from the manager. */
 export type RemovalCode = 'TASK_EXPIRED' | 'MANAGER_DESTROYED'
 

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
-import { invalidAnswer } from '../wire/client/answer.js'
+import { A2AError, invalidAnswer } from '../core/errors.js'
 
 /** As many levels are read in milliseconds. Of more, each costs memory and time before anybody can count them. */
 const CHEAP_LEVELS = 100_000

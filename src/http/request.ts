@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../core/errors.js'
+import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
-import { invalidAnswer } from '../wire/client/answer.js'
 import { Abortion } from './abort.js'
 import type { AuthenticatedRequest, Authenticator } from './auth.js'
 import { badStatus, ExternalServiceError, unreachable } from './errors.js'

@@ -78,11 +78,6 @@ export function literal<const T extends string>(value: T): z.ZodMiniLiteral<T> {
   return z.literal(value, TEXTS)
 }
 
-/** An object whose keys are the user's. */
-export function record<T extends z.ZodMiniType>(value: T): z.ZodMiniRecord<z.ZodMiniString<string>, T> {
-  return z.record(string, value, TEXTS)
-}
-
 /** An `int32` that is a number: ProtoJSON would take a numeric string, too. */
 export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
   const error = `must be an integer from ${min} to ${max}`
@@ -113,10 +108,7 @@ export function list<T extends z.ZodMiniType>(
     for (let index = 0; index < value.length; index += 1) {
       const parsed = element.safeParse(value[index])
       if (!parsed.success) {
-        const [issue] = parsed.error.issues
-        // An issue of the element's, a step further out.
-        const path = [index, ...(issue?.path ?? [])]
-        issues.push({ ...issue, path, input: value } as z.core.$ZodRawIssue)
+        issues.push(issueAt(index, parsed.error, value))
         return z.NEVER
       }
       elements.push(parsed.data)
@@ -129,6 +121,42 @@ export function list<T extends z.ZodMiniType>(
 }
 
 export const strings = list(string)
+
+/** An object whose keys are the user's. As of {@link list}, its first bad value is its only fault. */
+export function record<T extends z.ZodMiniType>(
+  value: T,
+): z.ZodMiniType<Record<string, z.output<T>>, Record<string, z.input<T>>> {
+  const transform = z.transform((given: unknown, { issues }) => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      const message = wrongType('object', given)
+      issues.push({ code: 'invalid_type', expected: 'object', message, input: given })
+      return z.NEVER
+    }
+    const entries: [name: string, value: z.output<T>][] = []
+    for (const [name, child] of Object.entries(given)) {
+      const parsed = value.safeParse(child)
+      if (!parsed.success) {
+        issues.push(issueAt(name, parsed.error, given))
+        return z.NEVER
+      }
+      // No object of ours has a prototype that JSON names.
+      if (name !== '__proto__') entries.push([name, parsed.data])
+    }
+    return Object.fromEntries(entries)
+  })
+  // It accepts what an object of such values is, and rejects anything else itself.
+  return z.pipe(z.unknown(), transform) as unknown as z.ZodMiniType<
+    Record<string, z.output<T>>,
+    Record<string, z.input<T>>
+  >
+}
+
+/** The first issue of a member, a step further out. */
+function issueAt(key: PropertyKey, error: z.core.$ZodError, input: unknown): z.core.$ZodRawIssue {
+  const [issue] = error.issues
+  // A raw issue is an issue with its input.
+  return { ...issue, path: [key, ...(issue?.path ?? [])], input } as z.core.$ZodRawIssue
+}
 
 /**
  * A property that may be absent. It infers `key?: T`, because JSON knows no `undefined`; one that is present in an

@@ -4,9 +4,9 @@
  * @module
  */
 import type * as z from 'zod/mini'
-import { invalidParams } from '../core/errors.js'
+import { invalidParams, type A2AError } from '../core/errors.js'
 import { reasonOf } from '../schemas/scalars.js'
-import { pathText, type Path } from './normalize.js'
+import { pathText } from './normalize.js'
 
 /** For schemas that have none: they come before those of a locale, which anybody in the process may set. */
 const TEXTS = { error: reasonOf }
@@ -22,24 +22,22 @@ export function check<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T
   const first = schema.safeParse(value)
   if (first.success) return first.data
   // Few peers send nulls and empty texts, or err: only they pay for a second look.
-  return validate(schema, hasDefaults(value) ? withoutDefaults(value) : value, root)
+  const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, TEXTS)
+  if (second.success) return second.data
+  throw faultOf(second.error, root)
 }
 
-/**
- * As {@link check}, of a value that has no such properties. `reasonFor`: what is wrong, where that is not what the schema
- * says.
- */
-export function validate<T>(
-  schema: z.ZodMiniType<T>,
-  value: unknown,
-  root = '',
-  reasonFor: (value: unknown, path: Path) => string | undefined = () => undefined,
-): T {
+/** As {@link check}, of a value that has been normalized. An enum that is missing is called so. */
+export function validate<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T {
   const parsed = schema.safeParse(value, TEXTS)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const path = issue?.path ?? []
-  throw invalidParams(pathText(path, root), reasonFor(value, path) ?? issue?.message ?? 'is invalid')
+  const path = parsed.error.issues[0]?.path ?? []
+  const found = path.reduce<unknown>((at, key) => (at == null ? at : Reflect.get(Object(at), key)), value)
+  throw faultOf(parsed.error, root, found === undefined ? 'is missing' : undefined)
+}
+
+function faultOf({ issues }: z.core.$ZodError, root: string, reason = issues[0]?.message): A2AError {
+  return invalidParams(pathText(issues[0]?.path ?? [], root), reason ?? 'is invalid')
 }
 
 /** Under these keys any JSON may stand, null included. */

@@ -16,7 +16,9 @@ export interface Field {
   readonly values?: ReadonlyMap<unknown, string>
   /** The spelling of the object in it, or of each object in its list. */
   readonly of?: Spelling
-  /** The empty text means that the field is absent, as in ProtoJSON. */
+  /** It has objects under names of the agent's choice: `of` is the spelling of each. */
+  readonly isMap?: boolean
+  /** An empty text or list means that the field is absent, as in ProtoJSON. */
   readonly isEmptyAbsent?: boolean
   /** `null` is a value here. Elsewhere it means that the field is absent. */
   readonly isNullable?: boolean
@@ -76,7 +78,9 @@ function withoutAbsent(object: Unread, fields: Spelling['fields']): Unread {
 
 function isAbsent(value: unknown, key: string, fields: Spelling['fields']): boolean {
   if (value === null) return fieldOf(fields, key)?.isNullable !== true
-  return value === undefined || (value === '' && fieldOf(fields, key)?.isEmptyAbsent === true)
+  if (value === undefined) return true
+  const isEmpty = value === '' || (Array.isArray(value) && value.length === 0)
+  return isEmpty && fieldOf(fields, key)?.isEmptyAbsent === true
 }
 
 function fieldOf(fields: Spelling['fields'], key: string): Field | undefined {
@@ -103,7 +107,9 @@ function withFields(object: Unread, fields: Spelling['fields'], path: PropertyKe
 
 function fieldValue(value: unknown, field: Field, path: PropertyKey[]): unknown {
   if (field.isId === true) requireWellFormed(value, path)
-  if (field.of !== undefined) return normalizeMember(value, field.of, path)
+  if (field.of !== undefined) {
+    return field.isMap === true ? normalizeMap(value, field.of, path) : normalizeMember(value, field.of, path)
+  }
   return field.values?.get(value) ?? value
 }
 
@@ -119,6 +125,17 @@ function normalizeMember(value: unknown, spelling: Spelling, path: PropertyKey[]
     copy[index] = normalized
   }
   return copy ?? value
+}
+
+function normalizeMap(value: unknown, spelling: Spelling, path: PropertyKey[]): unknown {
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value).map(([name, member]) => {
+    path.push(name)
+    const normalized = normalizeValue(member, spelling, path)
+    path.pop()
+    return [name, normalized] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 function withDefaults(object: Unread, defaults: Unread): Unread {

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { Clock } from '../../runtime/clock.js'
-import { invalidAnswer } from '../../wire/client/answer.js'
 import { Abortion } from '../../http/abort.js'
 import { isPassing } from '../../http/errors.js'
 import { guarded, type CallLimits, type HttpSettings } from '../../http/request.js'

@@ -4,9 +4,8 @@
  * @module
  */
 import { parseAgentCard } from '../../agent-card/parse.js'
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import { invalidAnswer } from '../../wire/client/answer.js'
 import { AgentCardCache, type FetchedCard } from './card-cache.js'
 import { ExternalServiceError, ValidationError } from '../../http/errors.js'
 import {

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../../core/errors.js'
+import { A2AError, invalidAnswer, invalidParams } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentInterface } from '../../schemas/agent-card.js'
 import { decodeError } from '../../wire/client/errors.js'
-import { invalidAnswer } from '../../wire/client/answer.js'
 import type { ClientCodec, ClientRequests, ClientResults, RemoteEvent } from '../../wire/client/dialect.js'
 import type { Operation, Route } from '../../wire/dialect.js'
 import { badStatus } from '../../http/errors.js'

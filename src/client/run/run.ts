@@ -5,9 +5,8 @@
  */
 import { requirePositive } from '../../runtime/options.js'
 import { elapsed } from '../../runtime/clock.js'
-import { A2AError, type ErrorCode } from '../../core/errors.js'
+import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
-import { invalidAnswer } from '../../wire/client/answer.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import { Abortion } from '../../http/abort.js'

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { invalidParams } from '../../core/errors.js'
+import { A2AError, invalidAnswer, invalidParams } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { ClientCodecs, ClientRequests, ClientResults } from './dialect.js'
 import type { Operation } from '../dialect.js'
 import { readEvent, readPushConfig, readPushConfigPage, readSent, readTask, readTaskPage } from './objects.js'
-import { invalidAnswer, readAnswer } from './answer.js'
 import { TASK_STATES } from '../v1/objects.js'
 
 /** What each operation is asked with. Those that a binding does not have are absent. */
@@ -46,7 +45,11 @@ function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknow
   const read = READERS[operation]
   // A card is read by whoever asked for it.
   if (read === undefined) return answer
-  return readAnswer<unknown>(() => read(isOld ? inObject(operation, answer) : answer, 'result', isOld))
+  try {
+    return read(isOld ? inObject(operation, answer) : answer, 'result', isOld)
+  } catch (cause) {
+    throw A2AError.is(cause, 'INVALID_PARAMS') ? invalidAnswer(cause.message, cause) : cause
+  }
 }
 
 /** Agents of 0.3 list in bare arrays; configurations in an object, too. */

@@ -16,11 +16,6 @@ export function compact<T extends object>(value: T): Present<T> & Maybe<T> {
   return Object.fromEntries(entries) as Present<T> & Maybe<T>
 }
 
-/** An object with a value for each of `keys`. */
-export function mapOf<T>(keys: readonly string[], valueOf: (key: string) => T): Record<string, T> {
-  return Object.fromEntries(keys.map((key) => [key, valueOf(key)]))
-}
-
 /**
  * An object, and where it stands. What is `null` counts as absent, as in ProtoJSON. Methods throw `INVALID_PARAMS` with
  * the path of what is missing or of another type.
@@ -41,16 +36,6 @@ export class Fields {
     return Object.hasOwn(this.#value, key) ? (this.#value[key] ?? undefined) : undefined
   }
 
-  /** Whether it is there, be it `null`. */
-  has(key: string): boolean {
-    return Object.hasOwn(this.#value, key) && this.#value[key] !== undefined
-  }
-
-  /** Without `__proto__`, which no object of ours shall have. */
-  keys(): readonly string[] {
-    return Object.keys(this.#value).filter((key) => key !== '__proto__')
-  }
-
   at(key: string): string {
     return this.path === '' ? key : `${this.path}.${key}`
   }
@@ -67,25 +52,8 @@ export class Fields {
     throw invalidParams(this.at(key), value === undefined ? 'is missing' : reason)
   }
 
-  /** As {@link text}; an empty one is none. */
-  filled(key: string): string | undefined {
-    return this.text(key) || undefined
-  }
-
-  flag(key: string): boolean | undefined {
-    return this.#typed(key, 'boolean')
-  }
-
   count(key: string): number | undefined {
     return this.#typed(key, 'number')
-  }
-
-  /** What a text stands for. */
-  oneOf<T>(key: string, values: Readonly<Record<string, T>>): T {
-    const name = this.id(key)
-    const value = Object.hasOwn(values, name) ? values[name] : undefined
-    if (value !== undefined) return value
-    throw invalidParams(this.at(key), `must be one of ${Object.keys(values).join(', ')}`)
   }
 
   object(key: string): Fields | undefined {
@@ -93,35 +61,11 @@ export class Fields {
     return value === undefined ? undefined : new Fields(value, this.at(key))
   }
 
-  /** `value` of `key`, unless it is absent. */
-  need<T>(key: string, value: T | undefined): T {
-    if (value !== undefined) return value
-    throw invalidParams(this.at(key), 'is missing')
-  }
-
-  /** The same object, as if it stood under `key`. */
-  under(key: string): Fields {
-    return new Fields(this.#value, this.at(key))
-  }
-
   /** An object that is kept as it is. */
   json(key: string): JsonObject | undefined {
     const object = this.object(key)
     // It came as JSON.
     return object === undefined ? undefined : (object.#value as JsonObject)
-  }
-
-  /** `name`: what paths call it. */
-  list<T>(key: string, read: (fields: Fields) => T, name = key): T[] | undefined {
-    return this.#elements(key)?.map((element, index) =>
-      read(new Fields(element, `${this.at(name)}[${index}]`)),
-    )
-  }
-
-  /** An object with objects under names of anybody's choice. */
-  map<T>(key: string, read: (fields: Fields) => T): Record<string, T> | undefined {
-    const map = this.object(key)
-    return map && mapOf(map.keys(), (name) => read(map.need(name, map.object(name))))
   }
 
   texts(key: string): string[] | undefined {
@@ -148,7 +92,6 @@ export class Fields {
 
 interface Types {
   string: string
-  boolean: boolean
   number: number
 }
 

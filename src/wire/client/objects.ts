@@ -21,7 +21,7 @@ import {
 } from '../../schemas/received.js'
 import type { Task, TaskStatus } from '../../schemas/task.js'
 import { validate } from '../check.js'
-import { isRecord, normalize, type Path, type Spelling } from '../normalize.js'
+import { isRecord, normalize, type Spelling } from '../normalize.js'
 import { CORE_STATES, fromMessage, fromPushConfig } from '../v1/objects.js'
 import { standardBase64 } from '../view.js'
 import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
@@ -29,13 +29,7 @@ import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spel
 
 /** @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what is missing or of another type. */
 function read<T>(value: unknown, spelling: Spelling, schema: z.ZodMiniType<T>, root: string): T {
-  return validate(schema, normalize(value, spelling, root), root, reasonIfMissing)
-}
-
-/** Schemas of enums list the values that there are, even where the value is missing. */
-function reasonIfMissing(value: unknown, path: Path): string | undefined {
-  const found = path.reduce<unknown>((at, key) => (at == null ? at : Reflect.get(Object(at), key)), value)
-  return found === undefined ? 'is missing' : undefined
+  return validate(schema, normalize(value, spelling, root), root)
 }
 
 function spellingsOf(isOld: boolean): Spellings {

@@ -6,7 +6,7 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Codecs, Dialect, StreamEntry, TaskView } from '../dialect.js'
-import { Fields } from '../client/fields.js'
+import { isRecord } from '../normalize.js'
 import { CODECS as V1, toArtifactUpdate, toStatusUpdate, v1 } from './dialect.js'
 
 function toTask(view: TaskView): JsonObject {
@@ -24,18 +24,18 @@ function toStreamResponse(entry: StreamEntry): JsonObject {
 
 function fromSendRequest(params: unknown): ReturnType<typeof V1.SendMessage.decode> {
   const request = V1.SendMessage.decode(params)
-  const configuration = new Fields(params, '').object('configuration')
-  const ifGeneration = configuration && generationOf(configuration, 'ifGenerationMatch')
+  const configuration = isRecord(params) ? params['configuration'] : undefined
+  const ifGeneration = generationOf(configuration, 'ifGenerationMatch', 'configuration.')
   return ifGeneration === undefined ? request : { ...request, ifGeneration }
 }
 
 /** An `int64`: ProtoJSON writes it as a text, and reads a number, too. */
-function generationOf(fields: Fields, key: string): number | undefined {
-  const value = fields.get(key)
-  if (value === undefined) return undefined
+function generationOf(object: unknown, key: string, root = ''): number | undefined {
+  const value = isRecord(object) ? object[key] : undefined
+  if (value == null) return undefined
   const generation = typeof value === 'string' && /^\d{1,19}$/.test(value) ? Number(value) : value
   if (typeof generation === 'number' && Number.isInteger(generation) && generation >= 0) return generation
-  throw invalidParams(fields.at(key), 'must be an integer, 0 or more, as a number or as its digits in a text')
+  throw invalidParams(root + key, 'must be an integer, 0 or more, as a number or as its digits in a text')
 }
 
 // Made by a call: a bundler may leave that out where nobody speaks 1.1, but no spread.
@@ -50,7 +50,7 @@ function makeCodecs() {
     GetTask: {
       decode(params) {
         const request = V1.GetTask.decode(params)
-        const currentGeneration = generationOf(new Fields(params, ''), 'currentGeneration')
+        const currentGeneration = generationOf(params, 'currentGeneration')
         return currentGeneration === undefined ? request : { ...request, currentGeneration }
       },
       encode: toTask,
