@@ -10,7 +10,10 @@ import { platformRandom } from '../runtime/crypto.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { invalidParams } from '../core/errors.js'
 import type { TaskManager } from '../core/task-manager.js'
-import { Fields } from '../wire/client/fields.js'
+import { JsonObjectSchema } from '../schemas/json.js'
+import { nonEmptyString, number, object, optional, strings } from '../schemas/scalars.js'
+import { check } from '../wire/check.js'
+import { isRecord } from '../wire/normalize.js'
 import type { Authenticator } from '../http/auth.js'
 import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
@@ -156,6 +159,12 @@ const LIMITS = {
   maxDepth: 100,
 }
 
+const ListsSchema = object({
+  extensions: optional(strings),
+  protocolVersions: optional(strings),
+  protocolBindings: optional(strings),
+})
+
 /**
  * Checks the options of a client and applies the defaults.
  *
@@ -165,8 +174,8 @@ export function toSettings(options: ClientOptions): Settings {
   requireKnown(options, KEYS, 'A2AClient')
   requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
   requireAuth(options.auth)
-  const fields = new Fields(options, '')
-  for (const name of ['extensions', 'protocolVersions', 'protocolBindings']) fields.texts(name)
+  const { extensions: uris, protocolVersions: versions, protocolBindings: bindings } = options
+  check(ListsSchema, { extensions: uris, protocolVersions: versions, protocolBindings: bindings })
   requireHeaders(options.headers)
   const {
     fetch = platformFetch,
@@ -229,6 +238,13 @@ function requireHeaders(headers: unknown): void {
 
 const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
 
+const RequestOptionsSchema = object({
+  acceptedOutputModes: optional(strings),
+  metadata: optional(JsonObjectSchema),
+  historyLength: optional(number),
+  pushConfig: optional(object({ url: nonEmptyString })),
+})
+
 /**
  * Checks the options of a call.
  *
@@ -241,11 +257,10 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
     const value: unknown = Reflect.get(options, name)
     if (value !== undefined) requirePositive(name, value)
   }
-  const fields = new Fields(options, '')
-  fields.texts('acceptedOutputModes')
-  fields.json('metadata')
-  fields.count('historyLength')
-  fields.object('pushConfig')?.id('url')
+  // The schema says what an option of the wrong type is.
+  const given: unknown = options
+  const { acceptedOutputModes, metadata, historyLength, pushConfig } = isRecord(given) ? given : {}
+  check(RequestOptionsSchema, { acceptedOutputModes, metadata, historyLength, pushConfig })
   return options
 }
 

@@ -6,7 +6,7 @@
 import { A2AError, invalidParams, taskNotFound, type AnyA2AError, type ErrorCode } from '../core/errors.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { sha256 } from '../runtime/crypto.js'
-import { compact } from '../wire/client/fields.js'
+import { compact } from '../runtime/compact.js'
 import { readEvent } from '../wire/client/objects.js'
 import { isRecord, type Unread } from '../wire/normalize.js'
 import type { RemoteEvent } from '../wire/client/dialect.js'

@@ -3,14 +3,13 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import { defineArtifact } from './artifact.js'
 import { TaskArtifactUpdateEventSchema, TaskStatusUpdateEventSchema } from './events.js'
 import { defineMessage } from './message.js'
 import { definePart } from './part.js'
 import { TaskPushNotificationConfigSchema } from './push.js'
 import { LENIENT } from './rules.js'
-import { list, nonEmptyString, object, optional, string } from './scalars.js'
+import { list, nonEmptyString, number, object, optional, string } from './scalars.js'
 import { defineStatus, defineTask } from './task.js'
 
 const ReceivedPartSchema = definePart(LENIENT)
@@ -42,7 +41,7 @@ export const ReceivedArtifactUpdateSchema = object({
 export const ReceivedTaskPageSchema = object({
   tasks: list(ReceivedTaskSchema),
   nextPageToken: string,
-  totalSize: optional(z.number()),
+  totalSize: optional(number),
 })
 
 export const ReceivedPushConfigPageSchema = object({

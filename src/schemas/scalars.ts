@@ -37,6 +37,8 @@ const TEXTS = { error: reasonOf }
 
 export const string = z.string(TEXTS)
 
+export const number = z.number(TEXTS)
+
 export const boolean = z.boolean(TEXTS)
 
 /** A string with something in it: an id, a URL, a name that is looked up. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TaskState } from '../../core/lifecycle.js'
-import { compact } from '../../wire/client/fields.js'
+import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { RunResult } from './run-types.js'

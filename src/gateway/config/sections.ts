@@ -13,7 +13,7 @@ import {
 import { webUrl } from '../../http/url.js'
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
-import { compact } from '../../wire/client/fields.js'
+import { compact } from '../../runtime/compact.js'
 import type { AgentInput } from '../registry/agent.js'
 import type { GatewayConfig } from './types.js'
 import { suggestion } from './suggestions.js'

@@ -29,7 +29,7 @@ import {
   strings,
 } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
-import { compact } from '../../wire/client/fields.js'
+import { compact } from '../../runtime/compact.js'
 import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
 import { providerName } from './provider-names.js'
 

@@ -7,7 +7,7 @@ import type { RemoteEvent, RemoteTask } from '../../../wire/client/dialect.js'
 import { isInterrupted, type TaskState } from '../../../core/lifecycle.js'
 import type { ArtifactInput } from '../../../core/params.js'
 import type { Message } from '../../../core/task.js'
-import { compact } from '../../../wire/client/fields.js'
+import { compact } from '../../../runtime/compact.js'
 import type { TaskUpdate } from '../../provider.js'
 
 export function toTaskUpdate(task: RemoteTask): TaskUpdate {

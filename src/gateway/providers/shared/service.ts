@@ -22,7 +22,7 @@ import {
 import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
 import { parseJson } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
-import { compact } from '../../../wire/client/fields.js'
+import { compact } from '../../../runtime/compact.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { recordingCredentials, redactCredentials } from './credentials.js'
 import type { ProviderCall } from '../../provider.js'

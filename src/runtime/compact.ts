@@ -1,0 +1,14 @@
+/**
+ * Objects without their undefined properties.
+ *
+ * @module
+ */
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+type Maybe<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+
+/** `value` without what is `undefined`. */
+export function compact<T extends object>(value: T): Present<T> & Maybe<T> {
+  const entries = Object.entries(value).filter(([, child]) => child !== undefined)
+  // Only what may be absent has gone.
+  return Object.fromEntries(entries) as Present<T> & Maybe<T>
+}
