@@ -42,7 +42,7 @@ export function faultOf(key: Key, now: number): string | undefined {
 }
 
 /** Returns the URL if the list allows it. An entry without a path allows its whole origin. */
-export function allowed(url: string, list: readonly string[]): URL | undefined {
+export function allowedUrl(url: string, list: readonly string[]): URL | undefined {
   const asked = parse(url)
   if (asked === undefined || asked.username !== '' || asked.password !== '') return undefined
   const isListed = list.map(parse).some((entry) => {

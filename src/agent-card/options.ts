@@ -1,5 +1,5 @@
 /**
- * Rules for the options of signing and verifying, where a mistake must not go unnoticed.
+ * Types of the options for signing and verifying, and their checks.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export function requireOptions<T extends object>(options: T, rules: Rules<T>, wh
   for (const [name, { wanted, isMet }] of Object.entries<Rule>(rules)) {
     const value: unknown = Reflect.get(options, name)
     if (value === undefined || isMet(value)) continue
-    // Keys may be texts: they are not quoted.
+    // A text may be a key, so texts are not quoted.
     const got = typeof value === 'number' ? quote(value) : describe(value)
     const Misuse = typeof value === 'number' && isMet(1) ? RangeError : TypeError
     throw new Misuse(`"${name}" must be ${wanted}, got ${got}`)

@@ -1,5 +1,5 @@
 /**
- * Signatures of cards: who signed that an agent is what its card says (A2A 1.0 §8.4).
+ * Signing and verification of agent cards (A2A 1.0 §8.4).
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../core/errors.js'
 import { AgentCardSchema, type AgentCard, type AgentCardSignature } from '../schemas/agent-card.js'
 import { check } from '../wire/check.js'
 import { canonicalizeAgentCard, canonicalizeStripped } from './canonical.js'
-import { allowed, faultOf, fetchKeys, isJwk, type FetchKeys, type Jwk, type Key } from './keys.js'
+import { allowedUrl, faultOf, fetchKeys, isJwk, type FetchKeys, type Jwk, type Key } from './keys.js'
 import { DELAY, FLAG, FUNCTION, requireOptions, TEXT, TEXTS, type Rules } from './options.js'
 import { parseAgentCard } from './parse.js'
 import { isRecord } from '../wire/normalize.js'
@@ -19,20 +19,20 @@ import { withTimeout } from '../runtime/abort.js'
 export interface SignOptions {
   /** The private key. */
   readonly key: Key
-  /** Names the key to those who verify. Default is the `kid` of a JWK. */
+  /** Name of the key for verifiers. Default is the `kid` of a JWK. */
   readonly kid?: string | undefined
-  /** The algorithm, as `ES256`. Default is the `alg` of a JWK. */
+  /** The algorithm, such as `ES256`. Default is the `alg` of a JWK. */
   readonly alg?: string | undefined
-  /** Where the public key is found, in a key set. Default is that verifiers know. */
+  /** URL of a key set with the public key. Default is none: verifiers must have the key. */
   readonly jku?: string | undefined
   /**
-   * Signs by the presence rules of §8.4.1 alone. Default is `false`: a card on which verifiers who leave out whatever is
-   * empty, as the official SDKs do, would come to another text, gets a second signature, of that text.
+   * Signs by the presence rules of §8.4.1 only. Default is `false`: when the card has empty values, a second signature
+   * covers the text without them, for verifiers that drop empty values, as the official SDKs do.
    */
   readonly exact?: boolean | undefined
 }
 
-/** What is under a signature's protection beside the card. */
+/** The protected header of a signature. */
 export interface SignatureHeader {
   readonly alg: string
   readonly kid: string
@@ -42,36 +42,42 @@ export interface SignatureHeader {
 export interface VerifyOptions {
   /** Public keys, each with its `kid`: a key set, or a list. */
   readonly keys?: readonly Jwk[] | { readonly keys: readonly Jwk[] } | undefined
-  /** Finds the key that a signature names. Nothing: there is none. */
+  /** Returns the key that a signature names, or nothing if there is none. */
   readonly getKey?:
     ((header: SignatureHeader) => Key | null | undefined | Promise<Key | null | undefined>) | undefined
-  /**
-   * From where keys may be fetched that are not known otherwise: URLs, and origins, which stand for all of their URLs.
-   * Default is from nowhere.
-   */
+  /** Where unknown keys may be fetched from: URLs, and origins, which allow all of their URLs. Default is nowhere. */
   readonly allowedJku?: readonly string[] | undefined
-  /** Default is all of ES, EdDSA, PS and RS: no shared secrets. */
+  /** Default is all algorithms of ES, EdDSA, PS and RS, which excludes shared secrets. */
   readonly algorithms?: readonly string[] | undefined
-  /** Whether a key must not be used any more, beside those whose JWK says so. Default is that none is. */
+  /** Whether a key is revoked, in addition to those whose JWK says so. Default is that none is. */
   readonly isRevoked?: ((header: SignatureHeader) => boolean | Promise<boolean>) | undefined
-  /** Takes no signature of a text without what is empty (see {@link SignOptions.exact}). Default is `false`. */
+  /** Refuses signatures of a text without empty values (see {@link SignOptions.exact}). Default is `false`. */
   readonly exact?: boolean | undefined
-  /** Fetches key sets. Default is the runtime's. */
+  /** Fetches key sets. Default is the runtime's `fetch`. */
   readonly fetch?: FetchKeys | undefined
-  /** How long each of `getKey`, `isRevoked` and a key set may take, in ms. Default is `5_000` (5 seconds). */
+  /** Time limit for each call of `getKey` and `isRevoked` and for each key set, in ms. Default is 5,000. */
   readonly timeoutMs?: number | undefined
-  /** Milliseconds since 1970. Default is the runtime's clock. */
+  /** Returns the time in ms since 1970. Default is the runtime's clock. */
   readonly now?: (() => number) | undefined
 }
 
 export interface VerifiedCard extends SignatureHeader {
-  /** What was signed, and nothing else that the card said. */
+  /** The signed content of the card, without anything that the signature does not cover. */
   readonly card: AgentCard
 }
 
 const ALGORITHMS: readonly string[] = [
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-  ...['PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
 ]
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
@@ -102,14 +108,15 @@ const VERIFY_OPTIONS: Rules<VerifyOptions> = {
   now: FUNCTION,
 }
 
-/** A card has one or two. Each may cost a lookup of its key. */
+/** A card has one or two signatures. Each may cost a lookup of its key. */
 const MAX_SIGNATURES = 16
 
 /**
- * The card with a signature more (A2A 1.0 §8.4.2); one with the same `kid` is replaced. Needs the package `jose`.
+ * Returns the card with a signature added (A2A 1.0 §8.4.2). It replaces signatures with the same `kid`. Needs the
+ * package `jose`.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong. Texts that are required, and the list of
- *   skills, must not be empty without `exact`. `UNSUPPORTED_OPERATION` without `jose`.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong. Without `exact`, required texts and
+ *   the list of skills must not be empty. `UNSUPPORTED_OPERATION` without `jose`.
  * @throws {TypeError | RangeError} for an option that is unknown, missing, of another type, or out of range.
  */
 export async function signAgentCard(card: AgentCard, options: SignOptions): Promise<AgentCard> {
@@ -123,25 +130,25 @@ export async function signAgentCard(card: AgentCard, options: SignOptions): Prom
   if (!exact) requireTexts(checked)
   const { FlattenedSign, decodeProtectedHeader } = await loadJose()
   const header = { alg, kid, typ: 'JOSE', ...(jku !== undefined && { jku }) }
-  const made = textsOf(checked, exact).map(async (text) => {
+  const signing = textsOf(checked, exact).map(async (text) => {
     const jws = new FlattenedSign(new TextEncoder().encode(text)).setProtectedHeader(header)
     const signed = await jws.sign(key)
     return { protected: signed.protected ?? '', signature: signed.signature }
   })
   const others = signatures.filter((each) => attempt(() => decodeProtectedHeader(each).kid) !== kid)
   try {
-    return { ...checked, signatures: [...others, ...(await Promise.all(made))] }
+    return { ...checked, signatures: [...others, ...(await Promise.all(signing))] }
   } catch (cause) {
     throw invalidParams('options.key', `cannot sign with ${alg}`, cause)
   }
 }
 
 /**
- * Who signed the card, if anybody did whose key is known: one valid signature is enough (A2A 1.0 §8.4.3). `card` is JSON
- * of 1.0, or of 1.0 and 0.3 in one. Needs the package `jose`.
+ * Verifies the signatures of a card and returns the first valid one: one is enough (A2A 1.0 §8.4.3). `card` is JSON of
+ * A2A 1.0, or a hybrid of 1.0 and 0.3. At most 16 signatures are tried. Needs the package `jose`.
  *
- * @throws {A2AError} `SIGNATURE_INVALID` where none is valid; `INVALID_PARAMS` for what is no card. `UNSUPPORTED_OPERATION`
- *   without `jose`.
+ * @throws {A2AError} `SIGNATURE_INVALID` when none is valid; `INVALID_PARAMS` for JSON that is not a card;
+ *   `UNSUPPORTED_OPERATION` without `jose`.
  * @throws {TypeError | RangeError} for an option that is unknown, missing, of another type, or out of range.
  */
 export async function verifyAgentCard(card: unknown, options: VerifyOptions): Promise<VerifiedCard> {
@@ -171,7 +178,7 @@ export async function verifyAgentCard(card: unknown, options: VerifyOptions): Pr
 
 type Jose = typeof jose
 
-/** What has been fetched for this card, by URL: many signatures may name one. */
+/** Key sets fetched for this card, by URL, since several signatures may name the same one. */
 type KeySets = Map<string, Promise<readonly Jwk[]>>
 
 async function verifyOne(
@@ -209,18 +216,18 @@ async function verifyOne(
   throw new Error('it does not match', { cause: failure })
 }
 
-/** What counts is in the protected header: the other one anybody can change. */
+/** Only the protected header is signed; the unprotected one may have been changed. */
 function headerOf({ decodeProtectedHeader }: Jose, signature: AgentCardSignature): SignatureHeader {
   const { alg, kid, jku, crit } = attempt(() => decodeProtectedHeader(signature)) ?? {}
   if (typeof alg !== 'string' || typeof kid !== 'string' || kid === '') {
     throw new Error('its protected header does not have alg and kid (§8.4.2)')
   }
-  // There is no extension of JWS that a card could need.
+  // No JWS extension applies to cards.
   if (crit !== undefined) throw new Error('its header demands an extension')
   return { alg, kid, ...(typeof jku === 'string' && { jku }) }
 }
 
-/** More than one where a set has a `kid` twice. */
+/** Several keys when a set has a `kid` twice. */
 async function keysFor(
   header: SignatureHeader,
   options: VerifyOptions,
@@ -233,21 +240,21 @@ async function keysFor(
   const given = getKey && (await withTimeout(timeoutMs, () => getKey(header)))
   if (given) return [given]
   if (header.jku === undefined) return []
-  const url = allowed(header.jku, allowedJku)
+  const url = allowedUrl(header.jku, allowedJku)
   if (url === undefined) throw new Error('its key is not known, and its jku is not allowed')
   const set = sets.get(url.href) ?? fetchKeys(url, get, timeoutMs)
   sets.set(url.href, set)
   return (await set).filter(named)
 }
 
-/** What is signed: one text, or, where it makes a difference, a second one without what is empty. */
+/** Returns the texts that a signature may cover: the canonical one and, if it differs, the one without empty values. */
 function textsOf(card: object, exact: boolean): readonly string[] {
   const text = canonicalizeAgentCard(card)
   const stripped = canonicalizeStripped(card)
   return exact || stripped === text ? [text] : [text, stripped]
 }
 
-/** They are lost where whatever is empty is left out, and the card is none then. */
+/** Without these fields the text without empty values is not a valid card. */
 function requireTexts({ name, description, version, provider, skills }: AgentCard): void {
   const texts = [
     ...Object.entries({ name, description, version, 'provider.organization': provider?.organization }),
@@ -269,7 +276,7 @@ function attempt<T>(get: () => T): T | undefined {
   }
 }
 
-/** An optional peer: who neither signs nor verifies need not have it. */
+/** `jose` is an optional peer, loaded on demand. */
 async function loadJose(): Promise<Jose> {
   try {
     return await import('jose')

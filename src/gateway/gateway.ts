@@ -26,26 +26,13 @@ import {
   toProviderTask,
   type SendTaskOptions,
   type TaskInput,
+  type WorkOptions,
 } from './turns/input.js'
 import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
 import type { TaskRef } from './provider.js'
 import type { AgentRegistry } from './registry/registry.js'
 import { closed } from './admission/refusals.js'
 import { TaskResumer } from './turns/resume.js'
-
-/** A turn on a task that is in the gateway's `tasks`. */
-export interface WorkOptions {
-  /** Creates the task, or returns the id of an existing one. Called once, after the agent has been admitted. */
-  readonly open: () => string
-  /** Key of the rate limit. Without it the task counts for the limit that all unowned tasks share. */
-  readonly owner?: string | undefined
-  /** Follows this task of the service instead of sending the message. */
-  readonly handle?: HandleContents | undefined
-  /** Aborts when the task is no longer wanted. */
-  readonly signal: AbortSignal
-  /** Called once with the task's id, as soon as {@link A2AGateway.handleOf} can return a handle. */
-  readonly onPlaced?: ((taskId: string) => void) | undefined
-}
 
 /**
  * Sends tasks to agents behind services of any kind, and follows each one until it ends.
@@ -55,7 +42,7 @@ export interface WorkOptions {
  * here first (it is canceled, times out or expires), the gateway cancels it at its service. When a service fails, the
  * task fails with a fixed text for clients, and `onError` receives the error.
  *
- * @throws {TypeError | RangeError | A2AError} from the constructor, for an option with an invalid value. The error
+ * @throws {TypeError | RangeError} from the constructor, for an option with an invalid value. The error
  *   names the option.
  * @example
  * const registry = new AgentRegistry()
@@ -313,9 +300,9 @@ export class A2AGateway {
 
   async #open(handle: string, filter: OwnerFilter): Promise<HandleContents> {
     const contents = await this.#seal.open(handle)
-    const isTheirs = !Object.hasOwn(filter, 'owner') || (filter.owner ?? undefined) === contents.owner
+    const isOwned = !Object.hasOwn(filter, 'owner') || (filter.owner ?? undefined) === contents.owner
     // The error does not reveal to other owners what the handle contains.
-    if (!isTheirs) throw taskNotFound(handle.slice(0, 40))
+    if (!isOwned) throw taskNotFound(handle.slice(0, 40))
     return contents
   }
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-export { A2AGateway, type WorkOptions } from './gateway.js'
+export { A2AGateway } from './gateway.js'
 export type { TaskNeeds } from './admission/agent-selection.js'
 export type { A2AGatewayOptions, GatewayErrorContext } from './options.js'
-export type { SendTaskOptions, TaskContent, TaskInput } from './turns/input.js'
+export type { SendTaskOptions, TaskContent, TaskInput, WorkOptions } from './turns/input.js'
 export type { HandleContents } from './turns/handle.js'
 export { gatewayRequestHandler, type GatewayRequestHandlerOptions } from './request-handler.js'
 export type { AgentInput, AgentStatus, Capability, EndpointAuth, RegisteredAgent } from './registry/agent.js'

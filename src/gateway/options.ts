@@ -24,6 +24,7 @@ export interface GatewayErrorContext {
   readonly agentId?: string
 }
 
+/** Options of `A2AGateway`. Only `providers` is required. */
 export interface A2AGatewayOptions {
   /** The agents. Default is a new, empty registry. */
   readonly registry?: AgentRegistry | undefined
@@ -34,6 +35,7 @@ export interface A2AGatewayOptions {
    * task.
    */
   readonly tasks?: TaskManager | undefined
+  /** Limits and timeouts. */
   readonly config?: GatewaySettings | undefined
   /**
    * Secret that seals handles: at least 32 characters, the same in every process that is to open them. Of several, the
@@ -48,6 +50,7 @@ export interface A2AGatewayOptions {
    * Default is a process warning, on runtimes that have them.
    */
   readonly onError?: ((error: unknown, context: GatewayErrorContext) => void) | undefined
+  /** Source of time and timers. Default is the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
@@ -63,7 +66,14 @@ export interface Settings extends TurnSettings {
 }
 
 const KEYS = [
-  ...['registry', 'providers', 'tasks', 'config', 'handleSecret', 'extractCapabilities', 'onError', 'clock'],
+  'registry',
+  'providers',
+  'tasks',
+  'config',
+  'handleSecret',
+  'extractCapabilities',
+  'onError',
+  'clock',
 ]
 const CONFIG = {
   taskTimeoutMs: 300_000,
@@ -73,7 +83,7 @@ const CONFIG = {
 const CONFIG_KEYS = [...Object.keys(CONFIG), 'maxConcurrentTasks', 'rateLimit', 'circuitBreaker']
 const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck'] as const
 
-/** @throws {TypeError | RangeError | A2AError} for an option with an invalid value. The error names the option. */
+/** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
 export function toSettings(options: A2AGatewayOptions): Settings {
   const given = readOptions(options, KEYS, 'A2AGateway')
   const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given

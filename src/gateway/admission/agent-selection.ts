@@ -92,11 +92,13 @@ export class AgentSelector {
       typeof needs === 'string' ? { capabilities: extractCapabilities(needs, registry.listOnline()) } : needs
     const { capabilities = [], tags = [] } = wanted
     if (typeof needs === 'string' && capabilities.length === 0) return null
-    const able = registry
+    const matching = registry
       .find({ capabilities, tags, status: 'online' })
       .filter(({ provider }) => providers.has(provider))
-    const free = able.filter((agent) => admission.hasRoom(agent))
-    return this.#balancer.select(free.length > 0 ? free : able, (agentId) => admission.loadOf(agentId))
+    const available = matching.filter((agent) => admission.hasRoom(agent))
+    return this.#balancer.select(available.length > 0 ? available : matching, (agentId) =>
+      admission.loadOf(agentId),
+    )
   }
 
   #resolve(agentId: string): AgentWithProvider {

@@ -72,15 +72,15 @@ export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): Heal
 export function monitor(
   clock: Clock,
   intervalMs: number,
-  round: (isOn: () => boolean) => Promise<void>,
+  round: (isActive: () => boolean) => Promise<void>,
 ): HealthMonitoring {
-  let isOn = true
+  let isActive = true
   let isRunning = false
   let disarm = (): void => {}
   const begin = async (): Promise<void> => {
     isRunning = true
     try {
-      await round(() => isOn)
+      await round(() => isActive)
     } finally {
       isRunning = false
     }
@@ -92,7 +92,7 @@ export function monitor(
   tick()
   return {
     stop() {
-      isOn = false
+      isActive = false
       disarm()
     },
   }

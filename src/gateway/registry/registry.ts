@@ -75,7 +75,13 @@ interface Entry {
 }
 
 const OPTION_KEYS = [
-  ...['clock', 'onDuplicate', 'healthCheck', 'healthTimeoutMs', 'onStatusChange', 'fetch', 'urlGuard'],
+  'clock',
+  'onDuplicate',
+  'healthCheck',
+  'healthTimeoutMs',
+  'onStatusChange',
+  'fetch',
+  'urlGuard',
 ]
 /** Number of agents whose health is checked at the same time. */
 const MAX_CONCURRENT_CHECKS = 16
@@ -244,7 +250,7 @@ export class AgentRegistry {
   startHealthMonitoring(intervalMs = 30_000): HealthMonitoring {
     requireWhole('intervalMs', intervalMs)
     this.#monitoring?.stop()
-    this.#monitoring = monitor(this.#clock, intervalMs, (isOn) => this.#updateAllHealth(isOn))
+    this.#monitoring = monitor(this.#clock, intervalMs, (isActive) => this.#updateAllHealth(isActive))
     return this.#monitoring
   }
 
@@ -278,9 +284,9 @@ export class AgentRegistry {
     if (agent.status !== from) callSafely(() => this.#onStatusChange?.({ agent, from, to: agent.status }))
   }
 
-  #updateAllHealth(isOn: () => boolean): Promise<void> {
+  #updateAllHealth(isActive: () => boolean): Promise<void> {
     return forEachConcurrently([...this.#entries.values()], MAX_CONCURRENT_CHECKS, async (entry) => {
-      if (isOn()) await this.#updateHealth(entry)
+      if (isActive()) await this.#updateHealth(entry)
     })
   }
 

@@ -12,6 +12,7 @@ import type { MessageInput, PartInput } from '../../core/params.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
+import type { HandleContents } from './handle.js'
 import type { TurnTasks } from './tasks.js'
 
 /** Input of `sendTask`: a text, or parts. */
@@ -37,6 +38,20 @@ export interface SendTaskOptions {
   readonly returnImmediately?: boolean | undefined
   /** Cancels the task when it aborts. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** A turn on a task that is in the gateway's `tasks`. */
+export interface WorkOptions {
+  /** Creates the task, or returns the id of an existing one. Called once, after the agent has been admitted. */
+  readonly open: () => string
+  /** Key of the rate limit. Without it the task counts for the limit that all unowned tasks share. */
+  readonly owner?: string | undefined
+  /** Follows this task of the service instead of sending the message. */
+  readonly handle?: HandleContents | undefined
+  /** Aborts when the task is no longer wanted. */
+  readonly signal: AbortSignal
+  /** Called once with the task's id, as soon as `A2AGateway.handleOf` can return a handle. */
+  readonly onPlaced?: ((taskId: string) => void) | undefined
 }
 
 const KEYS = ['parts', 'taskId', 'contextId', 'referenceTaskIds', 'metadata']
