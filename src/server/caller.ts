@@ -1,5 +1,5 @@
 /**
- * Whose tasks are whose.
+ * Callers of operations, and the tasks that they own.
  *
  * @module
  */
@@ -10,29 +10,29 @@ import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect } from '../wire/dialect.js'
 import type { ServedTasks } from './tasks.js'
 
-/** Somebody to whom tasks belong. */
+/** An authenticated client that owns tasks. */
 export interface Principal {
-  /** Tasks belong to this id. Not empty, at most 512 characters, none of them a control character. */
+  /** Identifies the owner of tasks: 1 to 512 characters, no control characters. */
   readonly id: string
 }
 
-/** Who asks, and how. */
+/** The client behind a request, and the protocol that it uses. */
 export interface Caller<P extends Principal = Principal> {
-  /** What the request speaks. */
+  /** The dialect of the request. */
   readonly dialect: Dialect
-  /** Whether the request says so itself, or was only understood so. */
+  /** Whether the request names its version; otherwise the dialect was inferred. */
   readonly namesVersion: boolean
   /** Absent where the handler has no `authenticate`. */
   readonly principal?: P | undefined
-  /** The extensions that the client declares, of those that the card lists. */
+  /** The extensions that the client declares and the card lists. */
   readonly extensions: readonly string[]
-  /** The generation of the last event that the client has, when it takes up a stream again. */
+  /** The generation of the last event that the client received, when it resumes a stream. */
   readonly lastGeneration?: number | undefined
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** @throws {TypeError} when `principal` is none: what `authenticate` returns is the integrator's to mend. */
+/** @throws {TypeError} when `authenticate` returned an invalid principal: an error of the integrator, not of the client. */
 export function requirePrincipal<P extends Principal>(principal: P): P {
   const id: unknown = (principal as Partial<Principal>).id
   if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id) && !hasLoneSurrogate(id))
@@ -42,12 +42,12 @@ export function requirePrincipal<P extends Principal>(principal: P): P {
   )
 }
 
-/** With a principal's id of 512, it fits into an owner's name of 1024. */
+/** Together with a principal's id of 512 characters it fits into the 1024 of an owner. */
 const MAX_TENANT = 500
 
 /**
- * What a caller's tasks are found by: without a principal, those that have no owner. A tenant has tasks of its own for
- * each principal: naming another's tenant shows nobody's tasks but one's own.
+ * The owner of a caller's tasks; `null` without a principal. Each pair of tenant and principal is an owner of its own, so
+ * naming a tenant never reveals the tasks of another principal.
  */
 export function ownedBy(
   principal: Principal | undefined,
@@ -58,7 +58,7 @@ export function ownedBy(
   if (encoded.length > MAX_TENANT) {
     throw invalidParams('tenant', `must have at most ${MAX_TENANT} characters when percent-encoded`)
   }
-  // No id has a line break in it, so no two pairs give the same text.
+  // Ids contain no line breaks, so different pairs give different owners.
   return { owner: `\n${encoded}\n${principal?.id ?? ''}` }
 }
 
@@ -78,7 +78,7 @@ export async function requireVisible(
   return task
 }
 
-/** `Last-Event-ID` as a generation; anything else is a client of another server, and begins anew. */
+/** The generation in `Last-Event-ID`; `undefined` for ids of other servers, after which a stream starts over. */
 export function generationOf(lastEventId: string | null | undefined): number | undefined {
   return /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Which dialects a handler speaks.
+ * The dialects that a handler serves.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { v1 } from '../wire/v1/dialect.js'
 import type { Dialect } from '../wire/dialect.js'
 import { some, type Dialects } from './negotiation.js'
 
-/** The `version` of a dialect; those of others are as welcome. */
+/** The `version` of a dialect: one of this library, or of your own. */
 export type DialectName = '1.0' | '0.3' | '0.1' | 'kaos' | 'corvid' | 'litellm' | (string & {})
 
-/** All there are: versions of A2A, the latest first, then what came of it. */
+/** All dialects of the library: versions of A2A, the latest first, then those derived from it. */
 function allDialects(): readonly Dialect[] {
   return [v1(), v0_3(), v0_1(), kaos(), corvid(), litellm()]
 }
@@ -54,7 +54,7 @@ export function toDialects(
   return [first, ...dialects.filter((dialect) => dialect !== first)]
 }
 
-/** From JavaScript anything may come: a function that was not called, most likely. */
+/** JavaScript callers may pass anything, most likely a factory that they did not call. */
 function requireDialect(value: unknown): void {
   if (typeof value === 'object' && value !== null && 'version' in value && 'methods' in value) return
   const hint = typeof value === 'function' ? `; call it: ${value.name || 'v1'}()` : ''
@@ -64,10 +64,10 @@ function requireDialect(value: unknown): void {
 }
 
 /**
- * The card, complete. Where it lists no interfaces they are those that are served: of the versions that clients look
- * for in cards, or, where none of them is spoken, of whatever is, over the bindings that it has.
+ * Completes the card. If it lists no interfaces, it gets those that are served: of the dialects that clients look for in
+ * cards, or, where none of these is served, of all dialects over the bindings that they have.
  *
- * @throws {A2AError} naming the path of what makes no sense.
+ * @throws {A2AError} naming the path of what is invalid.
  */
 export function servedCard(input: AgentCardInput, dialects: Dialects): AgentCard {
   const listed = some(dialects.filter(({ isInCards }) => isInCards))

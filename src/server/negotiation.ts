@@ -1,5 +1,5 @@
 /**
- * Which version of the protocol a request speaks, and which extensions it declares.
+ * Version and extension negotiation.
  *
  * @module
  */
@@ -12,8 +12,8 @@ import type { Dialect } from '../wire/dialect.js'
 export type Dialects = readonly [Dialect, ...Dialect[]]
 
 /**
- * The dialects that a request may be in: the one of the version it names, or all where it names none. Patch versions
- * do not count (A2A 1.0 §3.6).
+ * The dialects that a request may be in: that of the version it names, or all if it names none. Patch versions are ignored
+ * (A2A 1.0 §3.6).
  *
  * @throws {A2AError} `VERSION_NOT_SUPPORTED`.
  */
@@ -42,8 +42,8 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
 }
 
 /**
- * Of several dialects that have the method, or route, that a request names without a version: the one whose parameters
- * these must be; else the one in which the task was made; else the preferred one.
+ * Chooses between dialects that all have the method or route of a request without a version: the dialect that recognizes
+ * the parameters, otherwise the one in which the task was created, otherwise the preferred one.
  */
 export async function choose(
   candidates: Dialects,
@@ -64,13 +64,13 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** `dialects` as a list that has at least one, if it has. */
+/** `dialects` as a non-empty list; `undefined` if it is empty. */
 export function some(dialects: readonly Dialect[]): Dialects | undefined {
   const [first, ...others] = dialects
   return first === undefined ? undefined : [first, ...others]
 }
 
-/** Of the extensions that a client lists in the header, those that the card has (A2A 1.0 §3.2.6). */
+/** The extensions in the client's header that the card lists, too (A2A 1.0 §3.2.6). */
 export function knownExtensions({ capabilities }: AgentCard, header: string | null): readonly string[] {
   if (!header) return []
   const asked = new Set(header.split(',').map((uri) => uri.trim()))

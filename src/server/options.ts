@@ -1,5 +1,5 @@
 /**
- * What a handler is made of, checked, with its defaults.
+ * Options of `createRequestHandler`, with their checks and defaults.
  *
  * @module
  */
@@ -28,122 +28,131 @@ import type { ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
 
 /**
- * What comes of a run: a text completes the task with it as an artifact, texts one after the other stream into one
- * artifact, nothing completes it as it is, unless it has been settled or waits for the user.
+ * The result of a run. A string completes the task with the string as an artifact; an async iterable streams its strings
+ * into one artifact and then completes the task; `undefined` completes the task as it is, unless the run has ended it
+ * already, or the task waits for the user.
  */
-// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function that returns nothing is as welcome
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function may return nothing
 export type Outcome = string | AsyncIterable<string> | undefined | void
 
-/** What is known of a message before there is a task. */
+/** A message that would begin a task. */
 export interface Offer<P extends Principal = Principal> extends Pick<
   Run<P>,
   'message' | 'text' | 'metadata' | 'tenant' | 'principal'
 > {
-  /** To whom the task would belong, and `null` for nobody: what tasks are found by. */
+  /** The owner of the task that would be created, as tasks are filtered by; `null` for no owner. */
   readonly owner: string | null
 }
 
-/** The agent's work on a task, or on one turn of it. */
+/** The agent's code: does the work of one message. */
 export interface Execute<P extends Principal = Principal> {
   (run: Run<P>): Outcome | Promise<Outcome>
   /**
-   * Is asked of each message that would begin a task. An `A2AError` that it throws, or rejects with, is the answer, and there
-   * is no task. It has no effects: the message may still be refused.
+   * Called with each message that would begin a task, before the task is created. If it throws or rejects with an
+   * `A2AError`, the client receives that error and no task is created. It must have no side effects, as the message may
+   * still be refused.
    */
   readonly accept?: (offer: Offer<P>) => void | Promise<void>
 }
 
 /**
- * What becomes of a message to a task that is being worked on. `'queue'`: it joins the conversation, and is the answer
- * to what the run asks next, or the message of another run when this one returns; only `run.complete()`, `fail()` and
- * `reject()` end a task with messages unanswered. `'steer'`: it joins the conversation, where the run finds it in
- * `run.messages`. `'reject'`: it is refused.
+ * How to handle a message to a task that has a run at work.
+ *
+ * - `'queue'`: adds the message to the conversation. It answers the next question of the run, or starts another run when
+ *   this one returns; only `run.complete()`, `run.fail()` and `run.reject()` end a task with unanswered messages.
+ * - `'steer'`: adds the message to the conversation, where the run finds it in `run.messages`.
+ * - `'reject'`: refuses the message.
  */
 export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 
 export interface HandlerLimits {
-  /** Bytes of a request's body. Default is `4_194_304` (4 MiB). */
+  /** The largest body of a request, in bytes. Default is `4_194_304` (4 MiB). */
   readonly maxBodyBytes?: number | undefined
-  /** How deep the JSON of a request may nest, 1000 at most. Default is `100`. */
+  /** The deepest nesting of JSON in a request, at most 1000. Default is `100`. */
   readonly maxDepth?: number | undefined
-  /** How long a run may work at a stretch, in ms: up to its end or a question. Then its task fails. Default is no limit. */
+  /** How long a run may work until it ends or asks a question, in ms; after that its task fails. Default is no limit. */
   readonly runTimeoutMs?: number | undefined
-  /** How many runs at a time; more messages are answered with `UNAVAILABLE`. Default is `10_000`. */
+  /** How many runs may work at a time. Further messages are refused with `UNAVAILABLE`. Default is `10_000`. */
   readonly maxRuns?: number | undefined
-  /** How many open streams; more are answered with `UNAVAILABLE`. Default is `100_000`. */
+  /** How many streams may be open at a time. Further ones are refused with `UNAVAILABLE`. Default is `100_000`. */
   readonly maxStreams?: number | undefined
 }
 
-/** Where an error came from. */
+/** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * What was being done: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, or the operation; of a
-   * `LocalTaskManager` `processFn`, `describeError` or `shutdown`.
+   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, or the name of the operation.
+   * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
   readonly during: string
   readonly taskId?: string | undefined
-  /** Of the push configuration that it is about: with `taskId` what `redeliver` takes. */
+  /** The id of the push configuration, if one is concerned. With `taskId` it is what `push.redeliver` takes. */
   readonly configId?: string | undefined
 }
 
+/** Options of {@link createRequestHandler}. */
 export interface RequestHandlerOptions<P extends Principal = Principal, M extends ServedTasks = TaskManager> {
-  /** The agent's card, complete or in few words: `{ name, url }` is enough. */
+  /** The agent's card. `{ name, url }` is enough; the rest has defaults. */
   readonly card: AgentCardInput
-  /** Does the work of one message. May throw: the task then fails, and what was thrown goes to `onError` only. */
+  /** Does the work of one message. If it throws, the task fails, and only `onError` receives the error. */
   readonly execute: Execute<P>
   /**
-   * Where tasks live: a `TaskManager`, or a `DurableTaskManager`, which other processes may share. Default is a new
-   * `TaskManager` that drops ended tasks when it is full.
+   * The manager of the tasks: a `TaskManager`, or a `DurableTaskManager`, whose tasks other processes may share. Default
+   * is a new `TaskManager` that removes ended tasks when it is full.
    */
   readonly tasks?: M | undefined
-  /** Who sends this request; `null` and `undefined` are answered with 401. Default is that tasks belong to nobody. */
+  /**
+   * Returns the principal that sends a request. `null` and `undefined` are answered with the HTTP status 401. Default is
+   * no authentication: tasks have no owner.
+   */
   readonly authenticate?:
     ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
   /**
-   * Who the principal of this id is, for runs that begin again after their process has died: a manager with
-   * `recover: 'restart'` has them. Default is that such runs have no principal.
+   * Returns the principal with this id, for runs that restart after their process has died (`recover: 'restart'` of the
+   * manager). Default is that such runs have no principal.
    */
   readonly principalOf?: ((id: string) => P | Promise<P>) | undefined
-  /** The card for those who have authenticated, or what makes it for one of them. Requires `authenticate`. */
+  /** The card for authenticated clients, or a function that returns it for one of them. Requires `authenticate`. */
   readonly extendedCard?:
     AgentCardInput | ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
-  /** What becomes of a message to a task that is being worked on. Default is `'queue'`. */
+  /** How to handle a message to a task that has a run at work. Default is `'queue'`. */
   readonly onFollowUp?:
     FollowUpPolicy | ((message: Message, task: TaskSnapshot) => FollowUpPolicy) | undefined
-  /** Refuses parts whose media type neither the card nor a skill lists. Default is `false`. */
+  /** Whether to refuse parts whose media type neither the card nor a skill lists. Default is `false`. */
   readonly checkInputModes?: boolean | undefined
-  /** Is told what went wrong inside: no client is. Default is a warning of the process, where the runtime has them. */
+  /** Receives internal errors, which no client sees. Default is a process warning, where the runtime supports them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
+  /** Limits on requests, runs and streams. */
   readonly limits?: HandlerLimits | undefined
   /**
-   * What is spoken: of several that a request may be in, the first speaks. Default is `v1()`, `v0_3()`, `v0_1()`,
-   * `kaos()`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
+   * The dialects to serve, in order of preference: when a request fits several, the first one answers. Default is `v1()`,
+   * `v0_3()`, `v0_1()`, `kaos()`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
    */
   readonly dialects?: readonly Dialect[] | undefined
-  /** The `version` of the dialect that comes before the others: `'kaos'`. Default is the first. */
+  /** The `version` of the dialect to prefer, such as `'kaos'`. Default is the first one. */
   readonly defaultDialect?: DialectName | undefined
-  /** What no version has yet. Default is none of it. */
+  /** Drafts of the protocol to serve. Default is none. */
   readonly preview?: PreviewOptions | undefined
   /**
-   * How clients are told of changes by webhooks, or `false` for not at all. Default is that they are if the card has
-   * `capabilities.pushNotifications`; with options they are, and the card says so.
+   * Options of push notifications, which the card then declares; `false` turns them off. Default is on with default
+   * options if the card has `capabilities.pushNotifications`, otherwise off.
    */
   readonly push?: PushOptions | false | undefined
-  /** How often a silent stream says that it is alive, in ms. Default is `15_000` (15 seconds). */
+  /** The time between heartbeats of a stream without events, in ms. Default is `15_000` (15 seconds). */
   readonly heartbeatMs?: number | undefined
-  /** How long a client of `preview.generation` may wait for a task to change, in ms. Default is `30_000` (30 seconds). */
+  /** How long a `GetTask` of A2A 1.1 may wait for a change, in ms; see `preview`. Default is `30_000` (30 seconds). */
   readonly longPollMs?: number | undefined
-  /** How long clients may keep the card, in seconds. Default is `300`. */
+  /** How long clients may cache the card, in seconds. Default is `300`. */
   readonly cardMaxAgeSeconds?: number | undefined
-  /** Default is the runtime's clock. */
+  /** The source of time and timers. Default is the platform's clock. */
   readonly clock?: Clock | undefined
-  /** Makes the ids of messages and artifacts. Default is UUID v4. */
+  /** Returns ids for messages and artifacts. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
 }
 
 export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
 
-/** {@link RequestHandlerOptions}, complete. */
+/** {@link RequestHandlerOptions} with defaults. */
 export interface Settings<P extends Principal = Principal> {
   readonly card: AgentCard
   readonly execute: Execute<P>
@@ -162,30 +171,36 @@ export interface Settings<P extends Principal = Principal> {
   readonly cardMaxAgeSeconds: number
   readonly clock: Clock
   readonly generateId: GenerateId
-  /** Absent where the agent sends no push notifications. */
+  /** `undefined` where the agent sends no push notifications. */
   readonly push: PushSettings | undefined
 }
 
-/** What bindings need of {@link Settings}: they serve other task managers, too. */
+/** The part of {@link Settings} that bindings need; KAOS' task managers are served with it, too. */
 export type BindingSettings<P extends Principal = Principal> = Pick<
   Settings<P>,
   'card' | 'authenticate' | 'onError' | 'limits' | 'dialects' | 'heartbeatMs' | 'cardMaxAgeSeconds' | 'clock'
 >
 
 const KEYS = [
-  ...['card', 'execute', 'tasks', 'authenticate', 'extendedCard', 'onFollowUp', 'onError', 'limits'],
-  ...['checkInputModes', 'principalOf'],
-  ...[
-    'dialects',
-    'defaultDialect',
-    'preview',
-    'heartbeatMs',
-    'longPollMs',
-    'cardMaxAgeSeconds',
-    'clock',
-    'generateId',
-    'push',
-  ],
+  'card',
+  'execute',
+  'tasks',
+  'authenticate',
+  'extendedCard',
+  'onFollowUp',
+  'onError',
+  'limits',
+  'checkInputModes',
+  'principalOf',
+  'dialects',
+  'defaultDialect',
+  'preview',
+  'heartbeatMs',
+  'longPollMs',
+  'cardMaxAgeSeconds',
+  'clock',
+  'generateId',
+  'push',
 ]
 const LIMITS = {
   maxBodyBytes: 4_194_304,
@@ -196,7 +211,7 @@ const LIMITS = {
 }
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
-/** @throws {TypeError | RangeError | A2AError} naming the option that makes no sense. */
+/** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
 export function toSettings<P extends Principal>(options: RequestHandlerOptions<P, ServedTasks>): Settings<P> {
   const given = readOptions(options, KEYS, 'createRequestHandler')
   const { onFollowUp = 'queue', extendedCard, authenticate, principalOf } = given
@@ -236,27 +251,27 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
   }
 }
 
-/** Whoever is told of errors makes none. */
+/** Wraps `onError` so that it cannot fail: what it throws, or rejects with, becomes a warning. */
 export function guarded(onError: NonNullable<RequestHandlerOptions['onError']>): Settings['onError'] {
   const report = (failure: unknown): void => reportError(failure, { during: 'onError' })
   return (...args) => {
     try {
-      // It may be async: such a function is one without a result to its type.
-      const tell: (...given: typeof args) => unknown = onError
-      Promise.resolve(tell(...args)).catch(report)
+      // Its type has no result, but async functions are assignable to it.
+      const call: (...given: typeof args) => unknown = onError
+      Promise.resolve(call(...args)).catch(report)
     } catch (failure) {
       report(failure)
     }
   }
 }
 
-/** What the store failed of may end a run, and then be answered to who has sent its message: it is told once. */
+/** Reports each error of the store once: it may end a run, and then be the answer to the message of that run. */
 function once(onError: Settings['onError']): Settings['onError'] {
-  const told = new WeakSet<Error>()
+  const reported = new WeakSet<Error>()
   return (error, context) => {
     if (A2AError.is(error, 'STORE_FAILED')) {
-      if (told.has(error)) return
-      told.add(error)
+      if (reported.has(error)) return
+      reported.add(error)
     }
     onError(error, context)
   }
@@ -290,6 +305,6 @@ export function toLimits(
     complete[name] = require(`limits.${name}`, value)
   }
   if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
-  // It has every key of LIMITS.
+  // It started as a copy of LIMITS.
   return complete as typeof LIMITS
 }

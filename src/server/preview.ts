@@ -1,5 +1,5 @@
 /**
- * What no version of the protocol has yet.
+ * Drafts of the protocol.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import { v1_1 } from '../wire/v1/preview.js'
 import type { Dialect } from '../wire/dialect.js'
 import type { Dialects } from './negotiation.js'
 
-/** Drafts of the protocol. They may change with any release of this library. */
+/** Drafts of the protocol to serve. They may change with any release of this library. */
 export interface PreviewOptions {
-  /** Speak A2A 1.1, as far as its draft is about generations, with those who ask for it. Default is `false`. */
+  /** Whether to serve the generations of the A2A 1.1 draft to clients that request 1.1. Default is `false`. */
   readonly generation?: boolean | undefined
 }
 
 /**
- * `dialects`, and after them those of the drafts that are wanted.
+ * Adds the dialects of drafts after `dialects`.
  *
- * @throws {TypeError} naming the option that makes no sense.
+ * @throws {TypeError} naming the invalid option.
  */
 export function withPreview([first, ...others]: Dialects, preview: PreviewOptions = {}): Dialects {
   const { generation = false } = readOptions(
@@ -34,7 +34,7 @@ export function withPreview([first, ...others]: Dialects, preview: PreviewOption
   if (!generation) return [first, ...others]
   const draft: Dialect = v1_1()
   const versions = [first, ...others].map(({ version }) => version)
-  // It has the methods of 1.0: whoever names no version means that one.
+  // The draft has the methods of 1.0; requests that name no version are 1.0.
   if (!versions.includes('1.0') || versions.includes(draft.version)) {
     throw new TypeError('"preview.generation" requires v1() among the "dialects", and adds 1.1 itself')
   }

@@ -1,5 +1,5 @@
 /**
- * An agent as one function from a request to a response.
+ * `createRequestHandler`: an A2A agent from one function.
  *
  * @module
  */
@@ -11,30 +11,32 @@ import type { PushDeliveries } from './push/health.js'
 import type { ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
 
+/** An agent that answers requests over any HTTP layer, or without HTTP. */
 export interface RequestHandler<
   P extends Principal = Principal,
   M extends ServedTasks = TaskManager,
 > extends BoundAgent<P> {
+  /** The manager of the options, or the handler's own. */
   readonly tasks: M
   /** The deliveries to webhooks: their health, the notifications that were given up, and redelivery. */
   readonly push: PushDeliveries
   /**
-   * Takes no new work, lets runs end within `graceMs` (default 10 s), aborts the rest, whose tasks fail, and ends all
-   * streams. Runs that wait for the user are aborted at once; their tasks go on waiting. Webhooks are told of all that
-   * has happened within what is left of `graceMs`, or a second where runs have used it up; `onError` hears of what
-   * could not be delivered. Over a `DurableTaskManager` all is stored, and other processes go on with what waits; the
-   * manager is left as it is.
+   * Accepts no more messages and lets runs end within `graceMs` (default 10 s); aborts the others, whose tasks fail, and
+   * ends all streams. Runs that wait for the user are aborted at once, and their tasks keep waiting. Pending notifications
+   * are delivered to webhooks in the rest of `graceMs`, or in one second if runs have used it up; `onError` receives what
+   * could not be delivered. Over a `DurableTaskManager` everything is stored, and other processes continue what waits. The
+   * manager is not closed.
    */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
 
 /**
- * Makes an A2A agent of one function: every operation of A2A 1.0 and 0.3, over JSON-RPC and HTTP+JSON.
+ * Creates an A2A agent from one function: every operation of A2A 1.0 and 0.3, over JSON-RPC and HTTP+JSON.
  *
- * A task's result is stored whether or not anybody listens. Each task has one run at a time, in whichever process.
- * Clients see no more of an error than its fixed text, and no task but their own.
+ * The result of a task is stored whether or not a client is connected. Each task has at most one run at a time, across all
+ * processes. Clients see only the fixed text of internal errors, and only their own tasks.
  *
- * @throws {TypeError | RangeError | A2AError} naming the option that makes no sense, or the path in the card.
+ * @throws {TypeError | RangeError | A2AError} naming the invalid option, or the path in the card.
  * @example
  * const handler = createRequestHandler({
  *   card: { name: 'Echo', url: 'http://localhost:3000' },

@@ -1,5 +1,5 @@
 /**
- * What the server needs of a manager of tasks: of one in memory, or of one that many processes share.
+ * Access to tasks of a manager in memory or over a shared store.
  *
  * @module
  */
@@ -11,21 +11,21 @@ export type ServedTasks = LocalTasks | SharedTasks
 
 /** The tasks that runs work on: all those of a local manager, or those that this process holds leases of. */
 export interface WorkedTasks extends SyncTasks {
-  /** Where others may come first: as `patchTask`, but that it then changes nothing. */
+  /** As `patchTask`, but changes nothing if another process changes the task first. Only over a shared store. */
   readonly finish?: LeasedTasks['finish']
 }
 
-/** Whether other processes may work on them, too. */
+/** Whether other processes may share the tasks. */
 export function isShared(tasks: ServedTasks): tasks is SharedTasks {
   return 'lease' in tasks
 }
 
-/** Only what has to be waited for is: tasks change meanwhile. */
+/** For code that must not yield over a manager in memory, as the task could change during an `await`. */
 export function isPending<T>(value: MaybePromise<T>): value is Promise<T> {
   return value instanceof Promise
 }
 
-/** The task as this process knows it. */
+/** The task as this process last saw it, without a request to a store. */
 export function lastSeen(tasks: ServedTasks, taskId: string): TaskSnapshot | undefined {
   return isShared(tasks) ? tasks.lastSeen(taskId) : (tasks.peekTask(taskId) ?? undefined)
 }

@@ -1,5 +1,5 @@
 /**
- * Operations as one function from a request to a response.
+ * The bindings of an agent: HTTP requests and direct JSON-RPC calls.
  *
  * @module
  */
@@ -20,43 +20,45 @@ import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
-/** What HTTP would say beside the body of a request. */
+/** The context of a request that HTTP would transmit in headers. */
 export interface DispatchContext<P extends Principal = Principal> {
-  /** Who asks: what `authenticate` would return. Required where the handler has one. */
+  /** The client, as `authenticate` would return it. Required where the handler has `authenticate`. */
   readonly principal?: P | null | undefined
-  /** As in the header `A2A-Version`. Default is to go by the method's name. */
+  /** The value of the header `A2A-Version`. Default is to infer the version from the request. */
   readonly version?: string | undefined
-  /** As in the header `A2A-Extensions`: URIs, separated by commas. */
+  /** The value of the header `A2A-Extensions`: URIs, separated by commas. */
   readonly extensions?: string | undefined
-  /** As in the header `Last-Event-ID`: the generation of the last event that the client has. */
+  /** The value of the header `Last-Event-ID`: the generation of the last event that the client received. */
   readonly lastEventId?: string | undefined
-  /** Aborts when the client has gone. */
+  /** Abort it when the client disconnects. */
   readonly signal?: AbortSignal | undefined
 }
 
 const CONTEXT_KEYS = ['principal', 'version', 'extensions', 'lastEventId', 'signal']
 
-/** An agent behind every binding. */
+/** An agent with its bindings. */
 export interface BoundAgent<P extends Principal = Principal> {
-  /** The card, complete. */
+  /** The agent's card, with all defaults. */
   readonly card: AgentCard
   /**
-   * Answers any request: the card, JSON-RPC, HTTP+JSON, streams. Never rejects. Needs no `this`: pass it on as it is.
+   * Answers any request: the card, JSON-RPC, HTTP+JSON, streams. Never rejects. Does not use `this`, so it can be passed
+   * around as a function.
    */
   readonly fetch: (request: Request) => Promise<Response>
   /**
-   * Answers one JSON-RPC request without HTTP: JSON in, JSON out, or JSON as it comes where the operation streams.
-   * Never rejects: errors are answers. Leaving a stream's loop ends the stream, and nothing else.
+   * Answers one JSON-RPC request without HTTP. Resolves to the response, or to an iterator of responses where the
+   * operation streams. Errors of the protocol are responses too, so it does not reject. Leaving the loop over a stream ends
+   * the stream; the task continues.
    */
   readonly dispatch: (
     body: unknown,
     context?: DispatchContext<P>,
   ) => Promise<JsonObject | AsyncIterableIterator<JsonObject, undefined>>
-  /** Takes no new work, lets what goes on end within `graceMs` (default 10 s), and ends the rest. */
+  /** Accepts no more work, lets work under way end within `graceMs` (default 10 s), and ends the rest. */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
 
-/** Operations that somebody must end. */
+/** Operations that hold resources until they are closed. */
 export type ClosableOperations<P extends Principal> = Operations<P> & {
   close(graceMs: number): Promise<void>
 }
@@ -82,7 +84,7 @@ export function bind<P extends Principal>(
     async close(options = {}) {
       const { graceMs = 10_000 } = read(options, ['graceMs'], 'close')
       requireDelay('graceMs', graceMs, 0)
-      // The timers of what is waited for do not.
+      // The timers of pending work do not keep the process alive.
       const release = keepAlive()
       try {
         await operations.close(graceMs)
@@ -98,14 +100,14 @@ function callerOf<P extends Principal>(
   { principal, version, extensions, lastEventId, signal }: DispatchContext<P>,
   dialect: Dialect,
 ): Caller<P> {
-  const isNobody = principal === undefined || principal === null
-  if (isNobody && authenticate !== undefined) {
+  const isAnonymous = principal === undefined || principal === null
+  if (isAnonymous && authenticate !== undefined) {
     throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
   }
   return {
     dialect,
     namesVersion: Boolean(version?.trim()),
-    principal: isNobody ? undefined : requirePrincipal(principal),
+    principal: isAnonymous ? undefined : requirePrincipal(principal),
     extensions: knownExtensions(card, extensions ?? null),
     lastGeneration: generationOf(lastEventId),
     signal,

@@ -1,12 +1,12 @@
 /**
- * The body of a request, within bounds.
+ * Request bodies, read within a size limit.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
 import type { HttpRequest } from './exchange.js'
 
-/** Throws away what is not UTF-8 instead of reading something else into it. */
+/** `fatal` rejects invalid UTF-8 instead of replacing it. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -25,7 +25,7 @@ export async function readJson(
   return parse(bytes)
 }
 
-/** A form in a foreign page can send other types without asking: what is not declared as JSON is not read. */
+/** Browsers send other types from foreign pages without a preflight request, so only declared JSON is read. */
 function requireMediaType(header: string | null, mediaTypes: readonly string[]): void {
   const mediaType = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (mediaTypes.includes(mediaType)) return
@@ -47,7 +47,7 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Whether a length is declared.
+ * Whether the request declares its length.
  *
  * @throws {A2AError} `LIMIT_EXCEEDED` when it is more than `max`.
  */
@@ -62,7 +62,7 @@ export function requireSize(size: number, max: number): void {
   if (size > max) throw tooLarge(max, size)
 }
 
-/** All of a body. Stops reading at `max` bytes, and leaves the rest: canceling would cut the connection. */
+/** Reads a body. Beyond `max` bytes it stops without canceling, which would close the connection. */
 export async function collect(body: ReadableStream<Uint8Array>, max: number): Promise<Uint8Array> {
   const chunks = new Chunks(max)
   const reader = body.getReader()
@@ -77,7 +77,7 @@ export async function collect(body: ReadableStream<Uint8Array>, max: number): Pr
   }
 }
 
-/** What has come of a body. */
+/** The chunks of a body, up to a limit. */
 export class Chunks {
   readonly #chunks: Uint8Array[] = []
   readonly #max: number

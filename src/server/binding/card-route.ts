@@ -1,5 +1,5 @@
 /**
- * The agent's card over HTTP.
+ * The route of the agent's card, with caching.
  *
  * @module
  */
@@ -15,7 +15,7 @@ interface Representation {
   readonly etag: string
 }
 
-/** Serves a card in each version, with what clients need to keep it (A2A 1.0 §8.6.1). */
+/** Serves the card in each version, with the headers that clients need to cache it (A2A 1.0 §8.6.1). */
 export class CardRoute {
   readonly #card: AgentCard
   readonly #maxAgeSeconds: number
@@ -29,7 +29,7 @@ export class CardRoute {
     this.#clock = clock
   }
 
-  /** `dialects`: the version that is asked for, or all where none is. */
+  /** @param dialects - That of the requested version, or all if the request names none. */
   async respond(request: HttpRequest, dialects: Dialects): Promise<HttpAnswer> {
     const { body, etag } = await this.#representation(dialects)
     const headers = {
@@ -39,18 +39,18 @@ export class CardRoute {
       'last-modified': this.#modified().toUTCString(),
       vary: 'A2A-Version',
     }
-    if (this.#isFresh(request, etag)) return { status: 304, headers, body: null }
+    if (this.#isNotModified(request, etag)) return { status: 304, headers, body: null }
     return { status: 200, headers, body: request.method === 'HEAD' ? null : body }
   }
 
-  /** The first time that anybody asks: while a Worker's module is loaded, no time has passed since 1970. */
+  /** The time of the first request: while a Cloudflare Worker loads its module, its clock stands at 1970. */
   #modified(): Date {
     this.#lastModified ??= new Date(Math.floor(this.#clock.now() / 1000) * 1000)
     return this.#lastModified
   }
 
-  /** `If-None-Match` decides where there is one (RFC 9110 §13.2.2). */
-  #isFresh(request: HttpRequest, etag: string): boolean {
+  /** `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110 §13.2.2). */
+  #isNotModified(request: HttpRequest, etag: string): boolean {
     const tags = request.header('if-none-match')
     if (tags !== null) {
       return tags.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))

@@ -1,11 +1,11 @@
 /**
- * What a 401 asks for.
+ * The authentication challenge of a 401 response.
  *
  * @module
  */
 import type { AgentCard } from '../../schemas/agent-card.js'
 
-/** `WWW-Authenticate` for the card's security schemes (RFC 9110 §11.6.1); `Bearer` where it has none that HTTP knows. */
+/** `WWW-Authenticate` for the card's security schemes (RFC 9110 §11.6.1); `Bearer` where the card has no HTTP scheme. */
 export function challengeOf({ securitySchemes = {}, name }: AgentCard): string {
   const realm = name.replace(/[^\x20-\x7e]|["\\]/g, '')
   const schemes = Object.values(securitySchemes).flatMap((scheme) => {

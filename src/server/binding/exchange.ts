@@ -1,26 +1,26 @@
 /**
- * A request and its answer, before they are put into a runtime's own objects.
+ * One HTTP request and its response, independent of the runtime's objects.
  *
- * Node has to make Fetch's objects, and then to take them apart again, so a listener for Node goes without them: it
- * finds this way into the handler by {@link DIRECT}. `npm run bench -- over HTTP` measures what is left.
+ * On Node, creating Fetch's `Request` and `Response` and reading them again is slow, so the listener for Node calls the
+ * handler through {@link DIRECT} instead. `npm run bench -- over HTTP` measures the difference.
  *
  * @module
  */
 import type { Frame, Source } from '../streams/frame-stream.js'
 import type { SseHeartbeat } from '../streams/sse.js'
 
-/** As much of a request as the agent looks at. */
+/** The part of a request that the agent uses. */
 export interface HttpRequest {
   readonly method: string
-  /** Absolute. */
+  /** The absolute URL. */
   readonly url: string
-  /** The header of this name, in lower case. */
+  /** The value of a header; `name` is in lower case. */
   header(name: string): string | null
-  /** The body. Throws `LIMIT_EXCEEDED` when it has more than `max` bytes. */
+  /** Reads the body. Rejects with `LIMIT_EXCEEDED` beyond `max` bytes. */
   read(max: number): Promise<Uint8Array>
-  /** For whoever authenticates it. */
+  /** The request as `authenticate` receives it. */
   toFetch(): Request
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -30,7 +30,7 @@ export interface HttpAnswer {
   readonly body: string | null | EventSource
 }
 
-/** Events as they come, and what keeps their connection alive between them. */
+/** The events of a stream, and the heartbeat of its connection. */
 export interface EventSource {
   readonly frames: Source<Frame>
   readonly heartbeat: SseHeartbeat
@@ -38,5 +38,5 @@ export interface EventSource {
 
 export type Respond = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** Where a handler's `fetch` keeps its {@link Respond}; the same symbol in each copy of the library. */
+/** The property of a handler's `fetch` that holds its {@link Respond}; the same symbol in every copy of the library. */
 export const DIRECT: unique symbol = Symbol.for('a2a-tasks.respond')

@@ -9,7 +9,7 @@ import { formatFrame, HEARTBEAT } from '../streams/sse.js'
 
 export function toFetch(respond: Respond): (request: Request) => Promise<Response> {
   return async (request) => {
-    // What frameworks for Node call with objects of Node's.
+    // Frameworks for Node may pass Node's own request.
     if (typeof (request as Partial<Request>).headers?.get !== 'function') {
       throw new TypeError('handler.fetch takes a Request; in Node use toNodeListener(handler.fetch)')
     }
@@ -32,7 +32,7 @@ function toHttpRequest(request: Request): HttpRequest {
 
 async function readBytes(request: Request, max: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
-  // A declared length is mostly the runtime's to hold; without one somebody has to count.
+  // Runtimes enforce a declared length; without one the bytes must be counted.
   if (!requireLength(request.headers.get('content-length'), max)) return collect(request.body, max)
   const bytes = new Uint8Array(await request.arrayBuffer())
   requireSize(bytes.byteLength, max)
@@ -45,8 +45,8 @@ function toResponse({ status, headers, body }: HttpAnswer): Response {
 }
 
 /**
- * Each event is made when the reader has taken the one before it: a reader that stalls holds nothing up, and costs
- * nothing but his connection.
+ * Encodes each event when the reader has taken the one before it: a reader that stalls delays nothing, and takes no memory
+ * beyond its connection.
  */
 function toReadable({ frames, heartbeat }: EventSource): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()

@@ -12,7 +12,7 @@ import { CardRoute } from './card-route.js'
 import { challengeOf } from './challenge.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Frame, type Source } from '../streams/frame-stream.js'
-import { requireHarmless } from './safe-json.js'
+import { requireSafeJson } from './safe-json.js'
 import { answerRpc, failure } from './json-rpc.js'
 import { choose, isSpoken, knownExtensions, some, speaking, type Dialects } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
@@ -36,7 +36,7 @@ export class HttpBinding<P extends Principal> {
   readonly #card: CardRoute
   readonly #heartbeat: SseHeartbeat
   readonly #challenge: string
-  /** Those that the card is made for, where a request does not say which. */
+  /** The dialects of the card, for requests that name no version. */
   readonly #inCards: Dialects
 
   constructor(settings: BindingSettings<P>, operations: Operations<P>) {
@@ -79,7 +79,7 @@ export class HttpBinding<P extends Principal> {
     }
   }
 
-  /** The routes of the version that is asked for; a response where the path is right and the verb is not. */
+  /** The routes of the requested version; a response if none matches. */
   #candidates(
     request: HttpRequest,
     path: string,
@@ -103,7 +103,7 @@ export class HttpBinding<P extends Principal> {
     return this.#json(body, status, isThere ? { ...headers, allow: allowed.join(', ') } : headers)
   }
 
-  /** A path may be that of several versions: an agent at `/a2a` has its tasks where corvid-agent has them. */
+  /** Several versions may have the same path: an agent at `/a2a` serves tasks where corvid-agent does. */
   async #choose(
     candidates: readonly [RouteMatch, ...RouteMatch[]],
     principal: P | undefined,
@@ -124,7 +124,7 @@ export class HttpBinding<P extends Principal> {
       return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
     }
     const { dialects } = this.#settings
-    // Versions are those of interfaces: who asks for one that is not spoken learns from the card which ones are.
+    // A version that is not supported still gets the card, which lists those that are.
     const isNamed = Boolean(version?.trim()) && isSpoken(dialects, version)
     return this.#card.respond(request, isNamed ? speaking(dialects, version) : all)
   }
@@ -150,7 +150,7 @@ export class HttpBinding<P extends Principal> {
       const { json, error } = answer
       return this.#json(json, error === undefined ? 200 : rpcStatusOf(error, answer.dialect), headers)
     } catch (thrown) {
-      // Nothing of the request was understood: it has no id to answer to.
+      // The request was not read, so its id is unknown.
       const error = toA2AError(thrown, 'authenticate', onError)
       const [dialect] = isSpoken(dialects, version) ? speaking(dialects, version) : dialects
       return this.#json(
@@ -171,7 +171,7 @@ export class HttpBinding<P extends Principal> {
     const { maxBodyBytes, maxDepth } = this.#settings.limits
     const body =
       route.verb === 'POST' ? await readJson(request, maxBodyBytes, [A2A_TYPE, JSON_TYPE]) : undefined
-    requireHarmless(body, maxDepth)
+    requireSafeJson(body, maxDepth)
     const caller = this.#callerOf(request, dialect, principal, versionOf(request, query))
     const asked = paramsOf(route, query, body, params)
     const performed = await perform(route.operation, this.#operations, dialect.rest, asked, caller)
@@ -182,7 +182,7 @@ export class HttpBinding<P extends Principal> {
         dialect.encodeHttpError(toA2AError(thrown, route.operation, this.#settings.onError)).body
       return this.#events(new FrameStream(entries, { encode, encodeError }), headers)
     }
-    // What one principal gets is no other's, and changes.
+    // Responses differ by principal and change over time.
     headers['cache-control'] = 'private, no-cache'
     return this.#json(performed.json ?? {}, 200, headers)
   }
@@ -252,7 +252,7 @@ export class HttpBinding<P extends Principal> {
   }
 }
 
-/** A JSON-RPC error is an answer like any other, unless the request never got as far as JSON-RPC. */
+/** 200 for JSON-RPC errors, unless HTTP has its own status for them or the request could not be read. */
 function rpcStatusOf(error: A2AError, { isAlwaysOk = false }: Dialect): number {
   const { http } = WIRE_ERRORS[error.code]
   if (isAlwaysOk && http !== 401 && http !== 403) return 200
@@ -278,7 +278,7 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
   return takesOwn ? dialect.mediaType : JSON_TYPE
 }
 
-/** At least 1: a client that comes back at once finds what it found. */
+/** At least 1: an immediate retry would fail again. */
 function retryAfterSeconds(error: A2AError): number {
   const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
   return Math.max(1, Math.ceil(retryAfterMs / 1_000))

@@ -12,11 +12,11 @@ import { FrameStream, sourceOf, toA2AError, type Frame, type Source } from '../s
 import { choose, some, speaking } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
-import { requireHarmless } from './safe-json.js'
+import { requireSafeJson } from './safe-json.js'
 import { perform } from '../operations/perform.js'
 import type { Caller, Principal } from '../caller.js'
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export type RpcAnswer =
   | { readonly type: 'json'; readonly json: JsonObject; readonly error?: A2AError; readonly dialect: Dialect }
   | {
@@ -33,7 +33,7 @@ interface RpcRequest {
   readonly params: unknown
 }
 
-/** Answers one JSON-RPC request. Never rejects: every error is an answer. */
+/** Answers one JSON-RPC request. Never rejects: errors are answers. */
 export async function answerRpc<P extends Principal>(
   { settings, operations }: { readonly settings: BindingSettings<P>; readonly operations: Operations<P> },
   body: unknown,
@@ -45,11 +45,11 @@ export async function answerRpc<P extends Principal>(
   let operation: Operation | undefined
   try {
     id = idOf(body)
-    requireHarmless(body, settings.limits.maxDepth)
+    requireSafeJson(body, settings.limits.maxDepth)
     const request = toRequest(body)
     id = request.id
     const { method, params } = request
-    // An unsupported version is refused in the words of the one whose method it is.
+    // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
     const spoken = speaking(settings.dialects, version)
     const candidates = some(spoken.filter((each) => hasMethod(each, method)))
@@ -63,7 +63,7 @@ export async function answerRpc<P extends Principal>(
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)
     if (operation === undefined)
-      return { type: 'json', json: success(ask(dialect, method, settings)), dialect }
+      return { type: 'json', json: success(answerFromCard(dialect, method, settings)), dialect }
     const performed = await perform(operation, operations, dialect.rpc, params, caller)
     if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
     const { entries, encode } = performed
@@ -86,17 +86,21 @@ function hasMethod({ methods, cardMethods }: Dialect, method: string): boolean {
   return methods.has(method) || (cardMethods?.has(method) ?? false)
 }
 
-/** What the card says to a method that concerns no task. */
-function ask({ cardMethods }: Dialect, method: string, { card }: { readonly card: AgentCard }): JsonValue {
+/** Answers a method that concerns the card and no task. */
+function answerFromCard(
+  { cardMethods }: Dialect,
+  method: string,
+  { card }: { readonly card: AgentCard },
+): JsonValue {
   return cardMethods?.get(method)?.(card) ?? null
 }
 
-/** An error as an answer to the request `id`. */
+/** The error response to the request `id`. */
 export function failure(id: Id, dialect: Dialect, error: A2AError): JsonObject {
   return { jsonrpc: '2.0', id, error: { ...dialect.encodeRpcError(error) } }
 }
 
-/** JSON-RPC 2.0 §4; notifications and batches have no place in A2A. */
+/** Reads the envelope (JSON-RPC 2.0 §4). A2A has no notifications and no batches. */
 function toRequest(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalidRequest('Batch requests are not supported')
   if (typeof body !== 'object' || body === null) {
@@ -113,7 +117,7 @@ function toRequest(body: unknown): RpcRequest {
   return { id, method, params: params ?? {} }
 }
 
-/** The id to answer with, where the rest of the request may be anything. */
+/** The id of a request that may otherwise be invalid. */
 function idOf(body: unknown): Id {
   const id: unknown = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : null
   return isId(id) ? id : null

@@ -1,12 +1,12 @@
 /**
- * What a request of the HTTP+JSON binding asks for.
+ * Parameters of requests in the HTTP+JSON binding.
  *
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { Route } from '../../wire/dialect.js'
 
-/** The parameters of a request: those of the path come before those of the body or the query. */
+/** The parameters of a request. Those in the path override those in the body or the query. */
 export function paramsOf(
   route: Route,
   query: URLSearchParams,
@@ -20,7 +20,7 @@ export function paramsOf(
   return { ...body, ...path }
 }
 
-/** What the query says, in the types that the route gives it; what does not read as one stays for the schema to refuse. */
+/** Converts the query to the types of the route. Invalid values stay strings, which the schema refuses. */
 function queryParams({ query: types = {} }: Route, query: URLSearchParams): Record<string, unknown> {
   const params: Record<string, unknown> = {}
   for (const [name, text] of query) {

@@ -1,5 +1,5 @@
 /**
- * Paths: which of them are an endpoint of the agent, and what they ask for.
+ * Matching of paths to the agent's endpoints.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { parseUrl } from '../../runtime/url.js'
 export interface RouteMatch {
   readonly dialect: Dialect
   readonly route: Route
-  /** What the path says: its variables, and the tenant. */
+  /** The variables in the path, and the tenant. */
   readonly params: Readonly<Record<string, string>>
 }
 
@@ -25,7 +25,7 @@ interface Pattern {
 }
 
 /**
- * Finds routes below the paths of the card's interfaces, and below whatever is left of them where a framework has cut
+ * Finds routes below the paths of the card's interfaces, and below the ends of these paths, as a framework may have removed
  * the path that the agent is mounted at.
  */
 export class Routes {
@@ -38,7 +38,7 @@ export class Routes {
     const tenants = dialects
       .filter(({ hasTenants }) => hasTenants)
       .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, '/{tenant}')))
-    // A tenant may be called `tasks`: paths without one come first.
+    // A tenant may be named `tasks`, so paths without a tenant take precedence.
     this.#patterns = [...plain, ...tenants]
   }
 
@@ -49,7 +49,7 @@ export class Routes {
     return this.#bases.includes(path.slice(0, end))
   }
 
-  /** All that the path matches, the best first; several differ in their verbs and versions. */
+  /** The routes that match, the best first. They differ in verb or version. */
   match(path: string): RouteMatch[] {
     const rests = this.#bases
       .filter((base) => path.startsWith(`${base}/`))
@@ -65,7 +65,7 @@ export class Routes {
   }
 }
 
-/** `/a/b` may be asked for as `/a/b`, `/b` or nothing, the longest first. */
+/** For `/a/b`: `/a/b`, `/b` and the empty path, the longest first. */
 function basesOf({ supportedInterfaces }: AgentCard): string[] {
   const bases = new Set([''])
   for (const { url } of supportedInterfaces) {
@@ -85,7 +85,7 @@ function patternOf(dialect: Dialect, route: Route, prefix: string): Pattern {
   const source = `${prefix}${route.path}`.replace(/\{(\w+)\}|[.*+?^${}()|[\]\\]/g, (match, name?: string) => {
     if (name === undefined) return `\\${match}`
     names.push(name)
-    // A colon begins the verb of a route; in an id it is encoded.
+    // A colon starts the verb of a route; in ids it is encoded.
     return '([^/:]+)'
   })
   return { dialect, route, regExp: new RegExp(`^${source}$`), names }

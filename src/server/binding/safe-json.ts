@@ -1,32 +1,32 @@
 /**
- * JSON that may be looked into.
+ * Rejects JSON that is too deep, cannot be UTF-8, or has prototype-polluting keys.
  *
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 
-/** Names that change what an object is when it is copied carelessly. */
+/** Keys that change the prototype when an object is copied carelessly. */
 const FORBIDDEN = ['__proto__', 'constructor']
 
-/** Where in a value what is wrong. */
-interface Harm {
+/** A fault in a value; without a `reason` the value is too deep. */
+interface Fault {
   readonly path: string
   readonly reason: string | undefined
 }
 
 /**
- * Refuses what the core would refuse once work has begun: JSON that nests too deep, texts that UTF-8 cannot hold, and
- * names that do harm.
+ * Checks a request before any work begins, for what the core would refuse later.
  *
- * @throws {A2AError} `LIMIT_EXCEEDED`; `INVALID_PARAMS` with the path.
+ * @throws {A2AError} `LIMIT_EXCEEDED` when `value` nests deeper than `maxDepth`; `INVALID_PARAMS` with the path of a string
+ *   with a lone surrogate, of a number that is too large, or of a forbidden key.
  */
-export function requireHarmless(value: unknown, maxDepth: number): void {
-  const harm = harmOf(value, maxDepth)
-  if (harm === undefined) return
-  // The envelope of JSON-RPC is no part of the parameters.
-  const path = harm.path.replace(/^\.params(?=[.[])/, '').replace(/^\./, '')
-  if (harm.reason !== undefined) throw invalidParams(path || 'params', harm.reason)
+export function requireSafeJson(value: unknown, maxDepth: number): void {
+  const fault = faultOf(value, maxDepth)
+  if (fault === undefined) return
+  // Paths are relative to the parameters, not to the envelope of JSON-RPC.
+  const path = fault.path.replace(/^\.params(?=[.[])/, '').replace(/^\./, '')
+  if (fault.reason !== undefined) throw invalidParams(path || 'params', fault.reason)
   throw new A2AError('LIMIT_EXCEEDED', `The request nests deeper than maxDepth (${maxDepth})`, {
     limit: 'maxDepth',
     max: maxDepth,
@@ -34,8 +34,8 @@ export function requireHarmless(value: unknown, maxDepth: number): void {
   })
 }
 
-/** The path is put together on the way back, so that what is harmless pays nothing for it. */
-function harmOf(value: unknown, depth: number): Harm | undefined {
+/** Builds the path while unwinding, so that valid values pay nothing for it. */
+function faultOf(value: unknown, depth: number): Fault | undefined {
   if (typeof value === 'string') return hasLoneSurrogate(value) ? { path: '', reason: SURROGATE } : undefined
   if (typeof value === 'number' && !Number.isFinite(value))
     return { path: '', reason: 'is too large a number' }
@@ -43,21 +43,21 @@ function harmOf(value: unknown, depth: number): Harm | undefined {
   if (depth === 0) return { path: '', reason: undefined }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      const harm = harmOf(value[index], depth - 1)
-      if (harm !== undefined) return { ...harm, path: `[${index}]${harm.path}` }
+      const fault = faultOf(value[index], depth - 1)
+      if (fault !== undefined) return { ...fault, path: `[${index}]${fault.path}` }
     }
     return undefined
   }
   for (const key of Object.keys(value)) {
-    const harm = harmOfName(key) ?? harmOf((value as Record<string, unknown>)[key], depth - 1)
-    if (harm !== undefined) return { ...harm, path: `.${key}${harm.path}` }
+    const fault = faultOfKey(key) ?? faultOf((value as Record<string, unknown>)[key], depth - 1)
+    if (fault !== undefined) return { ...fault, path: `.${key}${fault.path}` }
   }
   return undefined
 }
 
 const SURROGATE = 'has a lone surrogate, which UTF-8 cannot hold'
 
-function harmOfName(key: string): Harm | undefined {
+function faultOfKey(key: string): Fault | undefined {
   if (FORBIDDEN.includes(key)) return { path: '', reason: 'is no name for a property' }
   return hasLoneSurrogate(key) ? { path: '', reason: SURROGATE } : undefined
 }

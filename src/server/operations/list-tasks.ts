@@ -18,7 +18,7 @@ export async function listTasks(
   const filter = { contextId, state, ...owner }
   const counted = async (): Promise<number> =>
     since === undefined ? tasks.countTasks(filter) : countSince(tasks, filter, since)
-  // Both are asked for before anything can change.
+  // Both are requested before the tasks can change.
   const [page, totalSize] = await Promise.all([
     readPage(() => tasks.pageTasks({ ...filter, pageSize, cursor: pageToken, updatedSince: since })),
     counted(),
@@ -31,7 +31,7 @@ export async function listTasks(
   }
 }
 
-/** The manager counts without a time only. */
+/** Managers have no count by time. */
 async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: string): Promise<number> {
   let count = 0
   let cursor: string | undefined
@@ -43,7 +43,7 @@ async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: 
   return count
 }
 
-/** The manager calls the token a cursor. */
+/** Reports an invalid token under its name in the protocol; managers call it a cursor. */
 async function readPage(read: () => MaybePromise<TaskPage>): Promise<TaskPage> {
   try {
     return await read()

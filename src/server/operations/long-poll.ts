@@ -1,5 +1,5 @@
 /**
- * A `GetTask` that waits for news.
+ * Long polling: a `GetTask` that waits for a change.
  *
  * @module
  */
@@ -9,27 +9,27 @@ import type { ServedTasks } from '../tasks.js'
 
 export interface LongPoll {
   readonly taskId: string
-  /** The generation that the client has. */
+  /** The generation that the client knows. */
   readonly after: number
   readonly timeoutMs: number
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Resolves when the task has a generation after `after`, or has ended; and also when the time is up, the client has
- * gone, or the agent shuts down: then the task is what it was. Takes a place among the streams meanwhile.
+ * Resolves when the task has a generation after `after` or has ended. Resolves without a change when the time is up, the
+ * client disconnects, or the agent shuts down. Counts as an open stream while it waits.
  *
- * @throws {A2AError} `UNAVAILABLE`; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
+ * @throws {A2AError} As a rejection: `UNAVAILABLE` when too many streams are open; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
  */
-export async function waitForNews(
+export async function waitForChange(
   tasks: ServedTasks,
   streams: StreamLimit,
   { taskId, after, timeoutMs, signal }: LongPoll,
 ): Promise<void> {
   const controller = new AbortController()
   const close = (): void => controller.abort()
-  const place = streams.open(streams.reserve(), (leave) => ({ close, leave }))
+  const slot = streams.open(streams.reserve(), (leave) => ({ close, leave }))
   signal?.addEventListener('abort', close, { once: true })
   if (signal?.aborted) close()
   try {
@@ -39,6 +39,6 @@ export async function waitForNews(
     if (!A2AError.is(error, 'WAIT_TIMED_OUT') && !A2AError.is(error, 'WAIT_ABORTED')) throw error
   } finally {
     signal?.removeEventListener('abort', close)
-    place.leave()
+    slot.leave()
   }
 }

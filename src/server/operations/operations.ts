@@ -25,7 +25,7 @@ import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
 import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
-import { waitForNews } from './long-poll.js'
+import { waitForChange } from './long-poll.js'
 import type { Settings } from '../options.js'
 import { TaskDialects } from './task-dialects.js'
 import { MemoryDocuments } from '../memory-documents.js'
@@ -154,7 +154,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     let task = await this.#find(request, caller)
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
-      await waitForNews(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
+      await waitForChange(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
       task = await this.#find(request, caller)
     }
     return { task, historyLength }
@@ -166,13 +166,13 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
     const { id, state, message } = await this.#find(request, caller)
-    // Canceling twice is canceling once (A2A 1.0 §3.3.1).
+    // Canceling is idempotent (A2A 1.0 §3.3.1).
     const isDone = (now: string): boolean => now === 'canceled' || request.evenIfEnded === true
     if (!isTerminal(state) || !isDone(state)) {
       try {
         await this.#settings.tasks.cancelTask(id, message === undefined ? {} : { message: null })
       } catch (error) {
-        // Where tasks are shared, another process may have ended it meanwhile.
+        // Another process may have ended the task in between.
         if (!A2AError.is(error, 'TASK_NOT_CANCELABLE') || !isDone(error.data.state)) throw error
       }
     }
@@ -186,7 +186,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     this.#requireStreaming('SubscribeToTask')
     const { id, state, contextId, generation } = await this.#find(request, caller)
     const { lastGeneration } = caller
-    // Whoever takes up a stream again still gets its end. Who has that is refused, or he would come back for ever.
+    // A client that resumes a stream still receives its end. One that has received it is refused, so that it stops.
     const hasMore = lastGeneration === undefined ? request.evenIfEnded : lastGeneration < generation
     if (isTerminal(state) && !hasMore) {
       const message = `Cannot subscribe to a task in terminal state: ${state}`
@@ -257,7 +257,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     return this.#checkCard(await extendedCard(principal))
   }
 
-  /** A card that makes no sense is the agent's fault, and nothing that the client could mend. */
+  /** An invalid card is an error of the integrator, not of the client. */
   #checkCard(input: AgentCardInput): AgentCard {
     try {
       return buildAgentCard(input)

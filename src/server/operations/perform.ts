@@ -1,5 +1,5 @@
 /**
- * From a binding's parameters to its answer: what JSON-RPC and HTTP+JSON have in common.
+ * Decoding, performing and encoding of one operation, for both bindings.
  *
  * @module
  */
@@ -19,14 +19,14 @@ export type Performed =
       readonly encode: (entry: StreamEntry) => JsonValue
     }
 
-/** Rows without their types: a codec and an operation of one name belong together, which TypeScript cannot follow. */
+/** TypeScript cannot relate the codec and the operation of one name, so both are called without their types. */
 type UntypedCodecs = Partial<Record<Operation, Codec<unknown, unknown>>>
 type UntypedOperations<P extends Principal> = Record<
   Operation,
   (request: unknown, caller: Caller<P>) => Promise<unknown>
 >
 
-/** @throws {A2AError} what decoding or the operation throws; `METHOD_NOT_FOUND` where the version lacks it. */
+/** @throws {A2AError} As a rejection: `METHOD_NOT_FOUND` where the dialect lacks the operation; errors of both steps. */
 export async function perform<P extends Principal>(
   operation: Operation,
   operations: Operations<P>,

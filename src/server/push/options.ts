@@ -1,5 +1,5 @@
 /**
- * How push notifications are sent, checked, with its defaults.
+ * Options of push notifications, with their checks and defaults.
  *
  * @module
  */
@@ -15,46 +15,50 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Resolve } from '../../http/pinned-fetch.js'
 import { lookUp, pushFetch } from './webhook-fetch.js'
 
-/** How push notifications are sent. */
+/** Options of push notifications. */
 export interface PushOptions {
   /**
-   * Where webhooks may be although it is not public: names (`agent.internal`), names and ports (`localhost:4000`), IP
-   * addresses, CIDR ranges (`10.1.0.0/16`). A name that is listed is not resolved. Default is nowhere: clients say
-   * where the agent sends requests, and should not reach its own network with them.
+   * Hosts outside the public internet that webhooks may have: names (`agent.internal`), names with ports
+   * (`localhost:4000`), IP addresses, CIDR ranges (`10.1.0.0/16`). A name that is listed is not resolved. Default is none:
+   * clients choose where the agent sends requests, and must not reach its own network that way.
    */
   readonly allow?: readonly string[] | undefined
   /**
-   * The IP addresses of a name, all of which must be public or allowed, at every attempt. `false` for not asking, where
-   * `fetch` itself reaches public addresses only. Default is the DNS of Node (20.16 or later), Bun and Deno.
+   * Returns the IP addresses of a name, called before every attempt; all of them must be public or allowed. `false` skips
+   * the check, for a `fetch` that reaches public addresses only. Default is the DNS of Node (20.16 or later), Bun and Deno;
+   * required elsewhere.
    */
   readonly resolve?: ((host: string) => Promise<readonly string[]>) | false | undefined
   /**
-   * Sends the notifications, following no redirect. Default is one that connects to no address but those of `resolve`:
-   * a name cannot stand for another one after it was looked at. Where the runtime is not Node's like, or `resolve` is
-   * `false`, it is the platform's.
+   * Sends the notifications, without following redirects. Default is one that connects only to the addresses that
+   * `resolve` returned, so that a name cannot change its address after the check. On runtimes without Node's modules, and
+   * with `resolve: false`, the default is the platform's `fetch`.
    */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** How long a webhook may take to answer, in ms. Default is `10_000` (10 seconds). */
+  /** How long a webhook may take to respond, in ms. Default is `10_000` (10 seconds). */
   readonly timeoutMs?: number | undefined
-  /** How often a notification is sent until its configuration is disabled. Default is `8`. */
+  /** How many times a notification is sent before its configuration is disabled. Default is `8`. */
   readonly maxAttempts?: number | undefined
-  /** What the first pause between attempts is at most, in ms; every further one is twice as long. Default is `1_000`. */
+  /** The longest first pause between attempts, in ms; each further pause is twice as long. Default is `1_000`. */
   readonly retryMinMs?: number | undefined
-  /** What a pause is at most, in ms, one that the webhook asks for included. Default is `60_000` (a minute). */
+  /** The longest pause, in ms, also for a `Retry-After` of the webhook. Default is `60_000` (a minute). */
   readonly retryMaxMs?: number | undefined
   /** How many configurations a task may have. Default is `10`. */
   readonly maxPerTask?: number | undefined
   /**
-   * How many requests are sent at a time, and how many names are looked up at a time where webhooks are registered. When
-   * all are, the next one goes to the owner of tasks with the fewest, then to the host and the origin with the fewest:
-   * webhooks that hang hold up nobody but their like. Default is `64`.
+   * How many requests are sent at a time, and how many names are looked up at a time during registration. The next slot
+   * goes to the owner of tasks, then to the host, then to the origin that uses the fewest, so that webhooks that hang delay
+   * only each other. Default is `64`.
    */
   readonly maxConcurrent?: number | undefined
-  /** From 0 to 1: what pauses leave to chance. Default is `Math.random`, also where it gives anything else, or throws. */
+  /**
+   * Returns a number from 0 to 1, for the random part of pauses. Default is `Math.random`, which also replaces any other
+   * result, and a function that throws.
+   */
   readonly random?: (() => number) | undefined
 }
 
-/** {@link PushOptions}, complete. */
+/** {@link PushOptions} with defaults. */
 export interface PushSettings {
   readonly http: HttpSettings
   readonly pacing: Pacing
@@ -73,13 +77,13 @@ const NUMBERS = {
 }
 const COUNTS = ['maxAttempts', 'maxPerTask', 'maxConcurrent']
 const KEYS = [...Object.keys(NUMBERS), 'allow', 'resolve', 'fetch', 'random']
-/** Nobody reads what a webhook answers. */
+/** The responses of webhooks are not used; reading at most this many bytes lets connections be used again. */
 export const MAX_ANSWER_BYTES = 4_096
 
 /**
- * Nothing where the agent sends no push notifications: it does if `push` holds options, or the card says so.
+ * The settings, or `undefined` where the agent sends no push notifications: neither `push` nor the card turns them on.
  *
- * @throws {TypeError | RangeError} naming the option that makes no sense.
+ * @throws {TypeError | RangeError} naming the invalid option.
  */
 export function toPushSettings(
   push: PushOptions | false | undefined,
@@ -118,7 +122,7 @@ export function toPushSettings(
   }
 }
 
-/** Pauses come when something else goes wrong: they do not fail. */
+/** Replaces invalid results, and errors, by the platform's random number: a pause must not fail. */
 function toRandom(random: () => unknown): () => number {
   return () => {
     try {
@@ -130,13 +134,13 @@ function toRandom(random: () => unknown): () => number {
   }
 }
 
-/** The card, saying whether there are push notifications. */
+/** The card, declaring push notifications if there are any. */
 export function withPush(card: AgentCard, push: PushSettings | undefined): AgentCard {
   if (push === undefined) return card
   return { ...card, capabilities: { ...card.capabilities, pushNotifications: true } }
 }
 
-/** Whoever cannot ask what a name stands for does not send requests there unless told to. */
+/** @throws {TypeError} where the runtime cannot resolve names, and the options do not say how. */
 function toResolve(resolve: PushOptions['resolve']): Resolve | undefined {
   if (resolve === false) return undefined
   const asked = resolve ?? lookUp()

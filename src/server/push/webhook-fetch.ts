@@ -1,5 +1,5 @@
 /**
- * What push notifications are sent with where nobody says: Node's modules, where the runtime has them.
+ * The default DNS and `fetch` of push notifications, made of Node's modules where the runtime has them.
  *
  * @module
  */
@@ -12,21 +12,21 @@ import {
 } from '../../http/pinned-fetch.js'
 import { builtin, isCloudflareWorker } from '../../runtime/environment.js'
 
-/** The DNS of the runtime, where it has one. */
+/** Resolves names by the runtime's DNS; `undefined` where it has none. */
 export function lookUp(): Resolve | undefined {
-  // The module that it is called for, or none.
+  // `builtin` returns the module with this name, or undefined.
   const dns = builtin('node:dns/promises') as Dns | undefined
   return dns && resolveWith(dns)
 }
 
-/** Connects to addresses that were checked, and to no others; nothing where the runtime lacks what it is made of. */
+/** Connects only to addresses that were checked; `undefined` where the runtime lacks the modules. */
 export function pushFetch(
   allow: readonly string[] | undefined,
   resolve: Resolve,
 ): ReturnType<typeof toPinnedFetch> | undefined {
-  // Its `node:http` does not let one choose the address, and its own fetch reaches no network but the public one.
+  // Its `node:http` cannot choose the address, and its own fetch reaches the public network only.
   if (isCloudflareWorker()) return undefined
-  // The modules that they are called for, or none.
+  // `builtin` returns the modules with these names, or undefined.
   const http = builtin('node:http') as NodeModules['http'] | undefined
   const https = builtin('node:https') as NodeModules['https'] | undefined
   const net = builtin('node:net') as NodeModules['net'] | undefined
