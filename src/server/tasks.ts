@@ -21,7 +21,7 @@ export function isShared(tasks: ServedTasks): tasks is SharedTasks {
 }
 
 /** For code that must not yield over a manager in memory, as the task could change during an `await`. */
-export function isPending<T>(value: MaybePromise<T>): value is Promise<T> {
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return value instanceof Promise
 }
 

@@ -1,5 +1,5 @@
 /**
- * The agent over HTTP: which binding a request is for, who sends it, and what the answer looks like.
+ * The HTTP layer of the agent: routing, authentication, status codes and headers.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { SseHeartbeat, SSE_HEADERS } from '../streams/sse.js'
 import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
-/** Where clients of versions before 0.3 look, and KAOS'. */
+/** The path that clients of versions before 0.3, and of KAOS, request. */
 const OLD_CARD_PATH = '/.well-known/agent.json'
 const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'

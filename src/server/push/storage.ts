@@ -18,7 +18,7 @@ import type { PushFailure } from './webhook.js'
 export interface Registration extends Listed {
   /** The id of the document with its {@link Progress}; a new one when the configuration is replaced. */
   readonly outbox: string
-  /** How many notifications have arrived; set once all have. */
+  /** How many notifications have arrived; set once all have. The name is a part of the stored format. */
   readonly told?: number
 }
 

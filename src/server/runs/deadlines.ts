@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'
 import type { TaskKey } from '../../core/task.js'
 import { TIMED_OUT } from './run-failures.js'
-import { isPending, type ServedTasks } from '../tasks.js'
+import { isPromise, type ServedTasks } from '../tasks.js'
 
 /** One timer for each task. It runs on between runs and while the task waits for the user. */
 export class Deadlines {
@@ -59,13 +59,13 @@ const MAX_ATTEMPTS = 100
 export async function failLate(tasks: ServedTasks, { id, createdAt }: TaskKey): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const found = tasks.peekTask(id)
-    const task = isPending(found) ? await found : found
+    const task = isPromise(found) ? await found : found
     if (task?.createdAt !== createdAt || isTerminal(task.state)) return
     const { generation: expectedGeneration } = task
     try {
       const update = { state: 'failed', message: TIMED_OUT, expectedGeneration } as const
       const patched = tasks.patchTask(id, update)
-      if (isPending(patched)) await patched
+      if (isPromise(patched)) await patched
       return
     } catch (error) {
       if (!isConflict(error)) throw error

@@ -11,7 +11,7 @@ import type { Outcome } from '../options.js'
 import type { MessageQueues } from './message-queue.js'
 import type { Run } from './run.js'
 import type { RunController } from './run-controller.js'
-import { isPending } from '../tasks.js'
+import { isPromise } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
 /**
@@ -62,7 +62,7 @@ async function complete<P extends Principal>(
   for (;;) {
     if (run.taskId !== undefined && queues.has(run.taskId)) return false
     const finished = run.finish(text)
-    if (isPending(finished) ? await finished : finished) return true
+    if (isPromise(finished) ? await finished : finished) return true
   }
 }
 

@@ -27,7 +27,7 @@ import { RunRegistry } from './run-registry.js'
 import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
 import type { Offer, Settings } from '../options.js'
-import { isPending, isShared } from '../tasks.js'
+import { isPromise, isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 
 type MessageRequest = Requests['SendMessage']
@@ -91,7 +91,7 @@ export class RunManager<P extends Principal> {
     this.#registry.requireOpen()
     const owner = ownedBy(caller.principal, given.tenant)
     const identified = this.#identify(given, owner)
-    const request = isPending(identified) ? await identified : identified
+    const request = isPromise(identified) ? await identified : identified
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
     }
@@ -128,7 +128,7 @@ export class RunManager<P extends Principal> {
         ? request
         : { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
     const known = tasks.peekTask(chosenId, owner)
-    return isPending(known) ? known.then(withTask) : withTask(known)
+    return isPromise(known) ? known.then(withTask) : withTask(known)
   }
 
   /** The callback of schedulers: see {@link RunHost.begin}. */
