@@ -1,5 +1,5 @@
 /**
- * Tasks in the memory of one process: what a store is, in its plainest form, for tests and as the model of all others.
+ * Reference implementation of `TaskStore`, in the memory of one process.
  *
  * @module
  */
@@ -26,16 +26,16 @@ import type {
 import type { DocumentCursor, TaskDocument } from '../core/documents.js'
 
 export interface MemoryStoreOptions {
-  /** What leases run out by, in ms. Default: the runtime's clock. */
+  /** The clock by which leases expire, in ms. Default is the system clock. */
   readonly now?: (() => number) | undefined
 }
 
-/** A store that ends with the process. Listing costs O(all tasks): it is meant for tests, and for few tasks. */
+/** A store whose tasks are lost with the process. Listing costs O(all tasks): use it for tests and few tasks. */
 export function memoryStore({ now = () => systemClock.now() }: MemoryStoreOptions = {}): TaskStore {
   return new MemoryStore(now)
 }
 
-/** All that is JSON is kept as text: what comes out is always the caller's own. */
+/** JSON is kept as text, so that every result is a copy. */
 interface Row {
   head: TaskHead
   readonly skill: string
@@ -43,7 +43,7 @@ interface Row {
   readonly owner: string | null
   /** The event of generation n is at n - 1 - `unlogged`. */
   readonly events: string[]
-  /** How many events came before those in the log. */
+  /** How many events are not in the log, because the task was restored. */
   readonly unlogged: number
   checkpoint: { readonly generation: number; readonly text: string }
   readonly creationId: string
@@ -105,7 +105,7 @@ class MemoryStore implements TaskStore {
       if (row.commitIds.has(commitId)) return 'committed'
       if (row.head.generation !== expectedGeneration) return 'conflict'
       if (leaseId !== undefined && row.lease?.id !== leaseId) return 'lease-lost'
-      // All that can fail comes before anything changes.
+      // Serialization can throw, so it comes before the first change.
       const texts = events.map(toText)
       const kept = checkpoint && { generation: head.generation, text: toText(checkpoint) }
       row.events.push(...texts)
@@ -171,11 +171,11 @@ class MemoryStore implements TaskStore {
         .map(({ head }) => head)
         .filter(({ hasEnded, state }) => hasEnded && state === query.state)
         .sort(byLatest)
-      const meant =
+      const selected =
         'beyond' in query
           ? latestFirst.slice(query.beyond)
           : latestFirst.filter(({ updatedAt }) => updatedAt < query.updatedBefore)
-      return meant.reverse().slice(0, query.limit).map(keyOf)
+      return selected.reverse().slice(0, query.limit).map(keyOf)
     })
   }
 
@@ -187,12 +187,12 @@ class MemoryStore implements TaskStore {
     return step(() => {
       const row = this.#row(key)
       if (row === undefined || row.head.hasEnded) return undefined
-      const held = row.lease
+      const present = row.lease
       const { generation } = row.head
-      const isOthers = held !== undefined && held.id !== lease.id
-      if (isOthers && held.endsAt > this.#now()) return { leaseId: held.id, generation }
+      const hasOther = present !== undefined && present.id !== lease.id
+      if (hasOther && present.endsAt > this.#now()) return { leaseId: present.id, generation }
       row.lease = this.#leaseOf(lease)
-      const replaced = isOthers ? { replaced: { note: noteOf(held) } } : {}
+      const replaced = hasOther ? { replaced: { note: noteOf(present) } } : {}
       return { leaseId: lease.id, generation, ...replaced }
     })
   }
@@ -269,8 +269,8 @@ class MemoryStore implements TaskStore {
     return step(() =>
       this.#all()
         .flatMap((row) => documentsOf(row, kind))
-        .sort((a, b) => byPlace(placeOf(a), placeOf(b)))
-        .filter((document) => after === undefined || byPlace(after, placeOf(document)) < 0)
+        .sort((a, b) => byCursor(cursorOf(a), cursorOf(b)))
+        .filter((document) => after === undefined || byCursor(after, cursorOf(document)) < 0)
         .slice(0, limit),
     )
   }
@@ -282,7 +282,7 @@ class MemoryStore implements TaskStore {
       }),
     listen: (onHint) =>
       step(() => {
-        // One that listens twice hears it twice.
+        // A function of its own for each call: a callback that listens twice is called twice.
         const listener = (hint: Hint): void => onHint(hint)
         this.#listeners.add(listener)
         return () => step(() => void this.#listeners.delete(listener))
@@ -303,7 +303,7 @@ class MemoryStore implements TaskStore {
   }
 }
 
-/** What `run` throws is a rejection, as it is where there is a driver. */
+/** Runs one atomic step. What it throws becomes a rejection, as with a driver. */
 function step<T>(run: () => T): Promise<T> {
   return new Promise((resolve) => resolve(run()))
 }
@@ -317,12 +317,12 @@ function noteOf({ note }: NonNullable<Row['lease']>): JsonValue | undefined {
 }
 
 function toJson(text: string): JsonValue {
-  // Only what `toText` made comes here.
+  // `toText` made the text.
   return JSON.parse(text) as JsonValue
 }
 
 function toEvents(texts: readonly string[]): TaskEvent<string>[] {
-  // They went in as events.
+  // `toText` made the texts from events.
   return texts.map((text) => JSON.parse(text) as TaskEvent<string>)
 }
 
@@ -331,7 +331,7 @@ function eventsAfter({ events, unlogged }: Row, generation: number): string[] {
 }
 
 function toStored(row: Row): StoredTask {
-  // It went in as a task.
+  // `toText` made the text from a task.
   const checkpoint = JSON.parse(row.checkpoint.text) as TaskSnapshot<string>
   return { checkpoint, events: toEvents(eventsAfter(row, checkpoint.generation)) }
 }
@@ -344,7 +344,7 @@ function documentsOf(row: Row | undefined, kind: string): TaskDocument[] {
     .map(({ id, text, version }) => ({ key: keyOf(row.head), kind, id, value: toJson(text), version }))
 }
 
-function placeOf({ key, id }: TaskDocument): DocumentCursor {
+function cursorOf({ key, id }: TaskDocument): DocumentCursor {
   return { taskId: key.id, createdAt: key.createdAt, id }
 }
 
@@ -367,7 +367,7 @@ function byLatest(a: Pick<TaskHead, 'updatedAt' | 'id'>, b: Pick<TaskHead, 'upda
   return byText(b.updatedAt, a.updatedAt) || byText(a.id, b.id)
 }
 
-function byPlace(a: DocumentCursor, b: DocumentCursor): number {
+function byCursor(a: DocumentCursor, b: DocumentCursor): number {
   return byText(a.taskId, b.taskId) || byText(a.createdAt, b.createdAt) || byText(a.id, b.id)
 }
 

@@ -1,5 +1,5 @@
 /**
- * The options of a durable manager, checked, with their defaults.
+ * Options of a durable manager: their checks and defaults.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import type { TaskState } from '../core/lifecycle.js'
 import { toSettings, type Settings, type TaskManagerOptions } from '../core/options.js'
 import type { TaskStore } from './task-store.js'
 
-/** Which tasks of one final state are kept. */
+/** Limits for the tasks in one final state. A task beyond either limit is removed. */
 export interface RetentionRule {
-  /** How long after their end, in ms. Default is `Infinity`: for ever. */
+  /** How long a task is kept after its end, in ms. Default is `Infinity`. */
   readonly maxAgeMs?: number | undefined
-  /** How many of the latest. Default is `Infinity`: all. */
+  /** How many tasks are kept, those that ended latest. Default is `Infinity`. */
   readonly maxCount?: number | undefined
 }
 
 /**
- * By final state; `default` is for the states that have no rule of their own, and is itself, where it is not given,
- * `{ maxAgeMs: 2_592_000_000 }` (30 days).
+ * Retention rules by final state. `default` applies to the final states without a rule of their own, and is
+ * `{ maxAgeMs: 2_592_000_000 }` (30 days) unless given.
  */
 export type RetentionOptions<S extends string = TaskState> = {
   readonly [state in FinalState<S> | 'default']?: RetentionRule | undefined
 }
 
-/** Of a lifecycle of one's own the type does not say which states are final. */
+/** The type of a custom lifecycle does not show which states are final, so every state is allowed there. */
 type FinalState<S extends string> = TaskState extends S ? Exclude<S, LiveState> : S
 type LiveState = 'submitted' | 'working' | 'input-required' | 'auth-required'
 
@@ -35,50 +35,50 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
   TaskManagerOptions<S>,
   'maxInputSize' | 'taskTimeoutMs' | 'eventLogSize' | 'limits' | 'lifecycle' | 'clock' | 'generateId'
 > {
-  /** Where tasks live. It must have been set up: `await store.migrate()`. */
+  /** The store of the tasks. Its schema must be up to date: `await store.migrate()`. */
   readonly store: TaskStore
   /**
-   * Which tasks that have ended are removed, in batches. `false`: none. Default is those that ended 30 days ago, also of
-   * the states that it has no rule for: `{ failed: { maxAgeMs: 90 * 86_400_000 } }` leaves that to all others.
+   * How long ended tasks are kept. `false` keeps all of them. Default is 30 days for every final state. A rule for one state
+   * leaves the default for the others: `{ failed: { maxAgeMs: 90 * 86_400_000 } }` keeps failed tasks for 90 days.
    */
   readonly retention?: RetentionOptions<NoInfer<S>> | false | undefined
   /**
-   * How long the lease of a task that is worked on outlives the process that holds it, in ms; it is renewed three
-   * times as often. Default is `30_000` (30 seconds).
+   * How long a lease lasts without a renewal, in ms. Leases are renewed after a third of this time. Another process can
+   * recover the tasks of a dead process once their leases have expired. Default is `30_000` (30 seconds).
    */
   readonly leaseMs?: number | undefined
   /**
-   * What becomes of a task whose process died. `'fail'`: it fails, which every replica's streams tell. `'restart'`: it
-   * is worked on again, by a process that has a handler and room for it: work may be done twice. One agent per store then.
-   * Default is `'fail'`.
+   * What happens to a task whose process has died. `'fail'`: it fails, and the streams of every process show that.
+   * `'restart'`: a process that has a handler, and room for one more run, starts the work again, so work may be done twice.
+   * All processes of the store must then run the same agent. Default is `'fail'`.
    */
   readonly recover?: 'fail' | 'restart' | undefined
   /**
-   * How often `recover: 'restart'` has a task begun again that comes no further: one that has killed so many processes
-   * fails. A turn that is begun counts anew. `0`: never. Default is `3`.
+   * How often `recover: 'restart'` restarts the work of one turn. When the process dies once more, the task fails. Each turn
+   * has a count of its own. `0` fails the task at once. Default is `3`.
    */
   readonly maxRestarts?: number | undefined
-  /** How often to look for what other processes did, in ms. Default is `1_000`, and `5_000` where the store has hints. */
+  /** Interval of polling for the changes of other processes, in ms. Default is `1_000`, or `5_000` when the store has hints. */
   readonly pollIntervalMs?: number | undefined
   /**
-   * How often to look for tasks to recover, to time out and to remove, in ms. `false`: this manager leaves that to
-   * others, as a script should that only looks. Default is `10_000` (10 seconds).
+   * Interval of the sweeps that recover, time out and remove tasks, in ms. `false` leaves sweeps to other processes, as a
+   * script that only reads should. Default is `10_000` (10 seconds).
    */
   readonly sweepIntervalMs?: number | false | undefined
-  /** How long a change is tried again while the store fails, in ms. Default is `10_000` (10 seconds). */
+  /** How long a call is retried while the store fails, in ms. Default is `10_000` (10 seconds). */
   readonly storeRetryMs?: number | undefined
-  /** How many tasks are kept in memory beside those in use. Default is `1_000`. */
+  /** How many tasks are cached in memory. Tasks in use are cached beyond this limit. Default is `1_000`. */
   readonly maxCached?: number | undefined
-  /** Is told what fails where no caller is there to hear it: in the background. Default is that nobody is. */
+  /** Receives the errors of background calls to the store. Default is to ignore them: such calls are repeated. */
   readonly onError?: ((error: A2AError<'STORE_FAILED'>) => void) | undefined
 }
 
-/** {@link DurableTaskManagerOptions}, complete. */
+/** {@link DurableTaskManagerOptions} with defaults applied. */
 export interface DurableSettings<S extends string = TaskState> extends Settings<S> {
   readonly store: TaskStore
   readonly retention: ReadonlyMap<S, RetentionRule>
   readonly leaseMs: number
-  /** 0 where a task whose process died fails. */
+  /** 0 with `recover: 'fail'`. */
   readonly maxRestarts: number
   readonly pollIntervalMs: number
   readonly sweepIntervalMs: number | false
@@ -88,11 +88,25 @@ export interface DurableSettings<S extends string = TaskState> extends Settings<
 }
 
 const OWN_KEYS = [
-  ...['store', 'retention', 'leaseMs', 'recover', 'maxRestarts', 'pollIntervalMs', 'sweepIntervalMs'],
-  ...['storeRetryMs', 'maxCached', 'onError'],
+  'store',
+  'retention',
+  'leaseMs',
+  'recover',
+  'maxRestarts',
+  'pollIntervalMs',
+  'sweepIntervalMs',
+  'storeRetryMs',
+  'maxCached',
+  'onError',
 ]
 const CORE_KEYS = [
-  ...['maxInputSize', 'taskTimeoutMs', 'eventLogSize', 'limits', 'lifecycle', 'clock', 'generateId'],
+  'maxInputSize',
+  'taskTimeoutMs',
+  'eventLogSize',
+  'limits',
+  'lifecycle',
+  'clock',
+  'generateId',
 ]
 const STORE_METHODS = [
   ...['create', 'commit', 'get', 'heads', 'events', 'list', 'count', 'unended', 'ended', 'delete'],
@@ -119,9 +133,7 @@ export function toDurableSettings<S extends string>(
   requireWhole('maxRestarts', maxRestarts, 0)
   requireFunction('onError', onError)
   const settings = toSettings<S>(
-    {
-      ...{ maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId },
-    },
+    { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId },
     'DurableTaskManager',
   )
   return {
@@ -172,7 +184,7 @@ function toRetention<S extends string>(
   return new Map(terminal.map((state) => [state, ruleOf(state) ?? others]))
 }
 
-/** Only what bounds anything. */
+/** A rule whose infinite limits are `undefined`. */
 function toRule(path: string, rule: RetentionRule): RetentionRule {
   requireKnown(rule, ['maxAgeMs', 'maxCount'], 'DurableTaskManager', path)
   const { maxAgeMs, maxCount } = rule

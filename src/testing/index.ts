@@ -1,6 +1,5 @@
 /**
- * For the tests of whoever builds on this library: a clock that stands still, ids that can be told in advance, agents
- * in memory, and all that a store of tasks has to pass.
+ * Test tools: a manual clock, sequential ids, agents in memory, and the conformance suite of task stores.
  *
  * @module
  */

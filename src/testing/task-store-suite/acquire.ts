@@ -8,7 +8,7 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { Grant } from '../../durable/task-store.js'
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 /** In ms. */
 const TTL = 1_000

@@ -7,7 +7,7 @@ import { type TaskKey, keyOf } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { equal, identical } from './checks.js'
 import { at, change, holder, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 function nested(depth: number, around: (inner: JsonValue) => JsonValue): JsonValue {
   let value: JsonValue = 'inside'

@@ -9,7 +9,7 @@ import type { TaskStore } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
 import { equal, identical, rejects } from './checks.js'
 import { at, HOSTILE_NAMES, move, put, UNWRITABLE } from './samples.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 const KIND = 'kind'
 

@@ -6,7 +6,7 @@
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
 import { keyOf } from '../../core/task.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 import { takingTests } from './acquire.js'
 
 /** In ms. */

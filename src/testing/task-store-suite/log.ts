@@ -6,7 +6,7 @@
 import { equal, identical, rejects } from './checks.js'
 import { at, change, commitId, creation, holder, move, put, storedOf, UNWRITABLE } from './samples.js'
 import { keyOf } from '../../core/task.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 const creationTests: StoreTests = {
   'a task that was created is there, with its events': async ({ store }) => {

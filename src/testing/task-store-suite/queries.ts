@@ -8,7 +8,7 @@ import type { StoredTask, StoreFilter, StoreQuery, TaskStore } from '../../durab
 import { type TaskKey, keyOf } from '../../core/task.js'
 import { equal, identical } from './checks.js'
 import { at, creation, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 const ALL = 1_000
 

@@ -8,7 +8,7 @@ import { type TaskSnapshot, type TaskKey, keyOf } from '../../core/task.js'
 import type { StoredTask, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, change, creation, holder, move, put, storedOf, type Change } from './samples.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 /** Commits one after the other, `write(n)` of them. */
 async function writeAll(store: TaskStore, first: TaskSnapshot<string>, count: number): Promise<Change[]> {

@@ -7,7 +7,7 @@ import type { Creation, Hint, StoreHints, TaskStore } from '../../durable/task-s
 import { equal, identical } from './checks.js'
 import { at, creation, holder, HOSTILE_NAMES, move, put, storedOf } from './samples.js'
 import { keyOf } from '../../core/task.js'
-import type { StoreTests } from './suite.js'
+import type { StoreTests } from './kit.js'
 
 export const reopenTests: StoreTests = {
   'all that was stored is there for whoever comes later': async ({ store, another, clock }) => {

@@ -1,5 +1,5 @@
 /**
- * The tests that every `TaskStore` has to pass.
+ * Conformance tests of the `TaskStore` contract.
  *
  * @module
  */
@@ -7,6 +7,7 @@ import type { Creation, TaskStore } from '../../durable/task-store.js'
 import { requireStore } from '../../durable/options.js'
 import { contentTests } from './content.js'
 import { documentTests } from './documents.js'
+import type { StoreTests } from './kit.js'
 import { hintTests, reopenTests, schemaTest } from './retention.js'
 import { leaseTests } from './leases.js'
 import { logTests } from './log.js'
@@ -14,68 +15,56 @@ import { queryTests } from './queries.js'
 import { readingTests } from './reading.js'
 import { START } from './samples.js'
 
-/** A store that is to be tested, with nothing in it. */
+/** An empty store, opened for one test. */
 export interface StoreUnderTest {
   readonly store: TaskStore
   /**
-   * Another client of the same data, beside the first: what a second process has, or the same after a restart, with a
-   * connection of its own. Called only when `supports.reopen`.
+   * Opens another client of the same data with a connection of its own, as a second or restarted process would. Called only
+   * when `supports.reopen` is `true`.
    */
   readonly reopen: () => Promise<TaskStore>
-  /** Ends this store, and all that `reopen` gave. */
+  /** Closes the store and every client that `reopen` opened. */
   readonly close: () => Promise<void>
 }
 
-/** What stores may do or not. There are no tests for what a store does not support. */
+/** Optional features. Tests of unsupported features are not registered. */
 export interface StoreSupport {
-  /** It has `hints`. */
+  /** Whether the store has `hints`. */
   readonly hints: boolean
   /**
-   * What is stored outlives the client, and several reach it at a time. `true` for all that has a database: without it
-   * nothing is tested between two processes, nor after a restart.
+   * Whether several clients can open the same data, at once and one after the other. `true` for every store with a database.
+   * With `false`, nothing is tested between processes or after a restart.
    */
   readonly reopen: boolean
-  /** The versions of its schema that came before the present one. Default is none. */
+  /** The earlier versions of its schema. Default is none. */
   readonly olderSchemas?: readonly OlderSchema[] | undefined
 }
 
-/** A version of the schema that a store migrates from. */
+/** An earlier schema that the store can migrate. */
 export interface OlderSchema {
-  /** As in `version 1`. */
+  /** For the titles of tests: `version 1`. */
   readonly name: string
-  /** Stores these tasks as that version did, and resolves to the store that has migrated them. */
+  /** Stores the tasks in that schema, and resolves to the store after the migration. */
   readonly create: (
     options: CreateStoreOptions & { readonly tasks: readonly Creation[] },
   ) => Promise<StoreUnderTest>
 }
 
 export interface CreateStoreOptions {
-  /** The clock of the store, in ms since 1970, for all clients: leases must run out by it. */
+  /** The clock by which leases expire, in ms since 1970. Every client must use it. */
   readonly now: () => number
 }
 
 export interface TestTaskStoreOptions {
-  /** Registers a test: the `test` of any runner. */
+  /** Registers a test. The `test` function of any runner fits. */
   readonly test: (name: string, run: () => Promise<void>) => unknown
-  /** Called for each test: nothing may be left of the last one. */
+  /** Opens an empty store. Called once for each test. */
   readonly create: (options: CreateStoreOptions) => Promise<StoreUnderTest>
   readonly supports: StoreSupport
 }
 
-/** What a test has. */
-export interface StoreKit {
-  readonly store: TaskStore
-  /** Another client of the same data; the same one where there are no others. */
-  readonly another: () => Promise<TaskStore>
-  /** What `now` tells, in ms since 1970. */
-  readonly clock: { ms: number }
-}
-
-/** By their names, which are sentences. */
-export type StoreTests = Readonly<Record<string, (kit: StoreKit) => Promise<void>>>
-
 /**
- * Registers a test for each thing that {@link TaskStore} promises.
+ * Registers the tests of the {@link TaskStore} contract.
  *
  * @example
  * import { test } from 'node:test'
