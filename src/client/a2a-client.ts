@@ -9,7 +9,6 @@ import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
 import { parseAgentCard } from '../agent-card/parse.js'
 import type { AgentInterface } from '../schemas/agent-card.js'
-import { object, optional, string } from '../schemas/scalars.js'
 import type {
   ClientRequests,
   ClientResults,
@@ -19,7 +18,6 @@ import type {
   SendResult,
 } from '../wire/client/dialect.js'
 import type { Operation, PushConfig } from '../wire/dialect.js'
-import { check } from '../wire/check.js'
 import { compact } from '../runtime/compact.js'
 import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
@@ -29,6 +27,7 @@ import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
 import {
   QUERY_KEYS,
   requireCallOptions,
+  requireHandle,
   requireId,
   requireOptions,
   requireRunOptions,
@@ -50,8 +49,6 @@ import {
 import { Run } from './run/run.js'
 import type { RunHandle, RunOptions, RunResult } from './run/run-types.js'
 import type { StreamOptions } from './connection/transport.js'
-
-const HandleSchema = object({ taskId: optional(string), contextId: optional(string) })
 
 /**
  * A client for one agent: all operations of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, as the agent's card offers.
@@ -303,10 +300,7 @@ export class A2AClient {
    * @throws {A2AError} `INVALID_PARAMS` if the handle has neither a task nor a context. Otherwise as {@link run}.
    */
   async resume(handle: RunHandle, options: RunOptions = {}): Promise<RunResult> {
-    const { taskId, contextId } = check(HandleSchema, handle, 'handle')
-    if (!taskId && !contextId) {
-      throw invalidParams('handle', 'must have a taskId or a contextId')
-    }
+    requireHandle(handle)
     return await this.#run(undefined, handle, requireRunOptions(options), false)
   }
 

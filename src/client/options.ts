@@ -11,7 +11,7 @@ import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { invalidParams } from '../core/errors.js'
 import type { TaskManager } from '../core/task-manager.js'
 import { JsonObjectSchema } from '../schemas/json.js'
-import { nonEmptyString, number, object, optional, strings } from '../schemas/scalars.js'
+import { nonEmptyString, number, object, optional, string, strings } from '../schemas/scalars.js'
 import { check } from '../wire/check.js'
 import { isRecord } from '../wire/normalize.js'
 import type { Authenticator } from '../http/auth.js'
@@ -20,7 +20,7 @@ import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { AgentCardCache } from './cards/card-cache.js'
 import type { CallOptions } from './message.js'
-import type { RunOptions, TaskRunner } from './run/run-types.js'
+import type { RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
 
 /** Limits on what an agent may send. Exceeding one fails with `LIMIT_EXCEEDED`. */
 export interface ClientLimits {
@@ -257,7 +257,7 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
     const value: unknown = Reflect.get(options, name)
     if (value !== undefined) requirePositive(name, value)
   }
-  // The schema says what an option of the wrong type is.
+  // Typed as unknown, because the schema reports options of the wrong type.
   const given: unknown = options
   const { acceptedOutputModes, metadata, historyLength, pushConfig } = isRecord(given) ? given : {}
   check(RequestOptionsSchema, { acceptedOutputModes, metadata, historyLength, pushConfig })
@@ -284,4 +284,12 @@ export function requireRunOptions(options: RunOptions): RunOptions {
 export function requireId(id: string, name = 'id'): string {
   if (typeof id === 'string' && id !== '') return id
   throw invalidParams(name, 'must be a text that is not empty')
+}
+
+const HandleSchema = object({ taskId: optional(string), contextId: optional(string) })
+
+/** @throws {A2AError} `INVALID_PARAMS` for a handle with neither a task nor a context. */
+export function requireHandle(handle: RunHandle): void {
+  const { taskId, contextId } = check(HandleSchema, handle, 'handle')
+  if (!taskId && !contextId) throw invalidParams('handle', 'must have a taskId or a contextId')
 }
