@@ -21,6 +21,7 @@ import type { HealthMonitoring } from './registry/health.js'
 import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {
   requireInterrupted,
+  requireTask,
   SEND_KEYS,
   toMessage,
   toProviderTask,
@@ -262,7 +263,7 @@ export class A2AGateway {
     const { agent, provider, release } = this.#selector.admit(agentId, owner)
     let taskId: string
     try {
-      const task = this.#snapshot(open())
+      const task = requireTask(this.tasks, open())
       taskId = task.id
       if (isTerminal(task.state)) {
         release()
@@ -384,16 +385,6 @@ export class A2AGateway {
       return taskIdOrHandle
     }
     return await this.#resumer.resume(await this.#open(taskIdOrHandle, filter))
-  }
-
-  #snapshot(taskId: string): TaskSnapshot {
-    const task = this.tasks.peekTask(taskId)
-    if (task === null) {
-      throw new TypeError(
-        "The task is not in the gateway's tasks: pass createRequestHandler({ tasks: gateway.tasks })",
-      )
-    }
-    return task
   }
 
   #copy(taskId: string, code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND', filter: OwnerFilter = {}): Task {

@@ -105,3 +105,12 @@ export function requireInterrupted(
     operation: 'sendTask',
   })
 }
+
+/** @throws {TypeError} when the task is in a manager other than the gateway's. */
+export function requireTask(tasks: TurnTasks, taskId: string): TaskSnapshot {
+  const task = tasks.peekTask(taskId)
+  if (task !== null) return task
+  throw new TypeError(
+    "The task is not in the gateway's tasks: pass createRequestHandler({ tasks: gateway.tasks })",
+  )
+}
