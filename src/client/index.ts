@@ -9,11 +9,10 @@ export {
   bearerAuth,
   clientCredentialsAuth,
   type ApiKey,
-  type AuthenticatedRequest,
-  type Authenticator,
   type ClientCredentials,
   type TokenSource,
 } from '../http/auth.js'
+export type { AuthenticatedRequest, Authenticator } from '../http/authenticator.js'
 export { AgentCardCache, type AgentCardCacheOptions } from './cards/card-cache.js'
 export {
   clearAgentCardCache,

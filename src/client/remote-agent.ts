@@ -3,11 +3,11 @@
  *
  * @module
  */
+import type { Authenticator } from '../http/authenticator.js'
 import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
 import { parseAgentCard } from '../agent-card/parse.js'
 import { A2AClient } from './a2a-client.js'
-import { Abortion } from '../http/abort.js'
-import type { Authenticator } from '../http/auth.js'
+import { AbortScope } from '../http/abort.js'
 import { loadKaosCard } from './cards/cards.js'
 import { aborted, badStatus, ExternalServiceError } from '../http/errors.js'
 import { request, toHttpSettings, type HttpOptions, type HttpSettings } from '../http/request.js'
@@ -129,7 +129,7 @@ export class RemoteAgent {
   }
 
   async #init(signal?: AbortSignal): Promise<Agent> {
-    const abortion = new Abortion(this.#http.clock, signal)
+    const abortion = new AbortScope(this.#http.clock, signal)
     try {
       this.#agent ??= this.#discover()
       const agent = this.#agent
@@ -177,7 +177,7 @@ export class RemoteAgent {
       ...{ fetch, headers, auth, urlGuard, clock },
       card: auth === undefined && headers === undefined ? parsed : withoutPlainHttp(parsed, this.cardUrl),
     })
-    const abortion = new Abortion(this.#http.clock, signal)
+    const abortion = new AbortScope(this.#http.clock, signal)
     try {
       // An aborted run cancels its task, which would otherwise continue beside the chat.
       abortion.arm(this.#timeoutMs)

@@ -10,7 +10,7 @@ import { compact } from '../runtime/compact.js'
 import { readEvent } from '../wire/client/objects.js'
 import { isRecord, type Unread } from '../wire/normalize.js'
 import type { RemoteEvent } from '../wire/client/dialect.js'
-import { Abortion } from '../http/abort.js'
+import { AbortScope } from '../http/abort.js'
 import { decode } from '../http/request.js'
 import { parseJson, tooLarge } from '../http/json.js'
 import { requireFunctions, requireKnown, requirePositive } from '../runtime/options.js'
@@ -350,7 +350,7 @@ async function readText(
   { maxBytes, timeoutMs, clock }: Settings,
 ): Promise<string> {
   if (Number(declared) > maxBytes) throw tooLarge('maxBytes', maxBytes, Number(declared))
-  const abortion = new Abortion(clock, undefined)
+  const abortion = new AbortScope(clock, undefined)
   abortion.arm(timeoutMs, 'No whole notification')
   const reader = body.getReader()
   const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import type { TaskDocuments } from './documents.js'
+import type { TaskKey, Task, TaskSnapshot } from './task.js'
+import type { JsonValue } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
 import type { Lifecycle, TaskState } from './lifecycle.js'
@@ -21,8 +22,6 @@ import type {
 } from './params.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
-import type { Task, TaskSnapshot } from './task.js'
-import type { JsonValue } from './json-types.js'
 import type { WaitOptions } from './wait.js'
 
 /** A value from memory, or a promise of a value from a store. */
@@ -96,6 +95,48 @@ export interface SyncTasks<S extends string = TaskState> {
 export interface LocalTasks<S extends string = TaskState>
   extends SyncTasks<S>, Omit<TaskReader<S> & TaskWriter<S>, keyof SyncTasks> {
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null
+}
+
+/** One JSON value that belongs to a task. */
+export interface TaskDocument {
+  readonly key: TaskKey
+  /** The purpose of the document. Documents of different kinds are independent. */
+  readonly kind: string
+  /** Unique among the task's documents of this kind. */
+  readonly id: string
+  readonly value: JsonValue
+  /** 1 when the document is created, one more with every write. */
+  readonly version: number
+}
+
+/** The position of a document among those of its kind, for {@link TaskDocuments.allDocuments}. */
+export type DocumentCursor = { readonly taskId: string; readonly createdAt: string; readonly id: string }
+
+/** Documents with optimistic concurrency: a write names the version that it replaces. */
+export interface TaskDocuments {
+  /**
+   * Creates the document (`expectedVersion` 0) or replaces the version `expectedVersion`.
+   *
+   * @returns `false`, with nothing changed, when the document is at another version, or there is no such task.
+   */
+  putDocument(
+    document: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
+    expectedVersion: number,
+  ): Promise<boolean>
+  /** @returns `false` when there was no such document. */
+  deleteDocument(document: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean>
+  /** The documents of one task and kind, in the order of their ids. Empty when there is no such task. */
+  documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]>
+  /**
+   * One page of the documents of all tasks, in a fixed order of the store's choice.
+   *
+   * @param after - The position of the last document that was read; `undefined` for the first page.
+   */
+  allDocuments(
+    kind: string,
+    after: DocumentCursor | undefined,
+    limit: number,
+  ): Promise<readonly TaskDocument[]>
 }
 
 /** A manager whose tasks live in a store that other processes may share. */

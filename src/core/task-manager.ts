@@ -9,7 +9,6 @@ import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create } from './evolve.js'
-import { abandonTask, signalOf, tellFollowers } from './watchers.js'
 import { read, takeGeneration } from './validate.js'
 import { freezeDeep } from './json.js'
 import { describe } from '../runtime/describe.js'
@@ -41,7 +40,7 @@ import { TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
 import { Timeline } from './timeline.js'
-import { waitFor, type WaitOptions } from './wait.js'
+import { waitFor, type WaitOptions, abandonTask, signalOf, tellFollowers } from './wait.js'
 
 /**
  * Runs the life of tasks in memory, in this process.

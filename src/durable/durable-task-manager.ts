@@ -5,16 +5,14 @@
  */
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
 import { decideCreate } from '../core/decide.js'
-import type { TaskDocuments } from '../core/documents.js'
 import { TaskEmitter } from '../core/emitter.js'
 import { invalidParams, type RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
-import { abandonTask, signalOf, tellFollowers } from '../core/watchers.js'
 import { read } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
-import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
+import type { LeasedTasks, LeasedTasksListener, SharedTasks, TaskDocuments } from '../core/managers.js'
 import type {
   AppendArtifactOptions,
   ArtifactInput,
@@ -36,7 +34,7 @@ import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js
 import { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/timeline.js'
-import { waitFor, type WaitOptions } from '../core/wait.js'
+import { abandonTask, signalOf, tellFollowers, waitFor, type WaitOptions } from '../core/wait.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
 import { ChangeWatcher } from './cache/change-watcher.js'

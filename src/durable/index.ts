@@ -3,9 +3,15 @@
  *
  * @module
  */
-export type { TaskDocuments } from '../core/documents.js'
 export { DurableTaskManager } from './durable-task-manager.js'
-export type { LeasedTasks, LeasedTasksListener, Taking } from '../core/managers.js'
+export type {
+  LeasedTasks,
+  LeasedTasksListener,
+  Taking,
+  TaskDocuments,
+  DocumentCursor,
+  TaskDocument,
+} from '../core/managers.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {
@@ -24,5 +30,4 @@ export type {
   TaskHead,
   TaskStore,
 } from './task-store.js'
-export type { DocumentCursor, TaskDocument } from '../core/documents.js'
 export type { TaskKey } from '../core/task.js'

@@ -23,7 +23,7 @@ import type {
   TaskHead,
   TaskStore,
 } from './task-store.js'
-import type { DocumentCursor, TaskDocument } from '../core/documents.js'
+import type { DocumentCursor, TaskDocument } from '../core/managers.js'
 
 export interface MemoryStoreOptions {
   /** The clock by which leases expire, in ms. Default is the system clock. */

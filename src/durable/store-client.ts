@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskDocuments } from '../core/documents.js'
+import type { TaskDocuments } from '../core/managers.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { TaskRecord } from '../core/task-record.js'
 import { randomId } from '../runtime/ids.js'

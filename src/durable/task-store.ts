@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskDocuments } from '../core/documents.js'
+import type { TaskDocuments } from '../core/managers.js'
 import type { TaskEvent } from '../core/events.js'
 import type { JsonValue } from '../core/json-types.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'

@@ -7,7 +7,7 @@ import { MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { aborted, timedOut } from './errors.js'
 
 /** A signal that follows the caller's, and a timer that can be set anew. Ends with `dispose`. */
-export class Abortion {
+export class AbortScope {
   readonly #controller = new AbortController()
   readonly #clock: Clock
   readonly #outer: AbortSignal | undefined

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Authenticator } from './authenticator.js'
 import { invalidParams } from '../core/errors.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
@@ -12,22 +13,6 @@ import { fieldsOf, asText, type Unread } from './json.js'
 import { requireKnown, requirePositive } from '../runtime/options.js'
 import { shownUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
-
-/** A request about to be sent. What is changed in it goes along. */
-export interface AuthenticatedRequest {
-  readonly url: URL
-  readonly headers: Headers
-}
-
-/** Gives requests their credentials. They go to the agent's own origin only, never along with a redirect. */
-export interface Authenticator {
-  apply(request: AuthenticatedRequest): void | Promise<void>
-  /**
-   * The agent refused the credentials (401) of `refused`: get others. `true` if there are any, and the request is sent
-   * again, once.
-   */
-  renew?(refused: AuthenticatedRequest): boolean | Promise<boolean>
-}
 
 export type TokenSource = string | (() => string | Promise<string>)
 

@@ -6,8 +6,8 @@
 import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
-import { Abortion } from './abort.js'
-import type { AuthenticatedRequest, Authenticator } from './auth.js'
+import { AbortScope } from './abort.js'
+import type { AuthenticatedRequest, Authenticator } from './authenticator.js'
 import { badStatus, ExternalServiceError, unreachable } from './errors.js'
 import { tooLarge } from './json.js'
 import { shownUrl, webUrl } from './url.js'
@@ -75,7 +75,7 @@ export interface Answer {
 export interface Opened {
   readonly response: Response
   readonly url: string
-  readonly abortion: Abortion
+  readonly abortion: AbortScope
 }
 
 /**
@@ -95,7 +95,7 @@ export async function request(settings: HttpSettings, call: HttpCall, limits: Ca
 
 /** Sends a request, and leaves its answer to be read. The time limit goes on until `abortion.arm` sets another. */
 export async function open(settings: HttpSettings, call: HttpCall, limits: CallLimits): Promise<Opened> {
-  const abortion = new Abortion(settings.clock, limits.signal)
+  const abortion = new AbortScope(settings.clock, limits.signal)
   try {
     abortion.arm(limits.timeoutMs)
     const first = await follow(settings, call, abortion)
@@ -111,7 +111,7 @@ export async function open(settings: HttpSettings, call: HttpCall, limits: CallL
   }
 }
 
-async function renew({ auth }: HttpSettings, first: Followed, abortion: Abortion): Promise<boolean> {
+async function renew({ auth }: HttpSettings, first: Followed, abortion: AbortScope): Promise<boolean> {
   const { response, sent, isHome } = first
   if (!isHome || response.status !== 401) return false
   try {
@@ -143,7 +143,7 @@ interface Followed {
 }
 
 /** Follows redirects itself, so that each URL is guarded, and credentials stay with the origin they are for. */
-async function follow(settings: HttpSettings, call: HttpCall, abortion: Abortion): Promise<Followed> {
+async function follow(settings: HttpSettings, call: HttpCall, abortion: AbortScope): Promise<Followed> {
   const home = parseUrl(call.url)
   let url = home
   let isHome = true
@@ -177,7 +177,7 @@ async function send(
   call: HttpCall,
   url: URL,
   isHome: boolean,
-  abortion: Abortion,
+  abortion: AbortScope,
 ): Promise<Pick<Followed, 'response' | 'sent'>> {
   await abortion.race(() => guarded(settings, url))
   const { method, body } = call
@@ -275,7 +275,7 @@ async function readText(
   { maxResponseBytes }: HttpSettings,
   response: Response,
   url: string,
-  abortion: Abortion,
+  abortion: AbortScope,
 ): Promise<string> {
   if (Number(response.headers.get('content-length')) > maxResponseBytes) {
     discard(response)
@@ -305,7 +305,7 @@ export function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8A
 export async function* chunksOf(
   { body }: Response,
   url: string,
-  abortion: Abortion,
+  abortion: AbortScope,
 ): AsyncGenerator<Uint8Array, undefined> {
   const reader = body?.getReader()
   if (reader === undefined) return

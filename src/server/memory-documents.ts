@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { DocumentCursor, TaskDocument, TaskDocuments } from '../core/documents.js'
 import { copyJson, freezeDeep } from '../core/json.js'
-import type { LocalTasks } from '../core/managers.js'
+import type { LocalTasks, DocumentCursor, TaskDocument, TaskDocuments } from '../core/managers.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
 
 /**

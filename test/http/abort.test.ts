@@ -1,6 +1,6 @@
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
-import { Abortion } from '../../src/http/abort.js'
+import { AbortScope } from '../../src/http/abort.js'
 import { listenersOf } from '../client/support/listeners.js'
 
 function caller() {
@@ -14,8 +14,8 @@ const never = (): Promise<never> => new Promise(() => undefined)
 describe('an abortion', () => {
   it('follows the caller’s signal until it is disposed of', () => {
     const { controller, signal, listeners } = caller()
-    const abortion = new Abortion(new ManualClock(), signal)
-    const other = new Abortion(new ManualClock(), signal)
+    const abortion = new AbortScope(new ManualClock(), signal)
+    const other = new AbortScope(new ManualClock(), signal)
     expect(listeners()).toBe(2)
     other.dispose()
     expect(listeners()).toBe(1)
@@ -29,14 +29,14 @@ describe('an abortion', () => {
 
   it('does not begin where the caller’s signal is aborted', () => {
     const signal = AbortSignal.abort(new Error('Enough'))
-    expect(() => new Abortion(new ManualClock(), signal)).toThrow(
+    expect(() => new AbortScope(new ManualClock(), signal)).toThrow(
       expect.objectContaining({ code: 'REQUEST_ABORTED' }),
     )
   })
 
   it('comes when the time is over that was set last', () => {
     const clock = new ManualClock()
-    const abortion = new Abortion(clock, undefined)
+    const abortion = new AbortScope(clock, undefined)
     abortion.arm(100)
     clock.advance(99)
     abortion.arm(100)
@@ -49,7 +49,7 @@ describe('an abortion', () => {
 
   it.each([Infinity, 2 ** 31])('never comes after %d ms, which no timer takes', (ms) => {
     const clock = new ManualClock()
-    const abortion = new Abortion(clock, undefined)
+    const abortion = new AbortScope(clock, undefined)
     abortion.arm(100)
     abortion.arm(ms)
     expect(clock.pending).toBe(0)
@@ -57,7 +57,7 @@ describe('an abortion', () => {
 
   it('leaves no timer when it is disposed of', () => {
     const clock = new ManualClock()
-    const abortion = new Abortion(clock, undefined)
+    const abortion = new AbortScope(clock, undefined)
     abortion.arm(100)
     abortion.dispose()
     expect(clock.pending).toBe(0)
@@ -68,14 +68,14 @@ describe('an abortion', () => {
 
 describe('a race', () => {
   it('gives what the work gives', async () => {
-    const abortion = new Abortion(new ManualClock(), undefined)
+    const abortion = new AbortScope(new ManualClock(), undefined)
     expect(await abortion.race(() => Promise.resolve(7))).toBe(7)
     const error = new Error('Broken')
     await expect(abortion.race(() => Promise.reject(error))).rejects.toBe(error)
   })
 
   it('is lost by work that does not heed the signal, and by work that has not begun', async () => {
-    const abortion = new Abortion(new ManualClock(), undefined)
+    const abortion = new AbortScope(new ManualClock(), undefined)
     const reason = new Error('Enough')
     const racing = abortion.race(never)
     abortion.abort(reason)
@@ -90,7 +90,7 @@ describe('a race', () => {
   })
 
   it('is lost for the reason of the signal, whatever the work makes of it', async () => {
-    const abortion = new Abortion(new ManualClock(), undefined)
+    const abortion = new AbortScope(new ManualClock(), undefined)
     const reason = new Error('Enough')
     const racing = abortion.race(async () => {
       await Promise.resolve()
@@ -102,7 +102,7 @@ describe('a race', () => {
 
   it('that was run 10,000 times has added one listener to the caller’s signal, and none is left', async () => {
     const { signal, listeners, added } = caller()
-    const abortion = new Abortion(new ManualClock(), signal)
+    const abortion = new AbortScope(new ManualClock(), signal)
     const own = listenersOf(abortion.signal)
     for (let count = 0; count < 10_000; count += 1) {
       await abortion

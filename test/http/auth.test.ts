@@ -2,13 +2,8 @@ import { inspect } from 'node:util'
 import { A2AError } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
-import {
-  apiKeyAuth,
-  bearerAuth,
-  clientCredentialsAuth,
-  type Authenticator,
-  type ClientCredentials,
-} from '../../src/http/auth.js'
+import { apiKeyAuth, bearerAuth, clientCredentialsAuth, type ClientCredentials } from '../../src/http/auth.js'
+import type { Authenticator } from '../../src/http/authenticator.js'
 import { request, toHttpSettings, type Answer } from '../../src/http/request.js'
 import type { Fetch } from '../../src/runtime/fetch.js'
 import { urlGuard } from '../../src/http/url-guard.js'

@@ -1,6 +1,6 @@
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
-import { Abortion } from '../../src/http/abort.js'
+import { AbortScope } from '../../src/http/abort.js'
 import { eventsOf, type EventLimits, type ServerSentEvent } from '../../src/http/sse-reader.js'
 import { cpuMs } from '../support/cpu-time.js'
 
@@ -8,7 +8,7 @@ import { cpuMs } from '../support/cpu-time.js'
 function opened(limits: Partial<EventLimits> = {}) {
   const clock = new ManualClock()
   const controller = new AbortController()
-  const abortion = new Abortion(clock, controller.signal)
+  const abortion = new AbortScope(clock, controller.signal)
   let feed: ReadableStreamDefaultController<Uint8Array> | undefined
   let hasLeft = false
   const body = new ReadableStream<Uint8Array>({

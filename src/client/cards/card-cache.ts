@@ -5,7 +5,7 @@
  */
 import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { Clock } from '../../runtime/clock.js'
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import { isPassing } from '../../http/errors.js'
 import { guarded, type CallLimits, type HttpSettings } from '../../http/request.js'
 import type { Unread } from '../../http/json.js'
@@ -100,7 +100,7 @@ export class AgentCardCache {
    * @internal
    */
   async get(settings: HttpSettings, url: string, limits: CallLimits, fetchCard: FetchCard): Promise<Unread> {
-    const abortion = new Abortion(settings.clock, limits.signal)
+    const abortion = new AbortScope(settings.clock, limits.signal)
     try {
       const key = this.#keyOf(settings, url)
       const entry = this.#entries.get(key)

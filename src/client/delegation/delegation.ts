@@ -8,7 +8,7 @@ import type { TaskManager } from '../../core/task-manager.js'
 import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { keepAliveClock } from '../../runtime/clock.js'
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import { LocalCopy, replicateRun, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
 import { isTerminal } from '../run/remote-task.js'
@@ -118,7 +118,7 @@ export class DelegationManager {
     client: Promise<TaskRunner>,
     { signal, timeoutMs = Infinity }: RunOptions,
   ): Promise<TaskRunner> {
-    const abortion = new Abortion(keepAliveClock, signal)
+    const abortion = new AbortScope(keepAliveClock, signal)
     try {
       abortion.arm(timeoutMs)
       return await abortion.race(() => client)

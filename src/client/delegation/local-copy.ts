@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { TaskManager } from '../../core/task-manager.js'
@@ -222,16 +223,17 @@ export class LocalCopy {
     }
   }
 
-  /** Moves to `state`, by way of `working` where the lifecycle requires it: agents may skip that state. */
+  /** Moves to `state` on the shortest legal way: agents may skip states. */
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#manager.peekTask(this.#id)
     if (local === null || isTerminal(local)) return
     const content = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
-      if (!this.#manager.can(this.#id, state) && this.#manager.can(this.#id, 'working')) {
-        this.#manager.updateTask(this.#id, { state: 'working' })
+      // No state leads back to `submitted`.
+      for (const step of stepsTo(local.state, state === 'submitted' ? 'working' : state)) {
+        if (!this.#manager.can(this.#id, step)) return
+        this.#manager.updateTask(this.#id, { state: step, ...(step === state && content) })
       }
-      if (this.#manager.can(this.#id, state)) this.#manager.updateTask(this.#id, { state, ...content })
       return
     }
     const hasNewMessage = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)

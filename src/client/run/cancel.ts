@@ -4,7 +4,7 @@
  * @module
  */
 import type { RemoteTask } from '../../wire/client/dialect.js'
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import type { Connection } from '../connection/connection.js'
 import { isInconclusive } from './find-message.js'
 import type { CallOptions } from '../message.js'
@@ -25,7 +25,7 @@ export async function cancel(
   findTaskId: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<RemoteTask | undefined> {
   const { pacing, clock } = connection.settings
-  const abortion = new Abortion(clock, undefined)
+  const abortion = new AbortScope(clock, undefined)
   const { signal } = abortion
   abortion.arm(CANCEL_TIMEOUT_MS)
   try {

@@ -9,7 +9,7 @@ import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isPassing, isUndone } from '../../http/errors.js'
@@ -30,7 +30,7 @@ const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_
 export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
-  readonly #abortion: Abortion
+  readonly #abortion: AbortScope
   readonly #state: RunState
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
@@ -51,7 +51,7 @@ export class Run {
     })
     this.#usesStreams = connection.card.capabilities.streaming === true
     // Not linked to the caller's signal: an abort before the start is a result, not an error.
-    this.#abortion = new Abortion(clock, undefined)
+    this.#abortion = new AbortScope(clock, undefined)
   }
 
   /** Sends `message`, or resumes from the handle without one. Rejects only with what a callback throws. */

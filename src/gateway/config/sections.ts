@@ -3,13 +3,8 @@
  *
  * @module
  */
-import {
-  apiKeyAuth,
-  bearerAuth,
-  clientCredentialsAuth,
-  type Authenticator,
-  type ClientCredentials,
-} from '../../http/auth.js'
+import { apiKeyAuth, bearerAuth, clientCredentialsAuth, type ClientCredentials } from '../../http/auth.js'
+import type { Authenticator } from '../../http/authenticator.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'

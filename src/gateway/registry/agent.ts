@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Authenticator } from '../../http/auth.js'
+import type { Authenticator } from '../../http/authenticator.js'
 import type { JsonObject } from '../../core/json-types.js'
 
 export const AGENT_STATUSES = ['online', 'offline', 'degraded', 'maintenance'] as const

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { open, type HttpSettings } from '../../http/request.js'
 import { A2AError } from '../../core/errors.js'
@@ -32,7 +32,7 @@ export async function observeStatus(
   agent: RegisteredAgent,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): Promise<ObservedStatus> {
-  const abortion = new Abortion(clock, undefined)
+  const abortion = new AbortScope(clock, undefined)
   abortion.arm(timeoutMs)
   try {
     const { signal } = abortion

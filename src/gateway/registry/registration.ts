@@ -4,13 +4,8 @@
  * @module
  */
 import * as z from 'zod/mini'
-import {
-  apiKeyAuth,
-  bearerAuth,
-  clientCredentialsAuth,
-  type AuthenticatedRequest,
-  type Authenticator,
-} from '../../http/auth.js'
+import { apiKeyAuth, bearerAuth, clientCredentialsAuth } from '../../http/auth.js'
+import type { AuthenticatedRequest, Authenticator } from '../../http/authenticator.js'
 import type { HttpOptions } from '../../http/request.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError, invalidParams } from '../../core/errors.js'

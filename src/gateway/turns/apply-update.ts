@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { stepsTo } from '../../core/advance.js'
 import { describe, isPlain } from '../../runtime/describe.js'
-import { isTerminal, shortestPath, type TaskState } from '../../core/lifecycle.js'
+import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import { VALID_STATES } from '../../core/states.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -66,7 +67,7 @@ function applySteps(
   target: TaskState,
   update: TaskUpdate,
 ): TaskState | undefined {
-  const path = target === task.state ? [] : (shortestPath(task.state, target) ?? [target])
+  const path = stepsTo(task.state, target)
   // Results need a task that is working, so this step comes before them.
   const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
   for (const state of steps) tasks.patchTask(task.id, { state, message: null })

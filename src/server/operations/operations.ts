@@ -7,7 +7,7 @@ import { elapsed } from '../../runtime/clock.js'
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { TaskDocuments } from '../../core/documents.js'
+import type { TaskDocuments } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type {

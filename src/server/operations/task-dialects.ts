@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TaskDocument, TaskDocuments } from '../../core/documents.js'
+import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Dialect } from '../../wire/dialect.js'

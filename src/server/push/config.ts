@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Abortion } from '../../http/abort.js'
+import { AbortScope } from '../../http/abort.js'
 import { guarded } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
@@ -112,7 +112,7 @@ async function requireReachable(
   )
   const url = parseUrl(text)
   if (url === undefined) throw refused
-  const abortion = new Abortion(http.clock, signal)
+  const abortion = new AbortScope(http.clock, signal)
   abortion.arm(timeoutMs)
   let release: (() => void) | undefined
   try {

@@ -6,11 +6,10 @@
 import { A2AError } from '../../core/errors.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import type { TaskKey } from '../../core/task.js'
-import type { PushStorage, Registration, StoredProgress } from './storage.js'
+import type { PushStorage, Registration, StoredProgress, Progress } from './storage.js'
 import type { NotificationReader, TaskNotification } from './notifications.js'
 import { Outbox, type OutboxContext, type OutboxRecord } from './outbox.js'
 import type { TaskPayloads } from './payloads.js'
-import type { Progress } from './storage.js'
 import type { PushFailure } from './webhook.js'
 
 /** How long a claim on a webhook lasts, in ms. */

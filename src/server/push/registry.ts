@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskDocuments } from '../../core/documents.js'
+import type { TaskDocuments } from '../../core/managers.js'
 import { randomId } from '../../runtime/ids.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/documents.js'
+import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { taskNotFound } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { TaskKey } from '../../core/task.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskDocuments } from '../../core/documents.js'
+import type { TaskDocuments } from '../../core/managers.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'

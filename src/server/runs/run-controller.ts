@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
 import { read } from '../../core/validate.js'
-import { shortestPath, type TaskState } from '../../core/lifecycle.js'
+import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -358,7 +359,7 @@ export class RunController<P extends Principal> implements Run<P> {
   #move(to: TaskState, message?: MessageInput): void {
     const { id } = this.#requireTask()
     const tasks = this.#tasks
-    const path = tasks.can(id, to) ? [to] : (shortestPath(this.task.state, to) ?? [to])
+    const path = tasks.can(id, to) ? [to] : stepsTo(this.task.state, to)
     // Before the task changes: a listener of the change may move the task on, and its value has to stay.
     this.#isWorking = to === 'working' && path.length > 0
     this.#change(() => {

@@ -20,7 +20,7 @@ import type {
   StoreQuery,
   TaskStore,
 } from '../../durable/task-store.js'
-import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
+import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'

@@ -20,7 +20,7 @@ import type {
   TaskHead,
   TaskStore,
 } from '../../durable/task-store.js'
-import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
+import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'

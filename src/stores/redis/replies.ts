@@ -7,7 +7,7 @@ import type { TaskEvent } from '../../core/events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Grant, Orphan, StoredTask } from '../../durable/task-store.js'
-import type { TaskDocument } from '../../core/documents.js'
+import type { TaskDocument } from '../../core/managers.js'
 
 export function toText(value: unknown): string {
   return JSON.stringify(value)

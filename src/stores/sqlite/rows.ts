@@ -5,7 +5,7 @@
  */
 import type { TaskKey } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { TaskDocument } from '../../core/documents.js'
+import type { TaskDocument } from '../../core/managers.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'
 

@@ -20,7 +20,7 @@ import type {
   TaskHead,
   TaskStore,
 } from '../../durable/task-store.js'
-import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
+import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { explained } from './failures.js'
 import { systemClock } from '../../runtime/clock.js'

@@ -6,7 +6,7 @@
 import { type TaskKey, keyOf } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { TaskStore } from '../../durable/task-store.js'
-import type { DocumentCursor, TaskDocument } from '../../core/documents.js'
+import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { equal, identical, rejects } from './checks.js'
 import { at, HOSTILE_NAMES, move, put, UNWRITABLE } from './samples.js'
 import type { StoreTests } from './kit.js'

@@ -72,3 +72,12 @@ export function requireState(state: TaskState): TaskState {
   if (TASK_STATES.includes(state)) return state
   throw invalidParams('state', `must be one of ${TASK_STATES.join(', ')}`)
 }
+
+/** @throws {A2AError} `INVALID_AGENT_RESPONSE`: "The agent's answer is not A2A: result.status.state must be …". */
+function readAnswer<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw A2AError.is(cause, 'INVALID_PARAMS') ? invalidAnswer(cause.message, cause) : cause
+  }
+}

@@ -4,7 +4,7 @@
  * @module
  */
 import type { A2AClient } from '../../../client/a2a-client.js'
-import type { Authenticator } from '../../../http/auth.js'
+import type { Authenticator } from '../../../http/authenticator.js'
 import type { ClientOptions } from '../../../client/options.js'
 import { platformFetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import type { Fetch } from '../../../runtime/fetch.js'
 import { keepAliveClock, type Clock } from '../../../runtime/clock.js'
-import { Abortion } from '../../../http/abort.js'
+import { AbortScope } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'
@@ -147,7 +147,7 @@ class InvokeAgent implements AgentProvider {
     }
     const { sessionId, sessionState } = input
     signal.throwIfAborted()
-    const abortion = new Abortion(this.#options.clock ?? keepAliveClock, signal)
+    const abortion = new AbortScope(this.#options.clock ?? keepAliveClock, signal)
     let hasEnded = false
     try {
       abortion.arm(agent.endpoint.timeoutMs)
@@ -195,7 +195,7 @@ class InvokeAgent implements AgentProvider {
 /** Yields the events of `completion` until it is silent for too long or the request is aborted. */
 async function* withIdleTimeout(
   completion: AsyncIterable<object>,
-  abortion: Abortion,
+  abortion: AbortScope,
 ): AsyncGenerator<object, undefined> {
   const events = completion[Symbol.asyncIterator]()
   for (;;) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Authenticator } from '../../../http/auth.js'
+import type { Authenticator } from '../../../http/authenticator.js'
 import { type Fetch, platformFetch } from '../../../runtime/fetch.js'
 import type { Clock } from '../../../runtime/clock.js'
 import type { JsonValue } from '../../../core/json-types.js'
