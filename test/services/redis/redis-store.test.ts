@@ -189,7 +189,7 @@ whenRedis('a store in Redis', () => {
     expect(await store.commit(change(task, { state: 'completed', leaseId: 'l' }))).toBe('committed')
     expect(await store.list({ owner: 'o', state: 'completed', limit: 1 })).toHaveLength(1)
     expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
-  }, 30_000)
+  }, 120_000)
 
   it('serves clients that are set to prefix keys, or to answer with bytes', async () => {
     const prefixed = new Redis(server.url, { keyPrefix: 'app:' })
@@ -273,7 +273,7 @@ whenRedis('a store in Redis', () => {
     expect(await store.list({ limit: 10 })).toEqual([{ checkpoint: task, events: second.events }])
     expect(await store.events(keyOf(task), 0, 10)).toHaveLength(2)
     expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
-  }, 30_000)
+  }, 120_000)
 
   it('refuses a Redis that evicts what it likes, and no other', async () => {
     const own = await ownRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
@@ -286,7 +286,7 @@ whenRedis('a store in Redis', () => {
     await command('config', 'set', 'maxmemory-policy', 'allkeys-lru')
     await command('acl', 'setuser', 'default', '-info')
     await store.migrate()
-  }, 30_000)
+  }, 120_000)
 
   it('takes what a client sends again, because the answer was lost, for the same call', async () => {
     const { store: direct, prefix } = await openStore()
