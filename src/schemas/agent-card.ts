@@ -1,5 +1,5 @@
 /**
- * The agent card: who an agent is, what it can do, and how to reach it.
+ * Agent card: the identity, skills and interfaces of an agent.
  *
  * @module
  */

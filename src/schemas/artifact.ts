@@ -1,5 +1,5 @@
 /**
- * A result of a task.
+ * Artifact: a result of a task.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What an agent sends: the events of a stream, and the answer to a message.
+ * Stream events, push notifications, and the response to a message.
  *
  * @module
  */
@@ -11,24 +11,28 @@ import { exactlyOneOf } from './one-of.js'
 import { boolean, nonEmptyString, object, optional } from './scalars.js'
 import { TaskSchema, TaskStatusSchema } from './task.js'
 
+/** `contextId`: some agents leave the context out. */
+export function defineStatusUpdate<C extends z.ZodMiniType>(contextId: C, status: typeof TaskStatusSchema) {
+  return object({ taskId: nonEmptyString, contextId, status, metadata: optional(JsonObjectSchema) })
+}
+
 /** A2A 1.0 §4.2.1. */
-export const TaskStatusUpdateEventSchema = object({
-  taskId: nonEmptyString,
-  contextId: nonEmptyString,
-  status: TaskStatusSchema,
-  metadata: optional(JsonObjectSchema),
-})
+export const TaskStatusUpdateEventSchema = defineStatusUpdate(nonEmptyString, TaskStatusSchema)
 export type TaskStatusUpdateEvent = z.infer<typeof TaskStatusUpdateEventSchema>
 
+export function defineArtifactUpdate<C extends z.ZodMiniType>(contextId: C, artifact: typeof ArtifactSchema) {
+  return object({
+    taskId: nonEmptyString,
+    contextId,
+    artifact,
+    append: optional(boolean),
+    lastChunk: optional(boolean),
+    metadata: optional(JsonObjectSchema),
+  })
+}
+
 /** A2A 1.0 §4.2.2. */
-export const TaskArtifactUpdateEventSchema = object({
-  taskId: nonEmptyString,
-  contextId: nonEmptyString,
-  artifact: ArtifactSchema,
-  append: optional(boolean),
-  lastChunk: optional(boolean),
-  metadata: optional(JsonObjectSchema),
-})
+export const TaskArtifactUpdateEventSchema = defineArtifactUpdate(nonEmptyString, ArtifactSchema)
 export type TaskArtifactUpdateEvent = z.infer<typeof TaskArtifactUpdateEventSchema>
 
 /** One event of a stream, or the body of a push notification (A2A 1.0 §3.2.3). */

@@ -1,7 +1,7 @@
 /**
- * The wire format of A2A 1.0 as zod/mini schemas, each with the type that it infers. They compose with those of zod.
+ * The wire format of A2A 1.0 as zod/mini schemas, each with its inferred type. They compose with schemas of zod.
  *
- * They ignore fields that they do not know, and coerce nothing.
+ * Schemas ignore unknown fields and coerce nothing.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The JSON-RPC 2.0 envelope (A2A 1.0 §9.3).
+ * JSON-RPC 2.0 envelope (A2A 1.0 §9.3).
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { JsonValueSchema } from './json.js'
 import { exactlyOneOf } from './one-of.js'
 import { literal, object, optional, string } from './scalars.js'
 
-/** A number has no fraction, and is small enough to come back as it went. */
+/** A number must be a safe integer, so that the response carries the id of the request unchanged. */
 export const JsonRpcIdSchema = z.custom<string | number | null>(
   (value) => typeof value === 'string' || value === null || Number.isSafeInteger(value),
   'must be a string, an integer or null',
 )
 export type JsonRpcId = z.infer<typeof JsonRpcIdSchema>
 
-/** `params` may be any JSON here: whether they suit the method is for the schema of its request to say. */
+/** `params` may be any JSON here. The schema of the method's request checks them. */
 export const JsonRpcRequestSchema = object({
   jsonrpc: literal('2.0'),
   id: JsonRpcIdSchema,
@@ -26,7 +26,7 @@ export type JsonRpcRequest = z.infer<typeof JsonRpcRequestSchema>
 
 const INTEGER = 'must be an integer'
 
-/** `data` may be any JSON here: A2A 1.0 sends an array of details (§9.5), others what they like. */
+/** `data` may be any JSON here: A2A 1.0 sends an array of details (§9.5), other versions leave it open. */
 export const JsonRpcErrorSchema = object({
   code: z.number(INTEGER).check(z.refine((code) => Number.isSafeInteger(code), INTEGER)),
   message: string,
@@ -34,7 +34,7 @@ export const JsonRpcErrorSchema = object({
 })
 export type JsonRpcError = z.infer<typeof JsonRpcErrorSchema>
 
-/** An answer: a result or an error, never both (JSON-RPC 2.0 §5). */
+/** A response: a result or an error, never both (JSON-RPC 2.0 §5). */
 export const JsonRpcResponseSchema = exactlyOneOf(
   object({
     jsonrpc: literal('2.0'),

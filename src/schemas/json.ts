@@ -1,6 +1,5 @@
 /**
- * JSON within protocol objects: checked one level deep. How deep it goes, and how plain it is, is checked where it is
- * taken in.
+ * JSON within protocol objects, checked one level deep. The core checks its depth and content when it stores it.
  *
  * @module
  */
@@ -13,13 +12,13 @@ export interface JsonObject {
 
 const JSON_TYPES: readonly string[] = ['string', 'number', 'boolean', 'object']
 
-/** Anything but `undefined` and what JSON has no type for; passed on as it is, not copied. */
+/** Any value of a JSON type. Returned as it is, not copied. */
 export const JsonValueSchema = z.custom<JsonValue>(
   (value: unknown) => JSON_TYPES.includes(typeof value),
   'must be JSON',
 )
 
-/** An object that is no array; passed on as it is, not copied. */
+/** An object, not an array. Returned as it is, not copied. */
 export const JsonObjectSchema = z.custom<JsonObject>(
   (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',

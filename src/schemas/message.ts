@@ -1,5 +1,5 @@
 /**
- * One turn of the conversation.
+ * Message: one turn of a conversation.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { PartSchema } from './part.js'
 import { STRICT, type Rules } from './rules.js'
 import { list, nonEmptyString, object, oneOf, optional, strings } from './scalars.js'
 
-/** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which stands for a role that is missing. */
+/** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which means that the role is missing. */
 export const RoleSchema = oneOf(['ROLE_USER', 'ROLE_AGENT'])
 export type Role = z.infer<typeof RoleSchema>
 

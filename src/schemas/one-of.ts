@@ -1,17 +1,17 @@
 /**
- * What the protocol calls a oneof: an object of which exactly one of several members is present.
+ * Oneof of the protocol: an object with exactly one of several members.
  *
  * @module
  */
 import * as z from 'zod/mini'
 
-/** `T` with exactly one of its members `K`: a union with one object for each of them. */
+/** `T` with exactly one of its members `K`, as a union with one object type per member. */
 export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends K
   ? Plain<Omit<T, K> & Required<Pick<T, Each>> & { [P in Exclude<K, Each>]?: never }>
   : never
 type Plain<T> = { [P in keyof T]: T[P] }
 
-/** `schema`, of whose optional `members` exactly one has to be present, whatever its value. */
+/** `schema` with the check that exactly one of its optional `members` is present, whatever its value. */
 export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output<S> & string>(
   schema: S,
   members: readonly K[],
@@ -24,7 +24,7 @@ export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output
       return count === 1
     },
     {
-      // The input of a refinement is what the object schema gave.
+      // The input of a refinement is the output of the object schema.
       error: ({ input }) => {
         const got = list(present(input as object))
         return `must have exactly one of ${list(members)}, got ${got === '' ? 'none' : got}`
@@ -32,8 +32,8 @@ export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output
     },
   )
   const checked = schema.check(hasOne)
-  // The type says what has just been checked. One flat object with a check instead of a union of objects: it parses
-  // once, and its errors are about the member that is there.
+  // The type states what the refinement checks. One object with a check, not a union of objects: it parses once, and its
+  // errors are about the member that is present.
   return checked as unknown as z.ZodMiniType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>>
 }
 

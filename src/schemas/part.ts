@@ -1,5 +1,5 @@
 /**
- * A piece of content.
+ * Part: a piece of content of a message or an artifact.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Push notifications: where an agent sends them, and the requests that arrange it.
+ * Push notification configurations and the requests that manage them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export const AuthenticationInfoSchema = object({
 })
 export type AuthenticationInfo = z.infer<typeof AuthenticationInfoSchema>
 
-/** A2A 1.0 §4.3.1; also the request that creates one (§3.1.7), which may leave `id` to the agent. */
+/** A2A 1.0 §4.3.1; also the request that creates one (§3.1.7). Without `id` the agent chooses one. */
 export const TaskPushNotificationConfigSchema = object({
   tenant: optional(string),
   id: optional(nonEmptyString),
@@ -32,7 +32,7 @@ export const GetTaskPushNotificationConfigRequestSchema = object({
 })
 export type GetTaskPushNotificationConfigRequest = z.infer<typeof GetTaskPushNotificationConfigRequestSchema>
 
-/** A2A 1.0 §3.1.9. The page size is no `optional int32` here, so that 0 stands for none. */
+/** A2A 1.0 §3.1.9. The page size is not `optional` in the proto, so 0 means no limit. */
 export const ListTaskPushNotificationConfigsRequestSchema = object({
   tenant: optional(string),
   taskId: nonEmptyString,
@@ -43,7 +43,7 @@ export type ListTaskPushNotificationConfigsRequest = z.infer<
   typeof ListTaskPushNotificationConfigsRequestSchema
 >
 
-/** A2A 1.0 §3.1.9. `configs` is not required: an empty list may be left out. */
+/** A2A 1.0 §3.1.9. ProtoJSON leaves an empty `configs` out. */
 export const ListTaskPushNotificationConfigsResponseSchema = object({
   configs: optional(list(TaskPushNotificationConfigSchema)),
   nextPageToken: optional(string),

@@ -1,10 +1,10 @@
 /**
- * The objects that agents answer with, by the same definitions as everywhere and by lenient rules.
+ * Objects in the responses of agents: the shared definitions with lenient rules.
  *
  * @module
  */
 import { defineArtifact } from './artifact.js'
-import { TaskArtifactUpdateEventSchema, TaskStatusUpdateEventSchema } from './events.js'
+import { defineArtifactUpdate, defineStatusUpdate } from './events.js'
 import { defineMessage } from './message.js'
 import { definePart } from './part.js'
 import { TaskPushNotificationConfigSchema } from './push.js'
@@ -15,7 +15,8 @@ import { defineStatus, defineTask } from './task.js'
 const ReceivedPartSchema = definePart(LENIENT)
 export const ReceivedMessageSchema = defineMessage(ReceivedPartSchema, LENIENT)
 export const ReceivedArtifactSchema = defineArtifact(ReceivedPartSchema, LENIENT)
-const ReceivedStatusSchema = defineStatus(ReceivedMessageSchema, LENIENT)
+// Any text: a time is shown, and not computed with.
+const ReceivedStatusSchema = defineStatus(ReceivedMessageSchema, string)
 export const ReceivedTaskSchema = defineTask(
   ReceivedStatusSchema,
   ReceivedArtifactSchema,
@@ -25,19 +26,10 @@ export const ReceivedTaskSchema = defineTask(
 // Some agents leave the context out of their events.
 const contextId = optional(nonEmptyString)
 
-export const ReceivedStatusUpdateSchema = object({
-  ...TaskStatusUpdateEventSchema.shape,
-  contextId,
-  status: ReceivedStatusSchema,
-})
+export const ReceivedStatusUpdateSchema = defineStatusUpdate(contextId, ReceivedStatusSchema)
+export const ReceivedArtifactUpdateSchema = defineArtifactUpdate(contextId, ReceivedArtifactSchema)
 
-export const ReceivedArtifactUpdateSchema = object({
-  ...TaskArtifactUpdateEventSchema.shape,
-  contextId,
-  artifact: ReceivedArtifactSchema,
-})
-
-/** `ListTasksResponse` as far as a client needs it: 0.3 has nothing but the tasks. */
+/** The fields of `ListTasksResponse` that a client reads. 0.3 sends the tasks only. */
 export const ReceivedTaskPageSchema = object({
   tasks: list(ReceivedTaskSchema),
   nextPageToken: string,

@@ -1,5 +1,5 @@
 /**
- * What a client asks for: the requests about messages, tasks and the extended card, and the answer that lists tasks.
+ * Requests about messages, tasks and the extended card, and the response that lists tasks.
  *
  * @module
  */
@@ -47,12 +47,12 @@ export const GetTaskRequestSchema = object({
 })
 export type GetTaskRequest = z.infer<typeof GetTaskRequestSchema>
 
-// Made by a call: a bundler may leave that out where nobody lists tasks, but no spread.
+// A call, because bundlers drop an unused pure call but keep a spread.
 function taskStateFilter() {
   return oneOf(['TASK_STATE_UNSPECIFIED', ...TaskStateSchema.options])
 }
 
-/** A2A 1.0 §3.1.4. The status `TASK_STATE_UNSPECIFIED` is no filter. */
+/** A2A 1.0 §3.1.4. The status `TASK_STATE_UNSPECIFIED` does not filter. */
 export const ListTasksRequestSchema = object({
   tenant: optional(string),
   contextId: optional(nonEmptyString),
@@ -65,7 +65,7 @@ export const ListTasksRequestSchema = object({
 })
 export type ListTasksRequest = z.infer<typeof ListTasksRequestSchema>
 
-/** A2A 1.0 §3.1.4. `tasks` is required and yet may be empty, and so may the token: that of the last page is. */
+/** A2A 1.0 §3.1.4. `tasks` and `nextPageToken` are required but may be empty. The token of the last page is. */
 export const ListTasksResponseSchema = object({
   tasks: list(TaskSchema),
   nextPageToken: string,

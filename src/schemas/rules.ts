@@ -1,27 +1,26 @@
 /**
- * Differences between requests, which are checked strictly, and answers of other agents, which are read leniently.
+ * Differences between the strict schemas of requests and the lenient schemas of agents' responses.
  *
  * @module
  */
 import * as z from 'zod/mini'
-import { nonEmptyString, string, timestamp } from './scalars.js'
+import { nonEmptyString, string } from './scalars.js'
 
-type Text = z.ZodMiniType<string, string>
+export type Text = z.ZodMiniType<string, string>
 
 /** The schemas that a definition leaves open. */
 export interface Rules {
-  /** Texts that say something: names, URLs, ids of other tasks. */
+  /** File names, media types, URLs of parts, and ids of referenced tasks. */
   readonly text: Text
-  /** What is wrong with an empty list of parts; `undefined` where that is allowed. */
+  /** The error text for an empty list of parts. `undefined` allows one. */
   readonly whenNoParts: string | undefined
-  readonly timestamp: Text
   readonly base64: Text
 }
 
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
 
-/** ProtoJSON takes either alphabet, with padding or without. */
+/** ProtoJSON accepts either alphabet, with padding or without. */
 function isBase64(text: string): boolean {
   const digitsOver = text.length % 4
   return (
@@ -34,16 +33,14 @@ export const base64 = string.check(z.refine(isBase64, 'must be base64'))
 export const STRICT: Rules = {
   text: nonEmptyString,
   whenNoParts: 'must have at least one part',
-  timestamp,
   base64,
 }
 
 const EITHER_ALPHABET = /^[A-Za-z0-9+/_-]*={0,2}$/
 
-/** What is meant is clear, so the agent's work is not thrown away. */
+/** For responses: where the meaning is clear, the result of a task is not thrown away over its form. */
 export const LENIENT: Rules = {
   text: string,
   whenNoParts: undefined,
-  timestamp: string,
   base64: string.check(z.refine((text) => EITHER_ALPHABET.test(text), 'must be base64')),
 }

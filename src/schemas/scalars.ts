@@ -1,7 +1,7 @@
 /**
- * What protocol objects are made of. Each schema says what is wrong with a value, to be read after its path.
+ * Building blocks of the schemas. Each has its own error texts, worded to follow the path of a value.
  *
- * zod/mini has no texts of its own, and a locale would be everybody's who uses zod in the same process.
+ * zod/mini has no texts, and a locale would apply to every other user of zod in the process.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { $constructor, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
 
 const MAX_INT32 = 2_147_483_647
 
-/** What is wrong with a value that has no text of its own for it. */
+/** The error text for an issue of a schema that has no text of its own. */
 export function reasonOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return wrongType(issue.expected, issue.input)
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.map(String).join(', ')}` : undefined
@@ -19,7 +19,7 @@ export function reasonOf(issue: z.core.$ZodRawIssue): string | undefined {
 
 function wrongType(expected: string, value: unknown): string {
   if (value === undefined) return 'is missing'
-  // What zod calls a record is an object to everybody else.
+  // zod's word for an object with arbitrary keys.
   return `must be ${withArticle(expected === 'record' ? 'object' : expected)}, got ${withArticle(typeOf(value))}`
 }
 
@@ -41,15 +41,15 @@ export const number = z.number(TEXTS)
 
 export const boolean = z.boolean(TEXTS)
 
-/** A string with something in it: an id, a URL, a name that is looked up. */
+/** An id, a URL or a name that is looked up. */
 export const nonEmptyString = string.check(z.minLength(1, 'must not be empty'))
 
-/** z.iso.datetime. Whoever names z.iso has all of it in the bundle. */
+/** `z.iso.datetime`. Naming `z.iso` would put all of its formats into the bundle. */
 export function dateTime(params: z.core.$ZodISODateTimeParams): z.ZodMiniISODateTime {
   return _isoDateTime(z.ZodMiniISODateTime, params)
 }
 
-/** RFC 3339. A2A 1.0 emits `Z` only (§5.6.1); an offset is taken, as ProtoJSON parsers do. */
+/** RFC 3339. A2A 1.0 emits `Z` only (§5.6.1). An offset is accepted, as by ProtoJSON parsers. */
 export const timestamp = dateTime({
   offset: true,
   error: 'must be an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00.000Z',
@@ -57,15 +57,15 @@ export const timestamp = dateTime({
 
 type Shaped<S extends z.core.$ZodLooseShape> = z.ZodMiniObject<z.core.util.Writeable<S>>
 
-// The objects of zod/mini walk their shape anew for every value, and a message takes far longer. These are those of
-// zod, which make a function of it where the runtime allows that.
+// The objects of zod/mini walk their shape for every value, which makes reading a message several times slower. These
+// are zod's own, which compile the shape to a function where the runtime allows it.
 const CompiledObject = $constructor<ZodMiniObject>('CompiledObject', (schema, definition) => {
   $ZodObjectJIT.init(schema, definition)
   ZodMiniObject.init(schema, definition)
 })
 
 export function object<S extends z.core.$ZodLooseShape>(shape: S): Shaped<S> {
-  // The constructor does not know which shape it is given.
+  // The constructor's type does not depend on the shape.
   return new CompiledObject({ type: 'object', shape, ...TEXTS }) as Shaped<S>
 }
 
@@ -80,7 +80,7 @@ export function literal<const T extends string>(value: T): z.ZodMiniLiteral<T> {
   return z.literal(value, TEXTS)
 }
 
-/** An `int32` that is a number: ProtoJSON would take a numeric string, too. */
+/** An `int32` as a number. ProtoJSON would accept a numeric string as well. */
 export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
   const error = `must be an integer from ${min} to ${max}`
   // One check instead of the three of z.int() with a minimum and a maximum, which take three times as long.
@@ -90,8 +90,8 @@ export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
 }
 
 /**
- * An array whose first bad element is its only fault. z.array looks at all of them and keeps what is wrong with each:
- * of a body of four megabytes, gigabytes.
+ * An array. Stops at the first invalid element: `z.array` keeps the issues of all elements, which take gigabytes for a
+ * body of four megabytes.
  */
 export function list<T extends z.ZodMiniType>(
   element: T,
@@ -118,13 +118,13 @@ export function list<T extends z.ZodMiniType>(
     return elements
   })
   const schema = z.pipe(z.unknown(), transform)
-  // It takes what an array of such elements is, and says so itself of anything else.
+  // The transform accepts exactly the arrays of such elements.
   return schema as unknown as z.ZodMiniType<z.output<T>[], z.input<T>[]>
 }
 
 export const strings = list(string)
 
-/** An object whose keys are the user's. As of {@link list}, its first bad value is its only fault. */
+/** An object with arbitrary keys. Stops at the first invalid value, as {@link list} does. */
 export function record<T extends z.ZodMiniType>(
   value: T,
 ): z.ZodMiniType<Record<string, z.output<T>>, Record<string, z.input<T>>> {
@@ -141,19 +141,19 @@ export function record<T extends z.ZodMiniType>(
         issues.push(issueAt(name, parsed.error, given))
         return z.NEVER
       }
-      // No object of ours has a prototype that JSON names.
+      // A key of that name must not become the prototype of a copy.
       if (name !== '__proto__') entries.push([name, parsed.data])
     }
     return Object.fromEntries(entries)
   })
-  // It accepts what an object of such values is, and rejects anything else itself.
+  // The transform accepts exactly the objects with such values.
   return z.pipe(z.unknown(), transform) as unknown as z.ZodMiniType<
     Record<string, z.output<T>>,
     Record<string, z.input<T>>
   >
 }
 
-/** The first issue of a member, a step further out. */
+/** The first issue of a member, with the path from its parent. */
 function issueAt(key: PropertyKey, error: z.core.$ZodError, input: unknown): z.core.$ZodRawIssue {
   const [issue] = error.issues
   // A raw issue is an issue with its input.
@@ -161,11 +161,11 @@ function issueAt(key: PropertyKey, error: z.core.$ZodError, input: unknown): z.c
 }
 
 /**
- * A property that may be absent. It infers `key?: T`, because JSON knows no `undefined`; one that is present in an
- * object made by code is taken for absent.
+ * A property that may be absent. The type is `key?: T`, because JSON has no `undefined`. In an object made by code an
+ * `undefined` property counts as absent.
  */
 export function optional<T extends z.ZodMiniType>(schema: T): z.ZodMiniExactOptional<T> {
-  // At run time this is not z.exactOptional, which parses absent keys, too, and throws the issues away: a message
-  // takes ten times as long. The two differ in nothing else that JSON can show.
+  // Not z.exactOptional at run time: that parses absent keys as well and discards the issues, which makes reading a
+  // message ten times slower. For JSON the two behave alike otherwise.
   return z.optional(schema) as unknown as z.ZodMiniExactOptional<T>
 }

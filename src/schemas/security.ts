@@ -1,5 +1,5 @@
 /**
- * How an agent wants its callers to authenticate.
+ * Security schemes and requirements of an agent.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const description = optional(string)
 const refreshUrl = optional(nonEmptyString)
 const scopes = record(string)
 
-/** A2A 1.0 §4.5.7. Nothing is required of the two deprecated flows, `implicit` and `password`. */
+/** A2A 1.0 §4.5.7. The two deprecated flows, `implicit` and `password`, have no required fields. */
 export const OAuthFlowsSchema = exactlyOneOf(
   object({
     authorizationCode: optional(
@@ -61,7 +61,7 @@ export const SecuritySchemeSchema = exactlyOneOf(
 )
 export type SecurityScheme = z.infer<typeof SecuritySchemeSchema>
 
-/** The scopes needed of each scheme (A2A 1.0 §4.5). Nothing is required: what is empty may be left out. */
+/** The required scopes of each scheme (A2A 1.0 §4.5). ProtoJSON leaves out what is empty. */
 export const SecurityRequirementSchema = object({
   schemes: optional(record(object({ list: optional(strings) }))),
 })

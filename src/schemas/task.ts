@@ -1,5 +1,5 @@
 /**
- * The task, its status and its states.
+ * Task, its status and its states.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
-import { STRICT, type Rules } from './rules.js'
-import { list, nonEmptyString, object, oneOf, optional } from './scalars.js'
+import type { Text } from './rules.js'
+import { list, nonEmptyString, object, oneOf, optional, timestamp } from './scalars.js'
 
-/** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which no task is in. */
+/** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which is not the state of any task. */
 export const TaskStateSchema = oneOf([
   'TASK_STATE_SUBMITTED',
   'TASK_STATE_WORKING',
@@ -23,16 +23,16 @@ export const TaskStateSchema = oneOf([
 ])
 export type TaskState = z.infer<typeof TaskStateSchema>
 
-export function defineStatus(message: typeof MessageSchema, { timestamp }: Rules) {
+export function defineStatus(message: typeof MessageSchema, time: Text) {
   return object({
     state: TaskStateSchema,
     message: optional(message),
-    timestamp: optional(timestamp),
+    timestamp: optional(time),
   })
 }
 
 /** A2A 1.0 §4.1.2. */
-export const TaskStatusSchema = defineStatus(MessageSchema, STRICT)
+export const TaskStatusSchema = defineStatus(MessageSchema, timestamp)
 export type TaskStatus = z.infer<typeof TaskStatusSchema>
 
 export function defineTask(

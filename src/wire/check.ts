@@ -8,7 +8,10 @@ import { invalidParams, type A2AError } from '../core/errors.js'
 import { reasonOf } from '../schemas/scalars.js'
 import { pathText } from './normalize.js'
 
-/** For schemas that have none: they come before those of a locale, which anybody in the process may set. */
+/** A schema with the type of its output. */
+export type Schema<T> = z.ZodMiniType<T>
+
+/** Error texts of schemas without their own. They take precedence over a locale that the process has set. */
 const TEXTS = { error: reasonOf }
 
 /**
@@ -18,7 +21,7 @@ const TEXTS = { error: reasonOf }
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, after `root`: `message.parts[0].text …`.
  */
-export function check<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T {
+export function check<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const first = schema.safeParse(value)
   if (first.success) return first.data
   // Few peers send nulls and empty texts, or err: only they pay for a second look.
@@ -28,7 +31,7 @@ export function check<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T
 }
 
 /** As {@link check}, of a value that has been normalized. An enum that is missing is called so. */
-export function validate<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T {
+export function validate<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const parsed = schema.safeParse(value, TEXTS)
   if (parsed.success) return parsed.data
   const path = parsed.error.issues[0]?.path ?? []

@@ -98,7 +98,7 @@ async function clientSize({ entry }: Build): Promise<Row[]> {
     }
   }
   return [
-    await rowOf('the client with all that it needs', '{ A2AClient }', '{ ClientFactory }', { gate: 0.8 }),
+    await rowOf('the client with all that it needs', '{ A2AClient }', '{ ClientFactory }', { gate: 1.4 }),
     await rowOf('all of /client', '*', '*', {}),
   ]
 }

@@ -6,7 +6,6 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { invalidParams } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import type { Artifact } from '../../schemas/artifact.js'
@@ -20,7 +19,7 @@ import {
   ReceivedTaskSchema,
 } from '../../schemas/received.js'
 import type { Task, TaskStatus } from '../../schemas/task.js'
-import { validate } from '../check.js'
+import { validate, type Schema } from '../check.js'
 import { isRecord, normalize, type Spelling } from '../normalize.js'
 import { CORE_STATES, fromMessage, fromPushConfig } from '../v1/objects.js'
 import { standardBase64 } from '../view.js'
@@ -28,7 +27,7 @@ import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResu
 import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spellings.js'
 
 /** @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what is missing or of another type. */
-function read<T>(value: unknown, spelling: Spelling, schema: z.ZodMiniType<T>, root: string): T {
+function read<T>(value: unknown, spelling: Spelling, schema: Schema<T>, root: string): T {
   return validate(schema, normalize(value, spelling, root), root)
 }
 
