@@ -10,7 +10,6 @@ import { platformRandom } from '../runtime/crypto.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { invalidParams } from '../core/errors.js'
 import type { TaskManager } from '../core/task-manager.js'
-import { JsonObjectSchema } from '../schemas/json.js'
 import { nonEmptyString, number, object, optional, string, strings } from '../schemas/scalars.js'
 import { check } from '../wire/check.js'
 import { isRecord } from '../wire/normalize.js'
@@ -240,7 +239,7 @@ const TIMES = ['timeoutMs', 'idleTimeoutMs', 'pollIntervalMs']
 
 const RequestOptionsSchema = object({
   acceptedOutputModes: optional(strings),
-  metadata: optional(JsonObjectSchema),
+  metadata: optional(object({})),
   historyLength: optional(number),
   pushConfig: optional(object({ url: nonEmptyString })),
 })
