@@ -4,7 +4,6 @@
  * @module
  */
 import { readOptions } from '../../runtime/options.js'
-import { read } from '../../core/validate.js'
 import { quote } from '../../runtime/describe.js'
 import { environment } from '../../runtime/environment.js'
 import {

@@ -3,16 +3,8 @@
  *
  * @module
  */
-import {
-  readOptions,
-  requireDelay,
-  requireFinite,
-  requireFunctions,
-  requireFunction,
-  requirePositive,
-} from '../../runtime/options.js'
+import { readOptions, requireDelay, requireFinite, requireFunctions } from '../../runtime/options.js'
 import type { AgentCardInput } from '../../agent-card/build.js'
-import { read } from '../../core/validate.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { reportError } from '../../runtime/report.js'

@@ -15,9 +15,9 @@ import { reportError } from '../../runtime/report.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import { TaskManager } from '../../core/task-manager.js'
 import type { Task } from '../../core/task.js'
-import { joinText } from './join-text.js'
+import { withResult } from '../runs/finish-run.js'
 import { guarded, requireTasks, type ErrorContext } from '../options.js'
-import { FAILED, isAbort, SHUT_DOWN } from '../runs/run-failures.js'
+import { FAILED, isAbort, SHUT_DOWN } from '../runs/failure-texts.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
 /** The context of the work on one text. */
@@ -245,4 +245,36 @@ export class LocalTaskManager implements SessionTaskManager {
     const task = this.#tasks.peekTask(taskId)
     return task !== null && !isTerminal(task.state, this.#tasks.lifecycle)
   }
+}
+
+/**
+ * Joins the result of a processing function to one text.
+ *
+ * @param signal - Stops reading when it aborts.
+ * @param refuse - Called at once with the error of a chunk that is not a text, because closing the iterable may take long.
+ * @throws {TypeError} As a rejection, when `outcome` is neither a text nor an async iterable; what the iterable throws; the
+ *   signal's reason.
+ */
+async function joinText(
+  outcome: unknown,
+  signal: AbortSignal,
+  refuse: (error: TypeError) => void,
+): Promise<string> {
+  if (typeof outcome === 'string') return outcome
+  if (typeof outcome !== 'object' || outcome === null || !(Symbol.asyncIterator in outcome)) {
+    throw new TypeError(
+      `processFn() must return a string or an async iterable of strings, got ${describe(outcome)}`,
+    )
+  }
+  const chunks: string[] = []
+  // The loop checks each element.
+  for await (const chunk of withResult(outcome as AsyncIterable<unknown, unknown>)) {
+    signal.throwIfAborted()
+    if (typeof chunk !== 'string') {
+      refuse(new TypeError(`processFn() must yield strings, got ${describe(chunk)}`))
+      return ''
+    }
+    chunks.push(chunk)
+  }
+  return chunks.join('')
 }

@@ -8,7 +8,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import type { Clock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'
 import type { TaskKey } from '../../core/task.js'
-import { TIMED_OUT } from './run-failures.js'
+import { TIMED_OUT } from './failure-texts.js'
 import { isPromise, type ServedTasks } from '../tasks.js'
 
 /** One timer for each task. It runs on between runs and while the task waits for the user. */

@@ -14,6 +14,7 @@ export class Deferred<T> {
   #failure: Error | undefined
   #waiter: { resolve(value: T): void; reject(reason: Error): void } | undefined
 
+  /** The value, `undefined` until it is known. */
   get value(): T | undefined {
     return this.#value
   }

@@ -12,7 +12,7 @@ import type { ActiveRun } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
 import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
-import { FAILED, SHUT_DOWN } from './run-failures.js'
+import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { RunHost } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 

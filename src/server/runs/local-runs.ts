@@ -12,7 +12,7 @@ import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
 import type { ActiveRun } from './active-run.js'
 import { acceptHere } from './follow-up.js'
 import type { QueuedMessage } from './message-queue.js'
-import { FAILED } from './run-failures.js'
+import { FAILED } from './failure-texts.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 

@@ -3,23 +3,12 @@
  *
  * @module
  */
-import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
+import { ended } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { ActiveRun } from './active-run.js'
+import { FAILED, isAbort, SHUT_DOWN, TIMED_OUT } from './failure-texts.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
-
-/** Fixed texts for clients: what an executor throws goes to `onError` only. */
-export const FAILED = 'The agent could not finish this task'
-export const SHUT_DOWN = 'The agent was shut down before this task was finished'
-export const TIMED_OUT = 'Task timed out'
-const ABORT_CODES: readonly ErrorCode[] = [
-  'TASK_CANCELED',
-  'TASK_TIMED_OUT',
-  'TASK_EXPIRED',
-  'MANAGER_DESTROYED',
-  'UNAVAILABLE',
-]
 
 export class RunFailures<P extends Principal> {
   readonly #onError: Settings<P>['onError']
@@ -78,10 +67,4 @@ export class RunFailures<P extends Principal> {
       active.break(error as Error)
     }
   }
-}
-
-/** Whether the error is what code throws when its signal aborts: an `AbortError`, or the reason of a task's signal. */
-export function isAbort(error: unknown): boolean {
-  if (A2AError.is(error)) return ABORT_CODES.includes(error.code)
-  return error instanceof Error && error.name === 'AbortError'
 }

@@ -5,7 +5,6 @@
  * @module
  */
 import { readOptions, requireFunction } from '../../runtime/options.js'
-import { read } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import { systemClock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { readOptions, requireDelay, requireFinite, requirePositive } from '../../runtime/options.js'
-import { read } from '../../core/validate.js'
+import { readOptions, requireDelay, requireFinite } from '../../runtime/options.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import { formatEvent, HEARTBEAT, SSE_HEADERS, SseHeartbeat } from './sse.js'
 
