@@ -1,13 +1,13 @@
 /**
- * What this store asks of a client, by each of the drivers.
+ * The parts of the drivers' clients that the store uses.
  *
  * @module
  */
 
-/** What every driver takes, and makes the same of. */
+/** Parameter values that every driver treats alike. */
 export type Parameter = string | number | boolean | null
 
-/** What this store asks of a `Pool` of `pg`. */
+/** The used part of a `Pool` of `pg`. */
 export interface PgPool {
   /** What a `Client` has not: it serves, but for hints, which take a connection of their own. */
   readonly totalCount: number
@@ -36,7 +36,7 @@ export interface PgNotification {
   readonly payload?: string | undefined
 }
 
-/** What this store asks of the `sql` that `postgres()` gives. */
+/** The used part of the `sql` function of `postgres`. */
 export interface PostgresJsSql {
   unsafe(
     text: string,
@@ -50,7 +50,7 @@ export interface PostgresJsSql {
   ): PromiseLike<{ unlisten(): Promise<void> }>
 }
 
-/** What this store asks of a `PGlite` of `@electric-sql/pglite`. */
+/** The used part of a `PGlite` of `@electric-sql/pglite`. */
 export interface PgliteDatabase {
   readonly waitReady: Promise<void>
   query(

@@ -1,5 +1,5 @@
 /**
- * One way to speak to PostgreSQL, whichever driver does.
+ * One interface to PostgreSQL over all supported drivers.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export interface Connection {
 
 /** @throws {TypeError} naming the option when no driver has such clients. */
 export function connectionOf(option: string, client: PostgresClient, prepare: boolean): Connection {
-  // Whatever a caller without types gives.
+  // Callers without types may pass any value.
   const given: unknown = client
   if ((typeof given === 'object' && given !== null) || typeof given === 'function') {
     if ('unsafe' in client) return postgresJs(client, prepare)

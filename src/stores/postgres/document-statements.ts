@@ -1,5 +1,5 @@
 /**
- * The statements about documents.
+ * SQL statements for documents.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What the database refuses for good, said so that a person can mend it.
+ * Errors of PostgreSQL that need an operator, with the action to take.
  *
  * @module
  */
@@ -33,7 +33,7 @@ const ADVICE: ReadonlyMap<unknown, Advice> = new Map([
   ['42P05', NOT_PREPARED],
 ])
 
-/** What a driver threw or, where it would throw it again and again, what a person has to do. */
+/** The driver's error, or `STORE_FAILED` when an operator has to act. */
 export function explained(thrown: unknown, operation: string, schema: string): unknown {
   if (!(thrown instanceof Error && 'code' in thrown)) return thrown
   const advice = ADVICE.get(thrown.code)

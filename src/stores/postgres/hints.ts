@@ -1,5 +1,5 @@
 /**
- * Where to look, told by NOTIFY.
+ * Hints by LISTEN and NOTIFY.
  *
  * @module
  */

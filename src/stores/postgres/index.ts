@@ -1,5 +1,5 @@
 /**
- * Tasks in PostgreSQL, by the client that the application has.
+ * Task store in PostgreSQL, over the application's own client.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The statements about leases.
+ * SQL statements for leases.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a store is opened with.
+ * Options of a PostgreSQL store.
  *
  * @module
  */
@@ -8,21 +8,20 @@ import type { PostgresClient } from './clients.js'
 
 export interface PostgresStoreOptions {
   /**
-   * The schema that the tables are in, a name of lower-case letters, digits and `_`, none of the database's own. Default
-   * is `a2a_tasks`.
+   * The schema of the tables: lower-case letters, digits and `_`, and no name that PostgreSQL reserves. Default is
+   * `a2a_tasks`.
    */
   readonly schema?: string | undefined
-  /** What leases run out by, in ms since 1970. Default: the clock of the database. */
+  /** The clock by which leases expire, in ms since 1970. Default is the clock of the database. */
   readonly now?: (() => number) | undefined
   /**
-   * Whether statements are prepared, which takes planning them off every call. `false` where a pooler stands in between
-   * that hands each statement to another connection, and does not know what is prepared. Default is `true`.
+   * Whether statements are prepared, which saves planning them on every call. Pass `false` behind a pooler that sends each
+   * statement to another connection and does not track prepared statements. Default is `true`.
    */
   readonly prepare?: boolean | undefined
   /**
-   * The client that listens for hints, where it is not the same: LISTEN needs a connection of its own, for as long as
-   * somebody follows a task. `false`: there are no hints, and managers look by themselves. Default: the client of the
-   * store, which must not be a `Pool` of one connection then.
+   * The client that listens for hints. LISTEN occupies one connection while a task is followed. `false` disables hints, and
+   * managers only poll. Default is the client of the store, which then must not be a `Pool` of one connection.
    */
   readonly listen?: PostgresClient | false | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Tasks in PostgreSQL.
+ * Task store in PostgreSQL.
  *
  * @module
  */
@@ -35,8 +35,8 @@ import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner }
 
 export interface PostgresStore extends TaskStore {
   /**
-   * Creates the schema and its tables where they are missing, and brings those of an older version up to date, all or
-   * nothing. Many may call it at once. Before it was called once, everything else fails.
+   * Creates the schema and its tables, or migrates those of an older version, all or nothing. Safe to call concurrently. The
+   * other methods fail until it has been called once.
    *
    * @throws {A2AError} As a rejection: `STORE_FAILED` when the tables are of a later version than this release knows, when
    *   the database is not encoded as UTF8, and when the user lacks the right to create them.
@@ -45,17 +45,16 @@ export interface PostgresStore extends TaskStore {
 }
 
 /**
- * A store in a database of PostgreSQL, 11 or later and encoded as UTF8, by the client that the application has: a `Pool` of
- * `pg`, the `sql` of `postgres`, or a `PGlite`. It expects the isolation level READ COMMITTED, which is the server's
- * default; under a stricter one changes that meet fail more often. Each method is one statement; one that found something
- * else than it expected asks by another what it is. The client stays the caller's, who closes it.
+ * Opens a store in PostgreSQL 11 or later, with the encoding UTF8, over the application's own client: a `Pool` of `pg`, the
+ * `sql` of `postgres`, or a `PGlite`. The store expects the server's default isolation level, READ COMMITTED; under a
+ * stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second one to
+ * find the reason. The store does not close the client.
  *
- * While somebody follows a task, hints take a connection of a `Pool` for themselves. A `Pool` of `pg` has an `error` event,
- * which tells of connections that break while they are idle, as when the server restarts; it ends the process where nobody
- * listens to it.
+ * While a task is followed, hints occupy one connection of a `Pool`. Listen to the `error` event of a `Pool` of `pg`: it
+ * reports idle connections that break, as when the server restarts, and ends the process when it has no listener.
  *
- * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the tables are not set up, a right is
- * missing, prepared statements do not get through. All else rejects with what the driver threw.
+ * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a pooler
+ * does not support prepared statements. They reject with the driver's error in all other cases.
  *
  * @example
  * const pool = new Pool({ connectionString })
@@ -345,12 +344,12 @@ function toCount([row]: readonly Row[]): number {
 }
 
 function toEvents(json: string | null | undefined): TaskEvent<string>[] {
-  // They went in as events.
+  // The column holds events that this store wrote.
   return json == null ? [] : (JSON.parse(json) as TaskEvent<string>[])
 }
 
 function toStored([checkpoint, events]: Row): StoredTask {
-  // It went in as a task.
+  // The column holds a task that this store wrote.
   return { checkpoint: JSON.parse(checkpoint ?? '') as TaskSnapshot<string>, events: toEvents(events) }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The statements that list and count, with the conditions that are asked for and no others.
+ * SQL statements that list and count tasks, with only the requested conditions.
  *
  * @module
  */

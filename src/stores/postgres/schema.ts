@@ -1,5 +1,5 @@
 /**
- * The tables, and how those of an older version become those of this one.
+ * Tables and their migrations.
  *
  * @module
  */

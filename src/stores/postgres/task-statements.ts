@@ -1,5 +1,5 @@
 /**
- * The statements that write and read tasks, each one round trip.
+ * SQL statements that write and read tasks, one round trip each.
  *
  * Where a change was not made, another statement asks why not: the one that tried it saw all but the row that it waited
  * for as it was when it began. Where it answers null there is no reason any more, and the change is to be tried again.

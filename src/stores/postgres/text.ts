@@ -1,5 +1,5 @@
 /**
- * Names, JSON and lists, as text that every driver takes and every column holds.
+ * Text forms of names, JSON and lists that every driver and column preserves.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export function toColumn(name: string): string {
   return escaped.length > MAX_BYTES / 3 && maxBytes(escaped) > MAX_BYTES ? PACKED + pack(name) : escaped
 }
 
-/** What {@link toColumn} was given. */
+/** The inverse of {@link toColumn}. */
 export function fromColumn(column: string): string {
   if (column.startsWith(PACKED)) return unpack(column.slice(PACKED.length))
   return column.replace(/~[~0f]/g, (pair) => ESCAPED.get(pair) ?? pair)

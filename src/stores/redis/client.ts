@@ -1,10 +1,10 @@
 /**
- * The two clients that serve: what is used of them, and how they do the same.
+ * One interface to Redis over both supported clients.
  *
  * @module
  */
 
-/** What is used of a `Redis` of `ioredis`. */
+/** The used part of a `Redis` of `ioredis`. */
 export interface IoRedisClient {
   call(command: string, args: string[]): Promise<unknown>
   duplicate(override: {
@@ -22,7 +22,7 @@ interface IoRedisSubscriber {
   disconnect(): void
 }
 
-/** What is used of what `createClient` of `redis` makes. It must be connected. */
+/** The used part of a client of `redis`, which must be connected. */
 export interface NodeRedisClient {
   sendCommand(args: readonly string[]): Promise<unknown>
   duplicate(): NodeRedisSubscriber

@@ -1,5 +1,5 @@
 /**
- * The scripts of documents. Before each: what it is given, and what it answers.
+ * Lua scripts for documents. The comment before each lists its arguments and its result.
  *
  * @module
  */

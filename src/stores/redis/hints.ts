@@ -1,5 +1,5 @@
 /**
- * Hints by publish and subscribe.
+ * Hints by Redis publish and subscribe.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Tasks in Redis, by the client that the application has anyway.
+ * Task store in Redis, over the application's own client.
  *
  * @module
  */

@@ -1,14 +1,14 @@
 /**
- * The part of scripts that knows where tasks are found.
+ * Lazy index updates, as a part of other Lua scripts.
  *
- * To move a task in the indexes costs several times what the rest of a commit costs, and only who lists needs it. So a
- * commit only notes that the task lags behind, and who lists moves those that do: much fewer than there were commits,
- * as tasks change many times. Tasks that begin or end are put where they belong at once.
+ * Updating the indexes costs several times as much as the rest of a commit, and only lists need them. A commit therefore marks
+ * the task as outdated, and the next list updates the indexes of marked tasks: far fewer than there were commits, since tasks
+ * change many times. Tasks that are created or end are indexed at once.
  *
  * @module
  */
 
-/** How many tasks that lag behind are moved by one script. */
+/** The most outdated tasks that one script updates. */
 const BATCH = 500
 
 export const INDEXING = `

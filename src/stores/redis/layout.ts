@@ -1,5 +1,5 @@
 /**
- * How a store is set up, and how one of an older layout becomes one of this.
+ * Key layout and its migrations.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export function isEmpty(thrown: unknown): boolean {
   return beginsWith(thrown, `${OTHER_LAYOUT} none`)
 }
 
-/** What the driver threw or, where it would throw it again and again, what a person has to do. */
+/** The driver's error, or `STORE_FAILED` when an operator has to act. */
 export function explained(thrown: unknown, operation: string): unknown {
   if (lacksRight(thrown)) {
     return refusal(operation, `The user of this connection to Redis lacks a right: ${thrown.message}`, thrown)

@@ -1,5 +1,5 @@
 /**
- * The scripts of leases. Before each: what it is given, and what it answers. `now` is empty where Redis says it.
+ * Lua scripts for leases. The comment before each lists its arguments and its result. An empty `now` means Redis' clock.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The scripts that find tasks. Before each: what it is given, and what it answers.
+ * Lua scripts that find tasks. The comment before each lists its arguments and its result.
  *
  * Of several conditions the one that the fewest tasks meet is walked, and each task is looked up in the others. A walk
  * goes no further than some thousand tasks, or some megabytes: then it answers where it stopped, to go on from there.

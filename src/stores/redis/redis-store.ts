@@ -1,5 +1,5 @@
 /**
- * Tasks in Redis.
+ * Task store in Redis.
  *
  * @module
  */
@@ -47,45 +47,44 @@ import { Scripts } from './scripts.js'
 import { COMMIT, CREATE, DELETE, EVENTS, GET, HEADS } from './task-scripts.js'
 
 export interface RedisStoreOptions {
-  /** What leases run out by, in ms since 1970. Default is the clock of Redis, so that replicas need not agree on theirs. */
+  /** The clock by which leases expire, in ms since 1970. Default is the clock of Redis, one clock for all processes. */
   readonly now?: (() => number) | undefined
-  /** What all keys begin with, in braces; no braces itself. Default is `'a2a-tasks'`. */
+  /** Prefix of all keys, without braces; the store adds them. Default is `'a2a-tasks'`. */
   readonly prefix?: string | undefined
 }
 
 export interface RedisStore extends TaskStore {
   /**
-   * Sets the store up, or brings one of an older layout up to date, keeping all tasks; does nothing where it is. Many
-   * processes may call it at once. It rejects with `STORE_FAILED`, and changes nothing, when a later release has set the
-   * store up, and when Redis is set to evict any key that it likes. While an older layout is brought up to date, all
-   * else rejects with a plain error, which passes.
+   * Sets the store up, or migrates an older layout without losing tasks. Safe to call concurrently and repeatedly. Rejects
+   * with `STORE_FAILED`, and changes nothing, when a later release has set the store up, or when Redis may evict arbitrary
+   * keys. During a migration the other methods reject with a plain error, which managers retry.
    */
   migrate(): Promise<void>
   readonly hints: StoreHints
 }
 
 /**
- * A store of tasks in Redis (tested with 7.0), by a client of `ioredis` or `redis` that the caller has
- * connected, and closes. Hints need one connection more, a duplicate of it. Listen to the client's `error` event: where
- * nobody does, a connection that breaks ends the process by a client of `redis`, though it would connect again.
+ * Opens a store in Redis (tested with 7.0), over a client of `ioredis` or `redis` that the caller connects and closes. Hints
+ * need a second connection, a duplicate of the client. Listen to the client's `error` event: without a listener, a client of
+ * `redis` ends the process when its connection breaks, although it would reconnect.
  *
- * Each method is one script, and so one atomic step: reading or appending costs what is read or appended. A listing or
- * a count first sorts in the tasks that changed and have not ended since the last one, and then costs what is found.
- * With several conditions it walks the tasks that meet the narrowest of them, until it has enough. After 500 tasks to
- * sort in, 5,000 to look at, or 4 MiB found, it goes on in a further step: what changes between steps may be left out.
- * `renew`, `delete` and `heads` take a thousand tasks in a step.
+ * Each method is one script, and so one atomic step. Reads and appends cost O(what is read or appended). A list or a count
+ * first indexes the tasks that changed and have not ended since the last one, and then costs O(what is found). With several
+ * conditions it examines the tasks that meet the narrowest one. After 500 tasks to index, 5,000 to examine, or 4 MiB found, it
+ * continues in another step, and tasks that change between steps may be missed. `renew`, `delete` and `heads` process a
+ * thousand tasks in a step.
  *
- * What Redis keeps is for its configuration. With `appendonly yes` and `appendfsync always` what has been acknowledged
- * outlives a crash of Redis and of its machine; with `everysec`, the default of `appendonly yes`, about the last
- * second may be lost with the machine; without `appendonly`, all since the last snapshot. Replication is asynchronous:
- * a failover, by Sentinel or a managed service, may lose what the replica had not got. Memory must suffice for all
- * tasks: with `maxmemory-policy noeviction` a full Redis refuses changes, which reject, and loses nothing.
+ * Durability depends on the configuration of Redis. With `appendonly yes` and `appendfsync always`, acknowledged changes
+ * survive a crash of Redis and of its machine. With `everysec`, the default of `appendonly yes`, a crash of the machine may
+ * lose about one second; without `appendonly`, everything since the last snapshot. Replication is asynchronous, so a failover
+ * may lose changes that the replica had not received. Memory must suffice for all tasks: with `maxmemory-policy noeviction` a
+ * full Redis refuses changes, which reject, and loses nothing.
  *
- * All keys share one hash tag. So Redis Cluster serves, too, through a client that speaks to it as to a single node,
- * but one shard has the whole store.
+ * All keys share one hash tag. Redis Cluster works through a client that treats it as a single node, and keeps the whole store
+ * on one shard.
  *
- * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the store is not set up, or by a later
- * release, or the user of the connection lacks a right. All else rejects with what the driver threw.
+ * Methods reject with `STORE_FAILED` when an operator has to act: the store is not set up, a later release has set it up, or
+ * the connection's user lacks a permission. They reject with the driver's error in all other cases.
  *
  * @example
  * const client = createClient({ url })

@@ -1,5 +1,5 @@
 /**
- * What Redis answers, as what the store answers.
+ * Conversion of Redis replies to the results of the store.
  *
  * @module
  */

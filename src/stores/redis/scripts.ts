@@ -1,5 +1,5 @@
 /**
- * How the scripts of the store are run, and what all of them begin with.
+ * Execution of the Lua scripts, and the prelude that they share.
  *
  * The one key that they are given is the root of all others. Its braces make it the hash tag of every key, so that
  * all of them live in the same slot. Texts are never decoded here: JSON goes in and comes out byte by byte.

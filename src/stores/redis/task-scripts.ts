@@ -1,5 +1,5 @@
 /**
- * The scripts that make, change, read and remove tasks. Before each: what it is given, and what it answers.
+ * Lua scripts that create, change, read and remove tasks. The comment before each lists its arguments and its result.
  *
  * @module
  */

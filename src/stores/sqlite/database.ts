@@ -1,5 +1,5 @@
 /**
- * A connection to SQLite, whichever driver made it.
+ * One interface to SQLite over all supported drivers.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Failures that asking again does not mend.
+ * Errors of SQLite that need an operator, with the action to take.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Durable tasks in a SQLite database: of `node:sqlite`, `better-sqlite3` or `libsql`.
+ * Task store in SQLite, over `node:sqlite`, `better-sqlite3` or `libsql`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Durable tasks in a file, in one line.
+ * Durable manager over a SQLite file, opened in one call.
  *
  * @module
  */

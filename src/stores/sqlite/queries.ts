@@ -1,5 +1,5 @@
 /**
- * The statements of the store. All that read many rows read them by an index, in its order.
+ * SQL statements of the store. Each one that reads many rows follows the order of an index.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Rows, as what they say.
+ * Conversion of rows to keys, events and documents.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Tasks in a SQLite database.
+ * Task store in SQLite.
  *
  * @module
  */
@@ -30,36 +30,33 @@ import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
 export interface SqliteStoreOptions {
-  /** What leases run out by, in ms since 1970. Default is the clock of the machine, which all that share a file share. */
+  /** The clock by which leases expire, in ms since 1970. Default is the system clock, which all processes of a file share. */
   readonly now?: (() => number) | undefined
-  /** What the names of the tables begin with: a letter or `_`, then letters, digits and `_`. Default is `'a2a_'`. */
+  /** Prefix of the table names: a letter or `_`, then letters, digits and `_`. Default is `'a2a_'`. */
   readonly prefix?: string | undefined
 }
 
 export interface SqliteStore extends TaskStore {
   /**
-   * Makes the tables, or brings those of an older version up to date, keeping all tasks; does nothing where they are.
-   * Many processes may call it at once. It rejects with `STORE_FAILED`, and changes nothing, when a later release has
-   * made the tables.
+   * Creates the tables, or migrates those of an older version without losing tasks. Safe to call concurrently and
+   * repeatedly. Rejects with `STORE_FAILED`, and changes nothing, when a later release has created the tables.
    */
   migrate(): Promise<void>
 }
 
 /**
- * A store of tasks in a SQLite database that the caller has open. Other processes may have the same file open.
+ * Opens a store in a SQLite database that the caller has opened. Other processes may open the same file.
  *
- * Each method is one transaction, carried out before the method returns, and reading or appending costs what is read or
- * appended. While another process writes, a write waits, and with it this process: as long as the connection's
- * `busy_timeout` says, and where that is 0 it is set to 5 s. With `PRAGMA busy_timeout = 100` a server goes on in
- * between, as the manager asks again. A file that several processes write to should be in WAL mode
- * (`PRAGMA journal_mode = WAL`). What has been acknowledged outlives the process; whether it outlives a power failure is
- * for `PRAGMA synchronous`: with `FULL`, the default of SQLite, it does.
+ * Each method is one transaction, completed before the method returns. Reads and appends cost O(what is read or appended).
+ * While another process writes, a write blocks this process for up to the connection's `busy_timeout`, which the store sets
+ * to 5 s if it is 0. With `PRAGMA busy_timeout = 100` a server serves other requests in between, because the manager retries.
+ * A file that several processes write to should be in WAL mode (`PRAGMA journal_mode = WAL`). Acknowledged changes survive
+ * the process. With `PRAGMA synchronous = FULL`, the default of SQLite, they also survive a power failure.
  *
- * What it cannot do before a person has mended it rejects with `STORE_FAILED`: the tables are not set up, nothing may be
- * written, the connection is closed. All else rejects with what the driver threw.
+ * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, the file is read-only, or the
+ * connection is closed. They reject with the driver's error in all other cases.
  *
- * @throws {TypeError} for what is no database, or one that answers with promises, and for an option that is unknown, or
- *   has the wrong type.
+ * @throws {TypeError} for a value that is no synchronous database, and for an unknown option or one of the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   requireKnown(options, ['now', 'prefix'], 'sqliteStore')

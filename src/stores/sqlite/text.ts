@@ -1,5 +1,5 @@
 /**
- * Names and JSON, as they are in columns.
+ * Column forms of names and JSON.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a store promises of taking a lease.
+ * Conformance tests of acquiring leases.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { StoreTests } from './kit.js'
 const TTL = 1_000
 
 const replacingTests: StoreTests = {
-  'who takes the place of a lease that has run out is told its note': async ({ store, another, clock }) => {
+  'acquiring in place of an expired lease returns its note': async ({ store, another, clock }) => {
     const other = await another()
     let note: JsonValue | undefined = { run: 1 }
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note } })).task)
@@ -27,7 +27,7 @@ const replacingTests: StoreTests = {
     }
   },
 
-  'who takes a lease that nobody has replaces none, also where one was released': async (kit) => {
+  'acquiring a free or released lease replaces none': async (kit) => {
     const { store, clock } = kit
     const key = keyOf((await put(store, 'a')).task)
     const first = await store.acquire(key, { id: 'l', ttlMs: TTL, note: 'first' })
@@ -41,7 +41,7 @@ const replacingTests: StoreTests = {
     equal('acquire() after release() of one that had run out', third, { leaseId: 'n', generation: 1 })
   },
 
-  'who takes its own lease again replaces none, though it had run out': async ({ store, clock }) => {
+  'acquiring one’s own expired lease again replaces none': async ({ store, clock }) => {
     const lease = { id: 'l', ttlMs: TTL, note: 'note' }
     const key = keyOf((await put(store, 'a', { lease })).task)
     equal('acquire()', await store.acquire(key, lease), { leaseId: 'l', generation: 1 })
@@ -50,13 +50,17 @@ const replacingTests: StoreTests = {
     equal('acquire() when it has run out', again, { leaseId: 'l', generation: 1 })
   },
 
-  'who does not get a lease replaces none': async ({ store }) => {
+  'a refused acquisition replaces no lease': async ({ store }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'note' } })).task)
     const grant = await store.acquire(key, { id: 'm', ttlMs: TTL, note: 'other' })
     equal('acquire() by another', grant, { leaseId: 'l', generation: 1 })
   },
 
-  'of two that take a lease that has run out at once one replaces it': async ({ store, another, clock }) => {
+  'of two concurrent acquisitions of an expired lease, one replaces it': async ({
+    store,
+    another,
+    clock,
+  }) => {
     const other = await another()
     for (let round = 0; round < 20; round += 1) {
       const { task } = await put(store, `task ${round}`, { lease: { id: 'old', ttlMs: TTL, note: 'old' } })
@@ -72,7 +76,10 @@ const replacingTests: StoreTests = {
     }
   },
 
-  'of fifty leases in each other’s place, each replaced one is told once': async ({ store, another }) => {
+  'of fifty leases that replace each other, each replaced one is reported once': async ({
+    store,
+    another,
+  }) => {
     const stores = [store, await another()]
     const key = keyOf((await put(store, 'a', { lease: { id: 'first', ttlMs: 0, note: 'first' } })).task)
     const ids = Array.from({ length: 50 }, (_, n) => `lease-${n}`)
@@ -88,7 +95,7 @@ const replacingTests: StoreTests = {
 export const takingTests: StoreTests = {
   ...replacingTests,
 
-  'a lease that nobody holds can be taken, and is held then': async ({ store, another }) => {
+  'a free lease can be acquired, and is held afterwards': async ({ store, another }) => {
     const { task } = await put(store, 'a')
     const key = keyOf(task)
     equal('acquire()', await holder(store.acquire(key, { id: 'l', ttlMs: TTL })), 'l')
@@ -106,14 +113,14 @@ export const takingTests: StoreTests = {
     equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l', note: { run: 1 } }])
   },
 
-  'a refused creation takes no lease': async ({ store }) => {
+  'a refused creation acquires no lease': async ({ store }) => {
     const { task } = await put(store, 'a')
     const lease = { id: 'l', ttlMs: TTL }
     await rejects('put() of an id that is taken', put(store, 'a', { lease }))
     equal('acquire()', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'm')
   },
 
-  'of fifty that take a lease at once one gets it, and all are told whose it is': async (kit) => {
+  'of fifty concurrent acquisitions, one succeeds, and all return the lease of the winner': async (kit) => {
     const { store, another } = kit
     const stores = [store, await another()]
     const { task } = await put(store, 'a')
@@ -127,7 +134,7 @@ export const takingTests: StoreTests = {
     equal('renew() of the one', await store.renew([{ key: keyOf(task), id: winner }], TTL), [winner])
   },
 
-  'a lease runs out when its time has passed by the clock of the store': async ({ store, clock }) => {
+  'a lease expires by the clock of the store': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a')).task)
     await store.acquire(key, { id: 'l', ttlMs: TTL })
     clock.ms += TTL - 1
@@ -140,7 +147,7 @@ export const takingTests: StoreTests = {
     equal('acquire() by the first', await holder(store.acquire(key, { id: 'l', ttlMs: TTL })), 'm')
   },
 
-  'of fifty that take a lease that has run out one gets it': async ({ store, another, clock }) => {
+  'of fifty concurrent acquisitions of an expired lease, one succeeds': async ({ store, another, clock }) => {
     const stores = [store, await another()]
     const key = keyOf((await put(store, 'a', { lease: { id: 'old', ttlMs: TTL } })).task)
     clock.ms += TTL
@@ -153,7 +160,7 @@ export const takingTests: StoreTests = {
     equal('whether it is the old one', answers.includes('old'), false)
   },
 
-  'to take the lease that one has is to renew it': async ({ store, clock }) => {
+  'acquiring one’s own lease renews it': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a')).task)
     const lease = { id: 'l', ttlMs: TTL, note: 'note' }
     await store.acquire(key, lease)
@@ -167,11 +174,7 @@ export const takingTests: StoreTests = {
     equal('orphans() after that', await store.orphans(10), [])
   },
 
-  'who asks for a lease is told the generation of the task, whoever has it': async ({
-    store,
-    another,
-    clock,
-  }) => {
+  'acquire returns the generation of the task, granted or not': async ({ store, another, clock }) => {
     const other = await another()
     const { task } = await put(store, 'a', { updatedAt: at(5) })
     const key = keyOf(task)
@@ -188,7 +191,7 @@ export const takingTests: StoreTests = {
     })
   },
 
-  'the generation is that of the step that takes the lease': async ({ store, another, clock }) => {
+  'the generation is read in the same step that acquires the lease': async ({ store, another, clock }) => {
     const other = await another()
     for (let round = 0; round < 30; round += 1) {
       const { task } = await put(store, `task ${round}`, { lease: { id: 'old', ttlMs: TTL } })
@@ -205,7 +208,7 @@ export const takingTests: StoreTests = {
     }
   },
 
-  'there is no lease for a task that is not there, or has ended': async ({ store }) => {
+  'a task that is missing or has ended gets no lease': async ({ store }) => {
     const { task } = await put(store, 'a', { state: 'completed' })
     const lease = { id: 'l', ttlMs: TTL }
     equal('acquire() of one that has ended', await holder(store.acquire(keyOf(task), lease)), undefined)
@@ -213,7 +216,7 @@ export const takingTests: StoreTests = {
     equal('orphans()', await store.orphans(10), [])
   },
 
-  'a task that has ended when it is created has no lease': async ({ store, clock }) => {
+  'a task that is created in a final state gets no lease': async ({ store, clock }) => {
     const lease = { id: 'l', ttlMs: TTL, note: 'note' }
     const created = await put(store, 'a', { state: 'completed', lease })
     const key = keyOf(created.task)
@@ -225,7 +228,7 @@ export const takingTests: StoreTests = {
     equal('orphans()', await store.orphans(10), [])
   },
 
-  'a lease whose note cannot be written is not taken': async ({ store }) => {
+  'a lease whose note cannot be written is not acquired': async ({ store }) => {
     const key = keyOf((await put(store, 'a')).task)
     await rejects('acquire()', store.acquire(key, { id: 'l', ttlMs: TTL, note: UNWRITABLE }))
     equal('acquire() by another', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')

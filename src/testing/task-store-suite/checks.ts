@@ -1,20 +1,20 @@
 /**
- * Checks that need no test runner: what does not hold throws an error that says what was expected, and what came.
+ * Assertions that work with any test runner.
  *
  * @module
  */
 
-/** Fails unless both are the same as JSON. The order of keys, and keys without a value, make no difference. */
+/** Throws unless both are equal as JSON. The order of keys and `undefined` values do not count. */
 export function equal(what: string, actual: unknown, expected: unknown): void {
   compare(what, show(actual), show(expected))
 }
 
-/** Fails unless both are the same as JSON, to the letter: the order of keys counts. */
+/** Throws unless both have the same JSON text: the order of keys counts. */
 export function identical(what: string, actual: unknown, expected: unknown): void {
   compare(what, text(actual), text(expected))
 }
 
-/** Fails unless it rejects, with whatever. */
+/** Throws unless the promise rejects, with any reason. */
 export async function rejects(what: string, promise: Promise<unknown>): Promise<void> {
   const outcome = await promise.then(
     (value) => `it resolved to ${clip(show(value), 0)}`,
@@ -28,20 +28,20 @@ function compare(what: string, actual: string, expected: string): void {
   let same = 0
   while (actual[same] === expected[same]) same += 1
   const message = `${what}: expected ${clip(expected, same)}, but got ${clip(actual, same)}`
-  // Runners that know these two show the difference.
+  // Many runners show the difference of these two properties.
   throw Object.assign(new Error(message), brief(actual, expected))
 }
 
 const SHOWN = 300
 
-/** What is around `place`. */
+/** The part of a text around `place`. */
 function clip(shown: string, place: number): string {
   const start = Math.max(0, Math.min(place - SHOWN / 3, shown.length - SHOWN))
   const end = start + SHOWN
   return `${start > 0 ? '…' : ''}${shown.slice(start, end)}${end < shown.length ? '…' : ''}`
 }
 
-/** A runner would take long to compare megabytes line by line. */
+/** Omits large values, which runners compare slowly line by line. */
 function brief(actual: string, expected: string): { actual?: string; expected?: string } {
   return Math.max(actual.length, expected.length) > 10_000 ? {} : { actual, expected }
 }

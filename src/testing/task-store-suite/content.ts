@@ -1,5 +1,5 @@
 /**
- * What a store promises of what it is given to keep: any JSON, any name, any size.
+ * Conformance tests of stored content: any JSON, id and size.
  *
  * @module
  */
@@ -58,7 +58,7 @@ const HOSTILE_JSON: readonly JsonValue[] = [
 ]
 
 const jsonTests: StoreTests = {
-  'any JSON comes back as it went in, as part of an event': async ({ store }) => {
+  'any JSON in an event is returned unchanged': async ({ store }) => {
     const created = await put(store, 'a')
     const changed = await move(store, created.task, { outputs: HOSTILE_JSON })
     const events = await store.events(changed.key, 1, 1_000)
@@ -72,7 +72,7 @@ const jsonTests: StoreTests = {
     equal('whether any prototype has changed', 'isAdmin' in {}, false)
   },
 
-  'any JSON comes back as it went in, as part of a task': async ({ store }) => {
+  'any JSON in a task is returned unchanged': async ({ store }) => {
     for (const [n, input] of HOSTILE_JSON.entries()) {
       const id = `task ${n}`
       const created = await put(store, id, { input })
@@ -83,7 +83,7 @@ const jsonTests: StoreTests = {
     }
   },
 
-  'any JSON comes back as it went in, as a document': async ({ store }) => {
+  'any JSON in a document is returned unchanged': async ({ store }) => {
     const key = keyOf((await put(store, 'a')).task)
     for (const [n, value] of HOSTILE_JSON.entries()) {
       const document = { key, kind: 'kind', id: `document ${String(n).padStart(3, '0')}`, value }
@@ -103,7 +103,7 @@ const jsonTests: StoreTests = {
     )
   },
 
-  'any JSON comes back as it went in, as the note of a lease': async ({ store, clock }) => {
+  'any JSON in the note of a lease is returned unchanged': async ({ store, clock }) => {
     for (const [n, note] of HOSTILE_JSON.entries()) {
       await put(store, `created ${n}`, { lease: { id: `lease ${n}`, ttlMs: n + 1, note } })
       const { task } = await put(store, `taken ${n}`)
@@ -121,7 +121,7 @@ const jsonTests: StoreTests = {
 }
 
 const nameTests: StoreTests = {
-  'tasks of any name can be told from each other': async ({ store, clock }) => {
+  'ids of any characters stay distinct': async ({ store, clock }) => {
     for (const [n, id] of HOSTILE_NAMES.entries()) {
       const what = JSON.stringify(id.slice(0, 50))
       const created = await put(store, id, { input: n })
@@ -152,7 +152,7 @@ const nameTests: StoreTests = {
     }
   },
 
-  'a task can be of any year': async ({ store }) => {
+  'a task can have timestamps of any year': async ({ store }) => {
     const years = ['0001-01-01T00:00:00.000Z', '1969-12-31T23:59:59.999Z', at(0), '9999-12-31T23:59:59.999Z']
     for (const createdAt of years) {
       const created = await put(store, createdAt, { createdAt })
@@ -176,7 +176,7 @@ const nameTests: StoreTests = {
 const MIB = 1_048_576
 
 const sizeTests: StoreTests = {
-  'an event of four MiB comes back whole': async ({ store }) => {
+  'an event of 4 MiB is returned unchanged': async ({ store }) => {
     const created = await put(store, 'a')
     const text = 'äöü😀\u0000"\\ '.repeat(MIB / 2).slice(0, 4 * MIB)
     const second = await move(store, created.task, { outputs: [text] })
@@ -186,7 +186,7 @@ const sizeTests: StoreTests = {
     identical('get() with it in the checkpoint', await store.get('a'), { checkpoint: third.task, events: [] })
   },
 
-  'ten thousand events, in commits of five hundred, come back in pages and in one': async ({ store }) => {
+  'ten thousand events, in commits of five hundred, can be read in pages and at once': async ({ store }) => {
     const created = await put(store, 'a')
     const changes = []
     let { task } = created
@@ -205,7 +205,7 @@ const sizeTests: StoreTests = {
     equal('heads()', await store.heads(['a']), [{ ...keyOf(task), generation: 10_001 }])
   },
 
-  'a task with many events is deleted whole': async ({ store }) => {
+  'a task with many events is deleted completely': async ({ store }) => {
     const { task } = await put(store, 'a')
     const { key } = await move(store, task, { outputs: Array.from({ length: 2_000 }, (_, n) => n) })
     equal('delete()', await store.delete([key]), [key])

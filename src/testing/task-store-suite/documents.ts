@@ -1,5 +1,5 @@
 /**
- * What a store promises of documents.
+ * Conformance tests of documents.
  *
  * @module
  */
@@ -41,7 +41,7 @@ function nameOf({ key, id }: TaskDocument): string {
 }
 
 const writingTests: StoreTests = {
-  'a document is written when it is at the version that is expected': async ({ store }) => {
+  'a document is written only at its expected version': async ({ store }) => {
     const key = await keyOfNew(store, 'a')
     const put = async (value: JsonValue, version: number): Promise<boolean> =>
       await store.putDocument({ key, kind: KIND, id: 'd', value }, version)
@@ -57,7 +57,7 @@ const writingTests: StoreTests = {
     equal('allDocuments()', await store.allDocuments(KIND, undefined, 10), expected)
   },
 
-  'there are no documents of a task that is not there': async ({ store }) => {
+  'a missing task has no documents': async ({ store }) => {
     const key = { id: 'a', createdAt: at(0) }
     equal('putDocument()', await store.putDocument({ key, kind: KIND, id: 'd', value: 1 }, 0), false)
     equal('documents()', await store.documents(key, KIND), [])
@@ -67,7 +67,7 @@ const writingTests: StoreTests = {
     equal('documents() when there is one', await store.documents(key, KIND), [])
   },
 
-  'a document that was deleted is gone, and can be written anew': async ({ store }) => {
+  'a deleted document is gone, and can be created again': async ({ store }) => {
     const key = await keyOfNew(store, 'a')
     const document = { key, kind: KIND, id: 'd', value: 1 }
     await store.putDocument(document, 0)
@@ -82,7 +82,7 @@ const writingTests: StoreTests = {
     equal('the first of documents()', (await store.documents(key, KIND))[0], { ...document, version: 1 })
   },
 
-  'of fifty that write a document at once one does, and none is lost when all try on': async (kit) => {
+  'of fifty concurrent writes of a document one succeeds, and with retries none is lost': async (kit) => {
     const { store, another } = kit
     const stores = [store, await another()]
     const key = await keyOfNew(store, 'a')
@@ -121,7 +121,7 @@ const writingTests: StoreTests = {
     equal('documents() then', await store.documents(key, KIND), [{ ...document, version: 1 }])
   },
 
-  'documents change nothing about their task, and outlast its end': async ({ store }) => {
+  'documents do not change their task, and stay when it ends': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 100 } })
     const document = { key: keyOf(task), kind: KIND, id: 'd', value: 1 }
     await store.putDocument(document, 0)
@@ -135,7 +135,7 @@ const writingTests: StoreTests = {
 }
 
 const findingTests: StoreTests = {
-  'documents of different kinds and tasks have nothing to do with each other': async ({ store }) => {
+  'documents of different kinds and tasks are independent': async ({ store }) => {
     const [a, b] = [await keyOfNew(store, 'a'), await keyOfNew(store, 'b')]
     const places = [
       [a, KIND],
@@ -158,7 +158,7 @@ const findingTests: StoreTests = {
     equal('those of the kind', (await pages(store, 10)).map(nameOf), ['d of b'])
   },
 
-  'the documents of a task come in the order of their ids': async ({ store }) => {
+  'the documents of a task are ordered by their ids': async ({ store }) => {
     const key = await keyOfNew(store, 'a')
     for (const id of ['b', 'a', 'C', '10', '9', 'a b', 'aa', 'B', '_', 'A']) {
       await store.putDocument({ key, kind: KIND, id, value: id }, 0)
@@ -168,7 +168,7 @@ const findingTests: StoreTests = {
     equal('ids of documents()', ids, ['10', '9', 'A', 'B', 'C', '_', 'a', 'a b', 'aa', 'b'])
   },
 
-  'documents of any name come back, each once': async ({ store }) => {
+  'documents with ids of any characters are returned once each': async ({ store }) => {
     const key = await keyOfNew(store, 'a')
     for (const id of HOSTILE_NAMES) {
       equal('putDocument()', await store.putDocument({ key, kind: KIND, id, value: id }, 0), true)
@@ -189,7 +189,7 @@ const findingTests: StoreTests = {
     equal('documents() then', await store.documents(key, KIND), [])
   },
 
-  'pages of documents go across tasks, and have each once': async ({ store }) => {
+  'pages of documents span tasks and contain each document once': async ({ store }) => {
     const expected: string[] = []
     for (const taskId of ['a', 'b', 'b/c', 'A', '😀', 'a\u0000', '\uffff', 'ab']) {
       const key = await keyOfNew(store, taskId)
@@ -206,7 +206,7 @@ const findingTests: StoreTests = {
     }
   },
 
-  'pages of documents go on when what they ended with is gone': async ({ store }) => {
+  'pages of documents continue after a deleted document': async ({ store }) => {
     for (const taskId of ['a', 'b', 'c', 'd']) {
       const key = await keyOfNew(store, taskId)
       for (const id of ['1', '2', '3']) await store.putDocument({ key, kind: KIND, id, value: 0 }, 0)

@@ -1,5 +1,5 @@
 /**
- * What a store promises of leases that are taken: how they are renewed, given back, lost and found.
+ * Conformance tests of renewing, releasing, losing and recovering leases.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { takingTests } from './acquire.js'
 const TTL = 1_000
 
 const renewalTests: StoreTests = {
-  'leases are renewed together, and those that are lost are left out': async ({ store, clock }) => {
+  'leases are renewed together, without those that are lost': async ({ store, clock }) => {
     const keys = []
     for (const id of ['a', 'b', 'c', 'd']) keys.push(keyOf((await put(store, id)).task))
     for (const key of keys.slice(0, 3)) await store.acquire(key, { id: `lease of ${key.id}`, ttlMs: TTL })
@@ -34,14 +34,14 @@ const renewalTests: StoreTests = {
     equal('renew() of none', await store.renew([], TTL), [])
   },
 
-  'the renewal of a lease counts from now, and may shorten it': async ({ store, clock }) => {
+  'a renewal counts from now, and may shorten the lease': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     equal('renew()', await store.renew([{ key, id: 'l' }], 10), ['l'])
     clock.ms += 10
     equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l' }])
   },
 
-  'a lease that has run out and that nobody took is revived by its renewal': async ({ store, clock }) => {
+  'a renewal revives an expired lease that no other lease has replaced': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: [1] } })).task)
     clock.ms += TTL * 5
     equal('renew()', await store.renew([{ key, id: 'l' }], TTL), ['l'])
@@ -51,7 +51,7 @@ const renewalTests: StoreTests = {
     equal('orphans() at its end', await store.orphans(10), [{ key, leaseId: 'l', note: [1] }])
   },
 
-  'leases hold longer when the clock steps back, and are renewed by what it says': async ({
+  'leases last longer when the clock steps back, and are renewed by the new time': async ({
     store,
     clock,
   }) => {
@@ -64,7 +64,7 @@ const renewalTests: StoreTests = {
     equal('acquire() when it has run out', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
   },
 
-  'of a renewal and another that takes the lease, when it has run out, one is too late': async (kit) => {
+  'of a concurrent renewal and acquisition of an expired lease, one fails': async (kit) => {
     const { store, another, clock } = kit
     const other = await another()
     for (let round = 0; round < 20; round += 1) {
@@ -97,7 +97,7 @@ const renewalTests: StoreTests = {
 }
 
 const releaseTests: StoreTests = {
-  'a lease that was released can be taken': async ({ store, clock }) => {
+  'a released lease can be acquired': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     equal('release()', await store.release(key, 'l'), true)
     clock.ms += TTL
@@ -106,7 +106,7 @@ const releaseTests: StoreTests = {
     equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'm')
   },
 
-  'only who has a lease releases it': async ({ store }) => {
+  'only the holder of a lease releases it': async ({ store }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     equal('release() of another', await store.release(key, 'm'), true)
     equal('release() of another, at a generation', await store.release(key, 'm', 7), true)
@@ -114,7 +114,7 @@ const releaseTests: StoreTests = {
     equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'l')
   },
 
-  'a lease is kept when the task is at another generation than its release expects': async ({ store }) => {
+  'a release that expects another generation keeps the lease': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     const key = keyOf(task)
     await move(store, task)
@@ -138,7 +138,7 @@ const releaseTests: StoreTests = {
     }
   },
 
-  'a lease that has run out can be released': async ({ store, clock }) => {
+  'an expired lease can be released': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     clock.ms += TTL
     equal('release()', await store.release(key, 'l', 1), true)
@@ -147,13 +147,13 @@ const releaseTests: StoreTests = {
 }
 
 const fenceTests: StoreTests = {
-  'who has the lease commits under it, and keeps it': async ({ store }) => {
+  'the holder of a lease commits under it and keeps it': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     await move(store, task, { leaseId: 'l' })
     equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
-  'a commit under a lease that is another, or none, is refused, and changes nothing': async (kit) => {
+  'a commit under a lease that the task does not have is refused and changes nothing': async (kit) => {
     const { store, clock } = kit
     const { task, events } = await put(store, 'a')
     const key = keyOf(task)
@@ -170,7 +170,7 @@ const fenceTests: StoreTests = {
     equal('commit() under the other', await store.commit(change(task, { leaseId: 'm' })), 'committed')
   },
 
-  'a refused commit at a wrong generation and under a wrong lease changes nothing': async ({ store }) => {
+  'a commit at a wrong generation and under a wrong lease changes nothing': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     await move(store, task)
     const result = await store.commit(change(task, { leaseId: 'm', state: 'completed' }))
@@ -179,7 +179,7 @@ const fenceTests: StoreTests = {
     equal('acquire()', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
-  'a lease that has run out and that nobody took lets commits through': async ({ store, clock }) => {
+  'an expired lease that no other lease has replaced allows commits': async ({ store, clock }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     clock.ms += TTL * 5
     const second = await move(store, task, { leaseId: 'l' })
@@ -187,7 +187,7 @@ const fenceTests: StoreTests = {
     await move(store, second.task, { leaseId: 'l', state: 'completed' })
   },
 
-  'a commit without a lease goes past whoever holds it': async ({ store }) => {
+  'a commit that names no lease succeeds while another caller holds one': async ({ store }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     await move(store, task)
     equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
@@ -205,7 +205,7 @@ const fenceTests: StoreTests = {
     equal('orphans()', await store.orphans(10), [])
   },
 
-  'a commit under a lease that is given again answers committed, whose the lease may be': async (kit) => {
+  'a repeated commit under a lease returns committed, even after the lease has changed': async (kit) => {
     const { store, clock } = kit
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     const second = await move(store, task, { leaseId: 'l' })
@@ -218,7 +218,7 @@ const fenceTests: StoreTests = {
 }
 
 const orphanTests: StoreTests = {
-  'orphans come in the order in which they ran out, at most so many': async ({ store, clock }) => {
+  'orphans are ordered by their expiry and limited': async ({ store, clock }) => {
     const ends = { b: 30, d: 10, a: 40, c: 20, e: 500 }
     for (const [id, ttlMs] of Object.entries(ends)) {
       await put(store, id, { lease: { id: `lease of ${id}`, ttlMs, note: { id } } })
@@ -238,7 +238,7 @@ const orphanTests: StoreTests = {
     equal('ids of orphans(10) when it ran out again', await ids(10), ['c', 'b', 'a', 'd'])
   },
 
-  'the note of a lease is that of whoever took it last': async ({ store, clock }) => {
+  'an orphan has the note of the last acquisition': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
     for (const note of [null, 0, '', undefined, { deep: [{ 'a\u0000b': '\ud800' }] }]) {
       clock.ms += TTL
@@ -249,7 +249,7 @@ const orphanTests: StoreTests = {
     }
   },
 
-  'who has a lease replaces its note by taking it again, and nobody else does': async (kit) => {
+  'only the holder replaces the note of a lease, by acquiring it again': async (kit) => {
     const { store, another, clock } = kit
     const other = await another()
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
@@ -267,14 +267,14 @@ const orphanTests: StoreTests = {
     }
   },
 
-  'a note that cannot be written replaces nothing': async ({ store, clock }) => {
+  'a note that cannot be written changes nothing': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
     await rejects('acquire()', store.acquire(key, { id: 'l', ttlMs: TTL * 2, note: UNWRITABLE }))
     clock.ms += TTL
     equal('orphans()', await store.orphans(10), [{ key, leaseId: 'l', note: 'first' }])
   },
 
-  'of two that recover the same orphan one gets it': async ({ store, another, clock }) => {
+  'of two processes that recover the same orphan, one succeeds': async ({ store, another, clock }) => {
     const other = await another()
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     clock.ms += TTL

@@ -1,5 +1,5 @@
 /**
- * What a store promises of creations, commits and what is read of them.
+ * Conformance tests of creations and commits.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './kit.js'
 
 const creationTests: StoreTests = {
-  'a task that was created is there, with its events': async ({ store }) => {
+  'a created task can be read, with its events': async ({ store }) => {
     const created = creation('a', { updatedAt: at(5), owner: 'alice' })
     equal('create()', await store.create(created), true)
     identical('get()', await store.get('a'), storedOf(created))
@@ -17,7 +17,7 @@ const creationTests: StoreTests = {
     equal('heads()', await store.heads(['a']), [{ ...keyOf(created.task), generation: 2 }])
   },
 
-  'a task that was not created is nowhere': async ({ store }) => {
+  'a task that was not created cannot be found': async ({ store }) => {
     await put(store, 'a')
     equal('get()', await store.get('b'), undefined)
     equal('heads()', await store.heads(['b']), [])
@@ -26,7 +26,7 @@ const creationTests: StoreTests = {
     equal('count()', await store.count({}), 1)
   },
 
-  'an id that is taken is refused, and nothing changes': async ({ store }) => {
+  'an id in use is refused, and nothing changes': async ({ store }) => {
     const created = await put(store, 'a', { owner: 'alice' })
     equal('create()', await store.create(creation('a', { createdAt: at(1), owner: 'bob' })), false)
     equal('create() at the same time', await store.create(creation('a', { owner: 'bob' })), false)
@@ -35,7 +35,7 @@ const creationTests: StoreTests = {
     equal('count() of the other owner', await store.count({ owner: 'bob' }), 0)
   },
 
-  'a task that comes without its log goes on from where it was': async ({ store }) => {
+  'a task that is restored without its log continues from its generation': async ({ store }) => {
     const { events, ...created } = creation('a', { updatedAt: at(5) })
     equal('create()', await store.create({ ...created, events: [] }), true)
     identical('get()', await store.get('a'), { checkpoint: created.task, events: [] })
@@ -49,7 +49,7 @@ const creationTests: StoreTests = {
     })
   },
 
-  'of fifty that create a task with one id, one does': async ({ store, another }) => {
+  'of fifty concurrent creations with one id, one succeeds': async ({ store, another }) => {
     const stores = [store, await another()]
     const creations = Array.from({ length: 50 }, (_, n) => creation('a', { createdAt: at(n % 3), input: n }))
     const results = await Promise.all(creations.map((each, n) => (stores[n % 2] ?? store).create(each)))
@@ -58,7 +58,7 @@ const creationTests: StoreTests = {
     identical('get()', await store.get('a'), winners[0] && storedOf(winners[0]))
   },
 
-  'a creation that is given again answers as it did, and changes nothing': async ({ store }) => {
+  'a repeated creation returns the same result and changes nothing': async ({ store }) => {
     const created = await put(store, 'a', { lease: { id: 'l', ttlMs: 1_000 } })
     equal('create() again', await store.create(created), true)
     const changed = await move(store, created.task)
@@ -87,7 +87,7 @@ const creationTests: StoreTests = {
 }
 
 const commitTests: StoreTests = {
-  'a commit adds its events': async ({ store }) => {
+  'a commit appends its events': async ({ store }) => {
     const created = await put(store, 'a')
     const second = await move(store, created.task)
     const third = await move(store, second.task, { outputs: ['x', 'y', 'z'], state: 'input-required' })
@@ -97,7 +97,7 @@ const commitTests: StoreTests = {
     equal('count() of the old state', await store.count({ state: 'working' }), 0)
   },
 
-  'a commit to another generation is a conflict, and changes nothing': async ({ store }) => {
+  'a commit at another generation conflicts and changes nothing': async ({ store }) => {
     const created = await put(store, 'a')
     const second = await move(store, created.task)
     const third = change(second.task)
@@ -112,13 +112,13 @@ const commitTests: StoreTests = {
     equal('commit() to the right one', await store.commit(third), 'committed')
   },
 
-  'a commit to a task that is not there is missing': async ({ store }) => {
+  'a commit to a missing task returns missing': async ({ store }) => {
     await put(store, 'a')
     equal('commit()', await store.commit(change(creation('b').task)), 'missing')
     equal('get()', await store.get('b'), undefined)
   },
 
-  'a commit that is given again answers committed, and changes nothing': async ({ store, another }) => {
+  'a repeated commit returns committed and changes nothing': async ({ store, another }) => {
     const other = await another()
     const created = await put(store, 'a')
     const second = await move(store, created.task)
@@ -136,7 +136,7 @@ const commitTests: StoreTests = {
     equal('count() of the last state', await store.count({ state: 'completed' }), 1)
   },
 
-  'a commit that is given twice at the same time is carried out once': async ({ store, another }) => {
+  'a commit that is sent twice at once takes effect once': async ({ store, another }) => {
     const other = await another()
     let { task } = await put(store, 'a')
     for (let round = 0; round < 20; round += 1) {
@@ -153,7 +153,7 @@ const commitTests: StoreTests = {
     )
   },
 
-  'the id of a commit is known only for its own task': async ({ store }) => {
+  'the id of a commit counts only for its own task': async ({ store }) => {
     const [one, two] = [await put(store, 'a'), await put(store, 'b')]
     const id = commitId()
     await move(store, one.task, { commitId: id })
@@ -179,7 +179,7 @@ const commitTests: StoreTests = {
 }
 
 const contentionTests: StoreTests = {
-  'of fifty commits to one generation one is carried out, and the others conflict': async (kit) => {
+  'of fifty concurrent commits at one generation one succeeds, and the others conflict': async (kit) => {
     const { store, another } = kit
     const stores = [store, await another()]
     const created = await put(store, 'a')
@@ -191,7 +191,7 @@ const contentionTests: StoreTests = {
     identical('get()', await store.get('a'), storedOf(created, ...winners))
   },
 
-  'fifty writers of one task, by two clients, lose and double nothing': async ({ store, another }) => {
+  'fifty writers of one task, through two clients, lose and repeat no event': async ({ store, another }) => {
     const stores = [store, await another()]
     const created = await put(store, 'a')
     const write = async (writer: number): Promise<void> => {

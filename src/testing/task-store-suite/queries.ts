@@ -1,5 +1,5 @@
 /**
- * What a store promises of finding tasks: filters, pages, and which of them are old.
+ * Conformance tests of lists, counts, filters and the selection of old tasks.
  *
  * @module
  */
@@ -47,7 +47,7 @@ async function pages(
 }
 
 const orderTests: StoreTests = {
-  'tasks are listed whole, the latest change first': async ({ store }) => {
+  'tasks are listed completely, latest change first': async ({ store }) => {
     const a = await put(store, 'a', { updatedAt: at(30), createdAt: at(1) })
     const b = await put(store, 'b', { updatedAt: at(10), createdAt: at(9) })
     const c = await put(store, 'c', { createdAt: at(20) })
@@ -60,7 +60,7 @@ const orderTests: StoreTests = {
     equal('list() after the last', await store.list({ limit: 2, after: { updatedAt: at(30), id: 'a' } }), [])
   },
 
-  'a task that changed at an earlier time than before goes back in the order': async ({ store }) => {
+  'a task whose time of change moves back moves back in the order': async ({ store }) => {
     const a = await put(store, 'a', { createdAt: at(100) })
     await put(store, 'b', { createdAt: at(50) })
     equal('ids of list()', await idsOf(store), ['a', 'b'])
@@ -72,7 +72,7 @@ const orderTests: StoreTests = {
     equal('list() after it', last && (await store.list({ limit: 10, after: cursorOf(last) })), [])
   },
 
-  'an empty store has nothing to list': async ({ store }) => {
+  'an empty store lists nothing': async ({ store }) => {
     equal('list()', await store.list({ limit: 10 }), [])
     equal('count()', await store.count({}), 0)
     equal('unended()', await store.unended(at(1), 10), [])
@@ -86,7 +86,7 @@ const orderTests: StoreTests = {
 }
 
 const filterTests: StoreTests = {
-  'filters find the tasks that have every property': async ({ store }) => {
+  'filters select the tasks that have every property': async ({ store }) => {
     const states = ['working', 'completed'] as const
     for (const state of states) {
       for (const skill of ['s', 't']) {
@@ -103,7 +103,7 @@ const filterTests: StoreTests = {
     await finds(store, { contextId: 's' }, [])
   },
 
-  'the state that is asked for is the present one': async ({ store }) => {
+  'a filter by state uses the present state': async ({ store }) => {
     const { task } = await put(store, 'a')
     const second = await move(store, task, { state: 'input-required' })
     await finds(store, { state: 'working' }, [])
@@ -113,7 +113,7 @@ const filterTests: StoreTests = {
     await finds(store, { state: 'completed' }, ['a'])
   },
 
-  'an owner never sees what is not theirs': async ({ store }) => {
+  'a filter by owner never returns tasks of others': async ({ store }) => {
     const owners = [
       'alice',
       'Alice',
@@ -138,7 +138,7 @@ const filterTests: StoreTests = {
     await finds(store, { owner: 'alice', updatedSince: at(0), skill: 'echo', state: 'working' }, ['task 0'])
   },
 
-  'skills, contexts and states are taken to the letter': async ({ store }) => {
+  'skills, contexts and states are compared exactly': async ({ store }) => {
     for (const [n, name] of HOSTILE_NAMES.entries()) {
       await put(store, `task ${n}`, { skill: name, contextId: name })
     }
@@ -150,7 +150,7 @@ const filterTests: StoreTests = {
     }
   },
 
-  'tasks can be asked for by when they changed': async ({ store }) => {
+  'tasks can be filtered by their time of change': async ({ store }) => {
     await put(store, 'a', { createdAt: at(0), updatedAt: at(30) })
     await put(store, 'b', { createdAt: at(20) })
     await put(store, 'c', { createdAt: at(10), owner: 'alice' })
@@ -165,7 +165,7 @@ const filterTests: StoreTests = {
 }
 
 const pageTests: StoreTests = {
-  'pages have every task once, also where many changed at the same time': async ({ store }) => {
+  'pages contain every task once, even when many changed at the same time': async ({ store }) => {
     const ids = Array.from({ length: 30 }, (_, n) => `task ${n}`).concat(HOSTILE_NAMES)
     for (const [n, id] of ids.entries()) await put(store, id, { createdAt: at(Math.floor(n / 20)) })
     const whole = await idsOf(store)
@@ -176,7 +176,7 @@ const pageTests: StoreTests = {
     }
   },
 
-  'pages of what a filter finds have every task once': async ({ store }) => {
+  'pages of filtered tasks contain every task once': async ({ store }) => {
     for (let n = 0; n < 40; n += 1) {
       const owner = n % 2 === 0 ? 'alice' : 'bob'
       const skill = n % 4 < 2 ? 'echo' : 'sum'
@@ -193,7 +193,7 @@ const pageTests: StoreTests = {
     )
   },
 
-  'pages skip and repeat no task that does not change while others come, change and go': async ({
+  'pages neither skip nor repeat an unchanged task while others are created, changed and deleted': async ({
     store,
   }) => {
     const tasks = []
@@ -221,7 +221,7 @@ const pageTests: StoreTests = {
 }
 
 const ageTests: StoreTests = {
-  'those that have not ended are found by when they were created, oldest first': async ({ store }) => {
+  'unended tasks are selected by their creation, oldest first': async ({ store }) => {
     const states: TaskState[] = ['submitted', 'working', 'input-required', 'auth-required']
     for (const [n, state] of states.entries()) {
       await put(store, state, { state, createdAt: at(40 - n * 10), updatedAt: at(100 + n) })
@@ -245,7 +245,7 @@ const ageTests: StoreTests = {
     equal('ids of unended() when one has ended', await ids(at(41), 1), ['input-required'])
   },
 
-  'those that ended in a state are found by their age, least recently changed first': async ({ store }) => {
+  'ended tasks of a state are selected by age, least recently changed first': async ({ store }) => {
     for (const [id, ms] of Object.entries({ b: 30, d: 10, a: 40, c: 20 })) {
       const { task } = await put(store, id, { createdAt: at(-ms) })
       await move(store, task, { state: 'completed', updatedAt: at(ms) })
@@ -263,7 +263,7 @@ const ageTests: StoreTests = {
     equal('ended() with limit 1', oldest, { id: 'd', createdAt: at(-10) })
   },
 
-  'those that ended in a state beyond a count are the least recently changed': async ({ store }) => {
+  'ended tasks of a state beyond a count are the least recently changed ones': async ({ store }) => {
     const ids = Array.from({ length: 20 }, (_, n) => `task ${n}`)
     for (const [n, id] of ids.entries()) {
       const { task } = await put(store, id, { createdAt: at(n) })
@@ -292,7 +292,7 @@ const ageTests: StoreTests = {
     await finds(store, { state: 'completed' }, ids.slice(0, 15))
   },
 
-  'tasks that changed at the same time are beyond a count, or not, each one': async ({ store }) => {
+  'of tasks that changed at the same time, each is either within or beyond a count': async ({ store }) => {
     for (let n = 0; n < 10; n += 1) await put(store, `task ${n}`, { state: 'completed' })
     const beyond = await store.ended({ state: 'completed', beyond: 4, limit: ALL })
     equal('how many are beyond', new Set(beyond.map(({ id }) => id)).size, 6)

@@ -1,5 +1,5 @@
 /**
- * What a store promises of reading a task while others change it, and of tasks that are gone.
+ * Conformance tests of reads during changes, and of deletions.
  *
  * @module
  */
@@ -30,7 +30,7 @@ function whole(stored: StoredTask | undefined): TaskSnapshot<string> {
 }
 
 const liveTests: StoreTests = {
-  'events are read from any generation on, at most so many': async ({ store }) => {
+  'events are read after any generation, up to a limit': async ({ store }) => {
     const created = await put(store, 'a')
     const second = await move(store, created.task, { outputs: [2, 3, 4], checkpoint: true })
     const third = await move(store, second.task, { outputs: [5, 6] })
@@ -42,14 +42,14 @@ const liveTests: StoreTests = {
     equal('events() after those that are to come', await store.events(second.key, 100, 10), [])
   },
 
-  'events are those of one task': async ({ store }) => {
+  'events belong to one task': async ({ store }) => {
     const [a, b] = [await put(store, 'a'), await put(store, 'b')]
     const [c, d] = [await move(store, a.task), await move(store, b.task)]
     identical('events() of one', await store.events(keyOf(a.task), 0, 10), [...a.events, ...c.events])
     identical('events() of the other', await store.events(keyOf(b.task), 1, 10), d.events)
   },
 
-  'a checkpoint takes the place of the events before it, which stay in the log': async ({ store }) => {
+  'a checkpoint replaces the events before it in reads, and the log keeps them': async ({ store }) => {
     const created = await put(store, 'a')
     const second = await move(store, created.task)
     const third = await move(store, second.task, { checkpoint: true })
@@ -63,7 +63,7 @@ const liveTests: StoreTests = {
     identical('events()', await store.events(second.key, 0, 100), log)
   },
 
-  'where tasks are is told of all that are there': async ({ store }) => {
+  'heads returns every task that exists': async ({ store }) => {
     const [a, b] = [await put(store, 'a'), await put(store, 'b', { createdAt: at(3) })]
     await put(store, 'c')
     await move(store, a.task, { outputs: [2, 3] })
@@ -80,7 +80,7 @@ const liveTests: StoreTests = {
     equal('how many of 502', (await store.heads([...ids, 'a', 'b'])).length, 2)
   },
 
-  'a task that is read while it changes is what it was at some moment': async ({ store, another }) => {
+  'a task that is read during changes is consistent': async ({ store, another }) => {
     const other = await another()
     const { task } = await put(store, 'a')
     let last = 0
@@ -109,7 +109,7 @@ const liveTests: StoreTests = {
     identical('events()', await other.events(keyOf(task), 1, 1_000), log)
   },
 
-  'whoever follows the log while it grows misses and doubles nothing': async ({ store, another }) => {
+  'a reader of a growing log misses and repeats no event': async ({ store, another }) => {
     const other = await another()
     const { task } = await put(store, 'a')
     let isDone = false
@@ -138,7 +138,7 @@ const liveTests: StoreTests = {
     )
   },
 
-  'what comes out is the own copy of whoever asked': async ({ store }) => {
+  'results are copies': async ({ store }) => {
     const input = { list: [1] }
     const created = creation('a', { input })
     const before = JSON.stringify(created.task)
@@ -179,7 +179,7 @@ function byId(a: TaskKey, b: TaskKey): number {
 }
 
 const removalTests: StoreTests = {
-  'a key with the id of another task that had it reaches nothing': async ({ store, clock }) => {
+  'the key of an earlier task with the same id matches nothing': async ({ store, clock }) => {
     const created = await put(store, 'a', { createdAt: at(10), lease: { id: 'l', ttlMs: 100 } })
     const key = keyOf(created.task)
     await store.putDocument({ key, kind: 'kind', id: 'd', value: 1 }, 0)
@@ -193,7 +193,7 @@ const removalTests: StoreTests = {
     equal('acquire()', await holder(store.acquire(key, { id: 'm', ttlMs: 100 })), 'l')
   },
 
-  'a task that is deleted is gone, with all that is its own': async ({ store, clock }) => {
+  'a deleted task is gone, with its events, lease and documents': async ({ store, clock }) => {
     const created = await put(store, 'a', { lease: { id: 'l', ttlMs: 100 }, owner: 'alice' })
     const kept = await put(store, 'b', { lease: { id: 'k', ttlMs: 300 } })
     const key = keyOf(created.task)
@@ -215,7 +215,7 @@ const removalTests: StoreTests = {
     equal('delete() again', await store.delete([key]), [])
   },
 
-  'the id of a task that was deleted is free': async ({ store, clock }) => {
+  'the id of a deleted task can be used again': async ({ store, clock }) => {
     const old = await put(store, 'a', { lease: { id: 'l', ttlMs: 100 } })
     const oldKey = keyOf(old.task)
     await store.putDocument({ key: oldKey, kind: 'kind', id: 'd', value: 1 }, 0)
@@ -235,7 +235,7 @@ const removalTests: StoreTests = {
     equal('count() of nobody', await store.count({ owner: null }), 0)
   },
 
-  'tasks are deleted together, and those that were there are told, once each': async ({ store }) => {
+  'tasks are deleted together, and the existing ones are returned once each': async ({ store }) => {
     const ids = Array.from({ length: 300 }, (_, n) => `task ${1_000 + n}`)
     for (const id of ids) await put(store, id)
     const keys = ids.map((id) => ({ id, createdAt: at(0) }))
@@ -253,7 +253,7 @@ const removalTests: StoreTests = {
     equal('count() then', await store.count({}), 0)
   },
 
-  'of several that delete the same task one is told that it was there': async ({ store, another }) => {
+  'of several concurrent deletions of a task, one returns it': async ({ store, another }) => {
     const stores = [store, await another()]
     const key = keyOf((await put(store, 'a')).task)
     const removed = await Promise.all(
@@ -262,7 +262,7 @@ const removalTests: StoreTests = {
     equal('delete()', removed.flat(), [key])
   },
 
-  'a task that is deleted while it is written to does not come back': async ({ store, another }) => {
+  'a task that is deleted during writes does not come back': async ({ store, another }) => {
     const other = await another()
     for (let round = 0; round < 20; round += 1) {
       const { task } = await put(store, 'a', { createdAt: at(round) })

@@ -1,5 +1,5 @@
 /**
- * What a store promises beyond one client: what others find, what is left of older versions, and hints.
+ * Conformance tests across clients, restarts and schema versions, and of hints.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './kit.js'
 
 export const reopenTests: StoreTests = {
-  'all that was stored is there for whoever comes later': async ({ store, another, clock }) => {
+  'everything stored can be read by a client that opens later': async ({ store, another, clock }) => {
     const lease = { id: 'l', ttlMs: 1_000, note: { run: 1 } }
     const a = await put(store, 'a', { owner: 'alice', lease })
     const b = await put(store, 'b', { createdAt: at(5), state: 'completed' })
@@ -41,7 +41,7 @@ export const reopenTests: StoreTests = {
     equal('orphans()', await later.orphans(10), [{ key: second.key, leaseId: 'l', note: { run: 1 } }])
   },
 
-  'clients that take turns see what the others did': async ({ store, another }) => {
+  'clients that alternate see each other’s changes': async ({ store, another }) => {
     const clients = [store, await another(), await another()]
     const created = await put(store, 'a')
     const changes = []
@@ -69,7 +69,7 @@ export function schemaTest(name: string): { tasks: readonly Creation[]; tests: S
   ]
   const [a, b] = tasks
   const tests: StoreTests = {
-    [`tasks that ${name} stored are there, and live on`]: async ({ store, clock }) => {
+    [`tasks that ${name} stored can be read and changed`]: async ({ store, clock }) => {
       identical(
         'list()',
         await store.list({ limit: 10 }),
@@ -137,7 +137,7 @@ function hint(taskId: string, generation = 1): Hint {
 }
 
 export const hintTests: StoreTests = {
-  'a hint reaches whoever listens, by the same client and by another': async ({ store, another }) => {
+  'a hint reaches listeners of the same client and of another': async ({ store, another }) => {
     const other = await another()
     const [here, there] = [await listener(store), await listener(other)]
     const both = [hint('a'), hint('b')]
@@ -148,7 +148,7 @@ export const hintTests: StoreTests = {
     await Promise.all([here.stop(), there.stop()])
   },
 
-  'a hint tells the generation that the task has come to': async ({ store, another }) => {
+  'a hint contains the generation of the task': async ({ store, another }) => {
     const there = await listener(await another())
     const hints = [1, 2, 1_000, 2 ** 31, 2 ** 53 - 1].map((generation) =>
       hint(`at ${generation}`, generation),
@@ -165,7 +165,7 @@ export const hintTests: StoreTests = {
     await there.stop()
   },
 
-  'hints have any name': async ({ store, another }) => {
+  'hints carry ids of any characters': async ({ store, another }) => {
     const there = await listener(await another())
     const hints = HOSTILE_NAMES.map((id, n) => hint(id, n + 1))
     await hintsOf(store).publish(hints)
@@ -179,7 +179,7 @@ export const hintTests: StoreTests = {
     await there.stop()
   },
 
-  'five thousand hints can be given at once': async ({ store, another }) => {
+  'five thousand hints can be published at once': async ({ store, another }) => {
     const there = await listener(await another())
     const hints = Array.from({ length: 5_000 }, (_, n) => hint(`a task with the number ${n}`, n + 1))
     await hintsOf(store).publish(hints)
@@ -187,7 +187,7 @@ export const hintTests: StoreTests = {
     await there.stop()
   },
 
-  'who no longer listens hears nothing more, and others do': async ({ store }) => {
+  'a listener that stopped receives nothing more, and others still do': async ({ store }) => {
     const [first, second] = [await listener(store), await listener(store)]
     await hintsOf(store).publish([hint('a')])
     await Promise.all([first.hears([hint('a')]), second.hears([hint('a')])])
@@ -202,7 +202,7 @@ export const hintTests: StoreTests = {
     await third.stop()
   },
 
-  'hints change nothing, and nothing needs them': async ({ store, another }) => {
+  'hints change nothing, and no change depends on them': async ({ store, another }) => {
     const other = await another()
     await hintsOf(store).publish([])
     await hintsOf(store).publish([hint('a', 7)])

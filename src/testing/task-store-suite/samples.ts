@@ -1,5 +1,5 @@
 /**
- * Tasks, and what is done to them, for the tests of a store.
+ * Sample tasks, and builders of creations and commits.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { evolve } from '../../core/evolve.js'
 import type { TaskCreated, TaskEvent } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { TERMINAL_STATES } from '../../core/states.js'
-import { type TaskSnapshot, keyOf, type TaskKey } from '../../core/task.js'
+import { keyOf, type TaskSnapshot } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type {
   Commit,
