@@ -83,7 +83,7 @@ describe('A2AProvider', () => {
   it('lacks none of them', () => {
     const lacking = { ...provider([]), healthCheck: undefined } as unknown as AgentProvider
     expect(() => new A2AGateway({ providers: { langgraph: lacking } })).toThrow(
-      'providers.langgraph has no healthCheck()',
+      '"providers.langgraph" has no healthCheck()',
     )
   })
 })
