@@ -1,5 +1,5 @@
 /**
- * From what a caller passes to a command: checked, copied, and no longer within the caller's reach.
+ * Commands: checked and copied parameters of the changes to a task.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * Whether a command may be carried out, and what events come of it. Everything is checked here, before anything
- * changes: a refused command leaves no trace.
+ * Decisions: the events that a command leads to, or the error that refuses it. Pure: a refused command leaves no trace.
  *
  * @module
  */

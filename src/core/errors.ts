@@ -1,5 +1,5 @@
 /**
- * The one error class of the library, and what each of its codes carries.
+ * The error class of the library, and the data of each of its codes.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What happens to a task: the entries of its log, and the events of the manager.
+ * Events of a task: the entries of its log, and the events of the manager.
  *
  * @module
  */

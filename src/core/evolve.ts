@@ -1,5 +1,5 @@
 /**
- * What an event makes of a task. Nothing here refuses: that was `decide`'s to do.
+ * Evolution of a task by its events. Pure; cannot fail.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The options of a manager, checked, with their defaults.
+ * Options of a manager: validation and defaults.
  *
  * @module
  */

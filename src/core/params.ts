@@ -1,5 +1,5 @@
 /**
- * What callers of the manager pass in.
+ * Parameters of the methods of a manager.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Which tasks are asked for.
+ * Queries over tasks: filters and pages.
  *
  * @module
  */

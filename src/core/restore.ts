@@ -1,5 +1,5 @@
 /**
- * Tasks that come back from where they were saved.
+ * Restoring of saved tasks.
  *
  * @module
  */

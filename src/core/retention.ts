@@ -1,5 +1,5 @@
 /**
- * How long tasks are held, and what gives way when there are too many.
+ * Retention: expiry, timeouts, and eviction when a manager is full.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * How many bytes of JSON a task's artifacts and messages take: kept up event by event, since measuring them anew for
- * each chunk would cost O(size of the task).
+ * Sizes in bytes of JSON of the artifacts and messages of a task, updated with each event: measuring all of them for each
+ * chunk would cost O(size of the task).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A task's events as they come, to be read at the reader's own pace.
+ * Subscription to the events of one task, read at the pace of the reader.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A task as a manager holds it. Nothing in here is ever handed out but what `show` freezes.
+ * A task as a manager holds it, with its log. Callers receive nothing of it but what `show` freezes.
  *
  * @module
  */

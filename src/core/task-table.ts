@@ -1,5 +1,5 @@
 /**
- * The tasks of a manager: by id, in order of creation, and by whatever they are asked for.
+ * The tasks of a manager: by id, in order of creation, and by the properties that queries filter by.
  *
  * @module
  */

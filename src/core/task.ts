@@ -1,5 +1,5 @@
 /**
- * The task, and what it is made of.
+ * The task and its parts.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The manager's time: it never runs backwards, and one timer serves every deadline, whatever becomes of the clock.
+ * Monotonic time of a manager, and one timer for all deadlines.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Parameters, taken one by one: each is checked where it comes in, and refused with its path.
+ * Validation of parameters. Errors name the path of the invalid one.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Waiting for a task to get somewhere.
+ * Waiting for a task: `waitFor`, abort signals, and the notification of both.
  *
  * @module
  */

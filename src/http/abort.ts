@@ -1,5 +1,5 @@
 /**
- * The end of a request before its answer: by its caller, or by the clock.
+ * Abort scope of a request: the signal of the caller and a timeout, as one signal.
  *
  * @module
  */

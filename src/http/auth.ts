@@ -1,5 +1,5 @@
 /**
- * Credentials for requests. An authenticator shows none of them when it is printed or made JSON.
+ * Authenticators for requests. None shows its secrets when it is printed or made JSON.
  *
  * @module
  */

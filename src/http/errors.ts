@@ -1,5 +1,5 @@
 /**
- * What goes wrong between us and another agent.
+ * Errors of requests to other agents.
  *
  * @module
  */

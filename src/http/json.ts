@@ -1,5 +1,5 @@
 /**
- * JSON from another agent.
+ * Bounded parsing of JSON from other agents.
  *
  * @module
  */

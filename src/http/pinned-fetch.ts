@@ -1,5 +1,5 @@
 /**
- * Requests that connect to addresses that were checked, and to no others, made of what Node has.
+ * A `fetch` for Node that connects only to addresses that were checked.
  *
  * The platform's `fetch` asks for the addresses of a name again, after the guard has: whoever owns the name may tell it
  * others.

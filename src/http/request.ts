@@ -1,5 +1,5 @@
 /**
- * One HTTP request, within limits, and what may go wrong with it as typed errors.
+ * One HTTP request within limits, with typed errors.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Asking again.
+ * Retries with exponential backoff.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Server-sent events of another agent.
+ * Reader of server-sent events.
  *
  * @module
  */

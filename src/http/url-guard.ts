@@ -1,5 +1,5 @@
 /**
- * Where requests may go: what keeps an agent from being sent to its own network (SSRF).
+ * Guard against requests to private networks (SSRF).
  *
  * @module
  */

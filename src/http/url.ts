@@ -1,5 +1,5 @@
 /**
- * URLs that others have written.
+ * URLs from other parties.
  *
  * @module
  */
