@@ -1,5 +1,5 @@
 /**
- * JSON from outside against a schema.
+ * Validation of JSON by a schema.
  *
  * @module
  */
@@ -15,22 +15,22 @@ export type Schema<T> = z.ZodMiniType<T>
 const TEXTS = { error: reasonOf }
 
 /**
- * `value` as `schema` has it, without what the schema does not know.
+ * Returns `value` as `schema` defines it, without unknown fields.
  *
- * A property that is `null`, and an id that is empty, count as absent, as in ProtoJSON, except where any JSON may stand.
+ * As in ProtoJSON, a property that is `null` and an id that is empty count as absent, except within free JSON.
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, after `root`: `message.parts[0].text …`.
  */
 export function check<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const first = schema.safeParse(value)
   if (first.success) return first.data
-  // Few peers send nulls and empty texts, or err: only they pay for a second look.
+  // Few peers send nulls, empty texts or invalid requests. Only those pay for a second pass.
   const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, TEXTS)
   if (second.success) return second.data
   throw faultOf(second.error, root)
 }
 
-/** As {@link check}, of a value that has been normalized. An enum that is missing is called so. */
+/** As {@link check}, for a normalized value. The error for an absent enum says that it is missing. */
 export function validate<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const parsed = schema.safeParse(value, TEXTS)
   if (parsed.success) return parsed.data
@@ -43,9 +43,9 @@ function faultOf({ issues }: z.core.$ZodError, root: string, reason = issues[0]?
   return invalidParams(pathText(issues[0]?.path ?? [], root), reason ?? 'is invalid')
 }
 
-/** Under these keys any JSON may stand, null included. */
+/** Fields that may contain any JSON, null included. */
 const FREE = new Set(['data', 'metadata', 'params', 'header'])
-/** What a peer that writes out every default says where it means nothing. */
+/** Fields that peers which write out every default send empty. */
 const OFTEN_EMPTY = new Set(['contextId', 'taskId', 'tenant', 'pageToken', 'filename', 'mediaType'])
 
 function isDefault(key: string, value: unknown): boolean {

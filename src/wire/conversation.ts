@@ -1,6 +1,5 @@
 /**
- * A task's conversation for those who look for the answer there: their versions have no artifacts, or few of their
- * clients read them.
+ * Conversation of a task, with the text of its artifacts, for dialects whose clients do not read artifacts.
  *
  * @module
  */
@@ -12,8 +11,8 @@ import { artifactsOf, statusMessage } from './view.js'
 const BAD_ENDS: readonly TaskState[] = ['failed', 'rejected', 'canceled']
 
 /**
- * The messages, oldest first. That of a task that is completed ends with a message of the agent's that says what its
- * artifacts hold; that of a task that ended otherwise, with why, where only its status says it.
+ * The messages, oldest first. For a completed task a last message of the agent contains the text of the artifacts. For
+ * a task that ended otherwise it contains the reason, if only the status has it.
  */
 export function conversationOf(task: TaskSnapshot): readonly DeepReadonly<Message>[] {
   const { id, contextId, state, message, messages } = task
@@ -24,7 +23,7 @@ export function conversationOf(task: TaskSnapshot): readonly DeepReadonly<Messag
   return text === '' ? messages : [...messages, statusMessage(text, id, contextId)]
 }
 
-/** What the artifacts hold, as text: data as JSON, files not at all. One line break between two artifacts. */
+/** The artifacts as text: data as JSON, without files. A line break separates artifacts. */
 export function artifactText(task: TaskSnapshot): string {
   return artifactsOf(task)
     .map(({ parts }) => parts.map(partText).join(''))
@@ -37,7 +36,7 @@ function partText({ text, data }: DeepReadonly<Part>): string {
   return data === undefined ? '' : JSON.stringify(data)
 }
 
-/** What the latest status message says; nothing where there is none. */
+/** The text of the latest status message, if there is one. */
 export function statusText({ message }: TaskSnapshot): string | undefined {
   if (message === undefined || typeof message === 'string') return message
   return textOf(message)

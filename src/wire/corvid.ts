@@ -1,5 +1,5 @@
 /**
- * A2A as corvid-agent speaks it: two paths of HTTP, and tasks that are a conversation.
+ * Dialect of corvid-agent: two HTTP paths, and tasks as conversations.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { textOf } from './text.js'
 import { toV03Card } from './v0-3/card.js'
 import { notReply } from './view.js'
 
-/** How long a task may take if its sender does not say. */
+/** Timeout of a task whose sender sets none. */
 const DEFAULT_TIMEOUT_MS = 300_000
-/** What a timer takes. */
+/** Maximum delay of a timer. */
 const MAX_TIMEOUT_MS = 2_147_483_647
 
 const SendSchema = object({
@@ -47,7 +47,7 @@ function fromBody(body: unknown): Requests['SendMessage'] {
   }
 }
 
-/** It knows four. */
+/** corvid-agent has four states. */
 const STATES = {
   submitted: 'submitted',
   working: 'working',
@@ -76,7 +76,7 @@ function toMessage(message: DeepReadonly<Message>): JsonObject {
   return { role: message.role, parts: [{ type: 'text', text: textOf(message) }] }
 }
 
-// Made by a call: a bundler may leave that out where nobody asks for corvid-agent.
+// A call, because bundlers drop an unused pure call but keep a spread.
 function restCodecs() {
   return {
     SendMessage: {
@@ -95,7 +95,7 @@ function textFor(error: A2AError): string {
 }
 
 /**
- * The routes of corvid-agent: `POST /a2a/tasks/send`, which answers at once, and `GET /a2a/tasks/{id}`, to be asked until
+ * The routes of corvid-agent: `POST /a2a/tasks/send`, which responds at once, and `GET /a2a/tasks/{id}`, to poll until
  * the task is `completed` or `failed`.
  */
 export function corvid(): Dialect {

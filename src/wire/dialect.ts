@@ -1,5 +1,5 @@
 /**
- * What a version of the protocol is to the rest of the library: a table of codecs.
+ * Dialect of a protocol version: its methods, routes and codecs as data.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Message, TaskSnapshot } from '../core/task.js'
 import type { JsonObject, JsonValue } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 
-/** Where the client wants to be told of a task's changes. */
+/** A webhook for notifications of a task's changes. */
 export interface PushConfig {
   readonly id?: string
   readonly url: string
@@ -29,26 +29,26 @@ interface InTenant {
   readonly tenant?: string
 }
 
-/** A message as it comes. Where the version's messages have no id, the server gives them one. */
+/** A received message. The server assigns an id where the version's messages have none. */
 export type IncomingMessage = Omit<Message, 'messageId'> & { readonly messageId?: string }
 
 export interface SendRequest<M extends IncomingMessage = Message> extends InTenant {
   readonly message: M
-  /** Answer as soon as there is a task, instead of when it has ended or waits for somebody. */
+  /** Respond as soon as there is a task, not when it has ended or needs input. */
   readonly returnImmediately: boolean
-  /** The media types that the client takes; empty for any. */
+  /** The media types that the client accepts. Empty means any. */
   readonly acceptedOutputModes: readonly string[]
-  /** How many messages of the conversation the answer may hold. Absent for all. */
+  /** Maximum number of messages of the conversation in the response. Absent means all. */
   readonly historyLength?: number
   readonly pushConfig?: PushConfig
   readonly metadata?: JsonObject
-  /** The id that the client has chosen: of a task that there is, or else of the new one. */
+  /** The id that the client chose: that of an existing task, or else of the new one. */
   readonly chosenId?: string
-  /** Answer with a task in any case: the version knows no reply without one. Default is `false`. */
+  /** Always respond with a task, for versions without direct replies. Default is `false`. */
   readonly needsTask?: boolean
-  /** How long the task may take, in ms, questions included. Then it fails. */
+  /** Time limit of the task in ms, waiting for input included. When it passes, the task fails. */
   readonly timeoutMs?: number
-  /** Refuse the message unless the task that it names is at this generation. */
+  /** Reject the message unless the task is at this generation. */
   readonly ifGeneration?: number
 }
 
@@ -57,7 +57,7 @@ export interface TaskRequest extends InTenant {
 }
 
 export interface SubscribeRequest extends TaskRequest {
-  /** Answer with a task that has ended, instead of refusing. */
+  /** Return a task that has ended instead of rejecting the request. */
   readonly evenIfEnded: boolean
 }
 
@@ -73,19 +73,19 @@ export interface ListRequest extends InTenant {
   readonly includeArtifacts: boolean
 }
 
-/** What each operation is asked with, in the core's terms. The operations have the names that A2A 1.0 gives them. */
+/** The request of each operation, in the core's terms. The operations have the names that A2A 1.0 gives them. */
 export interface Requests {
   SendMessage: SendRequest<IncomingMessage>
   SendStreamingMessage: SendRequest<IncomingMessage>
   GetTask: TaskRequest & {
     readonly historyLength?: number
-    /** What the client has: answer when there is something newer, or in good time. */
+    /** The generation that the client has. The response waits for a newer one, up to a limit. */
     readonly currentGeneration?: number
   }
   ListTasks: ListRequest
   CancelTask: TaskRequest & {
     readonly metadata?: JsonObject
-    /** Answer with a task that has ended as it is, instead of refusing. */
+    /** Return a task that has ended unchanged instead of rejecting the request. */
     readonly evenIfEnded?: boolean
   }
   SubscribeToTask: SubscribeRequest
@@ -102,7 +102,7 @@ export interface Requests {
 
 export type Operation = keyof Requests
 
-/** A task, and how much of it is shown. */
+/** A task and the extent to which it is shown. */
 export interface TaskView {
   readonly task: TaskSnapshot
   /** The latest so many messages; absent for all, `0` for none. */
@@ -116,7 +116,7 @@ export type StreamEntry =
   | ({
       readonly type: 'task'
       readonly last: boolean
-      /** It stands for events that are no longer held. */
+      /** It replaces events that are no longer retained. */
       readonly isResync: boolean
     } & TaskView)
   | { readonly type: 'message'; readonly last: true; readonly message: Message }
@@ -126,11 +126,11 @@ export type StreamEntry =
       readonly event: StatusChanged | ArtifactChanged
       /** Whether the stream ends here. */
       readonly last: boolean
-      /** The task that the event is of, as it is now; absent when it is gone. */
+      /** The current task of the event. Absent when it is gone. */
       readonly source?: { task(): TaskSnapshot | undefined }
     }
 
-/** What each operation answers, in the core's terms; the two that stream answer with entries of this type. */
+/** The result of each operation, in the core's terms. The two streaming operations yield entries of this type. */
 export interface Results {
   SendMessage:
     ({ readonly type: 'task' } & TaskView) | { readonly type: 'message'; readonly message: Message }
@@ -156,7 +156,7 @@ export interface Results {
   GetExtendedAgentCard: AgentCard
 }
 
-/** What streams of a version do otherwise than those of 1.0. */
+/** Differences of a version's streams from those of 1.0. */
 export interface StreamManners {
   /** Before an entry that is a whole task come its artifacts, one by one: of a task it shows the state alone. */
   readonly tellsArtifacts?: boolean
@@ -168,7 +168,7 @@ export interface StreamManners {
 export interface Codec<Request, Result> {
   decode(params: unknown): Request
   encode(result: Result): JsonValue
-  /** Absent where there is no stream, or one as in 1.0. */
+  /** Absent for operations that do not stream, or stream as in 1.0. */
   readonly stream?: StreamManners
 }
 
@@ -185,22 +185,22 @@ export interface Route {
   readonly query?: Readonly<Record<string, 'integer' | 'boolean'>>
 }
 
-/** An error as JSON-RPC has it. */
+/** A JSON-RPC error. */
 export interface RpcError {
   readonly code: number
   readonly message: string
   readonly data?: JsonValue
 }
 
-/** A version of the protocol, or a protocol that came of one. */
+/** A version of the protocol, or a protocol derived from one. */
 export interface Dialect {
   /** As in `A2A-Version`: `Major.Minor`, or a name. */
   readonly version: string
-  /** Whether agents' cards list it among their interfaces: clients of the others do not look there. */
+  /** Whether agent cards list it among their interfaces. Clients of other dialects do not read those. */
   readonly isInCards: boolean
   /** The request and response header that names extensions. */
   readonly extensionsHeader: string
-  /** What answers of the HTTP+JSON binding are. */
+  /** Media type of responses of the HTTP+JSON binding. */
   readonly mediaType: string
   /** Method names of the JSON-RPC binding. */
   readonly methods: ReadonlyMap<string, Operation>

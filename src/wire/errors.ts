@@ -1,5 +1,5 @@
 /**
- * Our errors as the protocol's, and what of them may cross the wire.
+ * Mapping of `A2AError` codes to JSON-RPC, HTTP and gRPC, and the error data that may cross the wire.
  *
  * @module
  */
@@ -85,32 +85,32 @@ export const WIRE_ERRORS = {
   CONFIGURATION_ERROR: FAILURE,
 } as const satisfies Record<ErrorCode, WireError>
 
-/** Whether it may say when to come back. */
+/** Whether the error may have a `retryAfterMs`. */
 export function hasRetryAfter(
   error: A2AError,
 ): error is A2AError<'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED'> {
   return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED'].includes(error.code)
 }
 
-/** What of an error crosses the wire. Its `cause` and its stack never do. */
+/** The parts of an error that cross the wire. Its `cause` and its stack never do. */
 export interface ErrorDescription extends WireError {
   readonly message: string
   /** Texts only, as `ErrorInfo.metadata` demands. */
   readonly metadata: Readonly<Record<string, string>>
-  /** What is wrong with which parameter. */
+  /** Invalid parameters and the reasons. */
   readonly violations: readonly { readonly field: string; readonly description: string }[]
 }
 
-/** Ids and paths come from the client: what goes back is bounded. */
+/** Ids and paths come from the client, so their length in the response is bounded. */
 const MAX_TEXT = 200
 
-/** Where what our own requests failed of, to others or to the store, is nobody's business. */
+/** Fixed texts hide failures of the agent's own requests, to others or to the store. */
 function fixedText({ code }: A2AError): string | undefined {
   if (code === 'STORE_FAILED') return 'The agent cannot reach its tasks now; try again later'
   return WIRE_ERRORS[code].reason === 'INTERNAL_ERROR' ? 'Internal error' : undefined
 }
 
-/** What of `error` a client may read: its text and its data, bounded, and nothing of what caused it. */
+/** The parts of `error` that a client may read: its text and data, bounded, without its cause. */
 export function describeError(error: A2AError): ErrorDescription {
   const row = WIRE_ERRORS[error.code]
   const message = fixedText(error)

@@ -1,5 +1,5 @@
 /**
- * A2A as KAOS speaks it: three methods, on which tasks are worked until they end.
+ * Dialect of KAOS: three JSON-RPC methods that respond when the task has ended.
  *
  * @module
  */
@@ -62,7 +62,7 @@ function fromSendParams(params: unknown): Requests['SendMessage'] {
   }
 }
 
-/** The texts of the parts, one space between two; where there are none, that of the message itself. */
+/** The texts of the parts, joined by spaces, or else the text of the message itself. */
 function textOf({ parts = [], text = '' }: KaosMessage): string {
   const joined = parts.flatMap((part) => part.text ?? []).join(' ') || text
   if (joined !== '') return joined
@@ -87,7 +87,7 @@ function missing(name: 'message' | 'id'): A2AError {
 
 const STATES: Partial<Record<TaskState, string>> = { rejected: 'failed', 'auth-required': 'input-required' }
 
-/** What a status says that has no message of its own. */
+/** Texts of statuses without a message. */
 const TEXTS: Partial<Record<TaskState, string>> = {
   working: 'Processing',
   completed: 'Done',
@@ -99,7 +99,7 @@ const TEXTS: Partial<Record<TaskState, string>> = {
 function toTask({ task, historyLength }: TaskView): JsonObject {
   const { id, contextId, state, updatedAt, metadata } = task
   const message = statusText(task) ?? TEXTS[state]
-  // Of a task that went wrong the status tells: whoever looks for the answer shall find none.
+  // The status explains a failure. The history must not look like a result.
   const messages = state === 'completed' ? conversationOf(task) : task.messages
   const history = historyOf({ ...task, messages }, historyLength)
   return {
@@ -124,13 +124,13 @@ function toMessage({ role, parts }: DeepReadonly<Message>): JsonObject {
   return { role, parts: parts.map((part) => toPart(TYPED_PARTS, part)) }
 }
 
-/** What came with the message that began the task: in KAOS, it is the task's. */
+/** Metadata of the first message, which in KAOS is that of the task. */
 function firstMetadata({ messages }: TaskSnapshot): JsonObject {
   const metadata = messages[0]?.metadata
   return metadata === undefined ? {} : (json(metadata) as JsonObject)
 }
 
-// Made by a call: a bundler may leave that out where nobody asks for KAOS.
+// A call, because bundlers drop an unused pure call but keep a spread.
 function rpcCodecs() {
   return {
     SendMessage: {

@@ -1,5 +1,5 @@
 /**
- * Objects in the spelling of any version, as the objects of A2A 1.0 that the shared schemas describe.
+ * Conversion of objects from the spelling of any version to that of A2A 1.0, which the shared schemas validate.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The query of the HTTP+JSON binding.
+ * Query parameters of the HTTP+JSON binding.
  *
  * @module
  */

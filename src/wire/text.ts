@@ -1,5 +1,5 @@
 /**
- * The text in messages and artifacts.
+ * Text of messages and artifacts.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What every version shows of a task: the core holds more kinds of artifacts and messages than A2A has.
+ * Views of a task that all dialects share: the core has more kinds of artifacts and messages than A2A.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { ArtifactChanged, OutputChanged } from '../core/events.js'
 import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../core/task.js'
 import type { JsonValue, ReadonlyJson } from '../core/json-types.js'
 
-/** JSON that is only read from here on: what the core freezes is sent as it is. */
+/** JSON that is only read from here on, so frozen objects of the core need no copy. */
 export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
   return value as JsonValue
 }
 
 /**
- * What is not a reply. Versions that know no reply without a task ask for one; whoever serves them may not heed that.
+ * Narrows a result to a task. Versions without direct replies request a task, which a server might ignore.
  *
  * @throws {A2AError} `INVALID_AGENT_RESPONSE`.
  */
@@ -27,7 +27,7 @@ export function notReply<T extends { readonly type: string }>(
   throw new A2AError('INVALID_AGENT_RESPONSE', reason, { reason })
 }
 
-/** An artifact as A2A wants it. */
+/** An artifact with all fields that A2A requires. */
 export type CompleteArtifact = DeepReadonly<Artifact> & {
   readonly artifactId: string
   readonly parts: readonly DeepReadonly<Part>[]
@@ -50,7 +50,7 @@ const MESSAGE_KEYS = new Set([
   ...['messageId', 'role', 'parts', 'contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'],
 ])
 
-/** Nothing is missing, and nothing is there that the protocol does not know: its schemas are closed. */
+/** Has all required fields and no unknown ones: the protocol's schemas are closed. */
 function isComplete(artifact: DeepReadonly<Artifact>): artifact is CompleteArtifact {
   const { artifactId, parts } = artifact
   if (artifactId === undefined || parts === undefined || parts.length === 0) return false
@@ -64,7 +64,7 @@ function hasOnly(value: object, keys: ReadonlySet<string>): boolean {
 
 function only<T extends object>(value: T, keys: ReadonlySet<string>): T {
   const entries = Object.entries(value).filter(([key]) => keys.has(key))
-  // What is gone is what the type does not know.
+  // Only fields that the type does not have are gone.
   return Object.fromEntries(entries) as T
 }
 
@@ -86,14 +86,14 @@ export function completeArtifact(artifact: DeepReadonly<Artifact>, fallbackId: s
   }
 }
 
-/** A message as A2A wants it: what agents add of their own is left out. */
+/** A message without fields that A2A does not have. */
 export function completeMessage(message: DeepReadonly<Message>): DeepReadonly<Message> {
   const isPure = hasOnly(message, MESSAGE_KEYS) && message.parts.every((part) => hasOnly(part, PART_KEYS))
   if (isPure) return message
   return { ...only(message, MESSAGE_KEYS), parts: knownParts(message.parts) }
 }
 
-/** Parts without what the protocol does not know. */
+/** Parts without fields that A2A does not have. */
 export function knownParts(parts: DeepReadonly<Part[]>): DeepReadonly<Part>[] {
   return parts.map((part) => only(part, PART_KEYS))
 }

@@ -1,5 +1,5 @@
 /**
- * The operations as a client knows them: versions ask in different words, and what they answer is read by one reader.
+ * Codecs of a client's operations: one encoder per version, and one reader for the responses of all.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Operation } from '../dialect.js'
 import { readEvent, readPushConfig, readPushConfigPage, readSent, readTask, readTaskPage } from './objects.js'
 import { TASK_STATES } from '../v1/objects.js'
 
-/** What each operation is asked with. Those that a binding does not have are absent. */
+/** Encoders of requests. Operations that a binding does not have are absent. */
 export type Encoders = { readonly [O in Operation]?: (request: ClientRequests[O]) => JsonObject }
 
 type Readers = {
@@ -35,15 +35,15 @@ export function codecsOf(encoders: Encoders, isOld: boolean): ClientCodecs {
     const decode = (answer: unknown): unknown => decodeAs(operation, answer, isOld)
     return [operation, { encode: encoders[operation], decode }]
   })
-  // Each operation has its encoder and its reader.
+  // Every operation has the encoder and the reader of its types.
   return Object.fromEntries(entries) as ClientCodecs
 }
 
 function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknown {
-  // The SDKs answer with null, {}, or nothing.
+  // The SDKs respond with null, {}, or nothing.
   if (operation === 'DeleteTaskPushNotificationConfig') return null
   const read = READERS[operation]
-  // A card is read by whoever asked for it.
+  // The caller reads cards with parseAgentCard.
   if (read === undefined) return answer
   try {
     return read(isOld ? inObject(operation, answer) : answer, 'result', isOld)
@@ -52,22 +52,22 @@ function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknow
   }
 }
 
-/** Agents of 0.3 list in bare arrays; configurations in an object, too. */
+/** Agents of 0.3 return lists as bare arrays. Some return configurations in an object. */
 function inObject(operation: Operation, answer: unknown): unknown {
   const isBare = Array.isArray(answer)
-  // Agents of 1.0 that take this path for one of theirs, of a tenant `v1`, answer with an empty page.
+  // An agent of 1.0 takes this path for that of a tenant `v1` and returns an empty page.
   if (operation === 'ListTasks' && !isBare) throw invalidAnswer('result must be an array')
   return isBare && operation.startsWith('List') ? { tasks: answer, configs: answer } : answer
 }
 
 function namesOf(encoders: Encoders): Operation[] {
-  // They have no other keys.
+  // The table has no other keys.
   return Object.keys(encoders) as Operation[]
 }
 
 export const same = (request: object): JsonObject => ({ ...request })
 
-/** @throws {A2AError} `INVALID_PARAMS`: a state that is none would be no filter. */
+/** @throws {A2AError} `INVALID_PARAMS`: an unknown state would not filter. */
 export function requireState(state: TaskState): TaskState {
   if (TASK_STATES.includes(state)) return state
   throw invalidParams('state', `must be one of ${TASK_STATES.join(', ')}`)

@@ -1,5 +1,5 @@
 /**
- * What a version of the protocol is to a client: the other direction of the same operations.
+ * Client side of a protocol version: request encoders and response decoders of the operations.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { JsonObject } from '../../core/json-types.js'
 import type { Artifact } from '../../schemas/artifact.js'
 import type { ListRequest, Operation, PushConfig, Requests, Route, SendRequest } from '../dialect.js'
 
-/** A task as another agent tells of it, in the core's terms. Plain JSON. */
+/** A task of another agent, in the core's terms. Plain JSON. */
 export interface RemoteTask {
   id: string
   /** Groups the tasks of one conversation. Some agents leave it out. */
@@ -17,10 +17,10 @@ export interface RemoteTask {
   state: TaskState
   /** The latest status message. */
   message?: Message
-  /** When the agent says that it came to be so. */
+  /** Time of the status, as the agent sent it. */
   updatedAt?: string
   artifacts: Artifact[]
-  /** What the agent tells of the conversation, oldest first: some tell nothing (A2A 1.0 §3.7). */
+  /** The conversation as far as the agent sends it, oldest first. Some send none of it (A2A 1.0 §3.7). */
   messages: Message[]
   metadata: JsonObject
 }
@@ -31,15 +31,15 @@ interface OfRemoteTask {
   metadata?: JsonObject
 }
 
-/** What an agent tells while it works. */
+/** An event of an agent's stream. */
 export type RemoteEvent =
   | { type: 'task'; task: RemoteTask }
   | { type: 'message'; message: Message }
   | ({ type: 'status'; state: TaskState; message?: Message; updatedAt?: string } & OfRemoteTask)
-  /** `append`: the parts continue the artifact of that id. Otherwise it is new, or takes that one's place. */
+  /** With `append` the parts continue the artifact of that id. Otherwise the artifact is new or replaces that one. */
   | ({ type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean } & OfRemoteTask)
 
-/** The answer to a message: a task, or the agent's reply where it needs no task. */
+/** The response to a message: a task, or a direct reply of the agent. */
 export type SendResult = { type: 'task'; task: RemoteTask } | { type: 'message'; message: Message }
 
 export interface RemotePushConfig {
@@ -47,7 +47,7 @@ export interface RemotePushConfig {
   config: PushConfig
 }
 
-/** What each operation is asked with. */
+/** The request of each operation. */
 export interface ClientRequests extends Omit<
   Requests,
   'SendMessage' | 'SendStreamingMessage' | 'ListTasks' | 'SubscribeToTask'
@@ -58,7 +58,7 @@ export interface ClientRequests extends Omit<
   SubscribeToTask: Requests['CancelTask']
 }
 
-/** What each operation answers; the two that stream answer with events of this type. */
+/** The result of each operation. The two streaming operations yield events of this type. */
 export interface ClientResults {
   SendMessage: SendResult
   SendStreamingMessage: RemoteEvent
@@ -70,7 +70,7 @@ export interface ClientResults {
   GetTaskPushNotificationConfig: RemotePushConfig
   ListTaskPushNotificationConfigs: { configs: RemotePushConfig[]; nextPageToken: string }
   DeleteTaskPushNotificationConfig: null
-  /** As it came: to be read with `parseAgentCard`. */
+  /** Unread JSON. `parseAgentCard` reads it. */
   GetExtendedAgentCard: unknown
 }
 
@@ -83,18 +83,18 @@ export interface ClientCodec<Request, Result> {
 /** Operations that a binding does not have are absent. */
 export type ClientCodecs = { readonly [O in Operation]?: ClientCodec<ClientRequests[O], ClientResults[O]> }
 
-/** A version of the protocol as a client speaks it. */
+/** The client side of a protocol version. */
 export interface ClientDialect {
   /** As in `A2A-Version`: `Major.Minor`. */
   readonly version: string
   /** The request header that names extensions. */
   readonly extensionsHeader: string
-  /** What requests of the HTTP+JSON binding are. */
+  /** Media type of requests of the HTTP+JSON binding. */
   readonly mediaType: string
   /** Method names of the JSON-RPC binding. */
   readonly methods: ReadonlyMap<Operation, string>
   readonly rpc: ClientCodecs
-  /** Of several routes of one operation the first is taken. */
+  /** The first route of an operation is used. */
   readonly routes: readonly Route[]
   readonly rest: ClientCodecs
   /** Whether requests name the tenant of their interface. */

@@ -1,11 +1,11 @@
 /**
- * The errors of other agents as ours.
+ * Decoding of other agents' errors into `A2AError`.
  *
  * @module
  */
 import { A2AError, type ErrorCode, type ErrorData } from '../../core/errors.js'
 
-/** What the request was about: it completes what the answer leaves out. */
+/** Facts about the request. They complete what the error leaves out. */
 export interface RemoteErrorContext {
   /** The HTTP status of the answer. */
   readonly status?: number | undefined
@@ -13,22 +13,22 @@ export interface RemoteErrorContext {
   readonly taskId?: string | undefined
 }
 
-/** What says so itself, whoever says it: that nothing was done. */
+/** HTTP statuses that mean a refusal even without a code of the protocol. */
 const REFUSALS: Readonly<Record<number, ErrorCode>> = {
   400: 'INVALID_PARAMS',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
 }
 
-/** What an internal error of the protocol may be, by the HTTP status. */
+/** More specific codes for an internal error of the protocol, by HTTP status. */
 const STATUSES: Readonly<Record<number, ErrorCode>> = { ...REFUSALS, 429: 'UNAVAILABLE', 503: 'UNAVAILABLE' }
 
 const MAX_TEXT = 1_000
 
 /**
  * The error that an agent answered, in either binding of any version: `{code, message, data}`, or that in `{error}`.
- * What it is stands in the reason of its `ErrorInfo`, in its code, or in the HTTP status. `undefined`: it is no error
- * of the protocol. `cause` is the answer.
+ * Its kind is found in the reason of its `ErrorInfo`, then its code, then the HTTP status. Returns `undefined` for what is
+ * not an error of the protocol. `cause` is the answer.
  */
 export function decodeError(json: unknown, context: RemoteErrorContext): A2AError | undefined {
   const error = objectOf(objectOf(json)?.['error']) ?? objectOf(json)
@@ -39,14 +39,14 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
   const { status = NaN } = context
   const number = Number(code)
   const known = codeOfReason(info?.['reason']) ?? codeOfNumber(number) ?? REFUSALS[context.status ?? number]
-  // A gateway has codes of its own, and may have lost the agent in the middle.
+  // A gateway between has its own codes, and may have lost the agent during the request.
   if (known === undefined) return undefined
-  // An internal error says less than the HTTP status.
+  // The HTTP status is more specific than an internal error.
   const found = (known === 'INTERNAL' ? STATUSES[status] : undefined) ?? known
   const text = typeof message === 'string' ? plain(message) : ''
   const violation = violationOf(infos.find((each) => isType(each, 'BadRequest')))
-  const told = dataOf(found, { ...textsOf(info?.['metadata']), ...violation }, text, context)
-  return new A2AError(found, text || `The agent answered with error ${plain(String(code))}`, told, {
+  const errorData = dataOf(found, { ...textsOf(info?.['metadata']), ...violation }, text, context)
+  return new A2AError(found, text || `The agent answered with error ${plain(String(code))}`, errorData, {
     cause: error,
   })
 }
@@ -57,15 +57,15 @@ function codeOfReason(reason: unknown): ErrorCode | undefined {
 }
 
 function codeOfNumber(number: number): ErrorCode | undefined {
-  // Those of JSON-RPC are negative.
+  // JSON-RPC codes are negative.
   return KNOWN.find((code) => SHAPES[code]?.[0] === number) ?? (number < 0 ? 'INTERNAL' : undefined)
 }
 
 type Texts = Readonly<Record<string, string>>
 
 /**
- * The errors that cross the wire: the JSON-RPC code of those that have one of their own (A2A 1.0 §5.4, §9.5), and what
- * their data is made of: texts, as they are; `#` for numbers, `[]` for lists of texts, `!` for what is always true.
+ * Errors that cross the wire: the JSON-RPC code of those that have their own (A2A 1.0 §5.4, §9.5), and the properties of
+ * their data: texts by default, `#` marks numbers, `[]` lists of texts, `!` constants that are true.
  */
 const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: string[]] } = {
   PARSE_ERROR: [-32700, 'reason'],
@@ -98,15 +98,15 @@ const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: s
 // The keys of the table are codes.
 const KNOWN = Object.keys(SHAPES) as ErrorCode[]
 
-/** `error.data` of an error that came over the wire: what the agent tells, then what the request was about. */
+/** `error.data` of an error that came over the wire: the agent's metadata, then facts about the request. */
 function dataOf(
   code: ErrorCode,
-  told: Texts,
+  metadata: Texts,
   text: string,
   context: RemoteErrorContext,
 ): ErrorData[ErrorCode] {
   const { operation, taskId = '' } = context
-  const known: Texts = { taskId, operation, method: operation, reason: text, path: 'params', ...told }
+  const known: Texts = { taskId, operation, method: operation, reason: text, path: 'params', ...metadata }
   const [, ...shapes] = SHAPES[code] ?? [NaN]
   const entries = shapes.map((shape) => {
     const key = shape.replace(/\W+$/, '')
@@ -120,7 +120,7 @@ function dataOf(
 }
 
 function objectOf(value: unknown): Record<string, unknown> | undefined {
-  // What is neither null nor an array has texts for keys.
+  // The keys of a plain object are strings.
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined
@@ -131,7 +131,7 @@ function isType(detail: Record<string, unknown> | undefined, type: string): bool
   return typeof given === 'string' && given.endsWith(`google.rpc.${type}`)
 }
 
-/** Not too long, and on one line: it goes to logs and terminals, which obey what is no text. */
+/** Clipped and on one line: the text goes to logs and terminals, which interpret control characters. */
 function plain(text: string): string {
   return text.slice(0, MAX_TEXT).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }

@@ -1,5 +1,5 @@
 /**
- * A2A 0.3 as a client speaks it.
+ * Client side of A2A 0.3.
  *
  * @module
  */
@@ -27,7 +27,7 @@ function toConfigRequest({ taskId, id }: ClientRequests['GetTaskPushNotification
   return compact({ id: taskId, pushNotificationConfigId: id })
 }
 
-/** The request of the proto, as the SDKs' servers of 0.3 read it: not the configuration alone, which their clients send. */
+/** The request of the proto, which the SDKs' servers of 0.3 read. Their clients send the configuration alone. */
 function toCreateRequest({ taskId, config }: RemotePushConfig): JsonObject {
   const { id = '' } = config
   return {
@@ -46,7 +46,7 @@ function toListQuery({ state, since, ...rest }: ClientRequests['ListTasks']): Js
   return compact({ ...rest, tenant: undefined, status, statusTimestampAfter: since })
 }
 
-/** `toCreate`: where a configuration is created, the two bindings have nothing in common. */
+/** `toCreate`: the request that creates a configuration differs entirely between the bindings. */
 function encodersOf(form: MessageForm, toCreate: (request: RemotePushConfig) => JsonObject): Encoders {
   return {
     SendMessage: (request) => toSendRequest(form, request),
@@ -63,7 +63,7 @@ function encodersOf(form: MessageForm, toCreate: (request: RemotePushConfig) => 
   }
 }
 
-// Made by functions: bundlers keep what spreads as a module is loaded.
+// Functions, because bundlers keep a spread at module level.
 
 const rpc = (): Encoders =>
   encodersOf(JSON_MESSAGES, ({ taskId, config }) => ({
@@ -73,12 +73,12 @@ const rpc = (): Encoders =>
 
 const rest = (): Encoders => ({ ...encodersOf(PROTO_MESSAGES, toCreateRequest), ListTasks: toListQuery })
 
-/** A2A 0.3 as a client speaks it, over JSON-RPC and HTTP+JSON. */
+/** The client side of A2A 0.3, over JSON-RPC and HTTP+JSON. */
 export const v0_3Client: ClientDialect = {
   version: '0.3',
   extensionsHeader: 'X-A2A-Extensions',
   mediaType: 'application/json',
-  // Of several names of an operation the first is said.
+  // The first name of an operation is sent.
   methods: new Map(
     [...METHODS].reverse().map(([method, operation]): [Operation, string] => [operation, method]),
   ),

@@ -1,5 +1,5 @@
 /**
- * A2A 1.0 as a client speaks it.
+ * Client side of A2A 1.0.
  *
  * @module
  */
@@ -46,7 +46,7 @@ const ENCODERS: Encoders = {
   GetExtendedAgentCard: same,
 }
 
-/** A2A 1.0 as a client speaks it, over JSON-RPC and HTTP+JSON. */
+/** The client side of A2A 1.0, over JSON-RPC and HTTP+JSON. */
 export const v1Client: ClientDialect = {
   version: '1.0',
   extensionsHeader: 'A2A-Extensions',

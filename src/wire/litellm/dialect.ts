@@ -1,5 +1,5 @@
 /**
- * The dialect of LiteLLM-RS' A2A gateway.
+ * Dialect of LiteLLM-RS' A2A gateway.
  *
  * @module
  */
@@ -47,7 +47,7 @@ function capabilitiesOf({ skills }: AgentCard): JsonObject {
 }
 
 /**
- * The dialect of LiteLLM-RS' A2A gateway, over JSON-RPC: `task_send`, `task_get`, `task_cancel`, `task_send_subscribe`,
+ * Dialect of LiteLLM-RS' A2A gateway, over JSON-RPC: `task_send`, `task_get`, `task_cancel`, `task_send_subscribe`,
  * `agent_capabilities` and `ping`.
  *
  * - A task is what is sent, under an id of the client's choice, and what is answered when the work on it is done; a

@@ -1,5 +1,5 @@
 /**
- * Our errors as those of LiteLLM-RS' A2A gateway.
+ * Mapping of errors to those of LiteLLM-RS' A2A gateway.
  *
  * @module
  */
@@ -81,7 +81,7 @@ function messageOf(code: ErrorCode, { message, metadata }: ErrorDescription): st
   }
 }
 
-/** Seconds, where nobody knows better. */
+/** Default delay in seconds. */
 const DEFAULT_RETRY_AFTER = 5
 
 function retryAfter(error: A2AError): number {

@@ -1,5 +1,5 @@
 /**
- * What clients of LiteLLM-RS' A2A gateway send, as schemas, and in the core's terms.
+ * Requests to LiteLLM-RS' A2A gateway: schemas, and their conversion to the core's objects.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Tasks, and what changes in them, as LiteLLM-RS' A2A gateway shows them.
+ * Tasks and their events in the form of LiteLLM-RS' A2A gateway.
  *
  * @module
  */
@@ -138,7 +138,7 @@ function codeIn(metadata: DeepReadonly<JsonObject> | undefined): string | undefi
   return code !== undefined && /^[\w.-]{1,100}$/.test(code) ? code : undefined
 }
 
-/** A task that somebody made without a message has an input all the same. */
+/** A task that was created without a message still has an input. */
 function inputOf({ input }: TaskSnapshot): Parts {
   if (input === null) return []
   return [typeof input === 'string' ? { text: input } : { data: input }]

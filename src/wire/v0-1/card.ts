@@ -1,5 +1,5 @@
 /**
- * The card of A2A 1.0 as A2A 0.1 has it.
+ * Agent cards in the form of A2A 0.1.
  *
  * What 0.1 has no place for is left out: interfaces but the one, extensions, what a skill needs of its own, signatures.
  *
@@ -29,7 +29,7 @@ export function toV01Card(card: AgentCard): JsonObject {
   }
 }
 
-/** 0.1 has no binding but JSON-RPC. Whoever asks for this card knows that it is spoken there. */
+/** JSON-RPC is the only binding of 0.1. A client that requests this card knows that the agent speaks it. */
 function urlOf({ supportedInterfaces }: AgentCard): string {
   const rpc = supportedInterfaces.find(({ protocolBinding }) => protocolBinding.toUpperCase() === 'JSONRPC')
   return (rpc ?? supportedInterfaces[0])?.url ?? ''

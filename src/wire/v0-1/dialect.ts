@@ -1,5 +1,5 @@
 /**
- * A2A 0.1: `tasks/send`.
+ * Dialect of A2A 0.1: `tasks/send`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The objects of A2A 0.1.
+ * Tasks, messages and events in the form of A2A 0.1.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What clients of A2A 0.1 send, as schemas, and as the core's objects.
+ * Requests of A2A 0.1: schemas, and their conversion to the core's objects.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { standardBase64 } from '../view.js'
 const metadata = optional(JsonObjectSchema)
 const historyLength = optional(integer(0))
 
-/** What core parts take as `raw`. */
+/** The same base64 as in a part of 1.0. */
 const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
 
 /** A2A 0.1 §6.6, without files that have no content: there is nothing that the core could make of them. */
@@ -114,7 +114,7 @@ function fromPart(part: z.infer<typeof PartSchema>): Part {
   }
 }
 
-/** 0.1 shows no history that nobody asked for: no length is a length of 0. */
+/** 0.1 shows history on request only: an absent length is 0. */
 export function fromSendParams(params: z.infer<typeof SendParamsSchema>): SendRequest<IncomingMessage> {
   const { id, sessionId, message, pushNotification, metadata } = params
   const { acceptedOutputModes = [], historyLength = 0 } = params

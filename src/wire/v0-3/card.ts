@@ -1,8 +1,8 @@
 /**
- * The card of A2A 1.0 as A2A 0.3 has it, in both of its forms.
+ * Agent cards in the two forms of A2A 0.3.
  *
- * What 0.3 has no place for is left out: tenants, and the signatures, which are of the card of 1.0. The flow for devices
- * becomes what it ends in, a bearer token.
+ * Fields that 0.3 does not have are left out: tenants, and signatures, which sign the card of 1.0. The device flow
+ * becomes a bearer token, its result.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import type { JsonObject } from '../../core/json-types.js'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../schemas/agent-card.js'
 import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../../schemas/security.js'
 
-/** In what JSON with a `type` and ProtoJSON differ. */
+/** Differences between JSON with a `type` and ProtoJSON. */
 interface Form {
   readonly requirement: (requirement: SecurityRequirement) => JsonObject
   /** `undefined`: 0.3 cannot say it. */
   readonly scheme: (scheme: SecurityScheme) => JsonObject
 }
 
-/** The card as it is found at its well-known URL, and as JSON-RPC answers it. */
+/** The card at its well-known URL and in responses of JSON-RPC. */
 export function toV03Card(card: AgentCard): JsonObject {
   const { iconUrl } = card
   return { ...cardIn(JSON_FORM, card), ...(iconUrl !== undefined && { iconUrl }) }
 }
 
-/** The card as HTTP+JSON answers it. Its form is another than that of the well-known URL. */
+/** The card in responses of HTTP+JSON. Its form differs from that at the well-known URL. */
 export function toProtoCard(card: AgentCard): JsonObject {
   return cardIn(PROTO_FORM, card)
 }

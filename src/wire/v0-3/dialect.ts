@@ -1,5 +1,5 @@
 /**
- * A2A 0.3.
+ * Dialect of A2A 0.3.
  *
  * @module
  */
@@ -102,7 +102,7 @@ function codecsIn(form: Form) {
   } satisfies Codecs
 }
 
-// Made by a call: a bundler may leave that out where nobody asks for 0.3, but no spread.
+// A call, because bundlers drop an unused pure call but keep a spread.
 function rpcCodecs() {
   return {
     ...codecsIn(JSON_FORM),

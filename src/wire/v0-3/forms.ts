@@ -1,5 +1,5 @@
 /**
- * How A2A 0.3 writes states, and data that is no object.
+ * Task states and non-object data in the forms of A2A 0.3.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { Part } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { STATES, TASK_STATES } from '../v1/objects.js'
 
-/** Marks the data of a part as wrapped in `{value}`, because it is no object. All official SDKs know it. */
+/** Marks the data of a part as wrapped in `{value}`, because it is not an object. All official SDKs know it. */
 export const WRAPPED = 'data_part_compat'
 
-/** How ProtoJSON spells a state: one otherwise than 1.0. The other form has our names. */
+/** The state in ProtoJSON, which spells one differently from 1.0. JSON uses the core's names. */
 export function protoState(state: TaskState): string {
   return state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[state]
 }

@@ -9,12 +9,12 @@ import type { PushConfig } from '../dialect.js'
 import { WRAPPED } from './forms.js'
 import { json } from '../view.js'
 
-/** In what the two forms differ. */
+/** Differences between the two forms. */
 export interface MessageForm {
-  /** What says which object it is. */
+  /** The field that names the kind of an object. */
   readonly kind: (kind: string) => JsonObject
   readonly roles: Readonly<Record<Message['role'], string>>
-  /** Where a message has its parts. */
+  /** The field with the parts of a message. */
   readonly parts: 'parts' | 'content'
   readonly bytes: 'bytes' | 'fileWithBytes'
   readonly uri: 'uri' | 'fileWithUri'
@@ -52,7 +52,7 @@ export const PROTO_MESSAGES: MessageForm = {
 /** Parts as 0.1 and KAOS print them. */
 export const TYPED_PARTS = typed(JSON_MESSAGES)
 
-// A call, which a bundler may leave out where nobody prints them.
+// A call, because bundlers drop an unused pure call.
 function typed(form: MessageForm): MessageForm {
   return { ...form, kind: (type) => ({ type }) }
 }
@@ -76,7 +76,7 @@ function toDataPart(
   data: JsonValue,
   metadata: DeepReadonly<JsonObject> | undefined,
 ): JsonObject {
-  // What looks wrapped is wrapped once more, for the reader to unwrap.
+  // An object that looks wrapped is wrapped again, because the reader unwraps once.
   if (isObject(data) && metadata?.[WRAPPED] !== true) {
     return { ...form.kind('data'), data: form.data(data), ...(metadata && { metadata: json(metadata) }) }
   }

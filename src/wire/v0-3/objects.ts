@@ -1,5 +1,5 @@
 /**
- * The objects of A2A 0.3 in the two forms that its bindings print: JSON with kinds, and the ProtoJSON of its proto.
+ * Tasks and events of A2A 0.3 in the two forms of its bindings: JSON with kinds, and the ProtoJSON of its proto.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import {
   type CompleteArtifact,
 } from '../view.js'
 
-/** In what the two forms differ. */
+/** Differences between the two forms. */
 export interface Form {
   readonly messages: MessageForm
   readonly state: (state: TaskState) => string

@@ -1,5 +1,5 @@
 /**
- * What the operations are called in A2A 0.3: methods of JSON-RPC (§3.5.6), paths of HTTP+JSON (§3.5.3).
+ * Operations of A2A 0.3: methods of JSON-RPC (§3.5.6) and paths of HTTP+JSON (§3.5.3).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What clients of A2A 0.3 send, as schemas, and as the core's objects.
+ * Requests of A2A 0.3: schemas, and their conversion to the core's objects.
  *
  * The specification has two forms of its objects: JSON with kinds, and ProtoJSON. Either is taken on both bindings.
  *
@@ -30,7 +30,7 @@ import { standardBase64 } from '../view.js'
 /** ProtoJSON has no other way to leave a text out than to have an empty one: that counts as absent. */
 const optionalText = optional(string)
 
-/** What core parts take as `raw`. */
+/** The same base64 as in a part of 1.0. */
 const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
 const base64 = optional(string.check(isBase64))
 

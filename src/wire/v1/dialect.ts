@@ -1,5 +1,5 @@
 /**
- * A2A 1.0.
+ * Dialect of A2A 1.0.
  *
  * @module
  */

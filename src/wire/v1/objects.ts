@@ -1,5 +1,5 @@
 /**
- * The objects of A2A 1.0 and those of the core: what both directions need.
+ * Conversion between the objects of A2A 1.0 and those of the core, for servers and clients.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What the draft of A2A 1.1 adds to 1.0: the generation of a task.
+ * Preview of the A2A 1.1 draft: the generation of a task.
  *
  * @module
  */
@@ -29,7 +29,7 @@ function fromSendRequest(params: unknown): ReturnType<typeof V1.SendMessage.deco
   return ifGeneration === undefined ? request : { ...request, ifGeneration }
 }
 
-/** An `int64`: ProtoJSON writes it as a text, and reads a number, too. */
+/** An `int64`: ProtoJSON writes it as a string and reads a number as well. */
 function generationOf(object: unknown, key: string, root = ''): number | undefined {
   const value = isRecord(object) ? object[key] : undefined
   if (value == null) return undefined
@@ -38,7 +38,7 @@ function generationOf(object: unknown, key: string, root = ''): number | undefin
   throw invalidParams(root + key, 'must be an integer, 0 or more, as a number or as its digits in a text')
 }
 
-// Made by a call: a bundler may leave that out where nobody speaks 1.1, but no spread.
+// A call, because bundlers drop an unused pure call but keep a spread.
 function makeCodecs() {
   return {
     ...V1,
@@ -83,7 +83,7 @@ export function v1_1(): Dialect {
   return {
     ...base,
     version: '1.1',
-    // A draft is nothing to be found by: whoever wants it knows of it.
+    // Cards do not advertise the 1.1 draft; clients opt in.
     isInCards: false,
     rpc: codecs,
     rest: codecs,

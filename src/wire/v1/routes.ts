@@ -1,5 +1,5 @@
 /**
- * The HTTP+JSON binding of A2A 1.0 (§11.3).
+ * Routes of the HTTP+JSON binding of A2A 1.0 (§11.3).
  *
  * @module
  */
