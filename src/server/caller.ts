@@ -8,7 +8,8 @@ import { hasLoneSurrogate } from '../core/json.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Dialect } from '../wire/dialect.js'
-import type { ServedTasks } from './tasks.js'
+import type { MaybePromise } from '../core/managers.js'
+import { isPromise, type ServedTasks } from './tasks.js'
 
 /** An authenticated client that owns tasks. */
 export interface Principal {
@@ -65,17 +66,20 @@ export function ownedBy(
 /**
  * The task, if it belongs to the caller.
  *
- * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, the same for a task of another owner as for none
+ * @throws {A2AError} At once or as a rejection: `TASK_NOT_FOUND`, the same for a task of another owner as for none
  *   (A2A 1.0 §3.3.2).
  */
-export async function requireVisible(
+export function requireVisible(
   tasks: ServedTasks,
   id: string,
   owner: OwnerFilter,
-): Promise<TaskSnapshot> {
-  const task = await tasks.peekTask(id, owner)
-  if (task === null) throw taskNotFound(id)
-  return task
+): MaybePromise<TaskSnapshot> {
+  const found = (task: TaskSnapshot | null): TaskSnapshot => {
+    if (task === null) throw taskNotFound(id)
+    return task
+  }
+  const task = tasks.peekTask(id, owner)
+  return isPromise(task) ? task.then(found) : found(task)
 }
 
 /** The generation in `Last-Event-ID`; `undefined` for ids of other servers, after which a stream starts over. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import type { MaybePromise } from '../core/managers.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
@@ -45,19 +46,19 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
  * Chooses between dialects that all have the method or route of a request without a version: the dialect that recognizes
  * the parameters, otherwise the one in which the task was created, otherwise the preferred one.
  */
-export async function choose(
+export function choose(
   candidates: Dialects,
   params: unknown,
   dialectOf: (taskId: string) => Promise<Dialect | undefined> | undefined,
-): Promise<Dialect> {
+): MaybePromise<Dialect> {
   const [first] = candidates
   if (candidates.length === 1 || !isObject(params)) return first
   // A dialect that was derived from another one comes after it, and recognizes its own requests better.
   const recognized = candidates.filter((dialect) => dialect.recognizes?.(params) ?? false).at(-1)
   if (recognized !== undefined) return recognized
   const { id } = params
-  const origin = typeof id === 'string' ? await dialectOf(id) : undefined
-  return candidates.find((dialect) => dialect === origin) ?? first
+  const origin = typeof id === 'string' ? dialectOf(id) : undefined
+  return origin?.then((found) => candidates.find((dialect) => dialect === found) ?? first) ?? first
 }
 
 function isObject(value: unknown): value is JsonObject {

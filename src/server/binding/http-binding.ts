@@ -69,7 +69,7 @@ export class HttpBinding<P extends Principal> {
       if ('status' in candidates) return candidates
       dialect = candidates[0].dialect
       const principal = await this.#authenticate(request)
-      const match = await this.#choose(candidates, principal)
+      const match = candidates.length === 1 ? candidates[0] : await this.#choose(candidates, principal)
       dialect = match.dialect
       return await this.#respondRest(request, searchParams, match, principal)
     } catch (thrown) {

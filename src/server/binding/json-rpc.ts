@@ -14,6 +14,7 @@ import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { requireSafeJson } from './safe-json.js'
 import { perform } from '../operations/perform.js'
+import { isPromise } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
 
 /** The answer to a request. */
@@ -56,9 +57,10 @@ export async function answerRpc<P extends Principal>(
     dialect = candidates?.[0] ?? spoken[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
     const [first] = candidates
-    dialect = await choose(candidates, params, (taskId) =>
+    const chosen = choose(candidates, params, (taskId) =>
       operations.dialectOf?.(taskId, callerOf(first).principal),
     )
+    dialect = isPromise(chosen) ? await chosen : chosen
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)

@@ -34,7 +34,8 @@ import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
 import { PushRegistry, type Register } from '../push/registry.js'
 import { RunManager } from '../runs/run-manager.js'
 import { StreamLimit } from '../streams/stream-limit.js'
-import { isShared, lastSeen } from '../tasks.js'
+import type { MaybePromise } from '../../core/managers.js'
+import { isPromise, isShared, lastSeen } from '../tasks.js'
 import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
 
 /** The operations that answer with a stream. */
@@ -151,7 +152,8 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
     const { historyLength, currentGeneration: after } = request
-    let task = await this.#find(request, caller)
+    const found = this.#find(request, caller)
+    let task = isPromise(found) ? await found : found
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
       await waitForChange(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
@@ -305,7 +307,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   #find(
     { id, tenant }: { id: string; tenant?: string | undefined },
     { principal }: Caller<P>,
-  ): Promise<TaskSnapshot> {
+  ): MaybePromise<TaskSnapshot> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
   }
 
