@@ -202,3 +202,12 @@ describe('__proto__ pollutes nothing', () => {
     expect(Object.getPrototypeOf(schemes)).toBe(Object.prototype)
   })
 })
+
+test('a map of schemes stops at the first one that is wrong, whatever comes after', () => {
+  const entries = Array.from({ length: 100_000 }, (_, index) => [`s${index}`, { unknown: index }])
+  const { minimal } = examplesOf('AgentCard')
+  const wire = { ...(minimal as object), securitySchemes: Object.fromEntries(entries) as unknown }
+  const { error } = schemas.AgentCardSchema.safeParse(wire)
+  expect(error?.issues).toHaveLength(1)
+  expect(error?.issues[0]?.path).toEqual(['securitySchemes', 's0'])
+})

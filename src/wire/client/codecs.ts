@@ -39,6 +39,7 @@ export function codecsOf(encoders: Encoders, isOld: boolean): ClientCodecs {
   return Object.fromEntries(entries) as ClientCodecs
 }
 
+/** @throws {A2AError} `INVALID_AGENT_RESPONSE`: "The agent's answer is not A2A: result.status.state must be …". */
 function decodeAs(operation: Operation, answer: unknown, isOld: boolean): unknown {
   // The SDKs respond with null, {}, or nothing.
   if (operation === 'DeleteTaskPushNotificationConfig') return null
@@ -71,13 +72,4 @@ export const same = (request: object): JsonObject => ({ ...request })
 export function requireState(state: TaskState): TaskState {
   if (TASK_STATES.includes(state)) return state
   throw invalidParams('state', `must be one of ${TASK_STATES.join(', ')}`)
-}
-
-/** @throws {A2AError} `INVALID_AGENT_RESPONSE`: "The agent's answer is not A2A: result.status.state must be …". */
-function readAnswer<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    throw A2AError.is(cause, 'INVALID_PARAMS') ? invalidAnswer(cause.message, cause) : cause
-  }
 }
