@@ -1,4 +1,4 @@
-/** A card of A2A 1.0 is read field by field: as the schema reads it, which says what a card is. */
+/** Tolerant reading of cards refuses what the schema of A2A 1.0 refuses, at the same path. */
 import { parseAgentCard } from 'a2a-tasks/agent-card'
 import { AgentCardSchema, type AgentCard } from 'a2a-tasks/schemas'
 import { check } from 'a2a-tasks/wire'
