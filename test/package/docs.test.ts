@@ -11,7 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import ts from 'typescript'
 import { Consumer } from '../support/consumer.js'
 import { anchorsOf, isPrinted, linksOf, programsOf, type Program } from '../support/markdown.js'
-import { FILES, read, ROOT } from '../support/repository.js'
+import { FILES, read, ROOT, SOURCES } from '../support/repository.js'
 
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
 const PROGRAMS = PAGES.flatMap((page) => programsOf(page, read(page)))
@@ -78,6 +78,17 @@ describe.each(PAGES)('%s', (page) => {
   it('links to what is there', () => {
     const dead = linksOf(read(page)).filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(page, link))
     expect(dead).toEqual([])
+  })
+})
+
+describe('docs/architecture.md and docs/performance.md', () => {
+  it('name files and folders of src/ that exist', () => {
+    const text = read('docs/architecture.md') + read('docs/performance.md')
+    const folders = [...new Set(SOURCES.map((file) => dirname(file)))]
+    const names = [...text.matchAll(/`([a-z-]+(?:\/[a-z0-9-]+)+)(?:\.ts)?`/g)].map(([, name = '']) => name)
+    const missing = names.filter((name) => !SOURCES.includes(`${name}.ts`) && !folders.includes(name))
+    expect(names).toContain('core/decide')
+    expect(missing.filter((name) => folders.includes(name.split('/')[0] ?? ''))).toEqual([])
   })
 })
 
