@@ -9,7 +9,10 @@ export type Parameter = string | number | boolean | null
 
 /** The used part of a `Pool` of `pg`. */
 export interface PgPool {
-  /** What a `Client` has not: it serves, but for hints, which take a connection of their own. */
+  /**
+   * Distinguishes a pool from a single `Client`, which has no `totalCount`. A `Client` is not accepted, since hints
+   * need a connection of their own.
+   */
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined } | undefined
   query(query: PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
@@ -23,7 +26,7 @@ export interface PgQuery {
   rowMode?: 'array'
 }
 
-/** A client of a pool, which listens. */
+/** A client checked out of a pool to listen for notifications. */
 export interface PgClient {
   query(text: string): Promise<unknown>
   on(event: 'notification', listener: (message: PgNotification) => void): unknown

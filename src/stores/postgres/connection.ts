@@ -6,16 +6,17 @@
 import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
 import { sleep } from '../../runtime/timers.js'
 
-/** The columns of a row, in their order. Everything is selected as text. */
+/** The columns of a row, in the order of the statement. Every column is selected as text. */
 export type Row = readonly (string | null)[]
 
 export interface Connection {
-  /** One statement, one round trip. It is prepared, so its text must be one of few. */
+  /** Runs one statement in one round trip. Statements are prepared, so there must be few distinct texts. */
   rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
-  /** As `rows`, of one that gives none: how many it made or changed. */
+  /** Runs a statement that returns no rows. Resolves to the number of rows it inserted, updated or deleted. */
   count(text: string, parameters: readonly Parameter[]): Promise<number>
   /**
-   * Resolves when it listens to `channel`, with what ends that. `onGap`: it listens again, after some may have been lost.
+   * Listens to `channel`. Resolves once the subscription is active, to a function that ends it. `onGap` is called when
+   * the subscription is active again after an interruption, in which notifications may have been lost.
    */
   listen(
     channel: string,
@@ -24,7 +25,7 @@ export interface Connection {
   ): Promise<() => Promise<void>>
 }
 
-/** @throws {TypeError} naming the option when no driver has such clients. */
+/** @throws {TypeError} naming the option when the client belongs to no supported driver. */
 export function connectionOf(option: string, client: PostgresClient, prepare: boolean): Connection {
   // Callers without types may pass any value.
   const given: unknown = client
@@ -39,12 +40,12 @@ export function connectionOf(option: string, client: PostgresClient, prepare: bo
 }
 
 function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
-  // By position: the client may rename columns.
+  // Values by position, because the client may be configured to rename columns.
   const query = (text: string, parameters: readonly Parameter[]) =>
     sql.unsafe(text, [...parameters], { prepare }).values()
   return {
     async rows(text, parameters) {
-      // Each column is text, or null.
+      // The statements select only text and null.
       return (await query(text, parameters)) as readonly unknown[] as readonly Row[]
     },
     async count(text, parameters) {
@@ -52,7 +53,7 @@ function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
     },
     async listen(channel, onPayload, onGap) {
       let isFirst = true
-      // The driver listens again by itself.
+      // The driver subscribes again by itself and calls this each time.
       const listening = await sql.listen(channel, onPayload, () => {
         if (!isFirst) onGap()
         isFirst = false
@@ -67,7 +68,7 @@ function pglite(database: PgliteDatabase): Connection {
     database.query(text, [...parameters], { rowMode: 'array' })
   return {
     async rows(text, parameters) {
-      // Each column is text, or null.
+      // The statements select only text and null.
       return (await query(text, parameters)).rows as readonly Row[]
     },
     async count(text, parameters) {
@@ -96,7 +97,7 @@ class PgConnection implements Connection {
   async rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
     const name = this.#nameOf(text)
     const { rows } = await this.#pool.query({ name, text, values: [...parameters], rowMode: 'array' })
-    // Each column is text, or null.
+    // The statements select only text and null.
     return rows as readonly Row[]
   }
 
@@ -120,16 +121,16 @@ class PgConnection implements Connection {
     onPayload: (payload: string) => void,
     onGap: () => void,
   ): Promise<() => Promise<void>> {
-    const over = new AbortController()
-    const { signal } = over
-    const hear = (payload: string): void => {
+    const ending = new AbortController()
+    const { signal } = ending
+    const onActivePayload = (payload: string): void => {
       if (!signal.aborted) onPayload(payload)
     }
-    let current = await this.#listener(channel, hear)
+    let current = await this.#listener(channel, onActivePayload)
     const keepListening = async (): Promise<void> => {
       for (;;) {
         await current.broken
-        const next = signal.aborted ? undefined : await this.#listenerAgain(channel, hear, signal)
+        const next = signal.aborted ? undefined : await this.#listenerAgain(channel, onActivePayload, signal)
         if (next === undefined) return
         current = next
         onGap()
@@ -137,14 +138,15 @@ class PgConnection implements Connection {
     }
     void keepListening()
     return () => {
-      over.abort()
+      ending.abort()
       current.end()
-      // Who tries to listen again ends what comes of it: that may take as long as the server is away.
+      // A reconnection attempt can take as long as the server is unavailable, so this does not wait for it: the attempt
+      // releases its own client.
       return Promise.resolve()
     }
   }
 
-  /** Tries until it listens. `undefined` when it need not any more. */
+  /** Retries until a listener is connected. Resolves to `undefined` once `signal` is aborted. */
   async #listenerAgain(
     channel: string,
     onPayload: (payload: string) => void,
@@ -156,17 +158,17 @@ class PgConnection implements Connection {
         if (!signal.aborted) return listener
         listener.end()
       } catch {
-        // The server is away; everybody else who asks it hears so too.
+        // The server is unavailable. Every other call to the store reports that, so this error needs no report.
         await sleep(waitMs, signal)
       }
       if (signal.aborted) return undefined
     }
   }
 
-  /** A client of the pool that does nothing else. */
+  /** Checks out a pool client that is used for listening only. */
   async #listener(channel: string, onPayload: (payload: string) => void): Promise<Listener> {
     const client = await this.#pool.connect()
-    const { broken, end } = lifeOf(client)
+    const { broken, end } = releaseOnce(client)
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) onPayload(payload)
     })
@@ -181,16 +183,16 @@ class PgConnection implements Connection {
 }
 
 /**
- * The same for the same text, so that a connection has one of each, however many stores use it: two FNV-1a of 32 bits. The
- * texts are our own, and few.
+ * Names a prepared statement by its text, so that each connection prepares it once, however many stores share the
+ * connection. Two 32-bit FNV-1a hashes suffice for a few texts, all of which are ours.
  */
 function hashOf(text: string): string {
-  let [one, other] = [0x811c9dc5, 0x9747b28c]
+  let [first, second] = [0x811c9dc5, 0x9747b28c]
   for (let index = 0; index < text.length; index += 1) {
-    one = Math.imul(one ^ text.charCodeAt(index), 0x01000193)
-    other = Math.imul(other ^ text.charCodeAt(index), 0x5bd1e995)
+    first = Math.imul(first ^ text.charCodeAt(index), 0x01000193)
+    second = Math.imul(second ^ text.charCodeAt(index), 0x5bd1e995)
   }
-  return [one, other].map((hash) => (hash >>> 0).toString(16).padStart(8, '0')).join('')
+  return [first, second].map((hash) => (hash >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 interface Listener {
@@ -198,14 +200,14 @@ interface Listener {
   readonly end: () => void
 }
 
-/** A client goes back to its pool once, and is not used again. */
-function lifeOf(client: PgClient): Listener {
-  let isOver = false
+/** Releases the client once, and destroys it, so that the pool does not reuse it. */
+function releaseOnce(client: PgClient): Listener {
+  let isReleased = false
   let resolveBroken: () => void
   const broken = new Promise<void>((resolve) => (resolveBroken = resolve))
   const end = (): void => {
-    if (isOver) return
-    isOver = true
+    if (isReleased) return
+    isReleased = true
     client.release(true)
     resolveBroken()
   }

@@ -6,18 +6,21 @@
 
 export type DocumentStatements = ReturnType<typeof documentStatements>
 
-/** The kind of a document as it is in its column. One that is long is not kept: beside it an index takes the longest name. */
+/**
+ * The kind as stored in its column. A kind of more than 64 bytes is stored as its hash, because the index entry must
+ * have room for the longest task id.
+ */
 function kindOf(parameter: string): string {
   const given = `${parameter}::text`
   return `CASE WHEN octet_length(${given}) <= 64 THEN ${given} ELSE '~s' || encode(sha256(convert_to(${given}, 'UTF8')), 'hex') END`
 }
 
-/** `s` is the schema, quoted. */
+/** `s` is the quoted schema name. */
 export function documentStatements(s: string) {
   const task = `(SELECT task FROM ${s}.tasks WHERE id = $1 AND created_at = $2)`
   const columns = 'task_id, created_at, id, version::text, json'
   return {
-    // The lock holds off who deletes the task, and nobody else.
+    // The lock blocks only the deletion of the task.
     insertDocument: `WITH head AS (
         SELECT task FROM ${s}.tasks WHERE id = $1 AND created_at = $2 FOR KEY SHARE
       )

@@ -7,7 +7,7 @@ import type { Hint, StoreHints } from '../../durable/task-store.js'
 import type { Connection } from './connection.js'
 import { toArray } from './text.js'
 
-/** PostgreSQL takes payloads of less than 8,000 bytes. */
+/** In bytes. PostgreSQL accepts payloads of less than 8,000. */
 const MAX_PAYLOAD_BYTES = 7_900
 
 export function hintsOf(
@@ -32,7 +32,7 @@ export function hintsOf(
   }
 }
 
-/** Lists of `[task id, generation]` as JSON, in ASCII. The one with the longest id takes less than one payload. */
+/** Encodes lists of `[task id, generation]` as JSON in ASCII. Even the longest id fits into one payload. */
 function payloadsOf(hints: readonly Hint[]): string[] {
   const payloads: string[] = []
   let list = ''
@@ -52,7 +52,7 @@ function escape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Anybody may notify: what is no list of hints is none of ours. */
+/** Other clients may notify on the channel, so any payload that is not a list of hints is ignored. */
 function toHints(payload: string): Hint[] {
   try {
     const list: unknown = JSON.parse(payload)
@@ -63,7 +63,7 @@ function toHints(payload: string): Hint[] {
 }
 
 function toHint(pair: unknown): Hint[] {
-  // Whatever they are.
+  // The items can be of any type.
   const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
   return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

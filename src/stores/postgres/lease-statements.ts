@@ -7,26 +7,27 @@ import { NOW } from './task-statements.js'
 
 export type LeaseStatements = ReturnType<typeof leaseStatements>
 
-/** `s` is the schema, quoted. */
+/** `s` is the quoted schema name. */
 export function leaseStatements(s: string) {
   const key = 'id = $1 AND created_at = $2'
   const isFree = (now: string): string => `(lease_id IS NULL OR lease_id = $3 OR lease_until <= ${NOW(now)})`
   return {
-    // Where it has waited for a row, only what it locked is as it is by then: so it locks, in the order of all others, what
-    // it replaces. Of a lease that was released the note may still be there. The last column: null where it replaces none.
+    // After waiting for a row lock, a statement sees the present version of only the rows that it locks. It therefore
+    // locks the row of the note too, in the same order as all other statements. A released lease may leave its note
+    // behind. The last column is null unless the lease replaces an expired one.
     acquire: `WITH held AS (
         SELECT task, lease_id FROM ${s}.tasks
         WHERE ${key} AND NOT ended AND ${isFree('$5')} FOR NO KEY UPDATE
       ), present AS (
         SELECT c.task, c.lease_note FROM ${s}.contents c JOIN held ON c.task = held.task FOR NO KEY UPDATE OF c
-      ), taken AS (
+      ), granted AS (
         UPDATE ${s}.tasks t SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
         FROM held WHERE t.task = held.task RETURNING t.task, t.generation, held.lease_id AS replaced
       ), noted AS (
         UPDATE ${s}.contents c SET lease_note = $6 FROM present WHERE c.task = present.task
       )
       SELECT $3::text, generation::text, CASE WHEN replaced <> $3 THEN coalesce(lease_note, '') END
-      FROM taken LEFT JOIN present ON present.task = taken.task`,
+      FROM granted LEFT JOIN present ON present.task = granted.task`,
     whyNotAcquired: `SELECT CASE WHEN NOT ${isFree('$4')} THEN lease_id END, generation::text
       FROM ${s}.tasks WHERE ${key} AND NOT ended`,
     renew: `WITH locked AS (
@@ -41,7 +42,7 @@ export function leaseStatements(s: string) {
       WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING 'true'`,
     whyNotReleased: `SELECT CASE WHEN generation <> $4::int THEN 'false' END
       FROM ${s}.tasks WHERE ${key} AND lease_id = $3`,
-    // By the index of those that are leased, all of which it reads: an index by time would be rewritten by each renewal.
+    // Scans the index of leased tasks completely. Each renewal would have to update an index by expiry.
     orphans: `SELECT t.id, t.created_at, t.lease_id, c.lease_note
       FROM (
         SELECT task, id, created_at, lease_id, lease_until FROM ${s}.tasks

@@ -26,11 +26,11 @@ export interface PostgresStoreOptions {
   readonly listen?: PostgresClient | false | undefined
 }
 
-/** So that what is named after it, too, has no more than the 63 bytes that PostgreSQL allows. */
+/** Leaves room for suffixes: PostgreSQL truncates names to 63 bytes. */
 const SCHEMA = /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,49}$/
 
-/** @throws {TypeError | RangeError} naming what makes no sense. */
-export function checked(options: PostgresStoreOptions) {
+/** @throws {TypeError | RangeError} naming the invalid option. */
+export function validated(options: PostgresStoreOptions) {
   requireKnown(options, ['schema', 'now', 'prepare', 'listen'], 'postgresStore')
   const { schema = 'a2a_tasks', now, prepare = true, listen } = options
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
@@ -44,7 +44,7 @@ export function checked(options: PostgresStoreOptions) {
   return { schema, now, prepare, listen }
 }
 
-/** @throws {RangeError} when who listens would take the only connection. */
+/** @throws {RangeError} when listening would occupy the only connection of the pool. */
 export function requireRoom(client: PostgresClient): void {
   if (!('totalCount' in client) || client.options?.max !== 1) return
   throw new RangeError(

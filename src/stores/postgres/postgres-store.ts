@@ -24,11 +24,11 @@ import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
-import { explained, isStale } from './explained.js'
+import { toStoreError, isStale } from './errors.js'
 import { hintsOf } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
 import { countStatement, listStatement } from './query-statements.js'
-import { checked, requireRoom, type PostgresStoreOptions } from './options.js'
+import { validated, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration } from './schema.js'
 import { taskStatements, type TaskStatements } from './task-statements.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
@@ -45,15 +45,19 @@ export interface PostgresStore extends TaskStore {
 }
 
 /**
- * Opens a store in PostgreSQL 11 or later, with the encoding UTF8, over the application's own client: a `Pool` of `pg`, the
+ * Opens a store in PostgreSQL 11 or later, with the encoding UTF8, over the application's own client: a `Pool` of `pg`,
+ * the
  * `sql` of `postgres`, or a `PGlite`. The store expects the server's default isolation level, READ COMMITTED; under a
- * stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second one to
+ * stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second
+ * one to
  * find the reason. The store does not close the client.
  *
- * While a task is followed, hints occupy one connection of a `Pool`. Listen to the `error` event of a `Pool` of `pg`: it
+ * While a task is followed, hints occupy one connection of a `Pool`. Listen to the `error` event of a `Pool` of `pg`:
+ * it
  * reports idle connections that break, as when the server restarts, and ends the process when it has no listener.
  *
- * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a pooler
+ * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a
+ * pooler
  * does not support prepared statements. They reject with the driver's error in all other cases.
  *
  * @example
@@ -61,7 +65,7 @@ export interface PostgresStore extends TaskStore {
  * pool.on('error', (error) => console.error(error.message))
  * const store = postgresStore(pool)
  * await store.migrate()
- * @throws {TypeError | RangeError} naming what makes no sense.
+ * @throws {TypeError | RangeError} naming the invalid option.
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): PostgresStore {
   return new Store(client, options)
@@ -76,13 +80,13 @@ type Statements = TaskStatements & LeaseStatements & DocumentStatements
 class Store implements PostgresStore {
   readonly hints: StoreHints | undefined
   readonly #connection: Connection
-  /** Quoted. */
+  /** The quoted schema name. */
   readonly #schema: string
   readonly #sql: Statements
   readonly #now: (() => number) | undefined
 
   constructor(client: PostgresClient, options: PostgresStoreOptions) {
-    const { schema, now, prepare, listen = client } = checked(options)
+    const { schema, now, prepare, listen = client } = validated(options)
     this.#connection = connectionOf('client', client, prepare)
     this.#schema = `"${schema}"`
     this.#sql = {
@@ -104,7 +108,7 @@ class Store implements PostgresStore {
         await this.#rows('migrate', migration(this.#schema), [])
         return
       } catch (error) {
-        // Somebody else has migrated it meanwhile.
+        // Another process has migrated the schema at the same time.
         if (!isStale(error) || tries === MAX_TRIES) throw error
       }
     }
@@ -112,18 +116,18 @@ class Store implements PostgresStore {
 
   async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
     const { skill, contextId, owner } = task
-    const taken = head.hasEnded ? undefined : lease
+    const granted = head.hasEnded ? undefined : lease
     const creationId = toColumn(commitId)
     const change = [
       ...[...keyOf(head), head.generation, toColumn(head.state), head.hasEnded, head.updatedAt],
       ...[toColumn(skill), toColumn(contextId), toOwner(owner)],
-      ...[taken ? toColumn(taken.id) : null, taken ? Math.ceil(taken.ttlMs) : null, this.#time()],
-      ...[toJson(task), noteOf(taken), creationId, toJsonArray(events.map(toJson))],
+      ...[granted ? toColumn(granted.id) : null, granted ? Math.ceil(granted.ttlMs) : null, this.#time()],
+      ...[toJson(task), noteOf(granted), creationId, toJsonArray(events.map(toJson))],
     ]
     const whyNot = [toColumn(head.id), creationId]
     const { create, whyNotCreated } = this.#sql
-    const make = (): Promise<Row | undefined> => this.#row('create', create, change)
-    return (await this.#change('create', make, whyNotCreated, whyNot))?.[0] === 'true'
+    const attempt = (): Promise<Row | undefined> => this.#row('create', create, change)
+    return (await this.#change('create', attempt, whyNotCreated, whyNot))?.[0] === 'true'
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -150,10 +154,12 @@ class Store implements PostgresStore {
     const sql = checkpoint ? this.#sql.commitWhole : this.#sql.commit
     const whyNot = [...expected, commitId, leaseId]
     const text = sql[isOne ? 'one' : 'many']
-    const make = async (): Promise<Row | undefined> =>
-      (await this.#asked('commit', this.#connection.count(text, change))) > 0 ? COMMITTED : undefined
-    const [result] = (await this.#change('commit', make, this.#sql.whyNotCommitted, whyNot)) ?? []
-    // The statements give no others.
+    const attempt = async (): Promise<Row | undefined> =>
+      (await this.#withStoreErrors('commit', this.#connection.count(text, change))) > 0
+        ? COMMITTED
+        : undefined
+    const [result] = (await this.#change('commit', attempt, this.#sql.whyNotCommitted, whyNot)) ?? []
+    // The statements return only results of this type.
     return (result ?? 'missing') as CommitResult
   }
 
@@ -206,8 +212,8 @@ class Store implements PostgresStore {
     const time = this.#time()
     const change = [...wanted, Math.ceil(lease.ttlMs), time, noteOf(lease)]
     const { acquire, whyNotAcquired } = this.#sql
-    const make = (): Promise<Row | undefined> => this.#row('acquire', acquire, change)
-    const row = await this.#change('acquire', make, whyNotAcquired, [...wanted, time])
+    const attempt = (): Promise<Row | undefined> => this.#row('acquire', acquire, change)
+    const row = await this.#change('acquire', attempt, whyNotAcquired, [...wanted, time])
     return row && toGrant(row)
   }
 
@@ -226,8 +232,8 @@ class Store implements PostgresStore {
   async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
     const parameters = [...keyOf(key), toColumn(leaseId), expectedGeneration ?? null]
     const { release, whyNotReleased } = this.#sql
-    const make = (): Promise<Row | undefined> => this.#row('release', release, parameters)
-    return (await this.#change('release', make, whyNotReleased, parameters))?.[0] !== 'false'
+    const attempt = (): Promise<Row | undefined> => this.#row('release', release, parameters)
+    return (await this.#change('release', attempt, whyNotReleased, parameters))?.[0] !== 'false'
   }
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
@@ -275,14 +281,15 @@ class Store implements PostgresStore {
     return rows.map((row) => toDocument(kind, row))
   }
 
-  /** `null`: the database's. */
+  /** The time by the store's own clock, or `null` for the clock of the database. */
   #time(): number | null {
     return this.#now === undefined ? null : Math.floor(this.#now())
   }
 
   /**
-   * What `change` answers where it made one, and `why` where it made none: `undefined` where there was nothing to change.
-   * Each time that it has to be tried again, somebody else got something done: so the tries come to an end.
+   * Runs `change`, and runs `why` when it changed nothing. Resolves to the row of either, or to `undefined` when neither
+   * returns one. A `why` that finds no reason means that a concurrent change succeeded in between, so the
+   * change is retried, up to `MAX_TRIES` times.
    */
   async #change(
     operation: Operation,
@@ -302,14 +309,14 @@ class Store implements PostgresStore {
   }
 
   #rows(operation: Operation, text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    return this.#asked(operation, this.#connection.rows(text, parameters))
+    return this.#withStoreErrors(operation, this.#connection.rows(text, parameters))
   }
 
-  async #asked<T>(operation: Operation, answer: Promise<T>): Promise<T> {
+  async #withStoreErrors<T>(operation: Operation, answer: Promise<T>): Promise<T> {
     try {
       return await answer
     } catch (error) {
-      throw explained(error, operation, this.#schema.replaceAll('"', ''))
+      throw toStoreError(error, operation, this.#schema.replaceAll('"', ''))
     }
   }
 }

@@ -37,7 +37,7 @@ export function listStatement(s: string, { after, limit, ...filter }: StoreQuery
 
 class Conditions {
   readonly parameters: Parameter[] = []
-  /** What is compared with the second of a time. */
+  /** The expression to compare with a time in whole seconds. */
   readonly second: string
   readonly #conditions = ['true']
 

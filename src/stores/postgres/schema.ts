@@ -3,25 +3,26 @@
  *
  * @module
  */
-import { REFUSED, STALE } from './explained.js'
+import { REFUSED, STALE } from './errors.js'
 
 /**
- * Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to. Processes of
- * the release before may still run when a step is taken: what it makes must serve their statements, or fail them.
+ * Migration steps from each version of the tables to the next. The first creates version 1. Steps are only ever
+ * appended. Processes of the previous release may still run when a step is applied, so the new tables must either serve
+ * their statements or make them fail.
  */
 export type Steps = readonly ((schema: string) => string)[]
 
 /**
- * `updated_second`, for what is asked of tasks of any kind. To the planner it is something else: so it does not go through
- * all of them by time to find those of a kind, which has an index of its own.
+ * `updated_second`, for queries that filter by no other property. The planner treats the expression as a different
+ * column, so it does not scan tasks of all kinds by time when a filter has an index of its own.
  */
 export const ANY_SECOND = `(updated_second || '')`
 
 export const STEPS: Steps = [
-  // Each change rewrites a row of `tasks`: it is narrow, has room to be rewritten beside itself, and no index is on what
-  // most changes change. So such a change touches one page and no index (a "HOT" update); that is why lists go by the
-  // second of `updated_at`, and only within it by the time itself. With more room than a tenth PostgreSQL would look for
-  // dead rows at each change. Names and times compare by their bytes.
+  // Each change rewrites a row of `tasks`. The row is narrow, its page has spare room, and no index covers a column
+  // that most changes modify, so such a change touches one page and no index (a "HOT" update). For this reason lists
+  // are ordered by the second of `updated_at`, and only within a second by the time itself. With more than a tenth of
+  // spare room PostgreSQL would look for dead rows at each change. Names and times compare by their bytes.
   (schema) => `
     CREATE TABLE ${schema}.tasks (
       task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -74,8 +75,8 @@ export const STEPS: Steps = [
 ]
 
 /**
- * What belongs to a task goes when the task goes. A statement that deletes from all tables would leave behind what was
- * committed while it waited for the row of the task; what a trigger does sees that.
+ * A trigger that deletes the contents, events and documents of a deleted task. One statement that deletes from all
+ * tables would miss what was committed while it waited for the row of the task. The trigger sees those rows.
  */
 function forgetting(schema: string): string {
   return `
@@ -91,9 +92,10 @@ function forgetting(schema: string): string {
 }
 
 /**
- * One statement that applies the steps that are missing, all or none. Others that do so at the same time wait, and find it
- * done. `schema` is quoted. It is {@link REFUSED} where the tables are of a version that is not among the steps, and has to
- * begin anew where the database would not let it see what was done while it waited.
+ * One statement that applies the missing steps, all or none. Concurrent migrations wait, and then find the work done.
+ * `schema` is quoted. Fails with {@link REFUSED} when the tables have a later version than these steps, and with
+ * {@link STALE} when the isolation level hides what another migration committed during the wait. The caller then starts
+ * over.
  */
 export function migration(schema: string, steps: Steps = STEPS): string {
   const name = schema.replaceAll('"', '')

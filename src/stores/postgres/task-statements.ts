@@ -1,15 +1,16 @@
 /**
  * SQL statements that write and read tasks, one round trip each.
  *
- * Where a change was not made, another statement asks why not: the one that tried it saw all but the row that it waited
- * for as it was when it began. Where it answers null there is no reason any more, and the change is to be tried again.
+ * When a change was not made, a second statement finds the reason. The first one cannot: its snapshot predates its wait
+ * for a
+ * row lock. When the second statement returns null, the reason is gone and the change is to be retried.
  *
  * @module
  */
 
 export type TaskStatements = ReturnType<typeof taskStatements>
 
-/** `s` is the schema, quoted. */
+/** `s` is the quoted schema name. */
 export function taskStatements(s: string) {
   const key = 'id = $1 AND created_at = $2'
   return {
@@ -41,7 +42,7 @@ export function taskStatements(s: string) {
       ORDER BY updated_second, updated_at LIMIT $3::int`,
     endedBeyond: `SELECT id, created_at FROM ${s}.tasks WHERE state = $1 AND ended
       ORDER BY updated_second DESC, updated_at DESC, id LIMIT $3::int OFFSET $2::int`,
-    // Who deletes or renews many at once locks them in one order, so that no two wait for each other.
+    // Statements that delete or renew many tasks lock their rows in one order, which avoids deadlocks.
     delete: `WITH locked AS (
         SELECT t.task FROM ${s}.tasks t
         JOIN unnest($1::text::text[], $2::text::text[]) AS w (id, created_at)
@@ -69,12 +70,15 @@ function create(s: string): string {
     SELECT 'true' FROM made`
 }
 
-/** What the events of a commit are: their generations, the id of the commit beside the first, and their JSON. */
+/** The events of a commit: their generations, the id of the commit (on the first event only), and their JSON. */
 const ONE = 'SELECT task, $4::int, $9, $10::text FROM moved'
 const MANY = `SELECT moved.task, $3 + e.n, CASE e.n WHEN 1 THEN $9 END, e.json
       FROM moved, unnest($10::text::text[]) WITH ORDINALITY AS e (json, n)`
 
-/** Gives no rows, which takes much of what a commit takes. $1 id, $2 created at, $3 expected generation, $4 generation, $5 state, $6 ended, $7 updated at, $8 lease, … */
+/**
+ * Returns no rows, because returning some takes much of the time of a commit. $1 id, $2 created at, $3 expected
+ * generation, $4 generation, $5 state, $6 ended, $7 updated at, $8 lease, …
+ */
 function commit(s: string, events: string, isWhole: boolean): string {
   const kept = `, kept AS (
       UPDATE ${s}.contents SET generation = $4, checkpoint = $11 FROM moved WHERE contents.task = moved.task
@@ -89,7 +93,7 @@ function commit(s: string, events: string, isWhole: boolean): string {
     INSERT INTO ${s}.events (task, generation, commit_id, json) ${events}`
 }
 
-/** The time in ms: what a parameter gives, or, where it is null, the database's. */
+/** The time in ms: the parameter, or the time of the database where the parameter is null. */
 export function NOW(parameter: string): string {
   return `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`
 }
@@ -101,7 +105,7 @@ export function tail(s: string): string {
   )
 }
 
-/** As one list of JSON: null where there are none. */
+/** Aggregates the events into one JSON array, or null when there are none. */
 function joined(events: string): string {
   return `(SELECT '[' || string_agg(json, ',') || ']' FROM (${events}) e)`
 }

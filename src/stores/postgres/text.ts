@@ -11,15 +11,15 @@ const ESCAPES = new Map([
   ['\uFEFF', '~f'],
 ])
 const ESCAPED = new Map([...ESCAPES].map(([character, escaped]) => [escaped, character]))
-/** What a packed name begins with, and an escaped one does not. */
+/** Prefix of a packed name. An escaped name never begins with it. */
 const PACKED = '~z'
-/** An entry of an index takes 2,704 bytes at most, and beside a name of this size the other columns of ours. */
+/** An index entry holds 2,704 bytes, and a name of this size leaves room for the other columns of our indexes. */
 const MAX_BYTES = 2_600
 
 /**
- * A name as it is in a column: itself, but for U+0000, which PostgreSQL does not hold, for U+FEFF, which a driver (that of
- * PGlite) drops where a text begins with it, and for names that an index does not hold: those of hundreds of characters
- * that take three bytes each. Different names stay different.
+ * The form of a name in a column. U+0000 is escaped because PostgreSQL cannot store it, and U+FEFF because PGlite drops
+ * it at the start of a text. Names too large for an index entry (hundreds of characters of three bytes each) are
+ * packed. Different names stay different, and all others are stored unchanged.
  */
 export function toColumn(name: string): string {
   const escaped = name.replace(/[~\0\uFEFF]/g, (character) => ESCAPES.get(character) ?? character)
@@ -32,12 +32,15 @@ export function fromColumn(column: string): string {
   return column.replace(/~[~0f]/g, (pair) => ESCAPED.get(pair) ?? pair)
 }
 
-/** Names are not empty: so none is the empty one, which an index finds in order, unlike null. */
+/**
+ * A missing owner is stored as the empty text. Owners are never empty, and an index keeps the empty text in order,
+ * unlike null.
+ */
 export function toOwner(owner: string | null | undefined): string {
   return owner == null ? '' : toColumn(owner)
 }
 
-/** In UTF-8. A pair of surrogates counts as six, and takes four. */
+/** An upper bound of the length in UTF-8. A surrogate pair counts as six bytes and takes four. */
 function maxBytes(text: string): number {
   let bytes = 0
   for (let index = 0; index < text.length; index += 1) {
@@ -47,7 +50,7 @@ function maxBytes(text: string): number {
   return bytes
 }
 
-/** Two UTF-16 units become five digits to the base 85, which are of ASCII; one unit at the end becomes three. */
+/** Packing writes two UTF-16 units as five base-85 digits, all of them ASCII, and a single last unit as three. */
 const BASE = 85
 const FIRST_DIGIT = 0x28
 
@@ -57,7 +60,7 @@ function pack(name: string): string {
     const isPair = index + 1 < name.length
     let rest = isPair ? name.charCodeAt(index) * 0x10000 + name.charCodeAt(index + 1) : name.charCodeAt(index)
     let digits = ''
-    for (let place = 0; place < (isPair ? 5 : 3); place += 1) {
+    for (let count = 0; count < (isPair ? 5 : 3); count += 1) {
       digits = String.fromCharCode(FIRST_DIGIT + (rest % BASE)) + digits
       rest = Math.floor(rest / BASE)
     }
@@ -78,12 +81,15 @@ function unpack(packed: string): string {
   return name
 }
 
-/** As a literal of an array of text: drivers differ in what they make of arrays, and agree on text. */
+/** Writes an array literal, because drivers convert arrays differently but pass text unchanged. */
 export function toArray(texts: readonly string[]): string {
   return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
-/** As `toArray`, of texts that are JSON: they have no control characters. As fast as texts of many megabytes want it. */
+/**
+ * Like `toArray`, for texts that are JSON and therefore have no control characters. Fast enough for texts of many
+ * megabytes.
+ */
 export function toJsonArray(texts: readonly string[]): string {
   return `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
 }
@@ -92,7 +98,7 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** What {@link toJson} was given, of which the caller knows the type. */
+/** Parses text written by {@link toJson}. The caller knows its type. */
 export function fromJson(text: string): JsonValue {
   return JSON.parse(text) as JsonValue
 }

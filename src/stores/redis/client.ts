@@ -35,12 +35,13 @@ interface NodeRedisSubscriber {
   destroy(): void
 }
 
-/** Both clients as one. */
+/** One interface to both clients. */
 export interface Connection {
   readonly command: (name: string, args: string[]) => Promise<unknown>
   /**
-   * Hears a channel by a connection of its own. `onGap`: it was interrupted, and listens again. Resolves when it
-   * listens, with what ends that. `signal` ends it before, also while there is no server.
+   * Subscribes to a channel over a connection of its own. `onGap` is called when the subscription is active again after
+   * an interruption. Resolves once the subscription is active, to a function that ends it. `signal` ends it earlier,
+   * also while no server is available.
    */
   readonly listen: (
     channel: string,
@@ -57,15 +58,15 @@ export function toConnection(client: IoRedisClient | NodeRedisClient): Connectio
     const ioRedis = client as IoRedisClient
     return {
       command: (name, args) => ioRedis.call(name, args),
-      listen: (...hearing) => listenByIoRedis(ioRedis, ...hearing),
+      listen: (...subscription) => listenByIoRedis(ioRedis, ...subscription),
     }
   }
   if (hasMethods(client, 'sendCommand', 'duplicate')) {
-    // What has no `call` is not ioredis.
+    // A client without `call` is not ioredis.
     const nodeRedis = client as NodeRedisClient
     return {
       command: (name, args) => nodeRedis.sendCommand([name, ...args]),
-      listen: (...hearing) => listenByNodeRedis(nodeRedis, ...hearing),
+      listen: (...subscription) => listenByNodeRedis(nodeRedis, ...subscription),
     }
   }
   throw new TypeError('"client" must be a Redis of ioredis, or what createClient of redis makes')
@@ -98,7 +99,8 @@ async function listenByIoRedis(
     end()
     throw error
   }
-  // It subscribes again by itself, and does not say when that is done: after this, it is.
+  // ioredis subscribes again by itself without reporting when it has. Once this second subscription resolves, that has
+  // happened.
   subscriber.on('ready', () => void subscriber.subscribe(channel).then(onGap, () => undefined))
   return end
 }
@@ -121,12 +123,12 @@ async function listenByNodeRedis(
     end()
     throw error
   }
-  // Comes when it has subscribed again.
+  // Emitted when the client has subscribed again.
   subscriber.on('ready', onGap)
   return end
 }
 
-/** A client that is closed twice throws. */
+/** Closing a client twice throws. */
 function once(close: () => void): () => void {
   let isClosed = false
   return () => {
@@ -135,7 +137,7 @@ function once(close: () => void): () => void {
   }
 }
 
-/** Both connect again by themselves. An error that nobody listens to would be an uncaught one. */
+/** Both clients reconnect by themselves, and an `error` event without a listener would end the process. */
 function ignoreErrors(subscriber: { on(event: 'error', listener: () => void): unknown }): void {
   subscriber.on('error', () => undefined)
 }

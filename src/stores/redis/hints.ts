@@ -14,15 +14,15 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
       await connection.command('publish', [channel, JSON.stringify(pairs)])
     },
     async listen(onHint, onGap, signal) {
-      // What is on its way when a connection is closed still comes.
+      // Messages in flight arrive even after the connection is closed.
       let isListening = true
-      const hear = (message: string): void => {
+      const onMessage = (message: string): void => {
         for (const hint of toHints(message)) if (isListening) onHint(hint)
       }
-      const gap = (): void => {
+      const onReconnect = (): void => {
         if (isListening) onGap()
       }
-      const stop = await connection.listen(channel, hear, gap, signal)
+      const stop = await connection.listen(channel, onMessage, onReconnect, signal)
       return () => {
         isListening = false
         stop()
@@ -32,7 +32,7 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
   }
 }
 
-/** Anybody may publish anything there. */
+/** Other clients may publish to the channel, so any message that is not a list of hints is ignored. */
 function toHints(message: string): Hint[] {
   try {
     const list: unknown = JSON.parse(message)
@@ -43,7 +43,7 @@ function toHints(message: string): Hint[] {
 }
 
 function toHint(pair: unknown): Hint[] {
-  // Whatever they are.
+  // The items can be of any type.
   const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
   return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

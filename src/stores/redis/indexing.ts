@@ -17,7 +17,7 @@ local function indexes(task, state)
     task.owner and key('owner', task.owner) or root .. ':unowned' }
 end
 
--- Whether the indexes have it where it was before.
+-- Whether the indexes of the task are outdated.
 local function lags(task) return task.placed ~= task.updated or task.placed_state ~= task.state end
 
 local function take_out(id, task)
@@ -31,7 +31,7 @@ local function put(id, task)
   redis.call('HSET', key('task', id), 'placed', task.updated, 'placed_state', task.state)
 end
 
--- Among those that have ended, or have not: from where it was to where it is.
+-- Moves a task within the indexes of ended and unended tasks. before or task may be nil.
 local function file(id, before, task)
   if before and before.ended == '1' then redis.call('ZREM', key('ended', before.state), before.updated .. id)
   elseif before then redis.call('ZREM', root .. ':unended', before.created .. id) end
@@ -39,7 +39,7 @@ local function file(id, before, task)
   elseif task then redis.call('ZADD', root .. ':unended', 0, task.created .. id) end
 end
 
--- Moves those that lag behind. Whether none are left.
+-- Updates the indexes of outdated tasks. Returns whether none are left.
 local function settle()
   local ids = redis.call('SPOP', root .. ':lagging', ${BATCH})
   for _, id in ipairs(ids) do

@@ -8,18 +8,20 @@ import type { Connection } from './client.js'
 import { beginsWith, LAYOUT, OTHER_LAYOUT, type Scripts } from './scripts.js'
 
 /**
- * The body of a Lua function that brings a part of a store from one layout to the next. It is given `root` and a
- * `cursor`, first `''`, and returns the next one, at the end `''`. Each part may be brought up to date more than once,
- * by several processes in turn.
+ * The body of a Lua function that migrates a part of a store from one layout to the next. It receives `root` and a
+ * `cursor`, which is `''` at first, and returns the next cursor, or `''` at the end. Several processes in turn may
+ * migrate the same part more than once, so a step must be idempotent.
  */
 export type Step = string
 
-/** From each layout to the next: the first is that from none to layout 1, where there is nothing to be done. */
+/** Steps from each layout to the next. The first leads from no layout to layout 1 and has nothing to do. */
 const STEPS: readonly Step[] = [`return ''`]
 
 const READ = `return redis.call('GET', KEYS[1] .. ':layout') or '0'`
 
-/** Between two layouts it is neither of both, so that nobody writes what the step has passed. */
+/**
+ * Marks the store as between two layouts while a step runs, so that no client writes what the step has already passed.
+ */
 const advance = (step: Step): string => `
 local root, from, to = KEYS[1], ARGV[1], ARGV[2]
 local layout = redis.call('GET', root .. ':layout') or '0'
@@ -30,7 +32,7 @@ redis.call('SET', root .. ':layout', cursor == '' and to or from .. '>' .. to)
 return cursor
 `
 
-/** Takes the steps that are missing. Others may do so at the same time, and go on where one dies. */
+/** Applies the missing steps. Other processes may do so at the same time, and continue when one of them dies. */
 export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = STEPS): Promise<void> {
   for (;;) {
     const layout = String(await scripts.run(READ, []))
@@ -44,13 +46,13 @@ export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = S
   }
 }
 
-/** Whether there is nothing under the prefix of a store. */
+/** Returns whether the error says that there is no store under the prefix. */
 export function isEmpty(thrown: unknown): boolean {
   return beginsWith(thrown, `${OTHER_LAYOUT} none`)
 }
 
-/** The driver's error, or `STORE_FAILED` when an operator has to act. */
-export function explained(thrown: unknown, operation: string): unknown {
+/** Returns `STORE_FAILED` when an operator has to act, and the driver's error otherwise. */
+export function toStoreError(thrown: unknown, operation: string): unknown {
   if (lacksRight(thrown)) {
     return refusal(operation, `The user of this connection to Redis lacks a right: ${thrown.message}`, thrown)
   }
@@ -63,11 +65,11 @@ export function explained(thrown: unknown, operation: string): unknown {
     to > LAYOUT
       ? laterLayout(layout, LAYOUT)
       : `The store of "a2a-tasks" in Redis is not set up: ${found}. Call migrate() first`
-  // Somebody is about to bring it from one to the other.
+  // Another process is migrating the store, so the error is transient.
   return layout.includes('>') ? new Error(text, { cause: thrown }) : refusal(operation, text, thrown)
 }
 
-/** Of a command, and of one in a script. */
+/** Covers the errors of single commands and of commands in a script. */
 function lacksRight(thrown: unknown): thrown is Error {
   return beginsWith(thrown, 'NOPERM') || beginsWith(thrown, 'ERR The user executing the script')
 }
@@ -84,14 +86,15 @@ function laterLayout(layout: string, known: number): string {
 }
 
 /**
- * @throws {A2AError} `STORE_FAILED` when Redis removes keys to make room for others: tasks would vanish piece by piece. Where it does not
- *   say, nothing.
+ * @throws {A2AError} `STORE_FAILED` when Redis evicts keys under memory pressure, because tasks would vanish piece by
+ *   piece. Does
+ *   nothing when Redis does not report its policy.
  */
 export async function refuseEviction({ command }: Connection): Promise<void> {
   const info = await command('info', ['memory']).then(String, () => '')
   const limit = /^maxmemory:(\d+)/m.exec(info)?.[1] ?? '0'
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
-  // What is volatile has a time to live, which no key here has.
+  // The `volatile-*` policies evict only keys with a time to live, and no key of the store has one.
   if (limit === '0' || !policy.startsWith('allkeys')) return
   throw refusal(
     'migrate',

@@ -1,13 +1,14 @@
 /**
- * Lua scripts for leases. The comment before each lists its arguments and its result. An empty `now` means Redis' clock.
+ * Lua scripts for leases. The comment before each lists its arguments and its result. An empty `now` means the clock of
+ * Redis.
  *
  * @module
  */
 import { script } from './scripts.js'
 
 /**
- * now, id, createdAt, lease, its note and ttl → the lease that the task has and its generation, or nothing; where it
- * replaces one that had run out, then the note of that, or an empty text
+ * now, id, createdAt, lease, its note and ttl → the lease that the task has and its generation, or nothing; when it
+ * replaces an expired lease, also that lease's note, or an empty text
  */
 export const ACQUIRE = script(`
 local id, lease, time = ARGV[2], ARGV[4], now(ARGV[1])
@@ -21,7 +22,7 @@ if not task.lease or task.lease == lease then return { lease, task.generation } 
 return { lease, task.generation, task.note or '' }
 `)
 
-/** now, ttl, … id, createdAt, lease → … leases that still are */
+/** now, ttl, … id, createdAt, lease → … the leases that were renewed */
 export const RENEW = script(`
 local ends, renewed = now(ARGV[1]) + ARGV[2], {}
 for i = 3, #ARGV, 3 do
@@ -34,7 +35,10 @@ end
 return renewed
 `)
 
-/** id, createdAt, lease, expected generation or nothing → 1, or 0: it is another, and the lease is still held */
+/**
+ * id, createdAt, lease, expected generation or nothing → 1, or 0 when the generation differs and the lease is still
+ * held
+ */
 export const RELEASE = script(`
 local task = read(ARGV[1], ARGV[2])
 if not task or task.lease ~= ARGV[3] then return 1 end
@@ -49,7 +53,7 @@ local found = {}
 local ids = redis.call('ZRANGEBYSCORE', root .. ':leases', '-inf', now(ARGV[1]), 'LIMIT', 0, ARGV[2])
 for _, id in ipairs(ids) do
   local task = read(id)
-  -- Somebody has deleted its key: the others are found all the same.
+  -- The key of the task was deleted from outside. The other tasks must still be found.
   if not task or not task.lease then redis.call('ZREM', root .. ':leases', id)
   else for _, text in ipairs({ id, task.created, task.lease, task.note or '' }) do found[#found + 1] = text end end
 end

@@ -1,8 +1,9 @@
 /**
  * Lua scripts that find tasks. The comment before each lists its arguments and its result.
  *
- * Of several conditions the one that the fewest tasks meet is walked, and each task is looked up in the others. A walk
- * goes no further than some thousand tasks, or some megabytes: then it answers where it stopped, to go on from there.
+ * With several conditions, a script walks the index that has the fewest tasks and looks each task up in the others. A
+ * walk ends
+ * after some thousand tasks or some megabytes, and then returns a cursor from which the next call continues.
  *
  * @module
  */
@@ -10,15 +11,16 @@ import { INDEXING } from './indexing.js'
 import { script } from './scripts.js'
 import { STORED } from './task-scripts.js'
 
-/** How many tasks a script looks at. */
+/** The most tasks that one script examines. */
 const STEPS = 5_000
-/** With how many tasks it answers. */
+/** The most tasks that one script returns. */
 const PAGE = 1_000
-/** With how many bytes it answers, and one task more. */
+/** The size after which a script returns no further task. */
 const BYTES = 4_194_304
 
 const WALK = `
--- Through the indexes ARGV[first], …, latest first, until visit says so. Where to go on; false at the end.
+-- Visits the tasks in all of the indexes ARGV[first], …, latest first, until visit returns true.
+-- Returns the cursor to continue from, or false at the end.
 local function walk(from, since, first, visit)
   local max = from == '' and '+' or '(' .. from
   local min = since == '' and '-' or '[' .. since
@@ -43,14 +45,14 @@ local function walk(from, since, first, visit)
 end
 `
 
-/** after, since, limit, … indexes → where to go on or nothing, tasks as GET has them */
+/** after, since, limit, … indexes → the next cursor or nothing, tasks in the form of GET */
 export const LIST = script(`
 ${INDEXING}${STORED}${WALK}
 if not settle() then return { ARGV[1], {} } end
 local limit, bytes, found = tonumber(ARGV[3]), 0, {}
 local cursor = walk(ARGV[1], ARGV[2], 4, function(id)
   local head = read(id)
-  -- Somebody has deleted its key: the others are found all the same.
+  -- The key of the task was deleted from outside. The other tasks must still be found.
   if not head then return false end
   local task = stored(id, head)
   for _, text in ipairs(task) do bytes = bytes + #text end
@@ -60,7 +62,7 @@ end)
 return { cursor, found }
 `)
 
-/** after, since, … indexes → where to go on or nothing, how many */
+/** after, since, … indexes → the next cursor or nothing, the number of tasks */
 export const COUNT = script(`
 ${INDEXING}${WALK}
 if not settle() then return { ARGV[1], 0 } end
@@ -100,7 +102,7 @@ ${KEYS_OF}
 return keys_of(redis.call('ZRANGEBYLEX', key('ended', ARGV[1]), '-', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3]))
 `)
 
-/** state, the first and the last place from the latest on → … id, createdAt */
+/** state, the first and the last rank, counted from the latest → … id, createdAt */
 export const ENDED_BEYOND = script(`
 ${KEYS_OF}
 return keys_of(redis.call('ZREVRANGE', key('ended', ARGV[1]), ARGV[2], ARGV[3]))

@@ -25,7 +25,7 @@ import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'
-import { bringUpToDate, explained, isEmpty, refuseEviction } from './layout.js'
+import { bringUpToDate, toStoreError, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { randomId } from '../../runtime/ids.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
@@ -107,7 +107,7 @@ export function redisStore(
   return new Store(toConnection(client), `{${prefix}}`, () => (now === undefined ? '' : String(now())))
 }
 
-/** How many tasks a script takes. */
+/** The most tasks that one script receives. */
 const BATCH = 1_000
 
 class Store implements RedisStore {
@@ -115,7 +115,7 @@ class Store implements RedisStore {
   readonly hints: StoreHints
   readonly #connection: Connection
   readonly #scripts: Scripts
-  /** Empty: Redis says it. */
+  /** Returns an empty text for the clock of Redis. */
   readonly #now: () => string
 
   constructor(connection: Connection, root: string, now: () => string) {
@@ -132,12 +132,13 @@ class Store implements RedisStore {
 
   async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
     const texts = [
-      ...['created', head.createdAt, ...changing(head), 'whole', head.generation],
+      ...['created', head.createdAt, ...changedFields(head), 'whole', head.generation],
       ...['skill', task.skill, 'context', task.contextId],
       ...(task.owner === undefined ? [] : ['owner', task.owner]),
     ]
-    const taken = lease === undefined || head.hasEnded ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
-    const known = [head.id, commitId, toText(task), this.#now(), ...taken]
+    const granted =
+      lease === undefined || head.hasEnded ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
+    const known = [head.id, commitId, toText(task), this.#now(), ...granted]
     return isYes(await this.#run('create', CREATE, [...known, texts.length, ...texts, ...entries(events)]))
   }
 
@@ -148,7 +149,7 @@ class Store implements RedisStore {
       ...[head.state, head.hasEnded ? 1 : 0, head.updatedAt, head.generation],
       ...[checkpoint === undefined ? '' : toText(checkpoint), ...entries(events)],
     ])
-    // The script answers nothing else.
+    // The script returns only results of this type.
     return String(result) as CommitResult
   }
 
@@ -246,8 +247,8 @@ class Store implements RedisStore {
     { key, kind, id, value }: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
     expectedVersion: number,
   ): Promise<boolean> {
-    const place = [key.id, key.createdAt, kind, id]
-    const args = [...place, expectedVersion, expectedVersion + 1, randomId(), toText(value)]
+    const documentKey = [key.id, key.createdAt, kind, id]
+    const args = [...documentKey, expectedVersion, expectedVersion + 1, randomId(), toText(value)]
     return isYes(await this.#run('putDocument', PUT_DOCUMENT, args))
   }
 
@@ -265,8 +266,8 @@ class Store implements RedisStore {
     limit: number,
   ): Promise<readonly TaskDocument[]> {
     if (limit <= 0) return []
-    const place = after === undefined ? [] : [after.taskId, after.createdAt, after.id]
-    return toAllDocuments(await this.#run('allDocuments', ALL_DOCUMENTS, [kind, limit, ...place]), kind)
+    const cursor = after === undefined ? [] : [after.taskId, after.createdAt, after.id]
+    return toAllDocuments(await this.#run('allDocuments', ALL_DOCUMENTS, [kind, limit, ...cursor]), kind)
   }
 
   async #run(
@@ -279,14 +280,14 @@ class Store implements RedisStore {
       this.#wasSetUp = true
       return answer
     } catch (error) {
-      // A replica that has not been synchronized yet has nothing, for a moment.
-      throw this.#wasSetUp && isEmpty(error) ? error : explained(error, operation)
+      // A replica that has not synchronized yet is empty for a moment.
+      throw this.#wasSetUp && isEmpty(error) ? error : toStoreError(error, operation)
     }
   }
 }
 
-/** What a commit changes of a head, as the hash has it. */
-function changing({ generation, state, hasEnded, updatedAt }: TaskHead): (string | number)[] {
+/** The fields of the task's hash that a commit changes. */
+function changedFields({ generation, state, hasEnded, updatedAt }: TaskHead): (string | number)[] {
   return ['generation', generation, 'state', state, 'ended', hasEnded ? 1 : 0, 'updated', updatedAt]
 }
 
@@ -298,7 +299,7 @@ function noteOf({ note }: Lease): string {
   return note === undefined ? '' : toText(note)
 }
 
-/** Those that have what meets each condition; the one of all where there is none. */
+/** The indexes of the tasks that meet each condition, or the index of all tasks when there is no condition. */
 function indexes({ state, skill, contextId, owner }: StoreFilter): string[] {
   const named = [
     ...(state === undefined ? [] : [`state:${state}`]),

@@ -13,7 +13,7 @@ export function toText(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** A client may be set to give bytes instead of texts. */
+/** A client may be configured to return bytes instead of texts. */
 export function texts(reply: unknown): string[] {
   return items(reply).map(String)
 }
@@ -23,7 +23,7 @@ export function items(reply: unknown): unknown[] {
   throw new TypeError(`Redis answered ${String(reply)} in place of a list`)
 }
 
-/** What a script found, and where to go on, if it did not get to the end. */
+/** What a script found, and the cursor to continue from, unless it reached the end. */
 export function toPage(reply: unknown): readonly [found: unknown, next: string | undefined] {
   const [next, found] = items(reply)
   return [found, next === null ? undefined : texts([next])[0]]
@@ -31,12 +31,12 @@ export function toPage(reply: unknown): readonly [found: unknown, next: string |
 
 export function toStored(reply: unknown): StoredTask {
   const [checkpoint = '', ...events] = texts(reply)
-  // It went in as a task.
+  // The store wrote it as a task.
   return { checkpoint: JSON.parse(checkpoint) as TaskSnapshot<string>, events: toEvents(events) }
 }
 
 export function toEvents(events: readonly string[]): TaskEvent<string>[] {
-  // They went in as events.
+  // The store wrote them as events.
   return events.map((event) => JSON.parse(event) as TaskEvent<string>)
 }
 
@@ -50,7 +50,7 @@ export function toKeys(reply: unknown): TaskKey[] {
   return inGroups(texts(reply), 2, ([id, createdAt]) => ({ id, createdAt }))
 }
 
-/** Where there is none, the task has no lease. */
+/** `undefined` when the task has no lease. */
 export function toGrant(reply: unknown): Grant | undefined {
   const [leaseId, generation, note] = texts(reply)
   if (leaseId === undefined) return undefined
@@ -66,7 +66,7 @@ export function toOrphans(reply: unknown): Orphan[] {
   }))
 }
 
-/** Of one task, in the order of their ids. */
+/** The documents of one task, ordered by id. */
 export function toDocuments(
   reply: unknown,
   { id: taskId, createdAt }: TaskKey,
@@ -88,7 +88,7 @@ function toNote(text: string): JsonValue | undefined {
 }
 
 function toJson(text: string): JsonValue {
-  // Only what `toText` made comes here.
+  // The store writes only what `toText` returns.
   return JSON.parse(text) as JsonValue
 }
 
@@ -98,6 +98,6 @@ function inGroups<T>(all: readonly string[], size: number, read: (group: Five) =
   const groups = Array.from({ length: all.length / size }, (_, index) =>
     all.slice(index * size, (index + 1) * size),
   )
-  // As many as `size`: who asks for fewer reads no more.
+  // Each group has `size` items. A reader of fewer ignores the rest of the type.
   return groups.map((group) => read(group as unknown as Five))
 }

@@ -1,43 +1,44 @@
 /**
  * Execution of the Lua scripts, and the prelude that they share.
  *
- * The one key that they are given is the root of all others. Its braces make it the hash tag of every key, so that
- * all of them live in the same slot. Texts are never decoded here: JSON goes in and comes out byte by byte.
+ * Each script receives one key, the root of all others. Its braces make it the hash tag of every key, so all keys live
+ * in the
+ * same slot. Scripts never decode JSON, which is stored and returned byte by byte.
  *
  * @module
  */
 import type { Connection } from './client.js'
 
-/** How what is kept is laid out: a store of another layout is not touched. */
+/** The version of the key layout. Scripts refuse a store with another layout. */
 export const LAYOUT = 1
 
-/** What the error begins with that says that the store is of another layout. After it comes that layout, or `none`. */
+/** The prefix of the error for a store with another layout. The layout follows, or `none`. */
 export const OTHER_LAYOUT = 'A2A_TASKS_LAYOUT'
 
 /**
  * The keys, after the root:
  *
- * - `:layout` – the number of the layout, or `1>2` while it is brought from one to the next.
+ * - `:layout` – the number of the layout, or `1>2` during a migration from one to the next.
  * - `:task:<id>` – hash, the head of a task and its lease.
  * - `:log:<id>` – stream: the event of generation n has the id `n-0`, and the first of each commit names the commit.
  * - `:whole:<id>` – the latest checkpoint; `whole` of the head is its generation.
  * - `:docs:<id>` – hash, the documents of a task by `<length of the kind>:<kind><id>`: version, nonce, JSON.
- * - `:all`, `:state:<state>`, `:skill:<skill>`, `:context:<id>`, `:owner:<owner>`, `:unowned` – what is found how:
- *   sorted sets of `<updatedAt><id>`, all with the score 0, in the order of their bytes. A task is the same member in
- *   each, so that where two of them meet is found by membership. `placed` and `placed_state` of the head say where it
- *   is; `:lagging` has the ids of those that should be elsewhere.
- * - `:ended:<state>` – the same, of those that have ended. `:unended` – `<createdAt><id>` of the others.
- * - `:leases` – sorted set of ids by when their lease runs out.
- * - `:kind:<kind>` – sorted set of the places of all documents of a kind.
+ * - `:all`, `:state:<state>`, `:skill:<skill>`, `:context:<id>`, `:owner:<owner>`, `:unowned` – the indexes of tasks:
+ * sorted sets of `<updatedAt><id>`, all with the score 0, ordered by their bytes. A task is the same member in each, so
+ *   that tasks in several indexes are found by membership. `placed` and `placed_state` of the head record where the
+ *   task is indexed; `:lagging` has the ids of tasks whose indexes are outdated.
+ * - `:ended:<state>` – the same, for tasks that have ended. `:unended` – `<createdAt><id>` of all other tasks.
+ * - `:leases` – sorted set of ids by the time at which their lease expires.
+ * - `:kind:<kind>` – sorted set of all documents of a kind, by task and document id.
  */
-const BEGINNING = `
+const PRELUDE = `
 local root = KEYS[1]
 local layout = redis.call('GET', root .. ':layout') or 'none'
 if layout ~= '${LAYOUT}' then return redis.error_reply('${OTHER_LAYOUT} ' .. layout) end
 
 local function key(kind, name) return root .. ':' .. kind .. ':' .. name end
 
--- Nothing where the task of this id is another, or there is none.
+-- Returns nil when there is no task with this id and creation time.
 local function read(id, created)
   local f = redis.call('HMGET', key('task', id), 'created', 'generation', 'state', 'ended', 'updated',
     'skill', 'context', 'owner', 'whole', 'lease', 'note', 'placed', 'placed_state')
@@ -47,10 +48,10 @@ local function read(id, created)
     placed = f[12], placed_state = f[13] }
 end
 
--- Of <timestamp><id>: timestamps end with their only Z.
+-- The id in <timestamp><id>: timestamps end with their only Z.
 local function id_of(member) return string.sub(member, string.find(member, 'Z', 1, true) + 1) end
 
--- In ms since 1970. Without a clock that is given: that of Redis.
+-- In ms since 1970. An empty argument means the clock of Redis.
 local function now(given)
   if given ~= '' then return tonumber(given) end
   local time = redis.call('TIME')
@@ -70,12 +71,12 @@ local function drop_lease(id)
 end
 `
 
-/** A script that begins as all do. */
+/** A script with the shared prelude. */
 export function script(body: string): string {
-  return `${BEGINNING}\n${body.trim()}\n`
+  return `${PRELUDE}\n${body.trim()}\n`
 }
 
-/** Runs scripts on one root. */
+/** Runs scripts on the keys of one root. */
 export class Scripts {
   readonly #connection: Connection
   readonly #root: string
@@ -93,7 +94,7 @@ export class Scripts {
       return await this.#connection.command('evalsha', [hash, ...rest])
     } catch (error) {
       if (!beginsWith(error, 'NOSCRIPT')) throw error
-      // The server is another, or was restarted. From here on it knows the script.
+      // The server was restarted or replaced. EVAL also caches the script there.
       return await this.#connection.command('eval', [source, ...rest])
     }
   }
@@ -101,10 +102,10 @@ export class Scripts {
   async #hash(source: string): Promise<string> {
     const known = this.#hashes.get(source)
     if (known !== undefined) return String(await known)
-    const asked = this.#connection.command('script', ['load', source])
-    this.#hashes.set(source, asked)
+    const loading = this.#connection.command('script', ['load', source])
+    this.#hashes.set(source, loading)
     try {
-      return String(await asked)
+      return String(await loading)
     } catch (error) {
       this.#hashes.delete(source)
       throw error
@@ -112,7 +113,7 @@ export class Scripts {
   }
 }
 
-/** Whether Redis answered with an error of this code. */
+/** Returns whether Redis replied with an error of this code. */
 export function beginsWith(error: unknown, code: string): error is Error {
   return error instanceof Error && error.message.startsWith(code)
 }

@@ -7,7 +7,7 @@ import { INDEXING } from './indexing.js'
 import { script } from './scripts.js'
 
 const LOGGING = `
--- From ARGV[first] on: the generation of an event, and the event.
+-- Appends the events in ARGV[first], …: pairs of generation and event.
 local function append(id, commit, first)
   local log = key('log', id)
   for i = first, #ARGV, 2 do
@@ -22,7 +22,7 @@ local function was_commit(id, generation, commit)
 end
 `
 
-/** Reads a task as it is stored: the checkpoint, and the events after it. */
+/** Lua function that reads a task as stored: the checkpoint, and the events after it. */
 export const STORED = `
 local function stored(id, task)
   local reply = { redis.call('GET', key('whole', id)) }
@@ -32,7 +32,10 @@ local function stored(id, task)
 end
 `
 
-/** id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head, events → 1, or 0: the id is taken */
+/**
+ * id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head, events → 1, or 0 when the id
+ * exists
+ */
 export const CREATE = script(`
 ${INDEXING}${LOGGING}
 local id, commit, lease, texts = ARGV[1], ARGV[2], ARGV[5], tonumber(ARGV[8])
@@ -106,17 +109,17 @@ end
 return events
 `)
 
-/** The part of a script that knows where documents are. */
-export const PLACES = `
--- Of all documents of a kind: by task, and then by id.
-local function place(id, created, document) return #id .. ':' .. id .. created .. document end
+/** Lua functions for the keys of documents. */
+export const DOCUMENT_KEYS = `
+-- The member of a document in the index of its kind, ordered by task and then by id.
+local function member_of(id, created, document) return #id .. ':' .. id .. created .. document end
 
 local function field(kind, document) return #kind .. ':' .. kind .. document end
 `
 
-/** … id, createdAt → … id, createdAt of those that there were */
+/** … id, createdAt → … id, createdAt of the tasks that existed */
 export const DELETE = script(`
-${INDEXING}${PLACES}
+${INDEXING}${DOCUMENT_KEYS}
 local deleted = {}
 for i = 1, #ARGV, 2 do
   local id = ARGV[i]
@@ -129,7 +132,7 @@ for i = 1, #ARGV, 2 do
     for _, name in ipairs(redis.call('HKEYS', key('docs', id))) do
       local length, from = string.match(name, '^(%d+):()')
       local kind, document = string.sub(name, from, from + length - 1), string.sub(name, from + length)
-      redis.call('ZREM', key('kind', kind), place(id, task.created, document))
+      redis.call('ZREM', key('kind', kind), member_of(id, task.created, document))
     end
     redis.call('UNLINK', key('task', id), key('log', id), key('whole', id), key('docs', id))
     deleted[#deleted + 1] = id

@@ -5,15 +5,15 @@
  */
 import { sleep } from '../../runtime/timers.js'
 
-/** What this store asks of a statement. */
+/** The used part of a prepared statement. */
 export interface SqliteStatement {
   run(...parameters: (string | number | null)[]): { readonly changes: number | bigint }
   all(...parameters: (string | number | null)[]): readonly unknown[]
 }
 
 /**
- * What this store asks of a connection: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3`, of `libsql`
- * and of `bun:sqlite` have it.
+ * The used part of a connection: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`, `libsql` or
+ * `bun:sqlite`.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown
@@ -22,23 +22,23 @@ export interface SqliteDatabase {
 
 type Parameter = string | number | null
 
-/** A row, by the names of its columns. Some drivers add a property of their own. */
+/** A row by column name. Some drivers add a property of their own. */
 export type Row = Readonly<Record<string, string | number | bigint | null>>
 
-/** How long to wait for what another process has locked, where the driver would not wait at all. */
+/** How long a statement waits for another process's lock when the driver would not wait at all. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** How long nothing waits for it after something has, in vain. */
+/** How long writes fail at once after one has waited for the lock in vain. */
 const RESPITE_MS = 25
 
-/** Statements that are prepared once, and transactions. Each step is synchronous: nothing comes in between. */
+/** Prepared statements and transactions. Each step is synchronous, so nothing else in this process runs in between. */
 export class Connection {
   readonly #database: SqliteDatabase
   readonly #statements = new Map<string, SqliteStatement>()
-  /** What was just thrown because another process has the file locked. */
+  /** The error of a write that has just found the file locked by another process. */
   #locked: Error | undefined
 
-  /** @throws {TypeError} when it is no database, or one that answers with promises or callbacks. */
+  /** @throws {TypeError} when it is no database, or a driver whose methods return promises or take callbacks. */
   constructor(database: SqliteDatabase) {
     requireDatabase(database)
     this.#database = database
@@ -51,20 +51,20 @@ export class Connection {
     this.#database.exec(sql)
   }
 
-  /** Always all rows: after `get`, a statement of libsql is not over, and what it has locked stays locked. */
+  /** Always reads all rows: after `get`, a statement of libsql stays open and keeps its lock. */
   rows(sql: string, ...parameters: Parameter[]): readonly Row[] {
-    // What the statement selects.
+    // The statement selects only these types.
     return this.#statement(sql).all(...parameters) as readonly Row[]
   }
 
-  /** How many rows it changed. */
+  /** Returns the number of rows changed. */
   run(sql: string, ...parameters: Parameter[]): number {
     return Number(this.#statement(sql).run(...parameters).changes)
   }
 
   /**
-   * All or nothing, and nobody else writes meanwhile. Of many that are asked for while the file is locked one waits,
-   * which holds up the process, and the others fail with it.
+   * Runs `work` in an exclusive write transaction, all or nothing. While another process has the file locked, one write
+   * waits for the lock, which blocks this process, and writes that follow within 25 ms fail with the same error.
    */
   write<T>(work: () => T): T {
     if (this.#locked !== undefined) throw this.#locked
@@ -79,14 +79,15 @@ export class Connection {
     }
   }
 
-  /** All that is read in it is of one moment. */
+  /** Runs `work` on one consistent snapshot. */
   read<T>(work: () => T): T {
     return this.#transaction('BEGIN', work)
   }
 
   #transaction<T>(begin: string, work: () => T): T {
-    // Outside of what rolls back: where the caller's own transaction is open, it fails, and that one stays. Not as a
-    // statement: where it fails, one of libsql is not over, and no transaction could be committed.
+    // BEGIN stays outside the `try`: inside the caller's own transaction it fails, and that transaction must not be
+    // rolled back. It is not prepared either, because a prepared statement of libsql that fails stays open and prevents
+    // every later commit.
     this.exec(begin)
     try {
       const result = work()
@@ -116,14 +117,14 @@ export class Connection {
   }
 }
 
-/** Whether another process has locked what was asked for, by the message, which is the same by every driver. */
+/** Returns whether another process has the file locked. All drivers have the same message. */
 export function isLocked(error: unknown): error is Error {
   return error instanceof Error && error.message.includes('locked')
 }
 
 const WANTED = '"database" must be an open database of node:sqlite, libsql or better-sqlite3'
 
-/** What comes from JavaScript may be anything. */
+/** Callers without types may pass any value. */
 function requireDatabase(database: unknown): void {
   if (hasMethods(database, 'exec', 'prepare')) return
   const isPromise = hasMethods(database, 'then')

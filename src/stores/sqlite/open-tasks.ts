@@ -15,22 +15,24 @@ import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
 export interface OpenTasksOptions<S extends string = TaskState>
   extends Omit<DurableTaskManagerOptions<S>, 'store'>, Pick<SqliteStoreOptions, 'prefix'> {
   /**
-   * `'full'`: each change is on the disk before it is acknowledged. `'normal'`: as long as the machine runs nothing is
-   * lost, whatever becomes of the process; a power failure may take the latest changes, and leaves a sound file.
-   * Several times as fast. Default is `'full'`.
+   * With `'full'`, each change is on the disk before it is acknowledged. With `'normal'`, which is several times as
+   * fast, a crash of the process loses nothing, but a power failure may lose the latest changes. It never corrupts the
+   * file. Default is `'full'`.
    */
   readonly synchronous?: 'full' | 'normal' | undefined
 }
 
 /**
- * A manager of the tasks in a SQLite file, which is made where there is none, and which other processes may have open,
- * too. The file is in WAL mode from then on: it cannot be on a network drive.
+ * Opens a manager of the tasks in a SQLite file, which is created if it does not exist. Other processes may have the
+ * file open
+ * at the same time. The file is switched to WAL mode, so it cannot be on a network drive.
  *
- * @param database The path of the file: opened with `node:sqlite`, and closed when the manager is destroyed. Where the
- *   runtime has no `node:sqlite`, an open database of `libsql` or `better-sqlite3`: it stays open, and the caller's.
- * @throws {TypeError} for an option that is unknown, or has the wrong type, and for what is no database.
- * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has made.
- * @throws {Error} for a path where there is no `node:sqlite`, and for a file that cannot be in WAL mode.
+ * @param database The path of the file, which is opened with `node:sqlite` and closed when the manager is destroyed. On
+ *   runtimes
+ *   without `node:sqlite`, an open database of `libsql` or `better-sqlite3`, which the caller closes.
+ * @throws {TypeError} for an option that is unknown or has the wrong type, and for a value that is no database.
+ * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has created.
+ * @throws {Error} for a path on a runtime without `node:sqlite`, and for a file that cannot be in WAL mode.
  * @example
  * const tasks = await openTasks('tasks.db')
  */
@@ -67,7 +69,7 @@ class FileTaskManager<S extends string> extends DurableTaskManager<S> {
   }
 
   async #close(): Promise<void> {
-    // What is left to write is asked of the store once more, and no other time.
+    // The manager tries the last writes only once, so they wait longer for a lock.
     this.#database.exec(`PRAGMA busy_timeout = ${LAST_BUSY_TIMEOUT_MS}`)
     await super.destroy().finally(() => this.#database.close())
   }
@@ -100,7 +102,10 @@ function enterWal(connection: Connection): void {
 
 const LOCKED_MS = 5_000
 
-/** While another process has the file locked. Some of what is asked fails at once then, whatever the busy timeout. */
+/**
+ * Retries `work` while another process has the file locked. Some statements fail at once then, whatever the busy
+ * timeout.
+ */
 async function whenUnlocked(work: () => void | Promise<void>): Promise<void> {
   for (const deadline = systemClock.now() + LOCKED_MS; ;) {
     try {
@@ -113,7 +118,10 @@ async function whenUnlocked(work: () => void | Promise<void>): Promise<void> {
   }
 }
 
-/** Nothing else happens in this process meanwhile. The manager asks again, and others have their turn in between. */
+/**
+ * Waiting for a lock blocks the process. With a short timeout the manager retries, and the process serves other
+ * requests in between.
+ */
 const BUSY_TIMEOUT_MS = 100
 
 const LAST_BUSY_TIMEOUT_MS = 5_000

@@ -1,5 +1,5 @@
 /**
- * SQL statements of the store. Each one that reads many rows follows the order of an index.
+ * SQL statements of the store. Each statement that reads many rows follows the order of an index.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { toColumn } from './text.js'
 
 export type Queries = ReturnType<typeof queriesFor>
 
-/** All that do not depend on a filter, for tables with this prefix. */
+/** All statements that do not depend on a filter, for tables with this prefix. */
 export function queriesFor(prefix: string) {
   return { ...taskQueries(prefix), ...leaseQueries(prefix), ...documentQueries(prefix) }
 }
@@ -67,14 +67,14 @@ function leaseQueries(prefix: string) {
 function documentQueries(prefix: string) {
   const documents = `${prefix}documents`
   const columns = 'task_id, created_at, id, version, json'
-  const place = 'kind = ? AND task_id = ? AND created_at = ?'
+  const isOfTask = 'kind = ? AND task_id = ? AND created_at = ?'
   return {
     insertDocument: `INSERT OR IGNORE INTO ${documents} (kind, ${columns}) VALUES (?, ?, ?, ?, 1, ?)`,
     updateDocument: `UPDATE ${documents} SET version = version + 1, json = ?
-      WHERE ${place} AND id = ? AND version = ?`,
-    deleteDocument: `DELETE FROM ${documents} WHERE ${place} AND id = ?`,
+      WHERE ${isOfTask} AND id = ? AND version = ?`,
+    deleteDocument: `DELETE FROM ${documents} WHERE ${isOfTask} AND id = ?`,
     deleteDocuments: `DELETE FROM ${documents} WHERE task_id = ? AND created_at = ?`,
-    documents: `SELECT ${columns} FROM ${documents} WHERE ${place} ORDER BY id`,
+    documents: `SELECT ${columns} FROM ${documents} WHERE ${isOfTask} ORDER BY id`,
     firstDocuments: `SELECT ${columns} FROM ${documents} WHERE kind = ?
       ORDER BY task_id, created_at, id LIMIT ?`,
     nextDocuments: `SELECT ${columns} FROM ${documents}
@@ -82,18 +82,21 @@ function documentQueries(prefix: string) {
   }
 }
 
-/** A statement, and what is to be bound to it. */
+/** A statement and its parameters. */
 export interface Bound {
   readonly sql: string
   readonly parameters: readonly (string | number)[]
 }
 
-/** Of `2026-01-02T03:04:05.678Z` what comes before the point. */
+/** The part of `2026-01-02T03:04:05.678Z` before the point. */
 export function secondOf(timestamp: string): string {
   return timestamp.slice(0, 19)
 }
 
-/** The keys of a page. Where several properties are asked for, it is read by the one that fewest tasks share. */
+/**
+ * Selects the keys of one page. With several conditions, the statement reads the index of the property that the fewest
+ * tasks are likely to share.
+ */
 export function listQuery(prefix: string, { after, limit, ...filter }: StoreQuery): Bound {
   const { from, conditions, parameters } = select(prefix, filter)
   if (after !== undefined) {
@@ -129,7 +132,8 @@ function select(prefix: string, filter: StoreFilter) {
     add('updated_second >= ?', secondOf(updatedSince))
     add('updated_at >= ?', updatedSince)
   }
-  // Without statistics, SQLite cannot know which to prefer; with them, what it prefers may change from day to day.
+  // The index is explicit: without statistics SQLite cannot choose well, and with statistics its choice may change from
+  // day to day.
   const from = `${prefix}tasks INDEXED BY ${prefix}tasks_by_${indexFor(filter)}`
   return { from, conditions, parameters }
 }

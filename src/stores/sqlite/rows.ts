@@ -9,7 +9,7 @@ import type { TaskDocument } from '../../core/managers.js'
 import type { Row } from './database.js'
 import { fromColumn, fromJson, toColumn } from './text.js'
 
-/** Where the user has asked the driver for them, integers are BigInt. */
+/** Drivers return BigInt when the application has configured them so. */
 export function numberOf(row: Row | undefined, column: string): number {
   return Number(row?.[column])
 }
@@ -18,12 +18,12 @@ export function keyOf(row: Row): TaskKey {
   return { id: fromColumn(row['id']), createdAt: String(row['created_at']) }
 }
 
-/** Of a lease, where it has one. */
+/** The note of a lease, if it has one. */
 export function noteOf(row: Row | undefined): JsonValue | undefined {
   return row?.['note'] == null ? undefined : fromJson(row['note'])
 }
 
-export function placeOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {
+export function documentsKeyOf(kind: string, { id, createdAt }: TaskKey): [string, string, string] {
   return [toColumn(kind), toColumn(id), createdAt]
 }
 

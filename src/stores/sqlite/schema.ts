@@ -7,14 +7,15 @@ import type { Connection } from './database.js'
 import { failure } from './failures.js'
 
 /**
- * Steps from each version of the tables to the next: the first makes those of version 1. Only ever added to, and only
- * what the statements of each release before can live with: processes of these go on with the tables of a later one.
+ * Migration steps from each version of the tables to the next. The first creates version 1. Steps are only ever
+ * appended, and must not break the statements of earlier releases, whose processes continue to use the migrated tables.
  */
 export type Steps = readonly ((prefix: string) => string)[]
 
 export const STEPS: Steps = [
-  // A row is written as a whole: what each change writes is small, and what is large is apart from it. So are indexes of
-  // a column that changes: lists go by the second of `updated_at`, and only within it by the time itself.
+  // SQLite rewrites a row as a whole, so columns that each change writes are small, and large ones are in other tables.
+  // An index on a changing column is rewritten too. For this reason lists are ordered by the second of `updated_at`,
+  // and only within a second by the time itself.
   (prefix) => `
     CREATE TABLE ${prefix}tasks (
       key INTEGER PRIMARY KEY,
@@ -68,7 +69,7 @@ export const STEPS: Steps = [
     CREATE INDEX ${prefix}documents_by_task ON ${prefix}documents (task_id, created_at);`,
 ]
 
-/** Applies the steps that are missing, all or none. Others that do so at the same time wait, and find it done. */
+/** Applies the missing steps, all or none. Concurrent migrations wait, and then find the work done. */
 export function migrate(connection: Connection, prefix: string, steps: Steps = STEPS): void {
   const versionNow = (): number => versionOf(connection, prefix, steps, 'migrate')
   if (versionNow() === steps.length) return
@@ -82,7 +83,7 @@ export function migrate(connection: Connection, prefix: string, steps: Steps = S
   })
 }
 
-/** @throws {A2AError} `STORE_FAILED` of this operation when the tables are not those of this version. */
+/** @throws {A2AError} `STORE_FAILED`, naming `operation`, when the tables do not have this version. */
 export function requireMigrated(connection: Connection, prefix: string, operation: string): void {
   const version = versionOf(connection, prefix, STEPS, operation)
   if (version === STEPS.length) return
@@ -93,9 +94,9 @@ export function requireMigrated(connection: Connection, prefix: string, operatio
   )
 }
 
-/** 0 where there are no tables. */
+/** 0 when there are no tables. */
 function versionOf(connection: Connection, prefix: string, steps: Steps, operation: string): number {
-  // As SQLite compares names.
+  // SQLite compares table names without regard to case.
   const tables = connection.rows(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`,
     `${prefix}schema`,

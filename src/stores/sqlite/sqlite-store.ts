@@ -22,10 +22,10 @@ import type {
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
-import { explained } from './failures.js'
+import { toStoreError } from './failures.js'
 import { systemClock } from '../../runtime/clock.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
-import { documentOf, keyOf, noteOf, numberOf, placeOf } from './rows.js'
+import { documentOf, keyOf, noteOf, numberOf, documentsKeyOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
@@ -87,7 +87,7 @@ class Store implements SqliteStore {
   }
 
   migrate(): Promise<void> {
-    return step('migrate', () => migrate(this.#connection, this.#prefix))
+    return asPromise('migrate', () => migrate(this.#connection, this.#prefix))
   }
 
   create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
@@ -206,9 +206,9 @@ class Store implements SqliteStore {
       if (task === undefined || numberOf(task, 'ended') === 1) return undefined
       const [key, generation] = [numberOf(task, 'key'), numberOf(task, 'generation')]
       const held = this.#lease(key)
-      const isOthers = held !== undefined && held.id !== lease.id
-      if (isOthers && held.endsAt > this.#now()) return { leaseId: held.id, generation }
-      const replaced = isOthers
+      const isOfAnother = held !== undefined && held.id !== lease.id
+      if (isOfAnother && held.endsAt > this.#now()) return { leaseId: held.id, generation }
+      const replaced = isOfAnother
         ? { replaced: { note: noteOf(connection.rows(queries.leaseNote, key)[0]) } }
         : {}
       this.#putLease(key, lease)
@@ -253,13 +253,13 @@ class Store implements SqliteStore {
     { key, kind, id, value }: Pick<TaskDocument, 'key' | 'kind' | 'id' | 'value'>,
     expectedVersion: number,
   ): Promise<boolean> {
-    const place = [...placeOf(kind, key), toColumn(id)]
+    const documentKey = [...documentsKeyOf(kind, key), toColumn(id)]
     return this.#write('putDocument', (connection, queries) => {
       if (this.#task(key) === undefined) return false
       const changed =
         expectedVersion === 0
-          ? connection.run(queries.insertDocument, ...place, toJson(value))
-          : connection.run(queries.updateDocument, toJson(value), ...place, expectedVersion)
+          ? connection.run(queries.insertDocument, ...documentKey, toJson(value))
+          : connection.run(queries.updateDocument, toJson(value), ...documentKey, expectedVersion)
       return changed > 0
     })
   }
@@ -268,13 +268,13 @@ class Store implements SqliteStore {
     return this.#write(
       'deleteDocument',
       (connection, queries) =>
-        connection.run(queries.deleteDocument, ...placeOf(kind, key), toColumn(id)) > 0,
+        connection.run(queries.deleteDocument, ...documentsKeyOf(kind, key), toColumn(id)) > 0,
     )
   }
 
   documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
     return this.#read('documents', (connection, queries) =>
-      connection.rows(queries.documents, ...placeOf(kind, key)).map((row) => documentOf(kind, row)),
+      connection.rows(queries.documents, ...documentsKeyOf(kind, key)).map((row) => documentOf(kind, row)),
     )
   }
 
@@ -289,7 +289,7 @@ class Store implements SqliteStore {
           ? connection.rows(queries.firstDocuments, toColumn(kind), limit)
           : connection.rows(
               queries.nextDocuments,
-              ...placeOf(kind, { id: after.taskId, createdAt: after.createdAt }),
+              ...documentsKeyOf(kind, { id: after.taskId, createdAt: after.createdAt }),
               ...[toColumn(after.id), limit],
             )
       return rows.map((row) => documentOf(kind, row))
@@ -297,14 +297,14 @@ class Store implements SqliteStore {
   }
 
   #write<T>(operation: string, work: (connection: Connection, queries: Queries) => T): Promise<T> {
-    return step(operation, () => {
+    return asPromise(operation, () => {
       this.#requireMigrated(operation)
       return this.#connection.write(() => work(this.#connection, this.#queries))
     })
   }
 
   #read<T>(operation: string, work: (connection: Connection, queries: Queries) => T): Promise<T> {
-    return step(operation, () => {
+    return asPromise(operation, () => {
       this.#requireMigrated(operation)
       return this.#connection.read(() => work(this.#connection, this.#queries))
     })
@@ -323,7 +323,7 @@ class Store implements SqliteStore {
   #stored(key: number): StoredTask {
     const checkpoint = this.#connection.rows(this.#queries.checkpoint, key)[0]
     return {
-      // It went in as a task.
+      // The store wrote it as a task.
       checkpoint: fromJson(checkpoint?.['json']) as unknown as TaskSnapshot<string>,
       events: this.#events(key, numberOf(checkpoint, 'generation'), ALL),
     }
@@ -331,7 +331,7 @@ class Store implements SqliteStore {
 
   #events(key: number, after: number, limit: number): TaskEvent<string>[] {
     const rows = this.#connection.rows(this.#queries.events, key, after, limit)
-    // They went in as events.
+    // The store wrote them as events.
     return rows.map(({ json }) => fromJson(json) as unknown as TaskEvent<string>)
   }
 
@@ -346,7 +346,7 @@ class Store implements SqliteStore {
     const key = numberOf(from, 'key')
     const second = secondOf(updatedAt)
     const isInState = from['state'] === toColumn(state) && numberOf(from, 'ended') === Number(hasEnded)
-    // An index is written when a column of it is, though it be the same as before.
+    // SQLite writes an index whenever an UPDATE names one of its columns, even if the value stays the same.
     if (isInState && from['updated_second'] === second) {
       this.#connection.run(this.#queries.updateGeneration, generation, updatedAt, key)
     } else {
@@ -366,13 +366,13 @@ class Store implements SqliteStore {
   }
 }
 
-/** What `run` throws is a rejection. */
-function step<T>(operation: string, run: () => T): Promise<T> {
+/** Runs a synchronous step. Errors of `run` become rejections. */
+function asPromise<T>(operation: string, run: () => T): Promise<T> {
   return new Promise((resolve) => {
     try {
       resolve(run())
     } catch (error) {
-      throw explained(error, operation)
+      throw toStoreError(error, operation)
     }
   })
 }

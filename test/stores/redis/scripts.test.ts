@@ -5,7 +5,7 @@ import * as leases from '../../../src/stores/redis/lease-scripts.js'
 import * as queries from '../../../src/stores/redis/query-scripts.js'
 import * as tasks from '../../../src/stores/redis/task-scripts.js'
 
-const PARTS = new Set(['STORED', 'PLACES'])
+const PARTS = new Set(['STORED', 'DOCUMENT_KEYS'])
 const SCRIPTS = Object.entries({ ...tasks, ...queries, ...leases, ...documents }).filter(
   ([name]) => !PARTS.has(name),
 )

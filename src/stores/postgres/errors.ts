@@ -5,9 +5,11 @@
  */
 import { A2AError } from '../../core/errors.js'
 
-/** Of our own: the text says all. */
+/** Our own SQLSTATE, for refusals whose text is already complete. */
 export const REFUSED = 'A2A01'
-/** What a transaction saw when it began is out of date: it has to begin anew. */
+/**
+ * SQLSTATE of a serialization failure: the transaction's snapshot is out of date, and the transaction must start over.
+ */
 export const STALE = '40001'
 
 interface Advice {
@@ -21,7 +23,7 @@ const NOT_PREPARED: Advice = {
   remedy: 'Set prepare: false, as behind a pooler that hands each statement to another connection',
 }
 
-/** By SQLSTATE. Others may pass by themselves. */
+/** By SQLSTATE. Errors with other codes may be transient. */
 const ADVICE: ReadonlyMap<unknown, Advice> = new Map([
   ['42P01', NOT_SET_UP],
   ['3F000', NOT_SET_UP],
@@ -33,8 +35,8 @@ const ADVICE: ReadonlyMap<unknown, Advice> = new Map([
   ['42P05', NOT_PREPARED],
 ])
 
-/** The driver's error, or `STORE_FAILED` when an operator has to act. */
-export function explained(thrown: unknown, operation: string, schema: string): unknown {
+/** Returns `STORE_FAILED` when an operator has to act, and the driver's error otherwise. */
+export function toStoreError(thrown: unknown, operation: string, schema: string): unknown {
   if (!(thrown instanceof Error && 'code' in thrown)) return thrown
   const advice = ADVICE.get(thrown.code)
   if (advice === undefined && thrown.code !== REFUSED) return thrown
