@@ -1,5 +1,5 @@
 /**
- * As much of `@opentelemetry/api` as is used, in types of our own: they hold where that package is not installed.
+ * The used part of `@opentelemetry/api`, declared here so that the types work where that package is not installed.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 /** The package `@opentelemetry/api`, 1.9 or a later 1.x. */
 export interface OpenTelemetryApi {
   readonly trace: {
-    /** `undefined`: no spans. */
+    /** `undefined` when no spans are recorded. */
     getTracer(name: string): OtelTracer | undefined
     setSpan(context: OtelContext, span: OtelSpan): OtelContext
     getSpanContext(context: OtelContext): OtelSpanContext | undefined
   }
   readonly metrics: {
-    /** `undefined`: no metrics. */
+    /** `undefined` when no metrics are recorded. */
     getMeter(name: string): OtelMeter | undefined
   }
   readonly context: {
@@ -72,8 +72,8 @@ export interface OtelHistogram {
   record(value: number, attributes: OtelAttributes, context: OtelContext): void
 }
 
-/** Of `SpanKind`. */
+/** `SpanKind.CLIENT`. */
 export const CLIENT = 2
 
-/** Of `SpanStatusCode`. */
+/** `SpanStatusCode.ERROR`. */
 export const ERROR = 2

@@ -1,11 +1,11 @@
 /**
- * One call of a client: its span, its trace, and what is counted.
+ * One call of a client: its span, its trace headers and its metrics.
  *
  * @module
  */
 import { CLIENT, ERROR, type OtelAttributes, type OtelContext, type OtelSpan } from './api.js'
 import { OTHER, type Callee } from './callee.js'
-import { classOf, toldBy, type Operation, type Told } from './operations.js'
+import { classOf, propertiesOf, type Operation, type ResultProperties } from './operations.js'
 import { elapsed, systemClock } from '../runtime/clock.js'
 import { quietly, short, type Telemetry } from './telemetry.js'
 
@@ -38,7 +38,7 @@ export class Call {
     this.#context = this.#span && telemetry.contextWith(this.#span)
   }
 
-  /** What requests have beside, so that the agent finds this call. */
+  /** Headers that connect the agent's trace to this call. */
   get headers(): Record<string, string> {
     return this.#telemetry.inject(this.#context)
   }
@@ -47,13 +47,13 @@ export class Call {
     return this.#telemetry.within(this.#context, run)
   }
 
-  /** An answer, or one of many. */
-  hear(answer: unknown): void {
-    const told = quietly(() => toldBy(answer))
-    if (told === undefined) return
-    quietly(() => this.#span?.setAttributes(this.#attributesOf(told)))
-    // That a task has failed is a failure of who was to do it, not of asking for it.
-    if (this.#operation.delegates) this.#failure ??= told.failure
+  /** Records a response, or one event of a stream. */
+  record(answer: unknown): void {
+    const properties = quietly(() => propertiesOf(answer))
+    if (properties === undefined) return
+    quietly(() => this.#span?.setAttributes(this.#attributesOf(properties)))
+    // Only a delegation fails with its task. A request that reads a failed task has succeeded.
+    if (this.#operation.delegates) this.#failure ??= properties.failure
   }
 
   fail(error: unknown): void {
@@ -70,7 +70,7 @@ export class Call {
     quietly(() => this.#span?.end())
   }
 
-  #attributesOf({ taskId, contextId, state }: Told): OtelAttributes {
+  #attributesOf({ taskId, contextId, state }: ResultProperties): OtelAttributes {
     const { names } = this.#telemetry
     return short({
       ...(taskId !== undefined && { [names.taskId]: taskId }),
@@ -82,7 +82,7 @@ export class Call {
   #measure(): void {
     const { prefix } = this.#telemetry
     const { name, isKnown } = this.#callee
-    // With that a name is refused that no agent has.
+    // A name that no agent has is refused with this code.
     const target = isKnown && this.#failure !== 'INVALID_PARAMS' ? name : OTHER
     const labels = { target, success: String(this.#failure === undefined) }
     this.#telemetry.count(`${prefix}.delegations`, 'Work given to other agents', labels)

@@ -1,5 +1,5 @@
 /**
- * The agent that a client calls, as telemetry tells of it.
+ * The agent that a client calls, as described in spans and metrics.
  *
  * @module
  */
@@ -10,19 +10,22 @@ import { parseUrl } from '../runtime/url.js'
 
 export interface Callee {
   readonly name: string
-  /** Whether it is one of those that the program was set up with: names of others may be any number. */
+  /**
+   * Whether the program configured the agent. Other names are unbounded, so they must not become values of metric
+   * attributes.
+   */
   readonly isKnown: boolean
   readonly attributes: OtelAttributes
 }
 
-/** What is told in place of what might be any of too many. */
+/** Replaces a value that could be any of too many. */
 export const OTHER = '_OTHER'
 
-/** Reads the agents of a client. */
+/** Describes the agents that a client calls. */
 export class Callees {
   readonly #client: A2AClient
   readonly #agentName: string | undefined
-  /** Read once: reading a card is work, and one client is one agent. */
+  /** Cached, because reading a card takes time and a client has only one agent. */
   #card: { readonly name: string; readonly version?: string } | undefined
 
   constructor(client: A2AClient, agentName: string | undefined) {
@@ -33,20 +36,20 @@ export class Callees {
   /** The client's own agent. */
   own(): Callee {
     this.#card ??= quietly(() => this.#client.card)
-    const face = quietly(() => this.#client.interface)
+    const agentInterface = quietly(() => this.#client.interface)
     const { name = OTHER, version } = this.#card ?? {}
     return {
       name: this.#agentName ?? name,
       isKnown: true,
       attributes: {
         'gen_ai.agent.version': version,
-        'a2a.protocol.version': face?.protocolVersion,
-        ...(face && addressOf(face.url)),
+        'a2a.protocol.version': agentInterface?.protocolVersion,
+        ...(agentInterface && addressOf(agentInterface.url)),
       },
     }
   }
 
-  /** Of `sendTask`: a name, a URL, a client or a card. */
+  /** The agent argument of `sendTask`: a name, a URL, a client or a card. */
   given(agent: unknown): Callee {
     if (typeof agent === 'string') {
       const url = parseUrl(agent)
@@ -66,6 +69,6 @@ function isClient(agent: unknown): agent is A2AClient {
 
 function addressOf(url: string): OtelAttributes {
   const { protocol, hostname, port } = new URL(url)
-  const usual = protocol === 'https:' ? 443 : 80
-  return { 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) }
+  const defaultPort = protocol === 'https:' ? 443 : 80
+  return { 'server.address': hostname, 'server.port': port === '' ? defaultPort : Number(port) }
 }

@@ -1,5 +1,5 @@
 /**
- * Spans and metrics of what a client asks of its agent, and the trace that goes along.
+ * Spans and metrics of a client's calls, and propagation of the trace to its agent.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { KEYS, quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
 
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
-   * What the agent is called in spans and metrics. Default is the name in its card, which is its own choice: give one
-   * where agents come from anywhere, as each is a value of a metric's attribute.
+   * The agent's name in spans and metrics. Default is the name in its card, which the agent chooses. Set this option
+   * when agents come from unknown sources, because each name is a value of a metric attribute.
    */
   readonly agentName?: string | undefined
   /**
-   * Whether requests have the trace's headers. Default is `true`. `false` where `fetch` is instrumented itself, as by
-   * `@opentelemetry/instrumentation-undici`, which adds them a second time.
+   * Whether to add trace headers to requests. Pass `false` when `fetch` itself is instrumented, as by
+   * `@opentelemetry/instrumentation-undici`, which would add them a second time. Default is `true`.
    */
   readonly propagate?: boolean | undefined
 }
@@ -26,15 +26,22 @@ type Method = (...args: unknown[]) => unknown
 type Events = AsyncGenerator<unknown, undefined>
 
 /**
- * The client, with a span for each method that sends: `SendMessage`, `GetTask` and so on for one operation,
- * `invoke_agent <agent>` for `run`, `resume` and `sendTask`; with the prefix `kaos` all that give the agent work are
- * `delegate.<agent>`. Of those there are a counter `a2a.delegations` and a histogram `a2a.delegation.duration` in ms,
- * by `target` and `success`. Requests take along what the registered propagator writes: `traceparent`, `tracestate`.
+ * Wraps a client so that each method that sends has a span. Single operations have spans named `SendMessage`, `GetTask`
+ * and so
+ * on. `run`, `resume` and `sendTask` have spans named `invoke_agent <agent>`. With the prefix `kaos`, all methods that
+ * delegate
+ * work have spans named `delegate.<agent>`. Delegations are also counted in `a2a.delegations` and timed in the
+ * histogram
+ * `a2a.delegation.duration`, in ms, both with the attributes `target` and `success`. Requests carry the headers of the
+ * registered
+ * propagator: `traceparent`, `tracestate`.
  *
- * Nothing of what is said is told. Without an SDK it is the client as it is, and what OpenTelemetry throws is swallowed.
+ * The content of messages is not recorded. Without an SDK the client behaves as before. Errors that OpenTelemetry
+ * throws are
+ * ignored.
  *
- * @returns A client of the same type, which is `client` in all else; `client` stays as it is.
- * @throws {TypeError} naming the option that makes no sense.
+ * @returns A client of the same type that otherwise behaves as `client`, which is not changed.
+ * @throws {TypeError} naming the invalid option.
  * @example
  * const agent = instrumentClient(await A2AClient.connect('https://agent.example'))
  * const result = await agent.run('Translate: Guten Tag')
@@ -45,18 +52,18 @@ export function instrumentClient<C extends A2AClient>(client: C, options: Client
   const methods = new WeakMap<Method, Method>()
   return new Proxy(client, {
     get(target, key) {
-      // Its fields are private: nobody but the client itself may ask for them.
+      // The client has private fields, which are accessible only with the client itself as receiver.
       const value: unknown = Reflect.get(target, key, target)
       if (typeof value !== 'function' || key === 'constructor') return value
-      // Any function can be called with anything.
+      // Any function accepts any arguments at run time.
       const original = value as Method
       const known = methods.get(original)
       if (known !== undefined) return known
       const method: Method = (...args) => Reflect.apply(original, target, args)
       const operation = OPERATIONS.get(key)
-      const told = operation === undefined ? method : caller.instrument(operation, method)
-      methods.set(original, told)
-      return told
+      const instrumented = operation === undefined ? method : caller.instrument(operation, method)
+      methods.set(original, instrumented)
+      return instrumented
     },
   })
 }
@@ -73,23 +80,23 @@ class Caller {
   }
 
   instrument(operation: Operation, method: Method): Method {
-    // What a method without streams gives is a promise, what one with them gives a generator.
+    // Methods with `streams` return a generator, all others a promise.
     const perform = operation.streams
       ? (args: unknown[]) => this.#stream(operation, args, (given) => method(...given) as Events)
-      : (args: unknown[]) => this.#ask(operation, args, (given) => method(...given) as Promise<unknown>)
+      : (args: unknown[]) => this.#request(operation, args, (given) => method(...given) as Promise<unknown>)
     return (...args) => (this.#telemetry.isOn ? perform(args) : method(...args))
   }
 
-  #ask(
+  #request(
     operation: Operation,
     args: unknown[],
     method: (args: unknown[]) => Promise<unknown>,
   ): Promise<unknown> {
     const call = this.#begin(operation, args)
     const answer = this.#answerOf(call, () => method(this.#withHeaders(operation, args, call)))
-    const told = answer.then(
+    const recorded = answer.then(
       (value) => {
-        call.hear(value)
+        call.record(value)
         call.end()
         return value
       },
@@ -99,9 +106,9 @@ class Caller {
         throw error
       },
     )
-    if (!(Symbol.asyncIterator in answer)) return told
-    // Pages can be iterated as well as awaited; the client itself takes care of errors that nobody awaits.
-    told.catch(() => undefined)
+    if (!(Symbol.asyncIterator in answer)) return recorded
+    // Pages can be iterated as well as awaited. The client itself handles errors that are not awaited.
+    recorded.catch(() => undefined)
     return answer
   }
 
@@ -112,7 +119,7 @@ class Caller {
       for (;;) {
         const { done, value } = await call.within(() => events.next())
         if (done) return undefined
-        call.hear(value)
+        call.record(value)
         yield value
       }
     } catch (error) {
@@ -124,10 +131,10 @@ class Caller {
     }
   }
 
-  /** What ends the call where there is not even a promise. */
-  #answerOf<T>(call: Call, ask: () => T): T {
+  /** Ends the call when the method throws before it returns a promise or a generator. */
+  #answerOf<T>(call: Call, method: () => T): T {
     try {
-      return call.within(ask)
+      return call.within(method)
     } catch (error) {
       call.fail(error)
       call.end()
@@ -136,12 +143,12 @@ class Caller {
   }
 
   #begin(operation: Operation, args: readonly unknown[]): Call {
-    const isElsewhere = operation === OPERATIONS.get('sendTask')
-    const callee = isElsewhere ? this.#callees.given(args[0]) : this.#callees.own()
+    const hasAgentArgument = operation === OPERATIONS.get('sendTask')
+    const callee = hasAgentArgument ? this.#callees.given(args[0]) : this.#callees.own()
     return new Call(this.#telemetry, operation, callee)
   }
 
-  /** The arguments, with the trace among the headers. What is no object, or cannot be read, is for the client to refuse. */
+  /** The arguments, with the trace added to the headers. Invalid options are passed on, for the client to refuse. */
   #withHeaders({ optionsAt }: Operation, args: readonly unknown[], call: Call): unknown[] {
     const { [optionsAt]: options = {} } = args
     if (!this.#propagates || typeof options !== 'object' || options === null) return [...args]
@@ -154,7 +161,7 @@ class Caller {
   }
 }
 
-/** Of headers, whatever case their names are in. */
+/** Removes headers by name, ignoring case. */
 function without(headers: Record<string, string>, given: readonly string[]): Record<string, string> {
   const names = given.map((name) => name.toLowerCase())
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))

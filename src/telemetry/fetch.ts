@@ -1,5 +1,5 @@
 /**
- * The trace along with requests that no client of ours makes.
+ * Trace propagation for requests that are not sent by an instrumented client.
  *
  * @module
  */
@@ -8,15 +8,18 @@ import { type Fetch, platformFetch } from '../runtime/fetch.js'
 import { Telemetry, type TelemetryOptions } from './telemetry.js'
 
 /**
- * A `fetch` that sends what the registered propagator writes along, `traceparent` and `tracestate`, so that whoever is asked
- * finds the span that is active: for the providers of a gateway, `a2a({ fetch: instrumentFetch() })`. Headers that a request
- * has are left as they are. It makes no span of its own.
+ * Returns a `fetch` that adds the headers of the registered propagator, `traceparent` and `tracestate`, so that the
+ * called
+ * server continues the active span. Use it for the providers of a gateway: `a2a({ fetch: instrumentFetch() })`. Headers
+ * that a
+ * request already has are kept. It creates no span.
  *
- * Without an SDK it is `fetch` as it is, and what OpenTelemetry throws is swallowed. Where `fetch` is instrumented itself, as by
- * `@opentelemetry/instrumentation-undici`, it is not needed.
+ * Without an SDK it behaves as `fetch`. Errors that OpenTelemetry throws are ignored. It is not needed when `fetch`
+ * itself is
+ * instrumented, as by `@opentelemetry/instrumentation-undici`.
  *
  * @param fetch Sends the requests. Default is the platform's.
- * @throws {TypeError} naming the option that makes no sense.
+ * @throws {TypeError} naming the invalid option.
  * @example
  * const gateway = new A2AGateway({ providers: { a2a: a2a({ fetch: instrumentFetch() }) } })
  */

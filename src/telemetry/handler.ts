@@ -1,40 +1,43 @@
 /**
- * The trace of whoever asks an agent, as the context of what the agent does.
+ * Continuation of a caller's trace in an agent.
  *
  * @module
  */
 import { quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
 
-/** Whatever answers requests: what `createRequestHandler` and its like give. */
-interface Answering {
+/** The used part of a request handler. */
+interface FetchHandler {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
 /**
- * The handler, with a `fetch` that runs in the trace that the request came with, by its `traceparent`: spans of the
- * executor are children of the client's, and so are those of `instrumentTasks`. `dispatch` runs in what is active
- * where it is called, as it does without.
+ * Wraps a handler so that its `fetch` runs in the trace of the request's `traceparent` header. Spans of the executor
+ * become
+ * children of the client's span, and so do those of `instrumentTasks`. `dispatch` runs in the context that is active
+ * where it is
+ * called, as without instrumentation.
  *
- * Where a span of that trace is active already, as instrumentations of HTTP servers have it, it stays so. There is no
- * span for the request itself: that is theirs.
+ * If a span of that trace is already active, because the HTTP server is instrumented, it remains active. There is no
+ * span for the
+ * request itself, because instrumentations of HTTP servers create it.
  *
- * @returns A handler with the same properties; `handler` stays as it is.
- * @throws {TypeError} naming the option that makes no sense, or saying that `handler` is none.
+ * @returns A handler with the same properties. `handler` is not changed.
+ * @throws {TypeError} naming the invalid option, or saying that `handler` is no handler.
  * @example
  * const handler = instrumentHandler(createRequestHandler({ card, execute }))
  * createServer(toNodeListener(handler.fetch)).listen(3000)
  */
-export function instrumentHandler<H extends Answering>(handler: H, options: TelemetryOptions = {}): H {
+export function instrumentHandler<H extends FetchHandler>(handler: H, options: TelemetryOptions = {}): H {
   const telemetry = new Telemetry(options, 'instrumentHandler')
   requireHandler(handler)
-  const answer = handler.fetch
+  const handle = handler.fetch
   return {
     ...handler,
     fetch(request: Request): Promise<Response> {
-      const asked = quietly(() => telemetry.extract(headersOf(request)))
-      const traceId = asked && telemetry.spanContext(asked)?.traceId
+      const extracted = quietly(() => telemetry.extract(headersOf(request)))
+      const traceId = extracted && telemetry.spanContext(extracted)?.traceId
       const isActive = traceId === telemetry.spanContext()?.traceId
-      return telemetry.within(isActive ? undefined : asked, () => answer(request))
+      return telemetry.within(isActive ? undefined : extracted, () => handle(request))
     },
   }
 }
@@ -50,7 +53,7 @@ function requireHandler(handler: unknown): void {
 function headersOf({ headers }: Request): Record<string, string> {
   const all = Object.fromEntries(headers)
   const { traceparent } = all
-  // Where two have written it, one within the other, the inner one has been the last.
+  // When two nested instrumentations have both set the header, the inner one comes last.
   return traceparent === undefined
     ? all
     : { ...all, traceparent: traceparent.split(',').at(-1)?.trim() ?? '' }

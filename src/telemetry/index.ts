@@ -1,5 +1,6 @@
 /**
- * OpenTelemetry for tasks, agents and clients: spans, metrics, and one trace from a client to whoever does the work.
+ * OpenTelemetry for tasks, agents and clients: spans, metrics, and one trace from a client to the agent that does the
+ * work.
  *
  * @module
  */

@@ -1,22 +1,22 @@
 /**
- * What things are called: by OpenTelemetry's draft of conventions for A2A, or as KAOS calls them.
+ * Names of spans, attributes and states: those of OpenTelemetry's draft conventions for A2A, or those of KAOS.
  *
  * @module
  */
 import type { TaskState } from '../core/lifecycle.js'
 
 export interface Names {
-  /** Of a span. */
+  /** An attribute of spans. */
   readonly taskId: string
   readonly state: string
   readonly from: string
   readonly contextId: string
   readonly agent: string
-  /** Of a metric. */
+  /** An attribute of metrics. */
   readonly metricState: string
-  /** How a state is told. */
+  /** Converts a state to an attribute value. */
   readonly stateOf: (state: string) => string
-  /** The span of a whole delegation. */
+  /** The name of the span of a whole delegation. */
   readonly delegation: (agent: string) => string
 }
 
@@ -31,7 +31,7 @@ const KAOS: Names = {
   delegation: (agent) => `delegate.${agent}`,
 }
 
-/** The values of the draft's `a2a.task.state`. States of a lifecycle of one's own are told as they are. */
+/** The values of the draft's `a2a.task.state`. States of a custom lifecycle are recorded unchanged. */
 const STATES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     submitted: 'TASK_STATE_SUBMITTED',

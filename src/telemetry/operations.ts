@@ -1,5 +1,5 @@
 /**
- * The methods of a client that send, and what there is to tell of their answers.
+ * The client's methods that send, and the extraction of attributes from their results.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import { OTHER } from './callee.js'
 
 /** A method that sends. */
 export interface Operation {
-  /** Which of its arguments are the options. */
+  /** The index of its options argument. */
   readonly optionsAt: number
-  /** The operation of A2A; none where it is as many as it takes. */
+  /** The A2A operation, unless the method may perform several. */
   readonly method?: string
-  /** Whether another agent is given work. */
+  /** Whether it gives work to another agent. */
   readonly delegates?: boolean
-  /** Whether it answers with a generator. */
+  /** Whether it returns a generator. */
   readonly streams?: boolean
 }
 
 type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never) => unknown ? K : never }[keyof T]
 
-/** All of them: a method that is missing here does not compile. */
+/** A missing method of the client is a type error. */
 const TABLE = {
   send: { optionsAt: 1, method: 'SendMessage', delegates: true },
   stream: { optionsAt: 1, method: 'SendStreamingMessage', delegates: true, streams: true },
@@ -40,19 +40,19 @@ const TABLE = {
 
 export const OPERATIONS: ReadonlyMap<unknown, Operation> = new Map(Object.entries(TABLE))
 
-/** What an answer, or an event of a stream, tells of a task. */
-export interface Told {
+/** The properties of a task in a result, or in an event of a stream. */
+export interface ResultProperties {
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
   readonly state?: string | undefined
-  /** How it went wrong, where an answer says so. */
+  /** The error code, or else the outcome or state, when the result reports a failure. */
   readonly failure?: string | undefined
 }
 
 const FAILED: readonly unknown[] = ['failed', 'rejected', 'canceled', 'timed-out', 'aborted', 'error']
 
-/** Answers are many; each has a task, is one, is about one, or is of none. */
-export function toldBy(answer: unknown): Told {
+/** A result may contain a task, be a task, refer to a task, or have nothing to do with one. */
+export function propertiesOf(answer: unknown): ResultProperties {
   const { task, ...given } = fieldsOf(answer)
   const fields = task === undefined ? given : fieldsOf(task)
   const state = textIn(fields, 'state')
@@ -62,7 +62,7 @@ export function toldBy(answer: unknown): Told {
   return { taskId, contextId: textIn(fields, 'contextId'), state, failure: failure as string | undefined }
 }
 
-/** A class of errors, of which there are few. */
+/** A class of errors with few values, as a metric attribute requires. */
 export function classOf(error: unknown): string {
   const { code } = fieldsOf(error)
   if (typeof code === 'string') return code

@@ -1,6 +1,7 @@
 /**
- * `@opentelemetry/api` as its registry makes it, without loading the package: a package that is optional can be
- * imported neither synchronously nor by every bundler.
+ * The part of `@opentelemetry/api` that its global registry provides. The package itself is not loaded, because an
+ * optional
+ * package can be imported neither synchronously nor by every bundler.
  *
  * @module
  */
@@ -32,13 +33,13 @@ interface Getter {
 /** The key of the registry that all copies of the package share: any 1.x, imported, required or bundled. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1')
 
-/** Looked up at every use: an SDK may register itself at any time. */
+/** Looked up on every use, because an SDK may register at any time. */
 function registered(): Registered {
-  // The package itself writes it.
+  // Only the package itself writes the registry.
   return (globalRegistry(REGISTRY) as Registered | undefined) ?? {}
 }
 
-/** Of the package: in a context, what it is called by is where all copies of 1.x have the span. */
+/** The package's own context key: all copies of 1.x find the span by its description. */
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
 
 class Root implements OtelContext {
@@ -63,12 +64,12 @@ class Root implements OtelContext {
   }
 }
 
-/** Does nothing where nothing is registered. */
+/** Does nothing until an SDK is registered. */
 export const registeredApi: OpenTelemetryApi = {
   trace: {
     getTracer: (name) => registered().trace?.getTracer(name),
     setSpan: (context, span) => context.setValue(SPAN, span),
-    // Whoever sets it sets a span.
+    // The key holds only spans.
     getSpanContext: (context) => (context.getValue(SPAN) as OtelSpan | undefined)?.spanContext(),
   },
   metrics: {

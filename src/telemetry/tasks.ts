@@ -1,5 +1,5 @@
 /**
- * Spans and metrics of the tasks of a manager.
+ * Spans and metrics of a task manager's tasks.
  *
  * @module
  */
@@ -10,16 +10,21 @@ import { ERROR, type OtelAttributes, type OtelSpan } from './api.js'
 import { quietly, short, Telemetry, type TelemetryOptions } from './telemetry.js'
 
 /**
- * Tells OpenTelemetry of all tasks of `tasks`, from now on: a span `a2a.task.execute` for each, from its creation to its
- * end, with an event per transition; short spans `a2a.task.submit` and `a2a.task.cancel`; a counter `a2a.tasks` of the
- * states that were entered; a histogram `a2a.task.duration` of the tasks that have ended, in ms.
+ * Records all tasks of a manager from now on. Each task has a span `a2a.task.execute` from its creation to its end,
+ * with an
+ * event per transition. Creations and cancellations also have short spans, `a2a.task.submit` and `a2a.task.cancel`. The
+ * counter
+ * `a2a.tasks` counts the states that were entered. The histogram `a2a.task.duration` records the duration of ended
+ * tasks, in ms.
  *
- * Spans are children of what is active where the task is created. A message that comes by another trace is a link. A
- * task that was there before gets its span with its next change, as a child of what is active then. Nothing of what is
- * said in a task is told, and nothing at all as long as no SDK is registered. What OpenTelemetry throws is swallowed.
+ * Spans are children of the context that is active where the task is created. A message from another trace becomes a
+ * link. A task
+ * that already exists gets its span with its next change, as a child of the context that is active then. The content of
+ * tasks is
+ * not recorded, and nothing is recorded while no SDK is registered. Errors that OpenTelemetry throws are ignored.
  *
- * @returns What ends that: open spans end then, as they are.
- * @throws {TypeError} naming the option that makes no sense, or saying that `tasks` is none.
+ * @returns A function that stops recording and ends the open spans without a final state.
+ * @throws {TypeError} naming the invalid option, or saying that `tasks` is no task manager.
  * @example
  * const tasks = new TaskManager()
  * const stop = instrumentTasks(tasks)
@@ -31,15 +36,15 @@ export function instrumentTasks<S extends string>(
 ): () => void {
   const telemetry = new Telemetry(options, 'instrumentTasks')
   requireTasks(tasks)
-  const watch = new TaskWatch(tasks, telemetry)
-  const onEvent = (event: TaskEvent<S>): void => watch.hear(event)
-  const onExpired = (task: TaskSnapshot<S>): void => watch.lose(task.id, 'TASK_EXPIRED')
+  const recorder = new TaskRecorder(tasks, telemetry)
+  const onEvent = (event: TaskEvent<S>): void => recorder.onEvent(event)
+  const onExpired = (task: TaskSnapshot<S>): void => recorder.abandon(task.id, 'TASK_EXPIRED')
   tasks.on('task:event', onEvent)
   tasks.on('task:expired', onExpired)
   return () => {
     tasks.off('task:event', onEvent)
     tasks.off('task:expired', onExpired)
-    watch.stop()
+    recorder.stop()
   }
 }
 
@@ -51,52 +56,52 @@ function requireTasks(tasks: unknown): void {
   throw new TypeError(`"tasks" must be a TaskManager${hint}`)
 }
 
-/** A task that has not ended, as a span. */
-interface Life {
+/** The span of a task that has not ended. */
+interface TaskSpan {
   readonly span: OtelSpan
   readonly traceId: string | undefined
   readonly createdAt: string
-  /** The span that was linked last. */
+  /** The id of the span that was linked last. */
   linked: string | undefined
-  /** Stops waiting for the end of the manager. */
-  readonly leave: () => void
+  /** Removes the listener for the end of the manager. */
+  readonly stopWaiting: () => void
 }
 
-class TaskWatch<S extends string> {
+class TaskRecorder<S extends string> {
   readonly #tasks: TaskManager<S>
   readonly #telemetry: Telemetry
-  readonly #lives = new Map<string, Life>()
+  readonly #spans = new Map<string, TaskSpan>()
 
   constructor(tasks: TaskManager<S>, telemetry: Telemetry) {
     this.#tasks = tasks
     this.#telemetry = telemetry
   }
 
-  hear(event: TaskEvent<S>): void {
+  onEvent(event: TaskEvent<S>): void {
     if (event.type === 'created') {
       this.#submit(event)
       return
     }
-    if (event.type === 'status' && event.from !== event.to) this.#move(event, this.#lifeOf(event.taskId))
-    else if (event.type === 'message' && event.message.role === 'user') this.#link(this.#lifeOf(event.taskId))
+    if (event.type === 'status' && event.from !== event.to) this.#move(event, this.#spanOf(event.taskId))
+    else if (event.type === 'message' && event.message.role === 'user') this.#link(this.#spanOf(event.taskId))
   }
 
-  /** The task is gone before it has ended. */
-  lose(taskId: string, code: string | undefined): void {
-    const life = this.#lives.get(taskId)
-    if (life === undefined) return
-    if (code !== undefined) fail(life.span, code)
-    this.#end(taskId, life)
+  /** Ends the span of a task that is gone before it has ended. */
+  abandon(taskId: string, code: string | undefined): void {
+    const taskSpan = this.#spans.get(taskId)
+    if (taskSpan === undefined) return
+    if (code !== undefined) fail(taskSpan.span, code)
+    this.#end(taskId, taskSpan)
   }
 
   stop(): void {
-    for (const [taskId, life] of this.#lives) this.#end(taskId, life)
+    for (const [taskId, taskSpan] of this.#spans) this.#end(taskId, taskSpan)
   }
 
   #submit({ taskId, contextId, state, timestamp }: TaskCreated<S>): void {
     const { prefix, names } = this.#telemetry
     const about = { [names.contextId]: contextId }
-    // KAOS has no id yet where it submits.
+    // KAOS assigns the id only after the submission.
     const attributes = prefix === 'kaos' ? about : { [names.taskId]: taskId, ...about }
     const submit = this.#telemetry.startSpan(`${prefix}.task.submit`, { attributes })
     quietly(() => submit?.end())
@@ -104,12 +109,12 @@ class TaskWatch<S extends string> {
     this.#count(state)
   }
 
-  /** A task that was restored, or created before anybody listened, gets its span now. */
-  #lifeOf(taskId: string): Life | undefined {
-    const life = this.#lives.get(taskId)
-    if (life !== undefined || !this.#telemetry.isTracing) return life
+  /** A task that was restored, or created before the listener was added, gets its span now. */
+  #spanOf(taskId: string): TaskSpan | undefined {
+    const taskSpan = this.#spans.get(taskId)
+    if (taskSpan !== undefined || !this.#telemetry.isTracing) return taskSpan
     const task = this.#tasks.peekTask(taskId)
-    // An end that is not heard yet will be, and ends it.
+    // A missing task has ended, and the event of its end is still to come.
     return task === null ? undefined : this.#begin(taskId, task.contextId, task.createdAt)
   }
 
@@ -117,71 +122,77 @@ class TaskWatch<S extends string> {
     return this.#tasks.lifecycle.terminal.includes(state)
   }
 
-  #begin(taskId: string, contextId: string, createdAt: string): Life | undefined {
+  #begin(taskId: string, contextId: string, createdAt: string): TaskSpan | undefined {
     const { prefix, names } = this.#telemetry
     const attributes = { [names.taskId]: taskId, [names.contextId]: contextId }
     const span = this.#telemetry.startSpan(`${prefix}.task.execute`, { attributes })
     if (span === undefined) return undefined
     const traceId = quietly(() => span.spanContext().traceId)
-    const life = { span, traceId, createdAt, linked: undefined, leave: this.#untilDestroyed(taskId) }
-    this.#lives.set(taskId, life)
-    return life
+    const taskSpan = {
+      span,
+      traceId,
+      createdAt,
+      linked: undefined,
+      stopWaiting: this.#untilDestroyed(taskId),
+    }
+    this.#spans.set(taskId, taskSpan)
+    return taskSpan
   }
 
-  /** A manager that is destroyed tells no listener: only the signals of its tasks say so. */
+  /** A destroyed manager emits no event. Only the signals of its tasks are aborted. */
   #untilDestroyed(taskId: string): () => void {
-    // It may be gone when its events are heard.
+    // The task may be gone by the time its events arrive.
     const signal = quietly(() => this.#tasks.signalOf(taskId))
     const onAbort = (): void => {
       const reason: unknown = signal?.reason
       const code = typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined
-      if (code === 'MANAGER_DESTROYED') this.lose(taskId, undefined)
+      if (code === 'MANAGER_DESTROYED') this.abandon(taskId, undefined)
     }
     signal?.addEventListener('abort', onAbort, { once: true })
     return () => signal?.removeEventListener('abort', onAbort)
   }
 
-  #move({ taskId, from, to, timestamp }: StatusChanged<S>, life: Life | undefined): void {
+  #move({ taskId, from, to, timestamp }: StatusChanged<S>, taskSpan: TaskSpan | undefined): void {
     const { prefix, names } = this.#telemetry
     const state = names.stateOf(to)
-    if (to === 'canceled') this.#cancel(taskId, life)
+    if (to === 'canceled') this.#cancel(taskId, taskSpan)
     this.#count(to)
     quietly(() =>
-      life?.span.addEvent(
+      taskSpan?.span.addEvent(
         `${prefix}.task.transition`,
         short({ [names.from]: names.stateOf(from), [names.state]: state }),
       ),
     )
     if (!this.#isTerminal(to)) return
     const ms = (): number => {
-      const createdAt = life?.createdAt ?? this.#tasks.peekTask(taskId)?.createdAt
+      const createdAt = taskSpan?.createdAt ?? this.#tasks.peekTask(taskId)?.createdAt
       return Date.parse(timestamp) - Date.parse(createdAt ?? timestamp)
     }
     this.#telemetry.recordMs(`${prefix}.task.duration`, 'From creation to end', ms, {
       [names.metricState]: state,
     })
-    if (life === undefined) return
-    quietly(() => life.span.setAttributes(short({ [names.state]: state })))
-    if (to === 'failed') fail(life.span, 'failed')
-    this.#end(taskId, life)
+    if (taskSpan === undefined) return
+    quietly(() => taskSpan.span.setAttributes(short({ [names.state]: state })))
+    if (to === 'failed') fail(taskSpan.span, 'failed')
+    this.#end(taskId, taskSpan)
   }
 
-  #cancel(taskId: string, life: Life | undefined): void {
+  #cancel(taskId: string, taskSpan: TaskSpan | undefined): void {
     const { prefix, names } = this.#telemetry
     const cancel = this.#telemetry.startSpan(`${prefix}.task.cancel`, {
       attributes: { [names.taskId]: taskId },
-      links: life === undefined ? [] : (quietly(() => [{ context: life.span.spanContext() }]) ?? []),
+      links: taskSpan === undefined ? [] : (quietly(() => [{ context: taskSpan.span.spanContext() }]) ?? []),
     })
     quietly(() => cancel?.end())
   }
 
-  /** What comes by another trace than the task's own. */
-  #link(life: Life | undefined): void {
+  /** Links a context of another trace to the task's span. */
+  #link(taskSpan: TaskSpan | undefined): void {
     const active = this.#telemetry.spanContext()
-    if (life === undefined || active === undefined) return
-    if (active.traceId === life.traceId || active.spanId === life.linked) return
-    life.linked = active.spanId
-    quietly(() => life.span.addLink({ context: active }))
+    if (taskSpan === undefined || active === undefined) return
+    if (active.traceId === taskSpan.traceId || active.spanId === taskSpan.linked) return
+    taskSpan.linked = active.spanId
+    quietly(() => taskSpan.span.addLink({ context: active }))
   }
 
   #count(state: S): void {
@@ -190,10 +201,10 @@ class TaskWatch<S extends string> {
     this.#telemetry.count(`${prefix}.tasks`, 'Task lifecycle events', attributes)
   }
 
-  #end(taskId: string, life: Life): void {
-    this.#lives.delete(taskId)
-    life.leave()
-    quietly(() => life.span.end())
+  #end(taskId: string, taskSpan: TaskSpan): void {
+    this.#spans.delete(taskId)
+    taskSpan.stopWaiting()
+    quietly(() => taskSpan.span.end())
   }
 }
 

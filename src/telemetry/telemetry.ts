@@ -1,5 +1,5 @@
 /**
- * OpenTelemetry as the instruments use it: whatever it throws, nothing of ours breaks.
+ * Access to OpenTelemetry whose errors never reach the application.
  *
  * @module
  */
@@ -20,11 +20,13 @@ import { registeredApi } from './registered-api.js'
 
 export interface TelemetryOptions {
   /**
-   * What spans and metrics are called by: `a2a.task.execute` by default, `kaos.task.execute` with `'kaos'`, which also
-   * gives attributes KAOS' names. Letters, digits, `_`, `.` and `-`.
+   * The first part of the names of spans and metrics: `a2a.task.execute` by default, `kaos.task.execute` with `'kaos'`,
+   * which also selects the attribute names of KAOS. Letters, digits, `_`, `.` and `-`.
    */
   readonly prefix?: string | undefined
-  /** `import * as api from '@opentelemetry/api'`. Default is what an SDK has registered with 1.x of it, now or later. */
+  /**
+   * `import * as api from '@opentelemetry/api'`. Default is what an SDK has registered with 1.x of it, now or later.
+   */
   readonly api?: OpenTelemetryApi | undefined
 }
 
@@ -35,12 +37,15 @@ interface Metrics {
   readonly histograms: Map<string, OtelHistogram>
 }
 
-/** What all is recorded under: the name of tracer and meter. */
+/** The name of the tracer and of the meter. */
 const SCOPE = 'a2a-tasks'
 
-/** Of an attribute or the name of a span, in characters. */
+/** The maximum length of a span name or an attribute value, in characters. */
 const MAX_LENGTH = 256
-/** Of all headers that are sent, in characters. Baggage may have 8 KiB, and a server of Node takes 16 in all. */
+/**
+ * The maximum length of all headers sent, in characters. Baggage may take 8 KiB, and a Node server accepts 16 KiB in
+ * total.
+ */
 const MAX_HEADERS = 10_240
 
 export const KEYS: readonly string[] = ['prefix', 'api']
@@ -52,7 +57,7 @@ export class Telemetry {
   readonly #api: OpenTelemetryApi
   readonly #metrics = new WeakMap<OtelMeter, Metrics>()
 
-  /** @throws {TypeError} naming the option of `where` that makes no sense. */
+  /** @throws {TypeError} naming the invalid option of `where`. */
   constructor(options: TelemetryOptions, where: string, keys: readonly string[] = KEYS) {
     requireKnown(options, keys, where)
     const { prefix = 'a2a', api = registeredApi } = options
@@ -68,7 +73,7 @@ export class Telemetry {
     this.#api = api
   }
 
-  /** Whether there is anybody to be told. */
+  /** Whether spans or metrics are recorded. */
   get isOn(): boolean {
     return this.isTracing || quietly(() => this.#api.metrics.getMeter(SCOPE)) !== undefined
   }
@@ -81,24 +86,24 @@ export class Telemetry {
     return quietly(() => this.#api.context.active())
   }
 
-  /** The span that is active, or that `context` has. */
+  /** The active span, or that of `context`. */
   spanContext(context = this.active()): OtelSpanContext | undefined {
     return context && quietly(() => this.#api.trace.getSpanContext(context))
   }
 
-  /** A child of the active span. */
+  /** Starts a child of the active span. */
   startSpan(name: string, { attributes = {}, ...options }: OtelSpanOptions): OtelSpan | undefined {
     const { trace, context } = this.#api
     const bounded = { ...options, attributes: short(attributes) }
     return quietly(() => trace.getTracer(SCOPE)?.startSpan(shortText(name), bounded, context.active()))
   }
 
-  /** The active context, with `span` in it. */
+  /** The active context with `span` in it. */
   contextWith(span: OtelSpan): OtelContext | undefined {
     return quietly(() => this.#api.trace.setSpan(this.#api.context.active(), span))
   }
 
-  /** Runs `run` once, in `context` if that can be had. Throws what `run` throws, and nothing else. */
+  /** Runs `run` once, in `context` if possible. Throws only what `run` throws. */
   within<T>(context: OtelContext | undefined, run: () => T): T {
     if (context === undefined) return run()
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined
@@ -114,10 +119,13 @@ export class Telemetry {
     return outcome === undefined ? run() : unwrap(outcome)
   }
 
-  /** What to send so that the other side finds `context`, the active one by default: headers that any request can have. */
+  /**
+   * The headers that propagate `context`, by default the active one. Omits headers that are not valid or not about the
+   * trace.
+   */
   inject(context = this.active()): Record<string, string> {
     const headers: Record<string, unknown> = {}
-    // Whatever a propagator is declared to write.
+    // The declared type is a promise of the propagator. The values are checked below.
     if (context) quietly(() => this.#api.propagation.inject(context, headers as Record<string, string>))
     let room = MAX_HEADERS
     const fitting = Object.entries(headers).filter((entry): entry is [string, string] => {
@@ -130,12 +138,12 @@ export class Telemetry {
     return Object.fromEntries(fitting)
   }
 
-  /** The context that came with `headers`, on top of the active one. */
+  /** The active context, extended by the one in `headers`. */
   extract(headers: Record<string, string>): OtelContext | undefined {
     return quietly(() => this.#api.propagation.extract(this.#api.context.active(), headers))
   }
 
-  /** One more. */
+  /** Adds 1 to a counter. */
   count(name: string, description: string, attributes: OtelAttributes): void {
     quietly(() => {
       const { meter, counters } = this.#metricsNow() ?? {}
@@ -146,7 +154,7 @@ export class Telemetry {
     })
   }
 
-  /** `ms` is asked only if it is told. */
+  /** Records a duration. `ms` is called only when there is a meter. */
   recordMs(name: string, description: string, ms: () => number, attributes: OtelAttributes): void {
     quietly(() => {
       const { meter, histograms } = this.#metricsNow() ?? {}
@@ -157,7 +165,7 @@ export class Telemetry {
     })
   }
 
-  /** Others when an SDK is registered later: those before it record nothing. */
+  /** Looked up on every use: an SDK that registers later has a new meter, and earlier instruments record nothing. */
   #metricsNow(): Metrics | undefined {
     const meter = this.#api.metrics.getMeter(SCOPE)
     if (meter === undefined) return undefined
@@ -167,7 +175,7 @@ export class Telemetry {
   }
 }
 
-/** Whoever is watched is not harmed by being watched. */
+/** Runs `work` and ignores what it throws: telemetry must not break what it observes. */
 export function quietly<T>(work: () => T): T | undefined {
   try {
     return work()
@@ -176,7 +184,7 @@ export function quietly<T>(work: () => T): T | undefined {
   }
 }
 
-/** Attributes as they are told: ids, names and versions are as long as others choose. */
+/** Limits the length of attribute values: ids, names and versions can have any length. */
 export function short(attributes: OtelAttributes): OtelAttributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [
@@ -190,7 +198,7 @@ function shortText(text: string): string {
   return text.slice(0, MAX_LENGTH)
 }
 
-/** What a client itself says, or its user: no propagator does. */
+/** Headers that belong to the client or its user. A propagator must not set them. */
 const NOT_OF_TRACE =
   /^(authorization|proxy-.*|x-api-key|cookie|host|connection|transfer-encoding|accept.*|content-.*|a2a-.*)$/i
 

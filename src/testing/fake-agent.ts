@@ -1,4 +1,6 @@
 /**
+ * An agent in memory for tests of A2A clients.
+ *
  * @module
  */
 import type { AgentCardInput } from '../agent-card/build.js'
@@ -9,7 +11,9 @@ import type { RequestHandlerOptions } from '../server/options.js'
 
 type Execute = RequestHandlerOptions['execute']
 
-/** What a fake agent does with a message: replies with a text, works, or cannot be reached. */
+/**
+ * A step of a fake agent's script: a text to reply with, an `execute` function, or an error that breaks the connection.
+ */
 export type FakeStep = string | Execute | Error
 
 export interface FakeAgentOptions extends Omit<RequestHandlerOptions, 'card' | 'execute'> {
@@ -17,11 +21,11 @@ export interface FakeAgentOptions extends Omit<RequestHandlerOptions, 'card' | '
 }
 
 export interface FakeAgent {
-  /** `https://agent.test`, or what the card says. */
+  /** The URL of the card. Default is `https://agent.test`. */
   readonly url: string
   /**
-   * What to give a client in place of the platform's `fetch`. As that does, it rejects with the reason of a signal that
-   * is aborted, and with a `TypeError` where no agent is: other origins than those of `url` and the card.
+   * Replaces the platform's `fetch` in a client. Like that, it rejects with the reason of an aborted signal, and with a
+   * `TypeError` for any origin other than those of `url` and the card.
    */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   readonly card: AgentCard
@@ -31,13 +35,15 @@ export interface FakeAgent {
   readonly close: () => Promise<void>
 }
 
-const HOME = 'https://agent.test'
+const DEFAULT_URL = 'https://agent.test'
 
 /**
- * An agent in memory, with the whole protocol and no server, for the tests of whoever calls agents.
+ * An agent in memory, with the whole protocol and no server, for tests of code that calls agents.
  *
- * `script` is what it does with every message, or a list: the first step with the first message, and so on; the last
- * one with all that follow. With an `Error` for a step the connection breaks: `fetch` rejects with it.
+ * `script` is the response to every message, or a list of responses: the first step serves the first message, and so
+ * on, and the
+ * last step serves all further messages. When a step is an `Error`, the connection breaks: `fetch` rejects with that
+ * error.
  *
  * @example
  * const agent = fakeAgent('Bonjour')
@@ -51,22 +57,25 @@ export function fakeAgent(
   const steps = new Steps(isList(script) ? script : [script])
   const requests: Request[] = []
   const { card: given = {}, ...others } = options
-  const url = given.url ?? HOME
+  const url = given.url ?? DEFAULT_URL
   const handler = createRequestHandler({
     ...others,
     card: { name: 'Fake agent', ...(given.supportedInterfaces === undefined && { url }), ...given },
     execute(run) {
-      const step = steps.take(run.message.messageId)
+      const step = steps.stepFor(run.message.messageId)
       if (step instanceof Error) throw step
       return typeof step === 'function' ? step(run) : step
     },
   })
-  const origins = [url, ...handler.card.supportedInterfaces.map((face) => face.url)].flatMap(originOf)
+  const origins = [
+    url,
+    ...handler.card.supportedInterfaces.map((agentInterface) => agentInterface.url),
+  ].flatMap(originOf)
   const answer = async (request: Request): Promise<Response> => {
     const message = await messageIn(request)
     if (message === undefined) return await handler.fetch(request)
-    const giveBack = steps.reserve(message)
-    return await handler.fetch(request).finally(giveBack)
+    const release = steps.reserve(message)
+    return await handler.fetch(request).finally(release)
   }
   return {
     url,
@@ -81,89 +90,92 @@ export function fakeAgent(
         throw new TypeError('fetch failed', { cause: notFound(request.url, url) })
       }
       requests.push(request.clone())
-      return await heeding(signal, answer(request))
+      return await untilAborted(signal, answer(request))
     },
     close: () => handler.close({ graceMs: 0 }),
   }
 }
 
-// TypeScript does not take what is read-only for an array.
+// TypeScript does not narrow a read-only array by `Array.isArray`.
 function isList(script: FakeStep | readonly FakeStep[]): script is readonly FakeStep[] {
   return Array.isArray(script)
 }
 
-/** A message of which no more is known than what steps go by. */
-interface Arriving {
+/** The properties of an incoming message that select a step. */
+interface IncomingMessage {
   readonly messageId?: unknown
   readonly taskId?: unknown
 }
 
-/** One place in the script: two may have the same step. */
-interface Place {
+/** One entry of the script. Two entries may have the same step. */
+interface Entry {
   readonly step: FakeStep
 }
 
 /**
- * The script. A message gets its step on arrival, in one go, so that of several at once each gets its own; before its
- * run begins, time passes.
+ * The script. A message reserves its step when it arrives, so that concurrent messages get different steps: other
+ * requests may arrive before its run begins.
  */
 class Steps {
-  readonly #left: Place[]
-  readonly #reserved = new Map<unknown, Place>()
+  readonly #left: Entry[]
+  readonly #reserved = new Map<unknown, Entry>()
 
   constructor(script: readonly FakeStep[]) {
     this.#left = script.map((step) => ({ step }))
   }
 
-  /** What to call when the message has been answered: it may have begun no run. Throws a step that is an error. */
-  reserve({ messageId, taskId }: Arriving): () => void {
+  /**
+   * Reserves a step. Returns a function to call after the response, which returns an unused step to the script. Throws
+   * a step that is an error.
+   */
+  reserve({ messageId, taskId }: IncomingMessage): () => void {
     const [first] = this.#left
     const isBroken = first?.step instanceof Error
-    // One for a task that there is begins no run as a rule; where it does, the run takes what is next then.
+    // A message to an existing task usually begins no run. If it does, the run takes the next step then.
     if (!isBroken && (taskId || this.#reserved.has(messageId))) return () => {}
-    const place = this.#next()
-    if (place.step instanceof Error) throw place.step
-    this.#reserved.set(messageId, place)
+    const entry = this.#next()
+    if (entry.step instanceof Error) throw entry.step
+    this.#reserved.set(messageId, entry)
     return () => {
-      if (this.#reserved.get(messageId) !== place) return
+      if (this.#reserved.get(messageId) !== entry) return
       this.#reserved.delete(messageId)
-      if (this.#left[0] !== place) this.#left.unshift(place)
+      if (this.#left[0] !== entry) this.#left.unshift(entry)
     }
   }
 
-  take(messageId: string): FakeStep {
+  stepFor(messageId: string): FakeStep {
     const { step } = this.#reserved.get(messageId) ?? this.#next()
     this.#reserved.delete(messageId)
     return step
   }
 
-  #next(): Place {
+  #next(): Entry {
     return (this.#left.length > 1 ? this.#left.shift() : this.#left[0]) ?? { step: '' }
   }
 }
 
-/** A list where there is one: what is neither http nor https has none, and other transports have URLs, too. */
+/** The origin as a list, which is empty unless the scheme is http or https: other transports have URLs too. */
 function originOf(url: string): string[] {
   return URL.canParse(url) && /^https?:/i.test(url) ? [new URL(url).origin] : []
 }
 
-/** As Node says it, and where the agent would have been. */
-function notFound(asked: string, url: string): Error {
-  const { hostname } = new URL(asked)
+/** The error that Node throws for an unknown host, with the URL of the fake agent added. */
+function notFound(requested: string, url: string): Error {
+  const { hostname } = new URL(requested)
   const error = new Error(`getaddrinfo ENOTFOUND ${hostname} (the fake agent is at ${url})`)
   return Object.assign(error, { code: 'ENOTFOUND' })
 }
 
 const METHODS: readonly unknown[] = ['SendMessage', 'SendStreamingMessage', 'message/send', 'message/stream']
 
-/** The message that it sends, if it sends one, by either binding of any version. */
-async function messageIn(request: Request): Promise<Arriving | undefined> {
+/** The message that a request sends, if it sends one, in either binding of any version. */
+async function messageIn(request: Request): Promise<IncomingMessage | undefined> {
   if (request.method !== 'POST') return undefined
   const body = toRecord(parse(await request.clone().text()))
   const isRest = /\/message:(send|stream)$/.test(new URL(request.url).pathname)
   if (!isRest && !METHODS.includes(body['method'])) return undefined
   const params = isRest ? body : toRecord(body['params'])
-  // HTTP+JSON of 0.3 calls it so.
+  // HTTP+JSON of 0.3 names the field `request`.
   return toRecord(params['message'] ?? params['request'])
 }
 
@@ -179,36 +191,38 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-/** The answer, and its body, until the signal is aborted: both end with its reason then, as those of `fetch` do. */
-async function heeding(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
+/** The response and its body, until the signal is aborted. Both then fail with its reason, like those of `fetch`. */
+async function untilAborted(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
   let abort = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
     abort = () => {
-      // Whoever aborts says with what.
+      // The caller of `abort` chooses the reason, of any type.
       reject(signal.reason as Error)
     }
   })
-  // Nobody may be waiting when it comes.
+  // Avoids an unhandled rejection when the response has already ended.
   aborted.catch(() => undefined)
   signal.addEventListener('abort', abort, { once: true })
-  const leave = (): void => signal.removeEventListener('abort', abort)
+  const removeListener = (): void => signal.removeEventListener('abort', abort)
   const left = answer.then((late) => (signal.aborted ? late.body?.cancel() : undefined))
   left.catch(() => undefined)
   try {
     const response = await Promise.race([answer, aborted])
-    if (response.body === null) leave()
-    return response.body === null ? response : new Response(until(aborted, response.body, leave), response)
+    if (response.body === null) removeListener()
+    return response.body === null
+      ? response
+      : new Response(until(aborted, response.body, removeListener), response)
   } catch (error) {
-    leave()
+    removeListener()
     throw error
   }
 }
 
-/** A body that breaks when `aborted` rejects. */
+/** A body that fails when `aborted` rejects. */
 function until(
   aborted: Promise<never>,
   body: ReadableStream<Uint8Array>,
-  leave: () => void,
+  removeListener: () => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>(
@@ -225,11 +239,11 @@ function until(
           controller.enqueue(value)
           return
         }
-        leave()
+        removeListener()
         controller.close()
       },
       cancel(reason) {
-        leave()
+        removeListener()
         return reader.cancel(reason)
       },
     },

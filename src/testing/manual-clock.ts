@@ -1,4 +1,6 @@
 /**
+ * A clock that tests control.
+ *
  * @module
  */
 import type { Clock } from '../runtime/clock.js'
@@ -9,7 +11,7 @@ interface Timer {
 }
 
 /**
- * A clock that moves when it is told to.
+ * A clock that moves only when a test moves it.
  *
  * @example
  * const clock = new ManualClock()
@@ -21,15 +23,15 @@ interface Timer {
 export class ManualClock implements Clock {
   #now: number
   #passed = 0
-  /** Each at what will have passed when it fires. */
+  /** `at` is the monotonic time at which the timer fires, in ms. */
   readonly #timers = new Set<Timer>()
 
-  /** Default is the first millisecond of 2026. */
+  /** `start` is in ms since 1970 or a timestamp. Default is the first millisecond of 2026. */
   constructor(start: number | string = '2026-01-01T00:00:00.000Z') {
     this.#now = toMs(start)
   }
 
-  /** How many timers wait to fire. */
+  /** The number of timers that have not fired. */
   get pending(): number {
     return this.#timers.size
   }
@@ -48,7 +50,7 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Moves on by `ms`, firing each timer on the way at its time, earliest first. */
+  /** Advances the clock by `ms` and fires each timer at its time, earliest first. */
   advance(ms: number): void {
     if (!Number.isFinite(ms) || ms < 0) {
       throw new RangeError(`A clock advances by milliseconds, got ${String(ms)}: set() goes back`)
@@ -64,7 +66,10 @@ export class ManualClock implements Clock {
     this.#move(end)
   }
 
-  /** Moves on to `time`, as `advance`; or back, as when somebody sets a clock right, and then no timer fires. */
+  /**
+   * Sets the clock to `time`. A later time advances the clock and fires timers, as `advance` does. An earlier time
+   * changes only `now()`, like a corrected system clock, and fires no timer.
+   */
   set(time: number | string): void {
     const target = toMs(time)
     if (target >= this.#now) this.advance(target - this.#now)

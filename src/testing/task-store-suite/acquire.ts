@@ -70,8 +70,8 @@ const replacingTests: StoreTests = {
         other.acquire(keyOf(task), { id: 'n', ttlMs: TTL, note: 'other' }),
       ])
       const held = { leaseId: grants[0]?.leaseId, generation: 1 }
-      const taken = { ...held, replaced: { note: 'old' } }
-      const expected = held.leaseId === 'm' ? [taken, held] : [held, taken]
+      const granted = { ...held, replaced: { note: 'old' } }
+      const expected = held.leaseId === 'm' ? [granted, held] : [held, granted]
       equal(`acquire() and acquire() ${round}`, grants, expected)
     }
   },
@@ -86,9 +86,9 @@ const replacingTests: StoreTests = {
     const grants = await Promise.all(
       ids.map((id, n) => (stores[n % 2] ?? store).acquire(key, { id, ttlMs: 0, note: id })),
     )
-    const told = grants.map((grant) => grant?.replaced?.note)
+    const notes = grants.map((grant) => grant?.replaced?.note)
     const left = (await store.orphans(10)).map(({ note }) => note)
-    equal('the notes told, and the one left', [...told, ...left].sort(), ['first', ...ids].sort())
+    equal('the notes told, and the one left', [...notes, ...left].sort(), ['first', ...ids].sort())
   },
 }
 
@@ -201,7 +201,8 @@ export const takingTests: StoreTests = {
         other.acquire(keyOf(task), { id: 'new', ttlMs: TTL }),
         store.commit(change(task, { leaseId })),
       ])
-      // Under the old lease a commit comes before the new one is taken, under the new one after that; or it is refused.
+      // A commit under the old lease comes before the acquisition, and a commit under the new lease after it. Otherwise
+      // the commit is refused.
       const generation = leaseId === 'old' && result === 'committed' ? 2 : 1
       const what = `acquire() ${round}, where commit() under the ${leaseId} lease is ${result}`
       equal(what, grant, { leaseId: 'new', generation, replaced: { note: undefined } })

@@ -34,9 +34,9 @@ function compare(what: string, actual: string, expected: string): void {
 
 const SHOWN = 300
 
-/** The part of a text around `place`. */
-function clip(shown: string, place: number): string {
-  const start = Math.max(0, Math.min(place - SHOWN / 3, shown.length - SHOWN))
+/** The part of a text around `position`. */
+function clip(shown: string, position: number): string {
+  const start = Math.max(0, Math.min(position - SHOWN / 3, shown.length - SHOWN))
   const end = start + SHOWN
   return `${start > 0 ? '…' : ''}${shown.slice(start, end)}${end < shown.length ? '…' : ''}`
 }

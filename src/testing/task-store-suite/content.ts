@@ -15,7 +15,7 @@ function nested(depth: number, around: (inner: JsonValue) => JsonValue): JsonVal
   return value
 }
 
-/** What formats and drivers of all kinds make something else of. */
+/** Values that some formats and drivers change. */
 const HOSTILE_JSON: readonly JsonValue[] = [
   ...[null, true, false, 0, '', [], {}, [[]], [{}], { '': '' }, [null], { a: null, b: [], c: {} }],
   ...[
@@ -50,7 +50,7 @@ const HOSTILE_JSON: readonly JsonValue[] = [
   { z: 1, a: 2, Z: 3, 'b c': 4, '10': 5, '9': 6, a1: 7 },
   { '\u0000': 1, '\ud800': 2, '😀': 3, "'": 4, '"': 5, '\\': 6, $: 7, '.': 8, 'a.b': 9 },
   { constructor: 1, toString: 2, hasOwnProperty: 3, length: 4, prototype: 5, toJSON: 6 },
-  // In a literal it would set the prototype.
+  // In an object literal, `__proto__` would set the prototype.
   JSON.parse('{"__proto__":{"isAdmin":true},"a":{"__proto__":null}}') as JsonValue,
   nested(100, (inner) => [inner]),
   nested(100, (inner) => ({ inner })),

@@ -17,7 +17,7 @@ async function keyOfNew(store: TaskStore, id: string): Promise<TaskKey> {
   return keyOf((await put(store, id)).task)
 }
 
-/** All documents of a kind, page by page; `between` may change them. */
+/** Reads all documents of a kind, page by page. `between` runs after each page and may change documents. */
 async function pages(
   store: TaskStore,
   limit: number,
@@ -92,7 +92,7 @@ const writingTests: StoreTests = {
     const first = await Promise.all(writers.map((n) => write(n, [], 0)))
     equal('how many wrote the first version', first.filter(Boolean).length, 1)
     const add = async (n: number): Promise<void> => {
-      // Whoever is late is so because another was not.
+      // A writer fails only when another one succeeds, so 50 tries suffice.
       for (let tries = 1; tries <= 50; tries += 1) {
         const [present] = await (stores[n % 2] ?? store).documents(key, KIND)
         const list = Array.isArray(present?.value) ? present.value : []

@@ -132,7 +132,8 @@ const releaseTests: StoreTests = {
       const { task } = await put(store, `task ${round}`, { lease: { id: 'l', ttlMs: TTL } })
       const message = change(task, { leaseId: 'l' })
       const [released, sent] = await Promise.all([store.release(keyOf(task), 'l', 1), other.commit(message)])
-      // Either who holds the lease hears of the message, or who sends it hears that nobody holds the lease.
+      // Either the release fails because of the message, or the commit of the message fails because the lease is
+      // released.
       const expected = released ? [true, 'lease-lost'] : [false, 'committed']
       equal(`release() and commit() ${round}`, [released, sent], expected)
     }

@@ -74,7 +74,7 @@ const creationTests: StoreTests = {
     const [first] = created.events
     const broken = { ...created, task: { ...created.task, input: UNWRITABLE } }
     await rejects('create() with a task that is no JSON', store.create(broken))
-    // The order of the properties puts what cannot be written last.
+    // The value that cannot be serialized comes last, after the store may already have written the rest.
     const events = first === undefined ? [] : [first, { ...first, generation: 2, input: UNWRITABLE }]
     await rejects('create() with an event that is no JSON', store.create({ ...created, events }))
     const lease = { id: 'l', ttlMs: 1_000, note: UNWRITABLE }
@@ -101,11 +101,11 @@ const commitTests: StoreTests = {
     const created = await put(store, 'a')
     const second = await move(store, created.task)
     const third = change(second.task)
-    for (const [place, commit] of [
+    for (const [relation, commit] of [
       ['behind', change(created.task, { state: 'completed', checkpoint: true })],
       ['ahead', change(third.task, { state: 'completed', checkpoint: true })],
     ] as const) {
-      equal(`commit() to a generation ${place}`, await store.commit(commit), 'conflict')
+      equal(`commit() to a generation ${relation}`, await store.commit(commit), 'conflict')
     }
     identical('get()', await store.get('a'), storedOf(created, second))
     equal('count() of the state that did not come', await store.count({ state: 'completed' }), 0)
@@ -196,7 +196,7 @@ const contentionTests: StoreTests = {
     const created = await put(store, 'a')
     const write = async (writer: number): Promise<void> => {
       const client = stores[writer % 2] ?? store
-      // Each conflict is another's success.
+      // A conflict means that another writer succeeded, so 50 tries suffice.
       for (let tries = 1; tries <= 50; tries += 1) {
         const [head] = await client.heads(['a'])
         const before = { ...created.task, generation: head?.generation ?? 0 }

@@ -16,18 +16,18 @@ async function idsOf(store: TaskStore, filter: StoreFilter = {}, limit = ALL): P
   return (await store.list({ ...filter, limit })).map(({ checkpoint }) => checkpoint.id)
 }
 
-/** Lists and counts, whatever the order: two ways to ask the same. */
+/** Checks `list` and `count` of one filter. The order of the tasks does not count. */
 async function finds(store: TaskStore, filter: StoreFilter, ids: readonly string[]): Promise<void> {
-  const asked = JSON.stringify(filter)
-  equal(`ids of list() with ${asked}`, (await idsOf(store, filter)).sort(), [...ids].sort())
-  equal(`count() with ${asked}`, await store.count(filter), ids.length)
+  const shown = JSON.stringify(filter)
+  equal(`ids of list() with ${shown}`, (await idsOf(store, filter)).sort(), [...ids].sort())
+  equal(`count() with ${shown}`, await store.count(filter), ids.length)
 }
 
 function cursorOf({ checkpoint, events }: StoredTask): NonNullable<StoreQuery['after']> {
   return { updatedAt: events.at(-1)?.timestamp ?? checkpoint.updatedAt, id: checkpoint.id }
 }
 
-/** All pages, each after what `between` does. */
+/** Reads all pages. `between` runs after each page. */
 async function pages(
   store: TaskStore,
   query: StoreQuery,
@@ -128,11 +128,11 @@ const filterTests: StoreTests = {
     ]
     const names = [...new Set([...owners, ...HOSTILE_NAMES])]
     for (const [n, owner] of names.entries()) await put(store, `task ${n}`, { owner, createdAt: at(n) })
-    await put(store, 'of nobody')
+    await put(store, 'unowned')
     for (const [n, owner] of names.entries()) await finds(store, { owner }, [`task ${n}`])
     await finds(store, { owner: 'bob' }, [])
-    await finds(store, { owner: null }, ['of nobody'])
-    await finds(store, { owner: undefined }, [...names.keys()].map((n) => `task ${n}`).concat('of nobody'))
+    await finds(store, { owner: null }, ['unowned'])
+    await finds(store, { owner: undefined }, [...names.keys()].map((n) => `task ${n}`).concat('unowned'))
     await finds(store, { owner: 'alice', state: 'completed' }, [])
     await finds(store, { owner: 'alice', updatedSince: at(1) }, [])
     await finds(store, { owner: 'alice', updatedSince: at(0), skill: 'echo', state: 'working' }, ['task 0'])
@@ -207,7 +207,7 @@ const pageTests: StoreTests = {
       const [changed, gone] = [changing.pop(), goners.shift()]
       if (changed) await move(store, changed, { updatedAt: at(1_000 + round) })
       if (gone) await store.delete([keyOf(gone)])
-      // The one that the cursor names is among those that go.
+      // Also deletes the task that the cursor names.
       const last = page.at(-1)?.checkpoint
       if (last && Number(last.id.slice(5)) % 4 === 1) await store.delete([keyOf(last)])
       await put(store, `new ${round}`, { createdAt: at(2_000 + round) })
@@ -285,7 +285,7 @@ const ageTests: StoreTests = {
       some.filter((id) => ids.indexOf(id) < 15),
       [],
     )
-    // As a manager does, batch by batch.
+    // In batches, as a manager does.
     for (const left of [2, 2, 1, 0]) {
       equal('how many were deleted', (await store.delete(await beyond(15, 2))).length, left)
     }

@@ -10,7 +10,7 @@ import { equal, identical } from './checks.js'
 import { at, change, creation, holder, move, put, storedOf, type Change } from './samples.js'
 import type { StoreTests } from './kit.js'
 
-/** Commits one after the other, `write(n)` of them. */
+/** Makes `count` commits one after the other. */
 async function writeAll(store: TaskStore, first: TaskSnapshot<string>, count: number): Promise<Change[]> {
   const changes: Change[] = []
   let task = first
@@ -23,7 +23,7 @@ async function writeAll(store: TaskStore, first: TaskSnapshot<string>, count: nu
   return changes
 }
 
-/** Fails where an event is missing or doubled. */
+/** Fails when an event is missing or repeated. */
 function whole(stored: StoredTask | undefined): TaskSnapshot<string> {
   if (stored === undefined) throw new Error('get(): expected a task, but got undefined')
   return stored.events.reduce<TaskSnapshot<string>>(evolve, stored.checkpoint)
@@ -116,7 +116,7 @@ const liveTests: StoreTests = {
     const follow = async (): Promise<unknown[]> => {
       const seen = []
       for (let after = 1; ;) {
-        // Asked before: what comes after that may be in the next page.
+        // Read before the page: events committed after it may be on the next page only.
         const isLast = isDone
         const page = await other.events(keyOf(task), after, 7)
         if (page.length === 0 && isLast) return seen
@@ -144,7 +144,7 @@ const liveTests: StoreTests = {
     const before = JSON.stringify(created.task)
     await store.create(created)
     input.list.push(2)
-    // As nobody does who heeds the types.
+    // Breaks the read-only types on purpose.
     const stored = (await store.get('a')) as unknown as { checkpoint: { input: unknown }; events: unknown[] }
     stored.checkpoint.input = 'changed'
     stored.events.push('added')
@@ -155,7 +155,7 @@ const liveTests: StoreTests = {
   },
 }
 
-/** What a task with this key would answer differently to. */
+/** Checks that every operation on this key finds no task. */
 async function reachesNothing(store: TaskStore, key: TaskKey): Promise<void> {
   const { task } = creation(key.id, { createdAt: key.createdAt })
   equal('commit()', await store.commit(change(task)), 'missing')
@@ -232,7 +232,7 @@ const removalTests: StoreTests = {
     equal('orphans()', await store.orphans(10), [])
     equal('acquire()', await holder(store.acquire(key, { id: 'l', ttlMs: 1 })), 'l')
     equal('count() of the new owner', await store.count({ owner: 'bob' }), 1)
-    equal('count() of nobody', await store.count({ owner: null }), 0)
+    equal('count() without an owner', await store.count({ owner: null }), 0)
   },
 
   'tasks are deleted together, and the existing ones are returned once each': async ({ store }) => {

@@ -60,7 +60,7 @@ export const reopenTests: StoreTests = {
   },
 }
 
-/** Tasks that an older version of the store is to have stored, and the tests for when they have been migrated. */
+/** Tasks that an earlier schema stores, and the tests to run after the migration. */
 export function schemaTest(name: string): { tasks: readonly Creation[]; tests: StoreTests } {
   const tasks = [
     creation('a', { createdAt: at(30), owner: 'alice', lease: { id: 'l', ttlMs: 1_000, note: [1] } }),
@@ -100,20 +100,20 @@ function hintsOf(store: TaskStore): StoreHints {
   throw new Error('store.hints: expected to be there, as `supports` says, but got undefined')
 }
 
-/** Listens, and keeps what it hears. */
+/** Listens for hints and records them. */
 async function listener(store: TaskStore): Promise<{
-  /** By the ids of tasks, the latest generations. */
-  readonly heard: ReadonlyMap<string, number>
-  /** Resolves when it has heard of all of these, or was told that some may have been lost. */
-  readonly hears: (hints: readonly Hint[]) => Promise<void>
+  /** The latest generation by task id. */
+  readonly received: ReadonlyMap<string, number>
+  /** Resolves when all of these hints were received, or when a gap was reported. */
+  readonly receives: (hints: readonly Hint[]) => Promise<void>
   readonly stop: () => Promise<void>
 }> {
-  const heard = new Map<string, number>()
+  const received = new Map<string, number>()
   let hasGap = false
   let check = (): void => {}
   const stop = await hintsOf(store).listen(
     ({ taskId, generation }) => {
-      heard.set(taskId, Math.max(generation, heard.get(taskId) ?? 0))
+      received.set(taskId, Math.max(generation, received.get(taskId) ?? 0))
       check()
     },
     () => {
@@ -121,15 +121,16 @@ async function listener(store: TaskStore): Promise<{
       check()
     },
   )
-  const hears = (hints: readonly Hint[]): Promise<void> =>
+  const receives = (hints: readonly Hint[]): Promise<void> =>
     new Promise((resolve) => {
       check = () => {
-        const isHeard = ({ taskId, generation }: Hint): boolean => (heard.get(taskId) ?? 0) >= generation
-        if (hasGap || hints.every(isHeard)) resolve()
+        const isReceived = ({ taskId, generation }: Hint): boolean =>
+          (received.get(taskId) ?? 0) >= generation
+        if (hasGap || hints.every(isReceived)) resolve()
       }
       check()
     })
-  return { heard, hears, stop }
+  return { received, receives, stop }
 }
 
 function hint(taskId: string, generation = 1): Hint {
@@ -142,9 +143,9 @@ export const hintTests: StoreTests = {
     const [here, there] = [await listener(store), await listener(other)]
     const both = [hint('a'), hint('b')]
     await hintsOf(store).publish(both)
-    await Promise.all([here.hears(both), there.hears(both)])
+    await Promise.all([here.receives(both), there.receives(both)])
     await hintsOf(other).publish([hint('c')])
-    await Promise.all([here.hears([hint('c')]), there.hears([hint('c')])])
+    await Promise.all([here.receives([hint('c')]), there.receives([hint('c')])])
     await Promise.all([here.stop(), there.stop()])
   },
 
@@ -154,14 +155,14 @@ export const hintTests: StoreTests = {
       hint(`at ${generation}`, generation),
     )
     await hintsOf(store).publish(hints)
-    await there.hears(hints)
+    await there.receives(hints)
     for (const { taskId, generation } of hints) {
-      equal('what was heard', there.heard.get(taskId) ?? generation, generation)
+      equal('what was heard', there.received.get(taskId) ?? generation, generation)
     }
     await hintsOf(store).publish([hint('again', 3)])
-    await there.hears([hint('again', 3)])
+    await there.receives([hint('again', 3)])
     await hintsOf(store).publish([hint('again', 4), hint('again', 5)])
-    await there.hears([hint('again', 5)])
+    await there.receives([hint('again', 5)])
     await there.stop()
   },
 
@@ -169,11 +170,11 @@ export const hintTests: StoreTests = {
     const there = await listener(await another())
     const hints = HOSTILE_NAMES.map((id, n) => hint(id, n + 1))
     await hintsOf(store).publish(hints)
-    await there.hears(hints)
-    const heard = [...there.heard].map(([id, generation]) => hint(id, generation))
+    await there.receives(hints)
+    const received = [...there.received].map(([id, generation]) => hint(id, generation))
     equal(
       'what was heard but not said',
-      heard.filter(({ taskId, generation }) => HOSTILE_NAMES[generation - 1] !== taskId),
+      received.filter(({ taskId, generation }) => HOSTILE_NAMES[generation - 1] !== taskId),
       [],
     )
     await there.stop()
@@ -183,22 +184,22 @@ export const hintTests: StoreTests = {
     const there = await listener(await another())
     const hints = Array.from({ length: 5_000 }, (_, n) => hint(`a task with the number ${n}`, n + 1))
     await hintsOf(store).publish(hints)
-    await there.hears(hints)
+    await there.receives(hints)
     await there.stop()
   },
 
   'a listener that stopped receives nothing more, and others still do': async ({ store }) => {
     const [first, second] = [await listener(store), await listener(store)]
     await hintsOf(store).publish([hint('a')])
-    await Promise.all([first.hears([hint('a')]), second.hears([hint('a')])])
+    await Promise.all([first.receives([hint('a')]), second.receives([hint('a')])])
     await first.stop()
     await hintsOf(store).publish([hint('b')])
-    await second.hears([hint('b')])
-    equal('whether the first heard it, too', first.heard.has('b'), false)
+    await second.receives([hint('b')])
+    equal('whether the first heard it, too', first.received.has('b'), false)
     await second.stop()
     const third = await listener(store)
     await hintsOf(store).publish([hint('c')])
-    await third.hears([hint('c')])
+    await third.receives([hint('c')])
     await third.stop()
   },
 
@@ -211,7 +212,7 @@ export const hintTests: StoreTests = {
     const changed = await move(store, created.task)
     identical('get() by another that heard nothing', await other.get('a'), storedOf(created, changed))
     await hintsOf(store).publish([hint('none'), hint('a', 9), hint('a', 2)])
-    await there.hears([hint('none'), hint('a', 2)])
+    await there.receives([hint('none'), hint('a', 2)])
     identical('get()', await other.get('a'), storedOf(created, changed))
     equal('heads()', await other.heads(['a']), [{ ...changed.key, generation: 2 }])
     equal('get() of one that is not there', await other.get('none'), undefined)

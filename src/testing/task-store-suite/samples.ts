@@ -23,17 +23,17 @@ const ENDED: readonly string[] = [...TERMINAL_STATES]
 
 type Snapshot = TaskSnapshot<string>
 
-/** The moment in ms since 1970 at which the clock of every test begins. */
+/** The time at which the clock of every test begins, in ms since 1970. */
 export const START = 1_767_225_600_000
 
-/** So many ms later, as a timestamp. */
+/** The timestamp `ms` after the start. */
 export function at(ms: number): string {
   return new Date(START + ms).toISOString()
 }
 
 export interface CreationTraits {
   readonly createdAt?: string
-  /** Where it differs from `createdAt`, the task has a second event. */
+  /** If it differs from `createdAt`, the task has a second event. */
   readonly updatedAt?: string
   readonly skill?: string
   readonly contextId?: string
@@ -46,7 +46,7 @@ export interface CreationTraits {
 
 let commits = 0
 
-/** An id that no other commit has. */
+/** Returns a unique commit id. */
 export function commitId(): string {
   commits += 1
   return `commit-${commits}`
@@ -76,18 +76,18 @@ export function creation(id: string, traits: CreationTraits = {}): Creation {
 }
 
 export interface ChangeTraits {
-  /** One event for each. Default is one, which says the generation. */
+  /** One event for each. Default is a single output, the generation. */
   readonly outputs?: readonly JsonValue[]
-  /** Comes last, as an event of its own. */
+  /** Adds a status event at the end. */
   readonly state?: TaskState
   readonly updatedAt?: string
-  /** Whether the commit has the whole task. */
+  /** Whether the commit includes a checkpoint. */
   readonly checkpoint?: boolean
   readonly commitId?: string
   readonly leaseId?: string
 }
 
-/** A commit, and the task that comes of it. */
+/** A commit, and the task that results from it. */
 export interface Change extends Commit {
   readonly task: Snapshot
 }
@@ -111,28 +111,28 @@ export function change(before: Snapshot, traits: ChangeTraits = {}): Change {
   }
 }
 
-/** Creates a task that is not there yet. */
+/** Creates a task, and fails if it exists. */
 export async function put(store: TaskStore, id: string, traits?: CreationTraits): Promise<Creation> {
   const created = creation(id, traits)
   if (await store.create(created)) return created
   throw new Error(`create() of ${JSON.stringify(id)}, which is not there yet: expected true, but got false`)
 }
 
-/** Changes a task that is at the generation of `before`. */
+/** Changes a task whose generation is that of `before`, and fails if it is not. */
 export async function move(store: TaskStore, before: Snapshot, traits?: ChangeTraits): Promise<Change> {
   const made = change(before, traits)
   const result = await store.commit(made)
   if (result === 'committed') return made
-  const place = `${JSON.stringify(before.id)}, which is at generation ${before.generation}`
-  throw new Error(`commit() to ${place}: expected "committed", but got "${result}"`)
+  const subject = `${JSON.stringify(before.id)}, which is at generation ${before.generation}`
+  throw new Error(`commit() to ${subject}: expected "committed", but got "${result}"`)
 }
 
-/** The lease that the task has after this. */
+/** Resolves to the id of the lease that the task has afterwards. */
 export async function holder(acquiring: Promise<Grant | undefined>): Promise<string | undefined> {
   return (await acquiring)?.leaseId
 }
 
-/** What `get` gives when no commit since the creation had a checkpoint. */
+/** The expected result of `get` when no commit since the creation had a checkpoint. */
 export function storedOf({ task }: Creation, ...changes: readonly Commit[]): StoredTask {
   return { checkpoint: task, events: changes.flatMap(({ events }) => events) }
 }
@@ -154,7 +154,7 @@ function outputEvent(
 /** Too varied to be compressed. */
 const LONG = String.fromCharCode(...Array.from({ length: 1_023 }, (_, n) => 0x4e00 + ((n * 7_919) % 20_000)))
 
-/** Names that mean something to SQL, Lua, patterns, paths or keys, or that are easily lost. */
+/** Names with a meaning in SQL, Lua, patterns, paths or keys, and names that drivers tend to lose. */
 export const HOSTILE_NAMES: readonly string[] = [
   ...[
     "'",
@@ -231,8 +231,8 @@ export const HOSTILE_NAMES: readonly string[] = [
   ],
 ]
 
-/** No JSON: whoever writes it as such fails. */
-export const UNWRITABLE = { toJSON: refuse } as unknown as JsonValue // As which it is given to a store all the same.
+/** A value that fails when a store serializes it as JSON. The cast lets tests pass it to a store all the same. */
+export const UNWRITABLE = { toJSON: refuse } as unknown as JsonValue
 
 function refuse(): never {
   throw new Error('This value cannot be written as JSON')

@@ -42,7 +42,7 @@ export interface StoreSupport {
 
 /** An earlier schema that the store can migrate. */
 export interface OlderSchema {
-  /** For the titles of tests: `version 1`. */
+  /** Used in the titles of tests, such as `version 1`. */
   readonly name: string
   /** Stores the tasks in that schema, and resolves to the store after the migration. */
   readonly create: (
