@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { CreateCommand, MessageCommand, TakenArtifact, TaskCommand, UpdateCommand } from './commands.js'
+import type { MessageCommand, TakenArtifact, TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
-import type { MessageAdded, StatusChanged, TaskCreated, TaskEvent } from './events.js'
+import type { MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -20,28 +20,6 @@ export interface Rules<S extends string = TaskState> {
 
 /** What `taskTimeoutMs` leaves as the status message. */
 export const TIMEOUT_MESSAGE = 'Task timed out'
-
-/** The first event of a new task. */
-export function decideCreate<S extends string>(
-  command: CreateCommand,
-  lifecycle: Lifecycle<S>,
-  timestamp: string,
-): TaskCreated<S> {
-  const { id, contextId, skill, input, metadata, referenceTaskIds, owner } = command
-  const event = {
-    type: 'created',
-    taskId: id,
-    generation: 1,
-    timestamp,
-    state: lifecycle.initial,
-    contextId,
-    skill,
-    input,
-    metadata,
-  } as const
-  if (referenceTaskIds === undefined && owner === undefined) return event
-  return { ...event, ...(referenceTaskIds && { referenceTaskIds }), ...(owner !== undefined && { owner }) }
-}
 
 /**
  * The events that `command` makes of `task`, at least one, with consecutive generations.

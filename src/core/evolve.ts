@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CreateCommand } from './commands.js'
 import type { ArtifactChanged, TaskCreated, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
@@ -59,22 +60,26 @@ export function create<S extends string>(event: TaskCreated<S>): Task<S> {
   return task
 }
 
-/** The event that `task` began with: none of what it says ever changes. */
-export function createdEvent<S extends string>(task: TaskSnapshot<S>): TaskCreated<S> {
-  const { id, contextId, skill, input, metadata, referenceTaskIds, owner, createdAt } = task
-  return {
+/** The first event of a task, from the command that creates the task or from the task itself. */
+export function createdEvent<S extends string>(
+  source: CreateCommand | TaskSnapshot<S>,
+  state: S,
+  timestamp: string,
+): TaskCreated<S> {
+  const { id, contextId, skill, input, metadata, referenceTaskIds, owner } = source
+  const event = {
     type: 'created',
     taskId: id,
     generation: 1,
-    timestamp: createdAt,
-    state: task.history[0]?.state ?? task.state,
+    timestamp,
+    state,
     contextId,
     skill,
     input,
     metadata,
-    ...(referenceTaskIds && { referenceTaskIds }),
-    ...(owner !== undefined && { owner }),
-  }
+  } as const
+  if (referenceTaskIds === undefined && owner === undefined) return event
+  return { ...event, ...(referenceTaskIds && { referenceTaskIds }), ...(owner !== undefined && { owner }) }
 }
 
 /**

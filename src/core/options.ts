@@ -87,9 +87,11 @@ export interface Limits {
 export interface Settings<S extends string = TaskState> {
   readonly maxTasks: number
   readonly expiryMs: number
-  readonly taskTimeoutMs: number | undefined
+  /** `Infinity` without a timeout. */
+  readonly taskTimeoutMs: number
   readonly evictWhenFull: boolean
-  readonly pruneIntervalMs: number | undefined
+  /** `Infinity` without a timer. */
+  readonly pruneIntervalMs: number
   readonly eventLogSize: number
   readonly limits: Limits
   readonly lifecycle: Lifecycle<S>
@@ -98,19 +100,26 @@ export interface Settings<S extends string = TaskState> {
 }
 
 const OPTION_KEYS = [
-  ...['maxTasks', 'expiryMs', 'maxInputSize', 'taskTimeoutMs', 'whenFull', 'pruneIntervalMs', 'eventLogSize'],
-  ...['limits', 'lifecycle', 'clock', 'generateId'],
+  'maxTasks',
+  'expiryMs',
+  'maxInputSize',
+  'taskTimeoutMs',
+  'whenFull',
+  'pruneIntervalMs',
+  'eventLogSize',
+  'limits',
+  'lifecycle',
+  'clock',
+  'generateId',
 ]
 const LIMIT_KEYS = [
-  ...[
-    'maxOutputSize',
-    'maxArtifactsSize',
-    'maxArtifacts',
-    'maxMessagesSize',
-    'maxMessages',
-    'maxHistory',
-    'maxDepth',
-  ],
+  'maxOutputSize',
+  'maxArtifactsSize',
+  'maxArtifacts',
+  'maxMessagesSize',
+  'maxMessages',
+  'maxHistory',
+  'maxDepth',
 ]
 
 /**
@@ -122,7 +131,7 @@ export function toSettings<S extends string>(
   where = 'TaskManager',
 ): Settings<S> {
   requireKnown(options, OPTION_KEYS, where)
-  const { taskTimeoutMs, pruneIntervalMs } = options
+  const { taskTimeoutMs } = options
   const whenFull = options.whenFull ?? 'reject'
   const clock = options.clock ?? systemClock
   const generateId = options.generateId ?? randomId
@@ -140,9 +149,9 @@ export function toSettings<S extends string>(
   return {
     maxTasks: requireBound('maxTasks', options.maxTasks ?? MAX_TASKS),
     expiryMs: requirePositive('expiryMs', options.expiryMs ?? DEFAULT_EXPIRY_MS),
-    taskTimeoutMs: optionalPositive('taskTimeoutMs', taskTimeoutMs),
+    taskTimeoutMs: requirePositive('taskTimeoutMs', taskTimeoutMs ?? Infinity),
     evictWhenFull: whenFull === 'evict-terminal',
-    pruneIntervalMs: optionalPositive('pruneIntervalMs', pruneIntervalMs),
+    pruneIntervalMs: requirePositive('pruneIntervalMs', options.pruneIntervalMs ?? Infinity),
     eventLogSize: requireBound('eventLogSize', options.eventLogSize ?? 1_000),
     limits: toLimits(options.maxInputSize, options.limits ?? {}, where),
     lifecycle,
@@ -153,10 +162,12 @@ export function toSettings<S extends string>(
 
 function toLimits(maxInputSize: number | undefined, limits: LimitOptions, where: string): Limits {
   requireKnown(limits, LIMIT_KEYS, where, 'limits')
-  const size = (subject: string, option: string, value: number): SizeLimit => ({
+  const bound = (option: keyof LimitOptions, fallback: number): number =>
+    requireBound(`limits.${option}`, limits[option] ?? fallback)
+  const size = (subject: string, option: keyof LimitOptions, fallback: number): SizeLimit => ({
     subject,
     option,
-    maxBytes: requireBound(`limits.${option}`, value),
+    maxBytes: bound(option, fallback),
   })
   return {
     input: {
@@ -164,18 +175,14 @@ function toLimits(maxInputSize: number | undefined, limits: LimitOptions, where:
       option: 'maxInputSize',
       maxBytes: requireBound('maxInputSize', maxInputSize ?? DEFAULT_MAX_INPUT_SIZE),
     },
-    output: size('Output', 'maxOutputSize', limits.maxOutputSize ?? 1_048_576),
-    artifacts: size('Artifacts', 'maxArtifactsSize', limits.maxArtifactsSize ?? 67_108_864),
-    messages: size('Messages', 'maxMessagesSize', limits.maxMessagesSize ?? 16_777_216),
-    maxArtifacts: requireBound('limits.maxArtifacts', limits.maxArtifacts ?? 1_000),
-    maxMessages: requireBound('limits.maxMessages', limits.maxMessages ?? 10_000),
-    maxHistory: requireBound('limits.maxHistory', limits.maxHistory ?? 10_000),
+    output: size('Output', 'maxOutputSize', 1_048_576),
+    artifacts: size('Artifacts', 'maxArtifactsSize', 67_108_864),
+    messages: size('Messages', 'maxMessagesSize', 16_777_216),
+    maxArtifacts: bound('maxArtifacts', 1_000),
+    maxMessages: bound('maxMessages', 10_000),
+    maxHistory: bound('maxHistory', 10_000),
     maxDepth: requireWhole('limits.maxDepth', limits.maxDepth ?? 100, 1, 1_000),
   }
-}
-
-function optionalPositive(option: string, value: number | null | undefined): number | undefined {
-  return value === undefined || value === null ? undefined : requirePositive(option, value)
 }
 
 function requireFailure(lifecycle: Lifecycle<string>): void {

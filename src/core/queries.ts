@@ -4,8 +4,8 @@
  * @module
  */
 import { invalidParams } from './errors.js'
-import { read, takeName, takeTimestamp } from './validate.js'
-import { describe, quote } from '../runtime/describe.js'
+import { read, requireState, takeName, takeTimestamp } from './validate.js'
+import { describe } from '../runtime/describe.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 
@@ -105,10 +105,7 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
     if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
     picked.push([key, key === 'owner' ? takeOwner(value) : takeName(value, key)])
   }
-  const state = filter.state
-  if (state !== undefined && !states.includes(state)) {
-    throw invalidParams('state', `must be one of ${states.join(', ')}, got ${quote(state)}`)
-  }
+  if (filter.state !== undefined) requireState(filter.state, 'state', states)
   return picked
 }
 

@@ -9,13 +9,14 @@ import {
   requireArtifact,
   requireMessage,
   requireObject,
+  requireState,
   takeGeneration,
   takeName,
   takeNames,
   takeTimestamp,
 } from './validate.js'
 import { JsonTaker } from './json.js'
-import { describe, quote } from '../runtime/describe.js'
+import { describe } from '../runtime/describe.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './options.js'
@@ -36,8 +37,22 @@ export interface SavedTask<S extends string = TaskState> extends Partial<
 
 const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
 const KEYS = [
-  ...['id', 'contextId', 'skill', 'state', 'input', 'output', 'message', 'messages', 'artifacts', 'metadata'],
-  ...['history', 'referenceTaskIds', 'owner', 'generation', 'createdAt', 'updatedAt'],
+  'id',
+  'contextId',
+  'skill',
+  'state',
+  'input',
+  'output',
+  'message',
+  'messages',
+  'artifacts',
+  'metadata',
+  'history',
+  'referenceTaskIds',
+  'owner',
+  'generation',
+  'createdAt',
+  'updatedAt',
 ]
 /** `{ messages: [message] }` puts two levels around what `maxDepth` speaks of. */
 const ENVELOPE_DEPTH = 2
@@ -86,7 +101,7 @@ function toTask<S extends string>(
     id: takeName(id, `${root}.id`),
     contextId: takeName(contextId, `${root}.contextId`),
     skill: takeName(skill, `${root}.skill`),
-    state: requireState(json['state'], `${root}.state`, lifecycle),
+    state: requireState(json['state'], `${root}.state`, lifecycle.states),
     input,
     output,
     messages: elements(json, 'messages', root).map((each, index) =>
@@ -125,7 +140,7 @@ function toHistory<S extends string>(
     const path = `${root}.history[${index}]`
     const entry = requireObject(each, path)
     return {
-      state: requireState(entry['state'], `${path}.state`, lifecycle),
+      state: requireState(entry['state'], `${path}.state`, lifecycle.states),
       timestamp: timestamp(entry['timestamp'], `${path}.timestamp`, now),
     }
   })
@@ -166,16 +181,6 @@ function refuseRepeatedIds({ artifacts }: Task<string>, root: string): void {
       throw invalidParams(`${root}.artifacts[${index}].artifactId`, 'is that of another artifact')
     seen.add(artifactId)
   }
-}
-
-function requireState<S extends string>(
-  value: JsonValue | undefined,
-  path: string,
-  { states }: Lifecycle<S>,
-): S {
-  const state = states.find((each) => each === value)
-  if (state !== undefined) return state
-  throw invalidParams(path, `must be one of ${states.join(', ')}, got ${quote(value)}`)
 }
 
 function elements(json: JsonObject, key: string, root: string): JsonValue[] {

@@ -67,8 +67,7 @@ export class Retention<S extends string> {
   /** Sees to it that a task that is now held is not held too long. */
   watch(record: TaskRecord<S>): void {
     const { taskTimeoutMs, lifecycle } = this.#settings
-    const hasTimeout = taskTimeoutMs !== undefined && Number.isFinite(taskTimeoutMs)
-    if (hasTimeout && !isTerminal(record.task.state, lifecycle)) {
+    if (taskTimeoutMs < Infinity && !isTerminal(record.task.state, lifecycle)) {
       const left = record.created.ms + taskTimeoutMs - this.#timeline.now().ms
       const deadline = this.#timeline.add(left, () => this.#effects.timeOut(record))
       this.#timeouts.set(record, deadline)
@@ -101,7 +100,7 @@ export class Retention<S extends string> {
   /** A manager without tasks has no timer. */
   #schedulePrune(): void {
     const { pruneIntervalMs } = this.#settings
-    if (pruneIntervalMs === undefined || !Number.isFinite(pruneIntervalMs)) return
+    if (pruneIntervalMs === Infinity) return
     if (this.#nextPrune !== undefined && this.#nextPrune.index !== -1) return
     this.#nextPrune = this.#timeline.add(pruneIntervalMs, () => {
       this.prune(this.#timeline.now())

@@ -4,11 +4,11 @@
  * @module
  */
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from './commands.js'
-import { decide, decideCreate } from './decide.js'
+import { decide } from './decide.js'
 import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
-import { copyTask, create } from './evolve.js'
+import { copyTask, create, createdEvent } from './evolve.js'
 import { read, takeGeneration } from './validate.js'
 import { freezeDeep } from './json.js'
 import { describe } from '../runtime/describe.js'
@@ -95,7 +95,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       this.#retention.prune(now)
       if (this.#table.get(command.id) !== undefined) throw invalidParams('id', `is taken: ${command.id}`)
       this.#retention.makeRoom()
-      const created = decideCreate(command, this.lifecycle, now.iso)
+      const created = createdEvent(command, this.lifecycle.initial, now.iso)
       const record = new TaskRecord(create(created), now)
       this.#retention.watch(record)
       this.#table.insert(record)

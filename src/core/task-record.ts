@@ -97,7 +97,8 @@ class TaskLog<S extends string> {
   /** The event of `generation`; `undefined` when it is not held, or not among the latest `size`. */
   at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
     if (generation <= this.#dropped || generation <= task.generation - size) return undefined
-    if (generation === 1) return createdEvent(task)
+    // The task keeps everything that its first event held.
+    if (generation === 1) return createdEvent(task, task.history[0]?.state ?? task.state, task.createdAt)
     const first = this.#newer?.[0]
     if (first !== undefined && generation >= first.generation)
       return this.#newer?.[generation - first.generation]

@@ -54,7 +54,7 @@ export class Timeline {
 
   /** Runs `run` after `delayMs`, at least 1. */
   add(delayMs: number, run: () => void): Deadline {
-    const at = this.#passed() + Math.max(1, delayMs)
+    const at = elapsed(this.#clock) + Math.max(1, delayMs)
     const deadline: Deadline = { at, order: ++this.#count, run, index: this.#heap.length }
     this.#heap.push(deadline)
     this.#rise(deadline)
@@ -86,16 +86,12 @@ export class Timeline {
     this.#stop()
   }
 
-  #passed(): number {
-    return elapsed(this.#clock)
-  }
-
   /** The timer of a later deadline gives way; that of an earlier one may fire for nothing, and arms anew. */
   #arm(): void {
     const [next] = this.#heap
     if (next === undefined || next.at >= this.#armedFor) return
     this.#stop()
-    const delayMs = Math.max(0, next.at - this.#passed())
+    const delayMs = Math.max(0, next.at - elapsed(this.#clock))
     this.#disarm = this.#clock.schedule(() => this.#fire(), Math.min(delayMs, MAX_DELAY_MS))
     this.#armedFor = next.at
   }
@@ -108,7 +104,11 @@ export class Timeline {
 
   #fire(): void {
     this.#stop()
-    for (let next = this.#heap[0]; next !== undefined && next.at <= this.#passed(); next = this.#heap[0]) {
+    for (
+      let next = this.#heap[0];
+      next !== undefined && next.at <= elapsed(this.#clock);
+      next = this.#heap[0]
+    ) {
       this.remove(next)
       try {
         next.run()

@@ -73,6 +73,12 @@ function badContent(path: string, index: number, got: string): A2AError {
   return invalidParams(`${path}[${index}]`, `must have exactly one of ${CONTENTS.join(', ')}, ${got}`)
 }
 
+export function requireState<S extends string>(value: unknown, path: string, states: readonly S[]): S {
+  const state = states.find((each) => each === value)
+  if (state !== undefined) return state
+  throw invalidParams(path, `must be one of ${states.join(', ')}, got ${quote(value)}`)
+}
+
 export function requireObject(value: JsonValue | undefined, path: string): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw invalidParams(path, `must be an object, got ${describe(value)}`)

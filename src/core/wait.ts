@@ -57,8 +57,8 @@ function requireBoolean(value: unknown): boolean {
   throw invalidParams('until', `must return a boolean, got ${describe(value)}`)
 }
 
-function toPatience(timeoutMs: unknown): number | undefined {
-  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) return timeoutMs
+function toTimeout(timeoutMs: unknown = Infinity): number {
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs
   throw invalidParams('timeoutMs', `must be a positive number of milliseconds, got ${quote(timeoutMs)}`)
 }
 
@@ -73,9 +73,9 @@ export function waitFor<S extends string>(
   lifecycle: Lifecycle<S>,
   options: WaitOptions<S>,
 ): Promise<Task<S>> {
-  const { until, timeoutMs, ...given } = read(options, ['until', 'signal', 'timeoutMs'], 'waitFor')
-  const { onState, onTask } = toCondition(until, lifecycle)
-  const patience = toPatience(timeoutMs)
+  const given = read(options, ['until', 'signal', 'timeoutMs'], 'waitFor')
+  const { onState, onTask } = toCondition(given.until, lifecycle)
+  const timeoutMs = toTimeout(given.timeoutMs)
   const signal = takeSignal(given.signal)
   return new Promise((resolve, reject: (error: Error) => void) => {
     let deadline: Deadline | undefined
@@ -93,7 +93,7 @@ export function waitFor<S extends string>(
       const cause: unknown = signal?.reason
       fail(new A2AError('WAIT_ABORTED', `Waiting for task ${taskId} was aborted`, { taskId }, { cause }))
     }
-    const expire = (timeoutMs: number): void => {
+    const expire = (): void => {
       const text = `Waiting for task ${taskId} took longer than ${timeoutMs} ms; the task goes on`
       fail(new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs }))
     }
@@ -111,9 +111,7 @@ export function waitFor<S extends string>(
       abandon: (code) => fail(ended(code, taskId)),
     }
 
-    if (patience !== undefined && Number.isFinite(patience)) {
-      deadline = timeline.add(patience, () => expire(patience))
-    }
+    if (timeoutMs < Infinity) deadline = timeline.add(timeoutMs, expire)
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     else

@@ -4,11 +4,10 @@
  * @module
  */
 import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
-import { decideCreate } from '../core/decide.js'
 import { TaskEmitter } from '../core/emitter.js'
 import { invalidParams, type RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
-import { copyTask, create } from '../core/evolve.js'
+import { copyTask, create, createdEvent } from '../core/evolve.js'
 import { read } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
@@ -124,7 +123,7 @@ export class DurableTaskManager<S extends string = TaskState>
     if (cache.isIdInUse(command.id)) await cache.read(command.id, () => null)
     if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
-    const event = decideCreate(command, settings.lifecycle, now.iso)
+    const event = createdEvent(command, settings.lifecycle.initial, now.iso)
     const { created } = cache.create(new TaskRecord(create(event), now), event)
     return await created
   }

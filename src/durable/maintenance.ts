@@ -166,7 +166,7 @@ export class Maintenance<S extends string> {
   async #timeOut(): Promise<void> {
     const { settings, cache, storeClient, decideFor } = this.#context
     const { taskTimeoutMs, store } = settings
-    if (taskTimeoutMs === undefined || !Number.isFinite(taskTimeoutMs)) return
+    if (taskTimeoutMs === Infinity) return
     const before = this.#ago(taskTimeoutMs)
     const late = (stuck: number): Promise<readonly TaskKey[]> =>
       storeClient.call('unended', () => store.unended(before, BATCH + stuck))

@@ -16,10 +16,11 @@ import { describe, isPlain, quote } from './describe.js'
  */
 export function requireKnown(options: object, known: readonly string[], where: string, path?: string): void {
   requireObject(path, options, where)
-  const unknown = Object.keys(options).find((key) => !known.includes(key))
-  if (unknown === undefined) return
-  const name = path === undefined ? unknown : `${path}.${unknown}`
-  throw new TypeError(`Unknown option "${name}" of ${where}; known are ${known.join(', ')}`)
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue
+    const name = path === undefined ? key : `${path}.${key}`
+    throw new TypeError(`Unknown option "${name}" of ${where}; known are ${known.join(', ')}`)
+  }
 }
 
 /**
@@ -35,26 +36,22 @@ export function readOptions<T extends object>(
   path?: string,
   wanted?: string,
 ): T {
-  requireObject(path, options, where, wanted)
-  if (!isPlain(options)) throw notObject(path, options, where, wanted)
+  requireObject(path, options, where, wanted, isPlain)
   const copy = { ...options }
   requireKnown(copy, known, where, path)
   return copy
 }
 
-function requireObject(path: string | undefined, options: unknown, where: string, wanted?: string): void {
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
-  throw notObject(path, options, where, wanted)
-}
-
-function notObject(
+function requireObject(
   path: string | undefined,
   options: unknown,
   where: string,
   wanted = 'an object',
-): TypeError {
+  isAccepted: (value: object) => boolean = (value) => !Array.isArray(value),
+): void {
+  if (typeof options === 'object' && options !== null && isAccepted(options)) return
   const subject = path === undefined ? `The options of ${where}` : `"${path}"`
-  return new TypeError(`${subject} must be ${wanted}, got ${describe(options)}`)
+  throw new TypeError(`${subject} must be ${wanted}, got ${describe(options)}`)
 }
 
 /** @throws {TypeError} */
@@ -89,28 +86,28 @@ export function requireDelay(option: string, value: unknown, min = 1): number {
   throw outOfRange(option, `from ${min} to ${MAX_DELAY_MS} ms`, value)
 }
 
-/** An integer from `min` to `max`. @throws {TypeError | RangeError} */
+/** An integer of at least `min`, or `Infinity` for no bound. @throws {TypeError | RangeError} */
+export function requireBound(option: string, value: unknown, min = 1): number {
+  return value === Infinity ? value : requireWhole(option, value, min, undefined, ' or Infinity')
+}
+
+/**
+ * An integer from `min` to `max`.
+ *
+ * @param alternative What the caller accepts besides, for errors: ` or Infinity`.
+ * @throws {TypeError | RangeError}
+ */
 export function requireWhole(
   option: string,
   value: unknown,
   min = 1,
   max: number = Number.MAX_SAFE_INTEGER,
+  alternative = '',
 ): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-  throw outOfRange(option, integersFrom(min, max), value)
-}
-
-/** An integer of at least `min`, or `Infinity` for no bound. @throws {TypeError | RangeError} */
-export function requireBound(option: string, value: unknown, min = 1): number {
-  if (typeof value === 'number' && (value === Infinity || Number.isSafeInteger(value)) && value >= min) {
-    return value
-  }
-  throw outOfRange(option, `${integersFrom(min, Number.MAX_SAFE_INTEGER)} or Infinity`, value)
-}
-
-function integersFrom(min: number, max: number): string {
-  if (max !== Number.MAX_SAFE_INTEGER) return `an integer from ${min} to ${max}`
-  return min === 1 ? 'a positive integer' : `an integer from ${min}`
+  const lowest = min === 1 ? 'a positive integer' : `an integer from ${min}`
+  const range = max === Number.MAX_SAFE_INTEGER ? lowest : `an integer from ${min} to ${max}`
+  throw outOfRange(option, range + alternative, value)
 }
 
 function outOfRange(option: string, wanted: string, value: unknown): TypeError | RangeError {

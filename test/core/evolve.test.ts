@@ -48,7 +48,8 @@ describe('evolve', () => {
 
   test('the created event can be told from any later version of the task', () => {
     const { events, task } = log()
-    expect(createdEvent(task)).toEqual(events[0])
-    expect(createdEvent(create(createdEvent(task)))).toEqual(events[0])
+    expect(createdEvent(task, 'submitted', task.createdAt)).toEqual(events[0])
+    const created = createdEvent(task, 'submitted', task.createdAt)
+    expect(createdEvent(create(created), 'submitted', task.createdAt)).toEqual(events[0])
   })
 })

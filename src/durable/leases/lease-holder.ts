@@ -4,10 +4,9 @@
  * @module
  */
 import { toAppend, toCreate, toMessage, toUpdate, type TaskCommand } from '../../core/commands.js'
-import { decideCreate } from '../../core/decide.js'
 import { A2AError, ended, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent } from '../../core/events.js'
-import { copyTask, create } from '../../core/evolve.js'
+import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
@@ -62,7 +61,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const command = toCreate(params, settings)
     if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
-    const created = decideCreate(command, settings.lifecycle, now.iso)
+    const created = createdEvent(command, settings.lifecycle.initial, now.iso)
     const first = { restarts: 0, note }
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
     const { cached } = cache.create(new TaskRecord(create(created), now), created, lease, this)
