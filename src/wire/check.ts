@@ -30,7 +30,7 @@ export function check<T>(schema: Schema<T>, value: unknown, root = ''): T {
   throw faultOf(second.error, root)
 }
 
-/** As {@link check}, for a normalized value. The error for an absent enum says that it is missing. */
+/** Like {@link check}, for a normalized value. The error for an absent enum says that it is missing. */
 export function validate<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const parsed = schema.safeParse(value, TEXTS)
   if (parsed.success) return parsed.data

@@ -27,7 +27,7 @@ const SendSchema = object({
   timeoutMs: optional(integer(1, MAX_TIMEOUT_MS)),
 })
 
-/** The parameters stand under `params`, or at the top. */
+/** The parameters are under `params` or at the top level. */
 const BodySchema = object({ params: optional(SendSchema) })
 
 function fromBody(body: unknown): Requests['SendMessage'] {

@@ -158,9 +158,12 @@ export interface Results {
 
 /** Differences of a version's streams from those of 1.0. */
 export interface StreamManners {
-  /** Before an entry that is a whole task come its artifacts, one by one: of a task it shows the state alone. */
+  /**
+   * Sends the artifacts of a task as separate events before an entry that is a whole task, which this version shows by
+   * its state alone.
+   */
   readonly tellsArtifacts?: boolean
-  /** The stream ends where the task waits for credentials, too: the version shows that as waiting for input. */
+  /** Ends the stream also when the task waits for credentials, which this version shows as waiting for input. */
   readonly endsAtAuth?: boolean
 }
 
@@ -196,7 +199,7 @@ export interface RpcError {
 export interface Dialect {
   /** As in `A2A-Version`: `Major.Minor`, or a name. */
   readonly version: string
-  /** Whether agent cards list it among their interfaces. Clients of other dialects do not read those. */
+  /** Whether agent cards list it among their interfaces. Clients of other dialects ignore its interfaces. */
   readonly isInCards: boolean
   /** The request and response header that names extensions. */
   readonly extensionsHeader: string
@@ -205,31 +208,35 @@ export interface Dialect {
   /** Method names of the JSON-RPC binding. */
   readonly methods: ReadonlyMap<string, Operation>
   readonly rpc: Codecs
-  /** Methods of the JSON-RPC binding that concern no task: what the card says is their answer. */
+  /** JSON-RPC methods that concern no task. Their result derives from the card. */
   readonly cardMethods?: ReadonlyMap<string, (card: AgentCard) => JsonValue>
   readonly routes: readonly Route[]
   readonly rest: Codecs
-  /** Whether a tenant may stand before the path of a route. */
+  /** Whether the path of a route may begin with a tenant. */
   readonly hasTenants: boolean
   /**
-   * Whether the parameters of a request that names no version are of this one. Only asked where several versions have a
-   * method of that name; of several that say so the last speaks. Absent where nothing in the parameters tells.
+   * Returns whether the parameters of a request without a version are of this one. Called only when several versions
+   * have a method of that name; if several recognize the parameters, the last one is used. Absent when the parameters
+   * do not reveal the version.
    */
   recognizes?(params: JsonObject): boolean
-  /** Operations whose JSON-RPC errors come as a stream with one event, since that is all their clients read. */
+  /** Operations whose JSON-RPC errors are sent as a stream with one event, because their clients read only streams. */
   readonly errorsInStream: readonly Operation[]
-  /** Whether JSON-RPC errors come with the HTTP status 200 even where HTTP has a better one. Default is `false`. */
+  /** Whether JSON-RPC errors have the HTTP status 200 even when a more specific one exists. Default is `false`. */
   readonly isAlwaysOk?: boolean
-  /** Only fixed texts and what `error.data` holds: see {@link describeError}. */
+  /** The error contains only fixed texts and the contents of `error.data`: see {@link describeError}. */
   encodeRpcError(error: A2AError): RpcError
-  /** `status` where HTTP says more than the protocol does: 405, 413. */
+  /** `status` overrides the status of the code where HTTP is more specific than the protocol: 405, 413. */
   encodeHttpError(error: A2AError, status?: number): { readonly status: number; readonly body: JsonObject }
   encodeCard(card: AgentCard): JsonObject
-  /** What a webhook that was registered in this version is told. Absent where it has no push notifications. */
+  /**
+   * The body of a notification to a webhook that was registered in this version. Absent if the version has no push
+   * notifications.
+   */
   encodeNotification?(entry: StreamEntry): JsonObject
   /**
-   * What it is told instead, where that is the whole task, whatever has changed: as it was at the change. Of artifacts
-   * that come while a webhook is busy, the latest stands for all.
+   * Used instead of `encodeNotification` in versions that always send the whole task, as of the change. When several
+   * artifacts change while a webhook is busy, only the latest is sent.
    */
   encodeTaskNotification?(task: TaskSnapshot): JsonObject
 }

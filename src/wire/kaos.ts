@@ -18,7 +18,7 @@ import { toV03Card } from './v0-3/card.js'
 import { toPart, TYPED_PARTS } from './v0-3/messages.js'
 import { artifactsOf, historyOf, json, notReply } from './view.js'
 
-/** Of a part only its text is read. */
+/** Only the texts of parts are read. */
 const MessageSchema = object({
   role: optional(string),
   messageId: optional(string),
@@ -152,7 +152,7 @@ const FIXED_TEXTS: Partial<Record<A2AError['code'], string>> = {
   INVALID_REQUEST: 'Invalid JSON-RPC request',
 }
 
-/** KAOS has one code of its own; whatever else is refused is refused as parameters that make no sense here. */
+/** KAOS has one error code of its own. Every other refusal is sent as invalid parameters. */
 function encodeError(error: A2AError): RpcError {
   const { code, message } = describeError(error)
   const isKnown = code === -32001 || code <= -32600
@@ -168,7 +168,7 @@ function textFor(error: A2AError, message: string): string {
   return `Method not found: ${error.data.method.replace(/^"|"$/g, '')}`
 }
 
-/** In 1.0 a message has an id, and no text of its own; in 0.1 the task has one. */
+/** A message of 1.0 has an id, and has no text of its own. In 0.1 the task has an id. */
 function isSend({ id, message }: JsonObject): boolean {
   if (id !== undefined || typeof message !== 'object' || message === null || Array.isArray(message))
     return false
@@ -180,9 +180,11 @@ function isSend({ id, message }: JsonObject): boolean {
 }
 
 /**
- * The JSON-RPC of KAOS: `SendMessage`, `GetTask`, `CancelTask`, and `tasks/send`, `tasks/get`, `tasks/cancel` for them.
+ * The JSON-RPC of KAOS: `SendMessage`, `GetTask` and `CancelTask`, also under the names `tasks/send`, `tasks/get` and
+ * `tasks/cancel`.
  *
- * `SendMessage` answers when the task has ended, or waits for the user. HTTP says 200 to errors too, but for 401 and 403.
+ * `SendMessage` responds when the task has ended or waits for the user. Errors have the HTTP status 200, except for 401
+ * and 403.
  */
 export function kaos(): Dialect {
   return {
@@ -213,7 +215,7 @@ export function kaos(): Dialect {
       const { capabilities, ...legacy } = toV03Card(card)
       return {
         ...legacy,
-        // They are objects in every card.
+        // `toV03Card` always returns an object here.
         capabilities: {
           pushNotifications: false,
           ...(capabilities as JsonObject),

@@ -8,34 +8,37 @@ import { invalidParams } from '../core/errors.js'
 /** An object of JSON of which nothing is known yet. */
 export type Unread = Readonly<Record<string, unknown>>
 
-/** What a version writes in one field. */
+/** One field as a version writes it. */
 export interface Field {
-  /** What 1.0 calls it. Where both names occur, that of 1.0 counts. */
+  /** The field's name in 1.0. If both names occur, the value under the name of 1.0 is used. */
   readonly name?: string
   /** Other spellings of its values. */
   readonly values?: ReadonlyMap<unknown, string>
   /** The spelling of the object in it, or of each object in its list. */
   readonly of?: Spelling
-  /** It has objects under names of the agent's choice: `of` is the spelling of each. */
+  /** Whether the value is a map from names to objects. `of` is then the spelling of each object. */
   readonly isMap?: boolean
   /** An empty text or list means that the field is absent, as in ProtoJSON. */
   readonly isEmptyAbsent?: boolean
   /** `null` is a value here. Elsewhere it means that the field is absent. */
   readonly isNullable?: boolean
-  /** May have to stand in a URL, and so must be text that UTF-8 can encode. */
+  /** Whether the value may become part of a URL, and so must be text that UTF-8 can encode. */
   readonly isId?: boolean
 }
 
-/** How one version writes one kind of object. Fields that it writes as 1.0 does are not listed. */
+/** How one version writes one kind of object. Fields that are the same in 1.0 are not listed. */
 export interface Spelling {
   readonly fields: Readonly<Record<string, Field>>
   /** Values of fields that 1.0 requires and some agents leave out. */
   readonly defaults?: Unread
-  /** What no table can say: runs on the object as it came, before the fields. `path` leads to it. */
+  /**
+   * Rewrites the object before its fields are normalized, for differences that a table cannot describe. `path` leads to
+   * it.
+   */
   readonly rewrite?: (object: Unread, path: Path) => Unread
 }
 
-/** The keys that lead to an object, from a root that the caller knows. */
+/** The keys that lead to an object from a root that the caller knows. */
 export type Path = readonly PropertyKey[]
 
 export function isRecord(value: unknown): value is Unread {
@@ -49,10 +52,11 @@ export function pathText(path: Path, root = ''): string {
 }
 
 /**
- * `value` as A2A 1.0 spells it. What is spelled so already is returned as it is, not copied; anything that is no object
- * is left to the schema. The work is linear in the size of `value`, and as deep as `spelling` is.
+ * Converts `value` to the spelling of A2A 1.0. Returns a value without differences unchanged, not copied, and leaves
+ * values that are
+ * no objects to the schema. Takes time linear in the size of `value`, and recurses only as deep as `spelling`.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what cannot be spelled in 1.0.
+ * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of a value that 1.0 cannot express.
  */
 export function normalize(value: unknown, spelling: Spelling, root: string): unknown {
   return normalizeValue(value, spelling, [root])

@@ -5,10 +5,10 @@
  */
 import type { Route } from './dialect.js'
 
-/** What is not text, whatever the operation. */
+/** Parameters that are not text, in all operations. */
 const TYPES = { historyLength: 'integer', pageSize: 'integer', includeArtifacts: 'boolean' } as const
 
-/** `routes` with the types of what a query may hold: only who reads one needs them. */
+/** Adds the types of query parameters to `routes`. Kept apart because only servers read queries. */
 export function withQuery(routes: readonly Route[]): readonly Route[] {
   return routes.map((route) => (route.verb === 'GET' ? { ...route, query: TYPES } : route))
 }

@@ -1,5 +1,5 @@
 /**
- * Views of a task that all dialects share: the core has more kinds of artifacts and messages than A2A.
+ * Conversions of a task that all dialects share. The core has more kinds of artifacts and messages than A2A.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { ArtifactChanged, OutputChanged } from '../core/events.js'
 import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../core/task.js'
 import type { JsonValue, ReadonlyJson } from '../core/json-types.js'
 
-/** JSON that is only read from here on, so frozen objects of the core need no copy. */
+/** Narrows the type. The JSON is only read from here on, so frozen objects of the core need no copy. */
 export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
   return value as JsonValue
 }
@@ -21,7 +21,7 @@ export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): Jso
 export function notReply<T extends { readonly type: string }>(
   answer: T,
 ): Exclude<T, { readonly type: 'message' }> {
-  // TypeScript does not narrow what is generic.
+  // TypeScript does not narrow a generic type.
   if (answer.type !== 'message') return answer as Exclude<T, { readonly type: 'message' }>
   const reason = 'This version knows no answer without a task'
   throw new A2AError('INVALID_AGENT_RESPONSE', reason, { reason })
@@ -33,7 +33,7 @@ export type CompleteArtifact = DeepReadonly<Artifact> & {
   readonly parts: readonly DeepReadonly<Part>[]
 }
 
-/** Under this id a task's `output` is shown: A2A has artifacts only. */
+/** The artifact id of a task's `output`, which A2A can only show as an artifact. */
 export const OUTPUT_ID = 'output'
 
 export function artifactsOf({ artifacts, output }: TaskSnapshot): readonly CompleteArtifact[] {
@@ -50,7 +50,10 @@ const MESSAGE_KEYS = new Set([
   ...['messageId', 'role', 'parts', 'contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'],
 ])
 
-/** Has all required fields and no unknown ones: the protocol's schemas are closed. */
+/**
+ * Returns whether the artifact has all required fields and no unknown ones, as the closed schemas of the protocol
+ * demand.
+ */
 function isComplete(artifact: DeepReadonly<Artifact>): artifact is CompleteArtifact {
   const { artifactId, parts } = artifact
   if (artifactId === undefined || parts === undefined || parts.length === 0) return false
@@ -64,11 +67,11 @@ function hasOnly(value: object, keys: ReadonlySet<string>): boolean {
 
 function only<T extends object>(value: T, keys: ReadonlySet<string>): T {
   const entries = Object.entries(value).filter(([key]) => keys.has(key))
-  // Only fields that the type does not have are gone.
+  // Removes only fields that the type does not have.
   return Object.fromEntries(entries) as T
 }
 
-/** An artifact that is any JSON object becomes one with that object as its data. */
+/** Completes an artifact. Any other JSON object becomes an artifact with that object as its data. */
 export function completeArtifact(artifact: DeepReadonly<Artifact>, fallbackId: string): CompleteArtifact {
   if (isComplete(artifact)) return artifact
   const { artifactId = fallbackId, parts = [], name, description, metadata, extensions } = artifact
@@ -81,7 +84,7 @@ export function completeArtifact(artifact: DeepReadonly<Artifact>, fallbackId: s
     parts:
       parts.length > 0
         ? parts.map((part) => only(part, PART_KEYS))
-        : // It is JSON, whatever its type says of the parts that it has not.
+        : // The artifact is JSON, although its type does not cover its unknown fields.
           [{ data: artifact as { readonly [key: string]: ReadonlyJson } }],
   }
 }
@@ -110,13 +113,13 @@ function outputArtifact(output: DeepReadonly<JsonValue>): CompleteArtifact {
   return { artifactId: OUTPUT_ID, parts: [typeof output === 'string' ? { text: output } : { data: output }] }
 }
 
-/** The output, as the artifact that stands for it. */
+/** An event for the artifact that represents the output. */
 export function outputEvent({ taskId, generation, timestamp, output }: OutputChanged): ArtifactChanged {
   const artifact = outputArtifact(output)
   return { type: 'artifact', taskId, generation, timestamp, artifact, append: false, lastChunk: true }
 }
 
-/** The artifacts of `task`, each of them whole, as events that brought it to `generation`. */
+/** Events that set each artifact of `task` as a whole, at `generation`. */
 export function artifactEvents(
   task: TaskSnapshot,
   generation: number,
@@ -138,7 +141,10 @@ export function historyOf(
   return length === 0 ? [] : messages.slice(-length)
 }
 
-/** A status message that is only a text becomes a message of the agent; the same text always the same one. */
+/**
+ * Converts a status message that is only a text to a message of the agent. The same text always results in the same
+ * message id.
+ */
 export function statusMessage(
   message: string | DeepReadonly<Message>,
   taskId: string,
@@ -154,7 +160,7 @@ export function statusMessage(
   }
 }
 
-/** FNV-1a, 32 bits: it tells the few texts of one task apart. */
+/** FNV-1a, 32 bits, which suffices to distinguish the few texts of one task. */
 function hash(text: string): string {
   let value = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) {

@@ -7,7 +7,7 @@ import { A2AError, type ErrorCode, type ErrorData } from '../../core/errors.js'
 
 /** Facts about the request. They complete what the error leaves out. */
 export interface RemoteErrorContext {
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status?: number | undefined
   readonly operation: string
   readonly taskId?: string | undefined
@@ -26,9 +26,9 @@ const STATUSES: Readonly<Record<number, ErrorCode>> = { ...REFUSALS, 429: 'UNAVA
 const MAX_TEXT = 1_000
 
 /**
- * The error that an agent answered, in either binding of any version: `{code, message, data}`, or that in `{error}`.
- * Its kind is found in the reason of its `ErrorInfo`, then its code, then the HTTP status. Returns `undefined` for what is
- * not an error of the protocol. `cause` is the answer.
+ * Decodes an agent's error in either binding of any version: `{code, message, data}`, or the same in `{error}`. The
+ * code is determined by the reason of its `ErrorInfo`, then by its code, then by the HTTP status. Returns `undefined`
+ * if the JSON is not an error of the protocol. `cause` is the response.
  */
 export function decodeError(json: unknown, context: RemoteErrorContext): A2AError | undefined {
   const error = objectOf(objectOf(json)?.['error']) ?? objectOf(json)
@@ -39,7 +39,7 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
   const { status = NaN } = context
   const number = Number(code)
   const known = codeOfReason(info?.['reason']) ?? codeOfNumber(number) ?? REFUSALS[context.status ?? number]
-  // A gateway between has its own codes, and may have lost the agent during the request.
+  // The error of an intermediate gateway has other codes, and the gateway may have lost the agent during the request.
   if (known === undefined) return undefined
   // The HTTP status is more specific than an internal error.
   const found = (known === 'INTERNAL' ? STATUSES[status] : undefined) ?? known
@@ -64,8 +64,9 @@ function codeOfNumber(number: number): ErrorCode | undefined {
 type Texts = Readonly<Record<string, string>>
 
 /**
- * Errors that cross the wire: the JSON-RPC code of those that have their own (A2A 1.0 §5.4, §9.5), and the properties of
- * their data: texts by default, `#` marks numbers, `[]` lists of texts, `!` constants that are true.
+ * Errors that cross the wire: the JSON-RPC code, if the error has one of its own (A2A 1.0 §5.4, §9.5), and the
+ * properties of its data. Properties are texts by default; `#` marks numbers, `[]` lists of texts, `!` constants that
+ * are true.
  */
 const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: string[]] } = {
   PARSE_ERROR: [-32700, 'reason'],
@@ -115,7 +116,7 @@ function dataOf(
     if (shape.endsWith('!')) return [key, true]
     return [key, shape.endsWith('[]') ? value.split(',').filter(Boolean) : value]
   })
-  // Each row above has the properties of its code.
+  // Each row of the table has the properties of its code.
   return Object.fromEntries(entries) as ErrorData[ErrorCode]
 }
 

@@ -1,8 +1,9 @@
 /**
- * The objects that agents answer with, in the core's terms.
+ * Conversion of the objects in agents' responses to those of the core.
  *
- * Agents mix versions, so every object is read in two steps: {@link normalize} brings it into the form of A2A 1.0, and
- * the schemas of 1.0 check it, by rules that are lenient where the meaning is clear.
+ * Agents mix versions, so every object is read in two steps: {@link normalize} converts it to the form of A2A 1.0, and
+ * the
+ * schemas of 1.0 validate it, with rules that are lenient where the meaning is clear.
  *
  * @module
  */
@@ -26,7 +27,9 @@ import { standardBase64 } from '../view.js'
 import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
 import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spellings.js'
 
-/** @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of what is missing or of another type. */
+/**
+ * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of a value that is missing or has the wrong type.
+ */
 function read<T>(value: unknown, spelling: Spelling, schema: Schema<T>, root: string): T {
   return validate(schema, normalize(value, spelling, root), root)
 }
@@ -100,9 +103,9 @@ const EVENTS: EventReaders = {
   },
 }
 
-/** One event of a stream: in an object under its name, as in 1.0, or with its kind, as in 0.3. */
+/** Reads one event of a stream. In 1.0 a property names the event; in 0.3 the event has a `kind`. */
 export function readEvent(event: unknown, root: string, isOld: boolean): RemoteEvent {
-  // The schema of a task says of anything else what it is.
+  // The schema of a task reports the type of any other value.
   if (!isRecord(event)) return EVENTS.task(event, root, isOld)
   const { kind } = event
   const names = kind == null ? Object.keys(TYPES).filter((each) => event[each] != null) : [kind]
@@ -115,7 +118,7 @@ export function readEvent(event: unknown, root: string, isOld: boolean): RemoteE
   return EVENTS[type](event[name], `${root}.${name}`, isOld)
 }
 
-/** The answer to a message. */
+/** Reads the response to a message. */
 export function readSent(sent: unknown, root: string, isOld: boolean): SendResult {
   const event = readEvent(sent, root, isOld)
   if (event.type === 'task' || event.type === 'message') return event

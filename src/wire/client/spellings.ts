@@ -1,8 +1,9 @@
 /**
- * The spellings of answers: A2A 1.0, the JSON of 0.3, and its ProtoJSON.
+ * Spellings of agents' responses: A2A 1.0, the JSON of 0.3, and its ProtoJSON.
  *
- * One table serves all three, since agents mix them: a card says 1.0, and a part has its kind. Only the data of parts,
- * which would be ambiguous, is read by the version that is spoken.
+ * One table serves all three, because agents mix them: a card of 1.0 may come with parts that have a `kind`. Only the
+ * data of
+ * parts, which would be ambiguous, is read by the version of the interface.
  *
  * @module
  */
@@ -26,7 +27,7 @@ const STATE: Field = {
   values: new Map([
     ...TASK_STATES.map((state): [string, string] => [state, STATES[state]]),
     ['TASK_STATE_CANCELLED', STATES.canceled],
-    // The agent cannot tell, so the task has not ended.
+    // The agent does not know the state, so the task counts as not ended.
     ['unknown', STATES.working],
     ['TASK_STATE_UNSPECIFIED', STATES.working],
   ]),
@@ -36,7 +37,7 @@ const CONTENTS = ['text', 'raw', 'url', 'data', 'file']
 
 const PART_FIELDS = { data: { isNullable: true }, filename: FILLED, mediaType: FILLED }
 
-/** Of `data` alone `null` is a value, and only where there is no other content. */
+/** `null` is a value only for `data`, and only when the part has no other content. */
 function rewritePart(part: Unread, path: Path): Unread {
   if (part['data'] !== null && part['file'] == null) return part
   const contents = CONTENTS.filter((name) => part[name] != null)
@@ -49,7 +50,7 @@ function rewritePart(part: Unread, path: Path): Unread {
   return { ...others, data: undefined, ...fromFile(file, [...path, 'file']) }
 }
 
-/** The file of a part of 0.3: in 1.0 its content and the facts about it are fields of the part. */
+/** Reads the `file` of a part of 0.3. In 1.0 its content, name and media type are fields of the part. */
 function fromFile(file: unknown, path: Path): Unread {
   if (!isRecord(file)) throw invalidParams(pathText(path), 'must be an object')
   const { uri, fileWithUri, bytes, fileWithBytes, name, mimeType } = file
@@ -67,18 +68,18 @@ function isEmpty(value: unknown): boolean {
   return value == null || value === ''
 }
 
-/** The data of 0.3 is an object. What is none is wrapped in one, and ProtoJSON wraps once more. */
+/** The data of a part of 0.3 is an object. Other data is wrapped in one, and ProtoJSON wraps it once more. */
 function rewriteOldPart(given: Unread, path: Path): Unread {
   const part = rewritePart(given, path)
   const { data, metadata, ...others } = part
   if (data == null || (metadata != null && !isRecord(metadata))) return part
   if (!isRecord(data)) throw invalidParams(pathText([...path, 'data']), 'must be an object')
-  // They came as JSON.
+  // Both values come from JSON.
   const [object, about] = [data, metadata ?? undefined] as [JsonObject, JsonObject | undefined]
   return { ...others, ...fromData(object, about, part['kind'] == null) }
 }
 
-/** The spellings of what a client reads, in one version. */
+/** The spellings of the objects that a client reads, in one version. */
 export interface Spellings {
   readonly message: Spelling
   readonly task: Spelling
@@ -95,7 +96,7 @@ function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
       messageId: ID,
       role: ROLE,
       parts,
-      // ProtoJSON of 0.3.
+      // The name in the ProtoJSON of 0.3.
       content: { ...parts, name: 'parts' },
       contextId: FILLED,
       taskId: FILLED,
@@ -108,7 +109,7 @@ function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
       fields: {
         state: STATE,
         message: { of: message },
-        // ProtoJSON of 0.3.
+        // The name in the ProtoJSON of 0.3.
         update: { of: message, name: 'message' },
         timestamp: FILLED,
       },
@@ -127,10 +128,10 @@ function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
   }
 }
 
-/** The same but for the data of parts. */
+/** They differ in the data of parts only. */
 export const SPELLINGS = { new: spellingsOf(rewritePart), old: spellingsOf(rewriteOldPart) }
 
-/** Flat in 1.0; in 0.3 in an object of its own, and in ProtoJSON of 0.3 with both ids in a name. */
+/** A configuration is flat in 1.0 and nested in 0.3. In the ProtoJSON of 0.3 a name contains both ids. */
 function rewritePushConfig(registered: Unread, path: Path): Unread {
   const { pushNotificationConfig: nested, name, taskId } = registered
   if (nested != null && !isRecord(nested)) {
@@ -148,7 +149,7 @@ function rewritePushConfig(registered: Unread, path: Path): Unread {
   }
 }
 
-/** 0.3 has a list of schemes, of which the first counts. */
+/** 0.3 has a list of schemes. The first one is used. */
 function rewriteAuthentication(authentication: unknown, path: Path): unknown {
   if (!isRecord(authentication)) return authentication
   const { scheme, schemes, credentials } = authentication

@@ -27,7 +27,7 @@ function toConfigRequest({ taskId, id }: ClientRequests['GetTaskPushNotification
   return compact({ id: taskId, pushNotificationConfigId: id })
 }
 
-/** The request of the proto, which the SDKs' servers of 0.3 read. Their clients send the configuration alone. */
+/** The request of the proto, which the SDKs' servers of 0.3 read. The SDKs' clients send the configuration alone. */
 function toCreateRequest({ taskId, config }: RemotePushConfig): JsonObject {
   const { id = '' } = config
   return {
@@ -78,7 +78,7 @@ export const v0_3Client: ClientDialect = {
   version: '0.3',
   extensionsHeader: 'X-A2A-Extensions',
   mediaType: 'application/json',
-  // The first name of an operation is sent.
+  // The first name of an operation is the one to send.
   methods: new Map(
     [...METHODS].reverse().map(([method, operation]): [Operation, string] => [operation, method]),
   ),

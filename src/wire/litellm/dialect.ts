@@ -34,7 +34,7 @@ function rpcCodecs() {
       stream: { endsAtAuth: true },
     },
     GetTask: { decode: fromTaskId, encode: ({ task }) => toTask(task) },
-    // The document's gateway returns nothing, which JSON-RPC has no result for.
+    // The document's gateway returns nothing, but JSON-RPC requires a result.
     CancelTask: { decode: fromTaskId, encode: ({ task }) => toTask(task) },
   } satisfies Codecs
 }
@@ -50,17 +50,22 @@ function capabilitiesOf({ skills }: AgentCard): JsonObject {
  * Dialect of LiteLLM-RS' A2A gateway, over JSON-RPC: `task_send`, `task_get`, `task_cancel`, `task_send_subscribe`,
  * `agent_capabilities` and `ping`.
  *
- * - A task is what is sent, under an id of the client's choice, and what is answered when the work on it is done; a
- *   task that is there already takes the instruction as an answer. Of what is sent, only `input.instruction` is
- *   required.
- * - `metadata.agent_id`, `provider` and `tags` come back as they were sent. Tasks of other dialects have the agent that
+ * - The client sends a task under an id of its choice, and receives the task when the work on it is done. If the task
+ *   exists, the
+ *   instruction is an answer to it. Only `input.instruction` is required.
+ * - `metadata.agent_id`, `provider` and `tags` are returned as they were sent. Tasks of other dialects have the agent
+ *   that
  *   `metadata.agentId` of their message names, or `default`, the provider `custom` and no tags.
- * - `content` of an artifact is base64, or, of a text type, text.
+ * - `content` of an artifact is base64, or text if its type is one of text.
  * - The states `auth-required` and `rejected` are shown as `input_required` and `failed`, the latter with the error
- *   code `TASK_REJECTED`; a stream ends at both states that are `input_required`. An error is `retryable` where the metadata of the agent's message says `retryable: true`.
- * - `task_cancel` answers with the task; `ping` with `{ status: 'online' }`.
- * - In a stream, each `partial_output` holds what came since the one before, or, after a gap, all there is; `progress` is
- *   told where the agent counts.
+ *   code
+ * `TASK_REJECTED`. A stream ends at both states that are shown as `input_required`. An error is `retryable` when the
+ * metadata of
+ *   the agent's message has `retryable: true`.
+ * - `task_cancel` returns the task, and `ping` returns `{ status: 'online' }`.
+ * - In a stream, each `partial_output` contains the output since the previous one, or all output after a gap.
+ *   `progress` is present
+ *   when the agent reports a count and a total.
  */
 export function litellm(): Dialect {
   return {
@@ -72,7 +77,7 @@ export function litellm(): Dialect {
     rpc: RPC,
     cardMethods: new Map([
       ['agent_capabilities', capabilitiesOf],
-      // The document's word for an agent whose health check succeeds.
+      // The document's value for an agent whose health check succeeds.
       ['ping', () => ({ status: 'online' })],
     ]),
     routes: [],
@@ -84,8 +89,8 @@ export function litellm(): Dialect {
       status: status ?? describeError(error).http,
       body: { ...encodeError(error) },
     }),
-    // The document's card is a registry's record, with secrets, and is not published. This is what cards of all
-    // versions have in common, as 0.3 says it: nothing that a card of several versions would contradict.
+    // The document's card is a record of a registry, contains secrets, and is not published. This card has the fields
+    // that the cards of all versions share, as 0.3 writes them, and contradicts no card of several versions.
     encodeCard(card) {
       const { name, description, version } = card
       return { name, description, version, url: toV03Card(card)['url'] ?? '' }

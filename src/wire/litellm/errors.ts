@@ -18,7 +18,7 @@ const CAPABILITY_MISMATCH = -32005
 const AGENT_NOT_FOUND = -32002
 const RATE_LIMITED = -32006
 
-/** Codes that A2A has otherwise, or not at all. */
+/** Codes that differ from those of A2A, or that A2A does not have. */
 const CODES: { readonly [C in ErrorCode]?: number } = {
   TASK_LIMIT_REACHED: AGENT_BUSY,
   UNAVAILABLE: AGENT_BUSY,
@@ -45,10 +45,10 @@ const CODES: { readonly [C in ErrorCode]?: number } = {
 }
 
 const TASK_NOT_FOUND = -32001
-/** Where the codes of A2A end: the standard ones of JSON-RPC lie below. */
+/** The lowest code of A2A. The standard codes of JSON-RPC are below it. */
 const LAST_A2A_CODE = -32099
 
-/** The document gives those codes meanings of its own. */
+/** The document gives some codes of A2A other meanings. */
 function codeOf(code: ErrorCode, described: ErrorDescription): number {
   const isStandard = described.code < LAST_A2A_CODE || described.code === TASK_NOT_FOUND
   return CODES[code] ?? (isStandard ? described.code : INTERNAL_ERROR)
@@ -56,7 +56,7 @@ function codeOf(code: ErrorCode, described: ErrorDescription): number {
 
 /** The document prints states as Rust's `Debug` does: `InputRequired`. */
 function debugName(state: string): string {
-  // A state of a lifecycle of the user's own is none of the table's.
+  // A state of a custom lifecycle is not in the table.
   const name = Object.hasOwn(STATES, state) ? STATES[state as TaskState] : state
   return name
     .split(/[_-]/)
@@ -71,7 +71,7 @@ function messageOf(code: ErrorCode, { message, metadata }: ErrorDescription): st
     case 'TASK_EXPIRED':
       return taskId === undefined ? message : `Task not found: ${taskId}`
     case 'TASK_NOT_CANCELABLE':
-      // So the document says it of every state that is terminal.
+      // The document uses this text for every terminal state.
       return 'Cannot cancel a completed task'
     case 'INVALID_TRANSITION':
       if (from === undefined || to === undefined) return message

@@ -12,19 +12,19 @@ import { list, nonEmptyString, object, optional, string, strings } from '../../s
 import type { IncomingMessage, Requests } from '../dialect.js'
 import { standardBase64 } from '../view.js'
 
-/** What Rust has as an `Option`, and what the dialect can do without: absent, or null. */
+/** An `Option` of Rust that the dialect does not need: absent or null. */
 function option<T extends z.ZodMiniType>(schema: T) {
   return optional(z.nullable(schema))
 }
 
-/** As long as the core takes ids and names. */
+/** The maximum length of ids and names in the core. */
 const name = string.check(z.maxLength(1024, 'must have at most 1024 characters'))
 
 function isBase64(raw: string): boolean {
   return PartSchema.safeParse({ raw }).success
 }
 
-/** Types whose content is text as it is: only what is binary has to be base64. */
+/** Media types whose content may be plain text. All other content must be base64. */
 const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml)\b/i
 
 const AnyFileSchema = object({
@@ -46,7 +46,7 @@ const FileSchema = AnyFileSchema.check(
   z.refine(isReadable, { path: ['content'], error: 'must be base64, unless mime_type is of a text' }),
 )
 
-/** The document's `Task`, of which only what is new to the agent is looked at: no state, no output, no times. */
+/** The document's `Task`, without the fields that a client cannot set: its state, output and times. */
 export const TaskSchema = object({
   id: option(name),
   input: object({
@@ -69,7 +69,7 @@ type Task = z.infer<typeof TaskSchema>
 /** The parameters of `task_get` and `task_cancel`. */
 export const TaskIdSchema = object({ task_id: nonEmptyString })
 
-/** What a file without an id is called. */
+/** The id of a file that has none. */
 export function fileId(index: number): string {
   return `artifact-${index + 1}`
 }
@@ -85,12 +85,12 @@ function fromFile({ id, name, mime_type: mediaType, content, url }: File, index:
   if (isLink) return { url, ...about }
   const raw = content ?? ''
   if (isBase64(raw)) return standardBase64({ raw, ...about })
-  // A name tells a text that is a file from the instruction.
+  // The name distinguishes a text file from the instruction.
   return { text: raw, ...about, filename: name || id || fileId(index) }
 }
 
-/** What is shown again when the task is asked for: the core has no place of its own for it. */
-function keptOf({ agent_id, provider, tags }: NonNullable<Task['metadata']>): JsonObject | undefined {
+/** The fields to return with the task. The core has no properties for them, so they are stored as metadata. */
+function storedMetadata({ agent_id, provider, tags }: NonNullable<Task['metadata']>): JsonObject | undefined {
   const kept = {
     ...(agent_id != null && { agent_id }),
     ...(provider != null && { provider }),
@@ -102,7 +102,7 @@ function keptOf({ agent_id, provider, tags }: NonNullable<Task['metadata']>): Js
 function toMessage({ input, metadata }: Task): Omit<Message, 'messageId'> {
   const { instruction, context = null, artifacts } = input
   const { session_id: contextId, parent_task_id: parent } = metadata ?? {}
-  const kept = keptOf(metadata ?? {})
+  const kept = storedMetadata(metadata ?? {})
   return {
     role: 'user',
     parts: [
@@ -116,7 +116,7 @@ function toMessage({ input, metadata }: Task): Omit<Message, 'messageId'> {
   }
 }
 
-/** The document answers a task when the work on it is done, and always with a task. */
+/** In the document, the response comes when the work on the task is done, and is always a task. */
 export function fromTask(task: Task): Requests['SendMessage'] {
   const message: IncomingMessage = toMessage(task)
   return {

@@ -12,7 +12,7 @@ import { fileId } from './schemas.js'
 import { textOf } from '../text.js'
 import { artifactsOf, completeArtifact, json, statusMessage, type CompleteArtifact } from '../view.js'
 
-/** The document has one state for whatever the agent waits for, where streams end, and none for a task that it will not do. */
+/** The document has a single state for all waiting, at which streams end, and no state for a rejected task. */
 export const STATES = {
   submitted: 'pending',
   working: 'running',
@@ -26,14 +26,14 @@ export const STATES = {
 
 type Parts = readonly DeepReadonly<Part>[]
 
-/** What has parts: an artifact, or a message of the agent's. */
+/** An artifact or a message of the agent, as a list of parts. */
 interface Content {
   readonly id: string
   readonly name?: string | undefined
   readonly parts: Parts
 }
 
-/** A text that has a name is a file, as what is binary. */
+/** A text with a name is a file, and so is binary content. */
 function isFile({ text, data, filename }: DeepReadonly<Part>): boolean {
   return data === undefined && (text === undefined || filename !== undefined)
 }
@@ -42,13 +42,13 @@ function textIn({ parts }: { readonly parts: Parts }): string {
   return textOf({ parts: parts.filter((part) => !isFile(part)) })
 }
 
-/** `undefined` where there is none; of several parts a list. */
+/** `undefined` for no data, and a list for several parts with data. */
 function dataIn(parts: Parts): JsonValue | undefined {
   const all = parts.flatMap(({ data }) => (data === undefined ? [] : [json(data)]))
   return all.length > 1 ? all : all[0]
 }
 
-/** The document's `Artifact`. A name and a type it always has. */
+/** The document's `Artifact`. Its name and type are required. */
 function toFile(part: DeepReadonly<Part>, fallbackId: string, fallbackName?: string): JsonObject {
   const { text, raw, url, filename, mediaType, metadata } = part
   const id = textAt(metadata, 'id') ?? fallbackId
@@ -88,7 +88,7 @@ function contentOf({ artifactId, name, parts }: CompleteArtifact): Content {
   return { id: artifactId, name, parts }
 }
 
-function saidIn({ messageId, parts }: DeepReadonly<Message>): Content {
+function contentOfMessage({ messageId, parts }: DeepReadonly<Message>): Content {
   return { id: messageId, parts }
 }
 
@@ -96,7 +96,7 @@ function statusOf({ id, contextId, message }: TaskSnapshot): DeepReadonly<Messag
   return message === undefined ? undefined : statusMessage(message, id, contextId)
 }
 
-/** States whose message is the agent's answer: of the others it is progress, or the error. */
+/** States whose message is the agent's answer. In all others it is progress or the error. */
 const ANSWERED: readonly TaskState[] = ['completed', 'canceled', 'input-required', 'auth-required']
 
 function answerOf(task: TaskSnapshot): DeepReadonly<Message> | undefined {
@@ -105,12 +105,12 @@ function answerOf(task: TaskSnapshot): DeepReadonly<Message> | undefined {
   return statusOf(task) ?? (latest?.role === 'agent' ? latest : undefined)
 }
 
-/** What there is of a result: the artifacts, or, where there are none, what the agent has said. */
+/** The result so far: the artifacts, or else the agent's answer. */
 function outputOf(task: TaskSnapshot): JsonObject | undefined {
   const made = artifactsOf(task)
   const answer = answerOf(task)
   if (made.length > 0) return toOutput(made.map(contentOf), answer && textIn(answer))
-  return answer && toOutput([saidIn(answer)])
+  return answer && toOutput([contentOfMessage(answer)])
 }
 
 const FAILURES: { readonly [S in TaskState]?: { readonly code: string; readonly message: string } } = {
@@ -118,34 +118,34 @@ const FAILURES: { readonly [S in TaskState]?: { readonly code: string; readonly 
   rejected: { code: 'TASK_REJECTED', message: 'The agent rejected the task' },
 }
 
-/** The document's `TaskError`. An agent that knows it is worth a retry says so in its message's metadata. */
+/** The document's `TaskError`. The agent marks an error as retryable in its message's metadata. */
 function errorOf(task: TaskSnapshot): JsonObject | undefined {
   const failure = FAILURES[task.state]
   if (failure === undefined) return undefined
-  const said = statusOf(task)
-  const details = dataIn(said?.parts ?? [])
+  const agentMessage = statusOf(task)
+  const details = dataIn(agentMessage?.parts ?? [])
   return {
-    code: codeIn(said?.metadata) ?? failure.code,
-    message: (said && textOf(said)) || failure.message,
+    code: codeIn(agentMessage?.metadata) ?? failure.code,
+    message: (agentMessage && textOf(agentMessage)) || failure.message,
     ...(details !== undefined && { details }),
-    retryable: said?.metadata?.['retryable'] === true,
+    retryable: agentMessage?.metadata?.['retryable'] === true,
   }
 }
 
-/** What an agent calls the failure, where that is a name. */
+/** The agent's own error code, if it is a short name. */
 function codeIn(metadata: DeepReadonly<JsonObject> | undefined): string | undefined {
   const code = textAt(metadata, 'code')
   return code !== undefined && /^[\w.-]{1,100}$/.test(code) ? code : undefined
 }
 
-/** A task that was created without a message still has an input. */
+/** The input of a task that was created without a message. */
 function inputOf({ input }: TaskSnapshot): Parts {
   if (input === null) return []
   return [typeof input === 'string' ? { text: input } : { data: input }]
 }
 
-function toInput(task: TaskSnapshot, asked: DeepReadonly<Message> | undefined): JsonObject {
-  const parts = asked?.parts ?? inputOf(task)
+function toInput(task: TaskSnapshot, request: DeepReadonly<Message> | undefined): JsonObject {
+  const parts = request?.parts ?? inputOf(task)
   return {
     instruction: textIn({ parts }),
     context: dataIn(parts) ?? null,
@@ -153,14 +153,14 @@ function toInput(task: TaskSnapshot, asked: DeepReadonly<Message> | undefined): 
   }
 }
 
-/** What tasks have that were not made in this dialect, where one agent may stand behind several names. */
+/** The agent of tasks from other dialects, which do not name one. */
 const DEFAULT_AGENT = 'default'
-/** The document's word for a provider that is none of those it knows. */
+/** The document's value for an unknown provider. */
 const DEFAULT_PROVIDER = 'custom'
 
-function toMetadata(task: TaskSnapshot, asked: DeepReadonly<Message> | undefined): JsonObject {
-  const { metadata } = asked ?? {}
-  const parent = task.referenceTaskIds?.[0] ?? asked?.referenceTaskIds?.[0]
+function toMetadata(task: TaskSnapshot, request: DeepReadonly<Message> | undefined): JsonObject {
+  const { metadata } = request ?? {}
+  const parent = task.referenceTaskIds?.[0] ?? request?.referenceTaskIds?.[0]
   const tags = metadata?.['tags']
   return {
     agent_id: textAt(metadata, 'agent_id') ?? textAt(metadata, 'agentId') ?? DEFAULT_AGENT,
@@ -178,23 +178,23 @@ function epochSeconds(timestamp: string): number {
 /** The document's `Task`. */
 export function toTask(task: TaskSnapshot): JsonObject {
   const { id, state, messages, createdAt, updatedAt } = task
-  // What the task began with; what came later are answers.
-  const asked = messages.find(({ role }) => role === 'user')
+  // The first message began the task. Later ones are answers.
+  const request = messages.find(({ role }) => role === 'user')
   const output = outputOf(task)
   const error = errorOf(task)
   return {
     id,
     state: STATES[state],
-    input: toInput(task, asked),
+    input: toInput(task, request),
     ...(output !== undefined && { output }),
     ...(error !== undefined && { error }),
-    metadata: toMetadata(task, asked),
+    metadata: toMetadata(task, request),
     created_at: epochSeconds(createdAt),
     updated_at: epochSeconds(updatedAt),
   }
 }
 
-/** How far the work is, from 0 to 1, where its message counts against a total. */
+/** The progress from 0 to 1, if the message reports a count and a total. */
 function progressIn({ metadata }: DeepReadonly<Message>): number | undefined {
   const progress = metadata?.['progress']
   if (typeof progress !== 'object' || progress === null) return undefined
@@ -203,32 +203,32 @@ function progressIn({ metadata }: DeepReadonly<Message>): number | undefined {
   return Math.min(1, Math.max(0, current / total))
 }
 
-function saidAs(said: DeepReadonly<Message>): JsonObject {
-  const text = textIn(said)
-  const progress = progressIn(said)
+function fieldsOfMessage(agentMessage: DeepReadonly<Message>): JsonObject {
+  const text = textIn(agentMessage)
+  const progress = progressIn(agentMessage)
   return { ...(progress !== undefined && { progress }), ...(text !== '' && { message: text }) }
 }
 
 function taskUpdate(task: TaskSnapshot): JsonObject {
-  const said = statusOf(task)
+  const agentMessage = statusOf(task)
   const output = outputOf(task)
   return {
     task_id: task.id,
     state: STATES[task.state],
-    ...(said && saidAs(said)),
+    ...(agentMessage && fieldsOfMessage(agentMessage)),
     ...(output !== undefined && { partial_output: output }),
   }
 }
 
 function statusUpdate({ taskId, to, message }: StatusChanged, contextId: string): JsonObject {
-  const said = message == null ? undefined : statusMessage(message, taskId, contextId)
-  // A text is told as the message. What else there is would be lost.
-  const hasMore = said?.parts.some((part) => part.data !== undefined || isFile(part))
+  const agentMessage = message == null ? undefined : statusMessage(message, taskId, contextId)
+  // The text is sent as `message`. Other content would be lost without an output.
+  const hasMore = agentMessage?.parts.some((part) => part.data !== undefined || isFile(part))
   return {
     task_id: taskId,
     state: STATES[to],
-    ...(said && saidAs(said)),
-    ...(said && hasMore && { partial_output: toOutput([saidIn(said)]) }),
+    ...(agentMessage && fieldsOfMessage(agentMessage)),
+    ...(agentMessage && hasMore && { partial_output: toOutput([contentOfMessage(agentMessage)]) }),
   }
 }
 
@@ -237,13 +237,14 @@ function artifactUpdate(event: ArtifactChanged, present: TaskSnapshot | undefine
   const made = completeArtifact(artifact, `artifact-${generation}`)
   return {
     task_id: taskId,
-    // Work was going on when this was made, whatever has become of the task: its end has an update of its own.
+    // The artifact was made while the task was in progress, even if it has ended by now. Its end has an update of its
+    // own.
     state: STATES[present?.state === 'submitted' ? 'submitted' : 'working'],
     partial_output: toOutput([contentOf(made)]),
   }
 }
 
-/** The document's `TaskUpdate`. What an artifact grows by is told once: outputs add up. */
+/** The document's `TaskUpdate`. Clients add up the outputs, so each addition to an artifact is sent once. */
 export function toUpdate(entry: Exclude<StreamEntry, { readonly type: 'message' }>): JsonObject {
   if (entry.type === 'task') return taskUpdate(entry.task)
   const { event, contextId, source } = entry

@@ -1,7 +1,8 @@
 /**
  * Agent cards in the form of A2A 0.1.
  *
- * What 0.1 has no place for is left out: interfaces but the one, extensions, what a skill needs of its own, signatures.
+ * Fields that 0.1 does not have are left out: further interfaces, extensions, security requirements of skills, and
+ * signatures.
  *
  * @module
  */
@@ -29,18 +30,18 @@ export function toV01Card(card: AgentCard): JsonObject {
   }
 }
 
-/** JSON-RPC is the only binding of 0.1. A client that requests this card knows that the agent speaks it. */
+/** JSON-RPC is the only binding of 0.1. A client that requests this card knows that the agent speaks 0.1. */
 function urlOf({ supportedInterfaces }: AgentCard): string {
   const rpc = supportedInterfaces.find(({ protocolBinding }) => protocolBinding.toUpperCase() === 'JSONRPC')
   return (rpc ?? supportedInterfaces[0])?.url ?? ''
 }
 
 function toCapabilities({ streaming = false, pushNotifications = false }: AgentCapabilities): JsonObject {
-  // The history of states is none of a task's: absent is `false` here.
+  // Tasks have no history of states, and an absent `stateTransitionHistory` means `false`.
   return { streaming, pushNotifications }
 }
 
-/** As the specification spells them (§5.5.3): "Bearer", "OAuth2", "ApiKey". */
+/** The specification's names (§5.5.3): "Bearer", "OAuth2", "ApiKey". */
 function schemeName(scheme: SecurityScheme): string {
   if (scheme.httpAuthSecurityScheme !== undefined) {
     const { scheme: name } = scheme.httpAuthSecurityScheme

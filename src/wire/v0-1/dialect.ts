@@ -51,7 +51,7 @@ const RPC = {
       const { id, metadata } = check(TaskParamsSchema, params)
       return { id, ...(metadata !== undefined && { metadata }) }
     },
-    // There is no way to ask for the history here.
+    // A client of 0.1 cannot request the history here.
     encode: (view) => toTask({ ...view, historyLength: 0 }),
   },
   SubscribeToTask: {
@@ -78,11 +78,11 @@ const RPC = {
 const INVALID_REQUEST = -32600
 const STREAMING_NOT_SUPPORTED = -32006
 const INVALID_TASK_STATE = -32009
-/** Above it, the codes are those of 1.0. */
+/** The codes above it are the same as in 1.0. */
 const FIRST_OTHER_CODE = -32006
 const LAST_A2A_CODE = -32099
 
-/** What 0.1 has a code for and 1.0 has not (§8.2), and what 1.0 has a code for that is a plain failure here. */
+/** Errors with a code in 0.1 but not in 1.0 (§8.2), and errors with a code in 1.0 that are internal errors in 0.1. */
 const CODES: { readonly [C in ErrorCode]?: number } = {
   UNAUTHENTICATED: -32007,
   PERMISSION_DENIED: -32008,
@@ -96,9 +96,9 @@ const CODES: { readonly [C in ErrorCode]?: number } = {
 const STREAMS: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'] satisfies Operation[]
 
 /**
- * From −32006 on, the codes of 0.1 mean something else than those of 1.0 (§8.2). What of the latter 0.1 does not know
- * says that the request cannot be served as it is: the extended card, an extension that is required, a version that is
- * not spoken, a generation that is past. They become "Invalid Request".
+ * From −32006 on, the codes of 0.1 differ in meaning from those of 1.0 (§8.2). Errors of 1.0 that 0.1 does not have
+ * become "Invalid Request", because the request cannot be served as it is: the extended card, a required extension, an
+ * unsupported version, or an outdated generation.
  */
 function codeOf(error: A2AError, code: number): number {
   const isOfStreams = A2AError.is(error, 'UNSUPPORTED_OPERATION') && STREAMS.includes(error.data.operation)
@@ -112,7 +112,7 @@ function encodeError(error: A2AError): RpcError {
   return {
     code: codeOf(error, described.code),
     message: described.message,
-    // An object: the schema of 0.1 takes no other data.
+    // The schema of 0.1 accepts only an object.
     data: { details: errorDetails(described) },
   }
 }
@@ -121,13 +121,16 @@ function encodeError(error: A2AError): RpcError {
  * A2A 0.1, over JSON-RPC, its only binding.
  *
  * - Clients choose the ids of tasks, and messages have none.
- * - What a stream tells of artifacts adds up to what the task has: where it begins with a task that has some, or goes on
- *   after a gap, each is told whole, with `append: false`, before the state of the task.
- * - The `index` of an artifact is its place among those of the task, and never changes. That of the task's `output` is
+ * - The artifact events of a stream add up to the artifacts of the task. When a stream begins with a task that has
+ *   artifacts, or
+ *   continues after a gap, each artifact is sent whole, with `append: false`, before the state of the task.
+ * - The `index` of an artifact is its position among those of the task, and never changes. The index of the task's
+ *   `output` is
  *   2147483647.
  * - The states `auth-required` and `rejected` are shown as `input-required` and `failed`. A stream of
- *   `tasks/sendSubscribe` ends at both that are shown as `input-required`, one of `tasks/resubscribe` at none: `final`
- *   says so.
+ *   `tasks/sendSubscribe` ends at
+ * both states that are shown as `input-required`, a stream of `tasks/resubscribe` at neither. `final` indicates the
+ * end.
  */
 export function v0_1(): Dialect {
   return {
@@ -141,8 +144,8 @@ export function v0_1(): Dialect {
     rest: {},
     hasTenants: false,
     recognizes: isSend,
-    // The clients in the repository of 0.1 read nothing else once they have asked for a stream.
-    // Nor do they read an error that comes with another status.
+    // After requesting a stream, the clients in the repository of 0.1 read only streams. They do not read errors with
+    // another HTTP status either.
     isAlwaysOk: true,
     errorsInStream: ['SendStreamingMessage', 'SubscribeToTask'],
     encodeRpcError: encodeError,
@@ -150,7 +153,7 @@ export function v0_1(): Dialect {
       return { status: status ?? describeError(error).http, body: { ...encodeError(error) } }
     },
     encodeCard: toV01Card,
-    // The whole task, whatever has changed, and under the name that the specification would have its id (§9.4).
+    // Always the whole task. The id is also sent under the name that the specification uses (§9.4).
     encodeTaskNotification: (task) => ({ ...toTask({ task }), taskId: task.id }),
   }
 }

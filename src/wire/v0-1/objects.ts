@@ -12,10 +12,12 @@ import { toPart, toPushConfig as toV03PushConfig, TYPED_PARTS } from '../v0-3/me
 import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessage } from '../view.js'
 
 /**
- * What 0.1 has no state for is shown as the one that means the same to who waits. Its `unknown` is an error here.
+ * A state that 0.1 does not have is shown as the one with the same meaning for a waiting client. `unknown` of 0.1 means
+ * an error.
  *
- * Who reads `input-required` shows the user what the agent says, and comes back with a message: that serves at
- * `auth-required`, too, where `working` would leave him to wait for ever. So both end a stream of `tasks/sendSubscribe`.
+ * At `input-required`, a client shows the agent's message and sends the user's answer, which also serves
+ * `auth-required`. With
+ * `working` it would wait forever. Both states therefore end a stream of `tasks/sendSubscribe`.
  */
 function toState(state: TaskState): string {
   if (state === 'rejected') return 'failed'
@@ -30,29 +32,37 @@ function toMessage({ role, parts, metadata }: DeepReadonly<Message>): JsonObject
   return { role, parts: toParts(parts), ...(metadata !== undefined && { metadata: json(metadata) }) }
 }
 
-function toStatus(state: TaskState, timestamp: string, said: DeepReadonly<Message> | undefined): JsonObject {
-  return { state: toState(state), ...(said !== undefined && { message: toMessage(said) }), timestamp }
+function toStatus(
+  state: TaskState,
+  timestamp: string,
+  agentMessage: DeepReadonly<Message> | undefined,
+): JsonObject {
+  return {
+    state: toState(state),
+    ...(agentMessage !== undefined && { message: toMessage(agentMessage) }),
+    timestamp,
+  }
 }
 
 function statusOf({ id, contextId, state, updatedAt, message }: TaskSnapshot): JsonObject {
-  const said = message === undefined ? undefined : statusMessage(message, id, contextId)
-  return toStatus(state, updatedAt, said)
+  const agentMessage = message === undefined ? undefined : statusMessage(message, id, contextId)
+  return toStatus(state, updatedAt, agentMessage)
 }
 
-/** Of the output, after whatever place an artifact may still take: that is never another's. */
+/** The index of the task's output, which no artifact can reach. */
 const OUTPUT_INDEX = 2_147_483_647
 
-/** Artifacts have no id in 0.1: their place among those of the task is what tells them apart, for good. */
-function toArtifact(artifact: DeepReadonly<Artifact>, place: number): JsonObject {
+/** Artifacts have no id in 0.1. Their position in the task identifies them and never changes. */
+function toArtifact(artifact: DeepReadonly<Artifact>, index: number): JsonObject {
   const { artifactId, name, description, parts, metadata } = completeArtifact(
     artifact,
-    `artifact-${place + 1}`,
+    `artifact-${index + 1}`,
   )
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     parts: toParts(parts),
-    index: artifactId === OUTPUT_ID ? OUTPUT_INDEX : place,
+    index: artifactId === OUTPUT_ID ? OUTPUT_INDEX : index,
     ...(metadata !== undefined && { metadata: json(metadata) }),
   }
 }
@@ -71,7 +81,7 @@ export function toTask({ task, historyLength, artifacts = true }: TaskView): Jso
   }
 }
 
-/** A reply without a task, as the task that it would have been: 0.1 knows no other answer. */
+/** A reply without a task is sent as a completed task, because 0.1 has no other response. */
 export function toReply(message: DeepReadonly<Message>): {
   id: string
   sessionId?: string
@@ -86,23 +96,23 @@ export function toReply(message: DeepReadonly<Message>): {
 }
 
 function toStatusUpdate({ taskId, to, timestamp, message }: StatusChanged, contextId: string): JsonObject {
-  const said = message == null ? undefined : statusMessage(message, taskId, contextId)
-  return { id: taskId, status: toStatus(to, timestamp, said) }
+  const agentMessage = message == null ? undefined : statusMessage(message, taskId, contextId)
+  return { id: taskId, status: toStatus(to, timestamp, agentMessage) }
 }
 
 function toArtifactUpdate(event: ArtifactChanged, task: TaskSnapshot | undefined): JsonObject {
   const { taskId, artifact, append, lastChunk } = event
-  return { id: taskId, artifact: { ...toArtifact(artifact, placeOf(artifact, task)), append, lastChunk } }
+  return { id: taskId, artifact: { ...toArtifact(artifact, indexIn(artifact, task)), append, lastChunk } }
 }
 
-function placeOf({ artifactId }: DeepReadonly<Artifact>, task: TaskSnapshot | undefined): number {
+function indexIn({ artifactId }: DeepReadonly<Artifact>, task: TaskSnapshot | undefined): number {
   if (task === undefined) return 0
   const known = artifactsOf(task).findIndex((artifact) => artifact.artifactId === artifactId)
-  // Without an id it is continued by none, and replaces none: it has come last.
+  // An artifact without an id cannot be continued or replaced, so it is the latest one.
   return known === -1 ? Math.max(task.artifacts.length - 1, 0) : known
 }
 
-/** One event of a stream. A whole task is shown as its state: its artifacts are events of their own. */
+/** One event of a stream. A whole task is shown by its state, because its artifacts are separate events. */
 export function toEntry(entry: StreamEntry): JsonObject {
   if (entry.type === 'task') {
     return { id: entry.task.id, status: statusOf(entry.task), final: entry.last }

@@ -30,7 +30,7 @@ const historyLength = optional(integer(0))
 /** The same base64 as in a part of 1.0. */
 const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
 
-/** A2A 0.1 §6.6, without files that have no content: there is nothing that the core could make of them. */
+/** A2A 0.1 §6.6, except files without content, which the core cannot represent. */
 const FileSchema = exactlyOneOf(
   object({
     name: optional(string),
@@ -44,7 +44,7 @@ const FileSchema = exactlyOneOf(
 const CONTENTS = ['text', 'file', 'data'] as const
 const content = optional(oneOf(CONTENTS))
 
-/** A2A 0.1 §6.5. Clients that know later versions, too, may call the `type` a `kind`, as these do. */
+/** A2A 0.1 §6.5. Clients that also know later versions may write `kind` for `type`. */
 const AnyPartSchema = exactlyOneOf(
   object({
     type: content,
@@ -86,21 +86,26 @@ export const SendParamsSchema = object({
   metadata,
 })
 
-/** A2A 0.1 §7.3.1 and §7.4.1: one schema for all that begin with the id of a task. */
+/** A2A 0.1 §7.3.1 and §7.4.1: one schema for all requests that begin with the id of a task. */
 export const TaskParamsSchema = object({ id: nonEmptyString, historyLength, metadata })
 
-/** A2A 0.1 §6.10. A configuration that is `null` would clear what there is: that is left to the server, and not done. */
+/**
+ * A2A 0.1 §6.10. A configuration that is `null` would remove the present one. The specification leaves that to the
+ * server, and it is refused here.
+ */
 export const SetPushConfigParamsSchema = object({
   id: nonEmptyString,
   pushNotificationConfig: PushNotificationConfigSchema,
 })
 
-/** Whether `params` have what every `tasks/send` of 0.1 has, and no request of the protocols that came of it. */
+/**
+ * Returns whether `params` have the properties of every `tasks/send` of 0.1 and of no request of the derived protocols.
+ */
 export function isSend({ id, message }: JsonObject): boolean {
   return typeof id === 'string' && typeof message === 'object' && message !== null && !Array.isArray(message)
 }
 
-/** A core part. Nothing is lost, except that a name or media type that is empty is none. */
+/** Converts a part to that of the core. An empty name or media type becomes absent, and nothing else is lost. */
 function fromPart(part: z.infer<typeof PartSchema>): Part {
   const { metadata } = part
   if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
@@ -136,7 +141,7 @@ export function fromSendParams(params: z.infer<typeof SendParamsSchema>): SendRe
   }
 }
 
-/** A task has one configuration in 0.1: under the id of the task, a new one takes the place of the old. */
+/** A task has one configuration in 0.1. Its id is that of the task, so that a new one replaces it. */
 export function fromPushConfig(
   taskId: string,
   config: z.infer<typeof PushNotificationConfigSchema>,

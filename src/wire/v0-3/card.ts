@@ -13,7 +13,7 @@ import type { OAuthFlows, SecurityRequirement, SecurityScheme } from '../../sche
 /** Differences between JSON with a `type` and ProtoJSON. */
 interface Form {
   readonly requirement: (requirement: SecurityRequirement) => JsonObject
-  /** `undefined`: 0.3 cannot say it. */
+  /** The scheme in this form. A scheme without a flow of 0.3 becomes a bearer token. */
   readonly scheme: (scheme: SecurityScheme) => JsonObject
 }
 
@@ -51,13 +51,14 @@ function cardIn(form: Form, card: AgentCard): JsonObject {
 }
 
 /**
- * The interfaces that speak 0.3, or, where the card names none, all: who asks for this card knows that it is spoken.
+ * The interfaces of 0.3, or all if the card names none: a client that requests this card knows that the agent speaks
+ * 0.3.
  */
 function interfacesOf({ supportedInterfaces }: AgentCard): JsonObject {
   const legacy = supportedInterfaces.filter(({ protocolVersion }) => /^0\.3(\.|$)/.test(protocolVersion))
   const shown = new Map<string, AgentInterface>()
   for (const each of legacy.length > 0 ? legacy : supportedInterfaces) {
-    // Clients of 0.3 look for the one URL of a transport: with a second one, they would take the latter.
+    // Clients of 0.3 expect one URL per transport, and would use the last of several.
     const transport = each.protocolBinding.toUpperCase()
     if (!shown.has(transport)) shown.set(transport, each)
   }
@@ -67,7 +68,7 @@ function interfacesOf({ supportedInterfaces }: AgentCard): JsonObject {
 }
 
 function toCapabilities({ streaming, pushNotifications, extensions }: AgentCapabilities): JsonObject {
-  // An extension without a URI cannot be asked for.
+  // A client cannot request an extension without a URI.
   const named = extensions?.filter(({ uri }) => uri !== undefined).map((extension) => ({ ...extension }))
   return {
     ...(streaming !== undefined && { streaming }),
@@ -76,7 +77,7 @@ function toCapabilities({ streaming, pushNotifications, extensions }: AgentCapab
   }
 }
 
-/** What a skill has said in every version. */
+/** The fields of a skill that every version has. */
 export function toPlainSkill(skill: AgentSkill): JsonObject {
   const { id, name, description, tags, examples, inputModes, outputModes } = skill
   return {
@@ -135,7 +136,7 @@ function toTypedScheme(scheme: SecurityScheme): JsonObject {
   return { type: 'mutualTLS', ...scheme.mtlsSecurityScheme }
 }
 
-/** What a client does with the token, however it came by it. */
+/** The scheme for a token that the client obtains in any other way. */
 function bearer({ description }: { description?: string }): JsonObject {
   return { scheme: 'bearer', ...(description !== undefined && { description }) }
 }
@@ -150,8 +151,8 @@ function toProtoScheme(scheme: SecurityScheme): JsonObject {
 }
 
 /**
- * `undefined` for the flow of devices, which 0.3 does not have: the official clients read no card with a scheme that
- * has no flow.
+ * Returns `undefined` for the device flow, which 0.3 does not have. The official clients reject a card with a scheme
+ * that has no flow.
  */
 function toFlows(flows: OAuthFlows): JsonObject | undefined {
   const { authorizationCode, clientCredentials, implicit, password } = flows

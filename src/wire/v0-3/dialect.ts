@@ -37,7 +37,7 @@ function fromSendParams({ message, configuration = {}, metadata }: SendParams): 
   const { pushNotification, pushNotificationConfig = pushNotification } = configuration
   return {
     message: fromMessage(message),
-    // What a configuration without `blocking` means, the specification leaves open; the SDKs of 0.3 waited.
+    // The specification does not define the default of `blocking`. The SDKs of 0.3 waited.
     returnImmediately: !blocking,
     acceptedOutputModes,
     ...(historyLength !== undefined && { historyLength }),
@@ -56,7 +56,8 @@ function fromSendBody(params: unknown): SendRequest {
     ...(metadata !== undefined && { metadata }),
   })
   if (message.content === undefined || configuration === undefined) return request
-  // ProtoJSON leaves `false` and 0 out: with `content`, what is absent is that. A length of 0 is no limit there.
+  // ProtoJSON omits `false` and 0, so in a message with `content` an absent field has that value. A length of 0 means
+  // no limit there.
   const { historyLength, ...rest } = request
   return {
     ...rest,
@@ -70,7 +71,7 @@ function fromTaskParams(params: unknown): { id: string; metadata?: JsonObject } 
   return { id, ...(metadata !== undefined && { metadata }) }
 }
 
-/** What both bindings have, each in its form. */
+/** The codecs that both bindings have, each in its own form. */
 function codecsIn(form: Form) {
   return {
     GetTask: {
@@ -168,14 +169,16 @@ function restCodecs() {
 const REST = restCodecs()
 
 const INVALID_REQUEST = -32600
-/** The last code that 0.3 knows; those below came with 1.0. */
+/** The last code of 0.3. The codes below it are new in 1.0. */
 const LAST_CODE = -32007
 const LAST_A2A_CODE = -32099
 
 /**
- * 0.3 has no codes for an extension that is required (−32008), a version that is not spoken (−32009) and a generation
- * that is past (−32010). All three say that the request cannot be served as it is: they become "Invalid Request".
- * `data` may be anything in 0.3: it is the same as in 1.0.
+ * 0.3 has no codes for a required extension (−32008), an unsupported version (−32009) and an outdated generation
+ * (−32010). All
+ * three mean that the request cannot be served as it is, and become "Invalid Request". `data` may be any JSON in 0.3,
+ * and is the
+ * same as in 1.0.
  */
 function encodeError(error: A2AError): RpcError {
   const described = describeError(error)
@@ -190,7 +193,7 @@ function encodeError(error: A2AError): RpcError {
 /**
  * A2A 0.3, over JSON-RPC and HTTP+JSON.
  *
- * HTTP+JSON is the ProtoJSON of the 0.3 proto, as all official SDKs speak it, not what the prose shows.
+ * HTTP+JSON is the ProtoJSON of the 0.3 proto, which all official SDKs use, not the form in the specification's prose.
  */
 export function v0_3(): Dialect {
   return {
@@ -207,12 +210,12 @@ export function v0_3(): Dialect {
     encodeRpcError: encodeError,
     encodeHttpError(error: A2AError, httpStatus?: number) {
       const { http } = describeError(error)
-      // The SDKs of 0.3 answer a method that does not exist so.
+      // The SDKs of 0.3 use this status for an unknown method.
       const status = error.code === 'METHOD_NOT_FOUND' ? 501 : http
       return { status: httpStatus ?? status, body: { ...encodeError(error) } }
     },
     encodeCard: toV03Card,
-    // The whole task, whatever has changed (§9.5).
+    // Always the whole task (§9.5).
     encodeTaskNotification: (task) => toTask(JSON_FORM, { task }),
   }
 }

@@ -24,7 +24,7 @@ export const CORE_STATES = new Map<string, TaskState>(
   ]),
 )
 
-/** The data of a part: unwrapped where it is wrapped, and from its own object where ProtoJSON has it in one. */
+/** Reads the data of a part. Unwraps wrapped data, and the object that ProtoJSON has around it. */
 export function fromData(given: JsonObject, metadata: JsonObject | undefined, hasNoKind: boolean): Part {
   const data = hasNoKind ? innerData(given) : given
   if (metadata?.[WRAPPED] !== true || !('value' in data)) {
@@ -34,7 +34,7 @@ export function fromData(given: JsonObject, metadata: JsonObject | undefined, ha
   return { data: data['value'], ...(rest.length > 0 && { metadata: Object.fromEntries(rest) }) }
 }
 
-/** ProtoJSON has the data of a part in an object of its own: `{data: {data: {…}}}`. */
+/** ProtoJSON nests the data of a part in another object: `{data: {data: {…}}}`. */
 function innerData(given: JsonObject): JsonObject {
   const [key, ...others] = Object.keys(given)
   if (key !== 'data' || others.length > 0) return given

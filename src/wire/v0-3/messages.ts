@@ -19,13 +19,13 @@ export interface MessageForm {
   readonly bytes: 'bytes' | 'fileWithBytes'
   readonly uri: 'uri' | 'fileWithUri'
   readonly data: (data: JsonObject) => JsonObject
-  /** Strict readers of ProtoJSON refuse what their proto does not have. */
+  /** Strict readers of ProtoJSON reject fields that their proto does not have. */
   readonly hasReferences: boolean
-  /** Where a message's configuration says where to tell of changes. */
+  /** The field of a message's configuration with the webhook for its task. */
   readonly pushConfig: 'pushNotificationConfig' | 'pushNotification'
 }
 
-/** What JSON-RPC prints. */
+/** The form of JSON-RPC. */
 export const JSON_MESSAGES: MessageForm = {
   kind: (kind) => ({ kind }),
   roles: { user: 'user', agent: 'agent' },
@@ -37,7 +37,7 @@ export const JSON_MESSAGES: MessageForm = {
   pushConfig: 'pushNotificationConfig',
 }
 
-/** What HTTP+JSON prints. */
+/** The form of HTTP+JSON. */
 export const PROTO_MESSAGES: MessageForm = {
   kind: () => ({}),
   roles: { user: 'ROLE_USER', agent: 'ROLE_AGENT' },
@@ -49,7 +49,7 @@ export const PROTO_MESSAGES: MessageForm = {
   pushConfig: 'pushNotification',
 }
 
-/** Parts as 0.1 and KAOS print them. */
+/** Parts in the form of 0.1 and KAOS. */
 export const TYPED_PARTS = typed(JSON_MESSAGES)
 
 // A call, because bundlers drop an unused pure call.
@@ -58,7 +58,7 @@ function typed(form: MessageForm): MessageForm {
 }
 
 export function toPart(form: MessageForm, part: DeepReadonly<Part>): JsonObject {
-  // The name and the media type of a text, or of data, have no place in 0.3.
+  // 0.3 has no fields for the name and media type of a text or of data.
   const { metadata, filename: name, mediaType: mimeType } = part
   const kept = metadata === undefined ? {} : { metadata: json(metadata) }
   if (part.text !== undefined) return { ...form.kind('text'), text: part.text, ...kept }

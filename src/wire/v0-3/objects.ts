@@ -34,7 +34,7 @@ export interface Form {
   readonly pushConfig: (registered: TaskPushConfig) => JsonObject
 }
 
-/** What JSON-RPC prints. */
+/** The form of JSON-RPC. */
 export const JSON_FORM: Form = {
   messages: JSON_MESSAGES,
   state: (state) => state,
@@ -49,7 +49,7 @@ const ENTRIES = {
   artifact: 'artifactUpdate',
 } as const satisfies Record<StreamEntry['type'], string>
 
-/** What HTTP+JSON prints. */
+/** The form of HTTP+JSON. */
 export const PROTO_FORM: Form = {
   messages: PROTO_MESSAGES,
   state: protoState,
@@ -84,14 +84,14 @@ function toStatus(
 
 export function toTask(form: Form, { task, historyLength, artifacts = true }: TaskView): JsonObject {
   const { id, contextId, state, updatedAt, message, metadata } = task
-  const said = message === undefined ? undefined : statusMessage(message, id, contextId)
+  const agentMessage = message === undefined ? undefined : statusMessage(message, id, contextId)
   const made = artifacts ? artifactsOf(task) : []
   const history = historyOf(task, historyLength)
   return {
     ...form.messages.kind('task'),
     id,
     contextId,
-    status: toStatus(form, state, updatedAt, said),
+    status: toStatus(form, state, updatedAt, agentMessage),
     ...(made.length > 0 && { artifacts: made.map((artifact) => toArtifact(form, artifact)) }),
     ...(history.length > 0 && { history: history.map((entry) => toMessage(form.messages, entry)) }),
     ...(Object.keys(metadata).length > 0 && { metadata: json(metadata) }),
@@ -100,8 +100,8 @@ export function toTask(form: Form, { task, historyLength, artifacts = true }: Ta
 
 function toStatusUpdate(form: Form, event: StatusChanged, contextId: string, last: boolean): JsonObject {
   const { taskId, to, timestamp, message } = event
-  const said = message == null ? undefined : statusMessage(message, taskId, contextId)
-  const status = toStatus(form, to, timestamp, said)
+  const agentMessage = message == null ? undefined : statusMessage(message, taskId, contextId)
+  const status = toStatus(form, to, timestamp, agentMessage)
   return { ...form.messages.kind('status-update'), taskId, contextId, status, final: last }
 }
 

@@ -17,14 +17,14 @@ export const METHODS: readonly (readonly [method: string, operation: Operation])
   ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs'],
   ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig'],
   ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard'],
-  // So the specification calls it in one place (§11.1.3).
+  // The name that the specification uses in one place (§11.1.3).
   ['agent/authenticatedExtendedCard', 'GetExtendedAgentCard'],
 ]
 
-/** Those of 1.0, below `/v1`. */
+/** The routes of 1.0, below `/v1`. */
 export const ROUTES: readonly Route[] = NEW_ROUTES.map((route) => ({ ...route, path: `/v1${pathOf(route)}` }))
 
-/** The path of a configuration has other names in 0.3, but for that which creates one. */
+/** Paths of configurations differ in 0.3, except for the one that creates a configuration. */
 function pathOf({ verb, path }: Route): string {
   if (path === '/extendedAgentCard') return '/card'
   if (verb === 'POST') return path

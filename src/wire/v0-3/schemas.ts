@@ -1,7 +1,7 @@
 /**
  * Requests of A2A 0.3: schemas, and their conversion to the core's objects.
  *
- * The specification has two forms of its objects: JSON with kinds, and ProtoJSON. Either is taken on both bindings.
+ * The specification has two forms of its objects: JSON with kinds, and ProtoJSON. Both bindings accept either form.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import type { ListRequest, PushConfig } from '../dialect.js'
 import { CORE_STATES, fromData } from './forms.js'
 import { standardBase64 } from '../view.js'
 
-/** ProtoJSON has no other way to leave a text out than to have an empty one: that counts as absent. */
+/** ProtoJSON writes an absent text as an empty one, so an empty text counts as absent. */
 const optionalText = optional(string)
 
 /** The same base64 as in a part of 1.0. */
@@ -131,14 +131,14 @@ export const SendBodySchema = exactlyOneOf(
   ['message', 'request'],
 )
 
-/** A2A 0.3 §7.3.1 and §7.4.1: one schema for all that begin with the id of a task. */
+/** A2A 0.3 §7.3.1 and §7.4.1: one schema for all requests that begin with the id of a task. */
 export const TaskParamsSchema = object({
   id: nonEmptyString,
   historyLength,
   metadata: optional(JsonObjectSchema),
 })
 
-/** A2A 0.3 §7.6.1 and what was sent before it: the id of the configuration may be missing. */
+/** A2A 0.3 §7.6.1, and the earlier form of the request, without the id of the configuration. */
 export const GetPushConfigParamsSchema = object({
   id: nonEmptyString,
   pushNotificationConfigId: optionalText,
@@ -177,7 +177,7 @@ export const SetPushConfigBodySchema = exactlyOneOf(
 
 const isState = z.refine<string>((name) => CORE_STATES.has(name), 'must be a state of a task')
 
-/** The query of `GET /v1/tasks`, of which the specification says nothing: names as in A2A 1.0. */
+/** The query of `GET /v1/tasks`, which the specification does not define. The names are those of A2A 1.0. */
 export const ListTasksQuerySchema = object({
   contextId: optionalText,
   status: optional(string.check(isState)),
@@ -188,7 +188,7 @@ export const ListTasksQuerySchema = object({
   ),
 })
 
-/** A core part. Nothing is lost, except that a name or media type that is empty is none. */
+/** Converts a part to that of the core. An empty name or media type becomes absent, and nothing else is lost. */
 function fromPart(part: z.infer<typeof PartSchema>): Part {
   const { metadata } = part
   if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
@@ -203,7 +203,7 @@ function fromPart(part: z.infer<typeof PartSchema>): Part {
   }
 }
 
-/** A core message. */
+/** Converts a message to that of the core. */
 export function fromMessage(message: z.infer<typeof MessageSchema>): Message {
   const { messageId, role, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   const parts = message.parts === undefined ? message.content : message.parts
@@ -219,7 +219,7 @@ export function fromMessage(message: z.infer<typeof MessageSchema>): Message {
   }
 }
 
-/** Of several authentication schemes the first: the core has one. */
+/** The core has one authentication scheme, so the first of several is used. */
 export function fromPushConfig(config: z.infer<typeof PushNotificationConfigSchema>): PushConfig {
   const { id, url, token, authentication } = config
   const [scheme] = authentication?.schemes ?? []
@@ -232,7 +232,7 @@ export function fromPushConfig(config: z.infer<typeof PushNotificationConfigSche
   }
 }
 
-/** The id stands in the configuration, in the request, or in the name that the SDKs make of both ids. */
+/** Reads the id from the configuration, from the request, or from the name that the SDKs compose of both ids. */
 export function fromSetBody(body: z.infer<typeof SetPushConfigBodySchema>): {
   readonly taskId: string
   readonly config: PushConfig
@@ -243,7 +243,7 @@ export function fromSetBody(body: z.infer<typeof SetPushConfigBodySchema>): {
   return { taskId, config: { ...(id && { id }), ...fromPushConfig(pushNotificationConfig) } }
 }
 
-/** Whole tasks, as 0.3 has no others. A timestamp without a time zone is in UTC. */
+/** A query for whole tasks: 0.3 has no partial ones. A timestamp without a time zone is in UTC. */
 export function fromListQuery(query: z.infer<typeof ListTasksQuerySchema>): ListRequest {
   const { contextId, status = '', pageSize = 100, historyLength: length, statusTimestampAfter: after } = query
   const state = CORE_STATES.get(status)

@@ -62,7 +62,7 @@ function toTask({ task, historyLength, artifacts }: TaskView): JsonObject {
   const { id, contextId, state, updatedAt, message, metadata } = task
   const shown: JsonObject = { id, contextId, status: toStatus(state, updatedAt, message, id, contextId) }
   const made = artifacts === false ? [] : artifactsOf(task)
-  // Artifacts that were asked for may be none (A2A 1.0 §3.1.4); elsewhere ProtoJSON leaves an empty array out.
+  // Requested artifacts are sent even if there are none (A2A 1.0 §3.1.4). Otherwise ProtoJSON omits an empty array.
   if (made.length > 0 || artifacts === true) shown['artifacts'] = json(made)
   const history = historyOf(task, historyLength)
   if (history.length > 0) shown['history'] = history.map(toMessage)
@@ -168,13 +168,13 @@ export const CODECS = {
   },
 } satisfies Codecs
 
-/** What KAOS has under the same name has another role. */
+/** The request of the same name in KAOS has a different role. */
 function isSend({ message }: JsonObject): boolean {
   if (typeof message !== 'object' || message === null || Array.isArray(message)) return false
   return message['role'] === ROLES.user
 }
 
-/** Where 1.0.0 has other HTTP statuses than 1.0.1. */
+/** HTTP statuses that differ between 1.0.0 and 1.0.1. */
 const STATUSES_OF_1_0_0: Readonly<Record<string, number>> = {
   TASK_NOT_CANCELABLE: 409,
   CONTENT_TYPE_NOT_SUPPORTED: 415,

@@ -26,7 +26,7 @@ export const STATES = {
 // The keys of the table are the states.
 export const TASK_STATES = Object.keys(STATES) as TaskState[]
 
-// Every state of the wire has one of the core.
+// Each state of the wire corresponds to one of the core.
 export const CORE_STATES = Object.fromEntries(TASK_STATES.map((state) => [STATES[state], state])) as Readonly<
   Record<WireState, TaskState>
 >

@@ -64,7 +64,7 @@ function makeCodecs() {
   } satisfies Codecs
 }
 
-/** The draft calls the present generation by another name than `error.data` does: both are sent. */
+/** The draft and `error.data` name the present generation differently. Both names are sent. */
 function asDraft(error: A2AError): A2AError {
   if (!A2AError.is(error, 'TASK_GENERATION_MISMATCH')) return error
   const data = { ...error.data, currentGeneration: error.data.generation }
@@ -72,8 +72,9 @@ function asDraft(error: A2AError): A2AError {
 }
 
 /**
- * A2A 1.1 as far as its draft is about `generation`: a preview, for handlers with `preview: { generation: true }`. Only
- * clients that say `A2A-Version: 1.1` are answered in it.
+ * The part of the A2A 1.1 draft that concerns `generation`: a preview, for handlers with `preview: { generation: true
+ * }`. Used only
+ * for clients that send `A2A-Version: 1.1`.
  *
  * @see A2A, branch `dev-1.1`, commit 28491879, §3.2.7
  */

@@ -11,7 +11,7 @@ export const ROUTES: readonly Route[] = [
   { verb: 'GET', path: '/tasks/{id}', operation: 'GetTask' },
   { verb: 'GET', path: '/tasks', operation: 'ListTasks' },
   { verb: 'POST', path: '/tasks/{id}:cancel', operation: 'CancelTask' },
-  // The specification's tables say POST, its proto says GET: clients of both exist.
+  // The specification's tables define POST and its proto defines GET. Clients of both exist.
   { verb: 'POST', path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask' },
   { verb: 'GET', path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask' },
   {
