@@ -27,18 +27,13 @@ type Events = AsyncGenerator<unknown, undefined>
 
 /**
  * Wraps a client so that each method that sends has a span. Single operations have spans named `SendMessage`, `GetTask`
- * and so
- * on. `run`, `resume` and `sendTask` have spans named `invoke_agent <agent>`. With the prefix `kaos`, all methods that
- * delegate
- * work have spans named `delegate.<agent>`. Delegations are also counted in `a2a.delegations` and timed in the
- * histogram
- * `a2a.delegation.duration`, in ms, both with the attributes `target` and `success`. Requests carry the headers of the
- * registered
- * propagator: `traceparent`, `tracestate`.
+ * and so on. `run`, `resume` and `sendTask` have spans named `invoke_agent <agent>`. With the prefix `kaos`, all
+ * methods that delegate work have spans named `delegate.<agent>`. Delegations are also counted in `a2a.delegations` and
+ * timed in the histogram `a2a.delegation.duration`, in ms, both with the attributes `target` and `success`. Requests
+ * carry the headers of the registered propagator: `traceparent`, `tracestate`.
  *
  * The content of messages is not recorded. Without an SDK the client behaves as before. Errors that OpenTelemetry
- * throws are
- * ignored.
+ * throws are ignored.
  *
  * @returns A client of the same type that otherwise behaves as `client`, which is not changed.
  * @throws {TypeError} naming the invalid option.

@@ -9,14 +9,11 @@ import { Telemetry, type TelemetryOptions } from './telemetry.js'
 
 /**
  * Returns a `fetch` that adds the headers of the registered propagator, `traceparent` and `tracestate`, so that the
- * called
- * server continues the active span. Use it for the providers of a gateway: `a2a({ fetch: instrumentFetch() })`. Headers
- * that a
- * request already has are kept. It creates no span.
+ * called server continues the active span. Use it for the providers of a gateway: `a2a({ fetch: instrumentFetch() })`.
+ * Headers that a request already has are kept. It creates no span.
  *
  * Without an SDK it behaves as `fetch`. Errors that OpenTelemetry throws are ignored. It is not needed when `fetch`
- * itself is
- * instrumented, as by `@opentelemetry/instrumentation-undici`.
+ * itself is instrumented, as by `@opentelemetry/instrumentation-undici`.
  *
  * @param fetch Sends the requests. Default is the platform's.
  * @throws {TypeError} naming the invalid option.

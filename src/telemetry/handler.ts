@@ -12,14 +12,11 @@ interface FetchHandler {
 
 /**
  * Wraps a handler so that its `fetch` runs in the trace of the request's `traceparent` header. Spans of the executor
- * become
- * children of the client's span, and so do those of `instrumentTasks`. `dispatch` runs in the context that is active
- * where it is
- * called, as without instrumentation.
+ * become children of the client's span, and so do those of `instrumentTasks`. `dispatch` runs in the context that is
+ * active where it is called, as without instrumentation.
  *
  * If a span of that trace is already active, because the HTTP server is instrumented, it remains active. There is no
- * span for the
- * request itself, because instrumentations of HTTP servers create it.
+ * span for the request itself, because instrumentations of HTTP servers create it.
  *
  * @returns A handler with the same properties. `handler` is not changed.
  * @throws {TypeError} naming the invalid option, or saying that `handler` is no handler.

@@ -1,7 +1,6 @@
 /**
  * The part of `@opentelemetry/api` that its global registry provides. The package itself is not loaded, because an
- * optional
- * package can be imported neither synchronously nor by every bundler.
+ * optional package can be imported neither synchronously nor by every bundler.
  *
  * @module
  */

@@ -11,17 +11,14 @@ import { quietly, short, Telemetry, type TelemetryOptions } from './telemetry.js
 
 /**
  * Records all tasks of a manager from now on. Each task has a span `a2a.task.execute` from its creation to its end,
- * with an
- * event per transition. Creations and cancellations also have short spans, `a2a.task.submit` and `a2a.task.cancel`. The
- * counter
- * `a2a.tasks` counts the states that were entered. The histogram `a2a.task.duration` records the duration of ended
- * tasks, in ms.
+ * with an event per transition. Creations and cancellations also have short spans, `a2a.task.submit` and
+ * `a2a.task.cancel`. The counter `a2a.tasks` counts the states that were entered. The histogram `a2a.task.duration`
+ * records the duration of ended tasks, in ms.
  *
  * Spans are children of the context that is active where the task is created. A message from another trace becomes a
- * link. A task
- * that already exists gets its span with its next change, as a child of the context that is active then. The content of
- * tasks is
- * not recorded, and nothing is recorded while no SDK is registered. Errors that OpenTelemetry throws are ignored.
+ * link. A task that already exists gets its span with its next change, as a child of the context that is active then.
+ * The content of tasks is not recorded, and nothing is recorded while no SDK is registered. Errors that OpenTelemetry
+ * throws are ignored.
  *
  * @returns A function that stops recording and ends the open spans without a final state.
  * @throws {TypeError} naming the invalid option, or saying that `tasks` is no task manager.

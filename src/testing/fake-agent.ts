@@ -41,9 +41,8 @@ const DEFAULT_URL = 'https://agent.test'
  * An agent in memory, with the whole protocol and no server, for tests of code that calls agents.
  *
  * `script` is the response to every message, or a list of responses: the first step serves the first message, and so
- * on, and the
- * last step serves all further messages. When a step is an `Error`, the connection breaks: `fetch` rejects with that
- * error.
+ * on, and the last step serves all further messages. When a step is an `Error`, the connection breaks: `fetch` rejects
+ * with that error.
  *
  * @example
  * const agent = fakeAgent('Bonjour')

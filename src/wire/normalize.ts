@@ -53,8 +53,8 @@ export function pathText(path: Path, root = ''): string {
 
 /**
  * Converts `value` to the spelling of A2A 1.0. Returns a value without differences unchanged, not copied, and leaves
- * values that are
- * no objects to the schema. Takes time linear in the size of `value`, and recurses only as deep as `spelling`.
+ * values that are no objects to the schema. Takes time linear in the size of `value`, and recurses only as deep as
+ * `spelling`.
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of a value that 1.0 cannot express.
  */

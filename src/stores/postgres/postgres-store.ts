@@ -46,19 +46,15 @@ export interface PostgresStore extends TaskStore {
 
 /**
  * Opens a store in PostgreSQL 11 or later, with the encoding UTF8, over the application's own client: a `Pool` of `pg`,
- * the
- * `sql` of `postgres`, or a `PGlite`. The store expects the server's default isolation level, READ COMMITTED; under a
- * stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second
- * one to
- * find the reason. The store does not close the client.
+ * the `sql` of `postgres`, or a `PGlite`. The store expects the server's default isolation level, READ COMMITTED; under
+ * a stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second
+ * one to find the reason. The store does not close the client.
  *
  * While a task is followed, hints occupy one connection of a `Pool`. Listen to the `error` event of a `Pool` of `pg`:
- * it
- * reports idle connections that break, as when the server restarts, and ends the process when it has no listener.
+ * it reports idle connections that break, as when the server restarts, and ends the process when it has no listener.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a
- * pooler
- * does not support prepared statements. They reject with the driver's error in all other cases.
+ * pooler does not support prepared statements. They reject with the driver's error in all other cases.
  *
  * @example
  * const pool = new Pool({ connectionString })

@@ -2,8 +2,7 @@
  * SQL statements that write and read tasks, one round trip each.
  *
  * When a change was not made, a second statement finds the reason. The first one cannot: its snapshot predates its wait
- * for a
- * row lock. When the second statement returns null, the reason is gone and the change is to be retried.
+ * for a row lock. When the second statement returns null, the reason is gone and the change is to be retried.
  *
  * @module
  */

@@ -87,8 +87,7 @@ function laterLayout(layout: string, known: number): string {
 
 /**
  * @throws {A2AError} `STORE_FAILED` when Redis evicts keys under memory pressure, because tasks would vanish piece by
- *   piece. Does
- *   nothing when Redis does not report its policy.
+ *   piece. Does nothing when Redis does not report its policy.
  */
 export async function refuseEviction({ command }: Connection): Promise<void> {
   const info = await command('info', ['memory']).then(String, () => '')

@@ -2,8 +2,7 @@
  * Lua scripts that find tasks. The comment before each lists its arguments and its result.
  *
  * With several conditions, a script walks the index that has the fewest tasks and looks each task up in the others. A
- * walk ends
- * after some thousand tasks or some megabytes, and then returns a cursor from which the next call continues.
+ * walk ends after some thousand tasks or some megabytes, and then returns a cursor from which the next call continues.
  *
  * @module
  */

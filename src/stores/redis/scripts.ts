@@ -2,8 +2,7 @@
  * Execution of the Lua scripts, and the prelude that they share.
  *
  * Each script receives one key, the root of all others. Its braces make it the hash tag of every key, so all keys live
- * in the
- * same slot. Scripts never decode JSON, which is stored and returned byte by byte.
+ * in the same slot. Scripts never decode JSON, which is stored and returned byte by byte.
  *
  * @module
  */
@@ -24,8 +23,8 @@ export const OTHER_LAYOUT = 'A2A_TASKS_LAYOUT'
  * - `:whole:<id>` – the latest checkpoint; `whole` of the head is its generation.
  * - `:docs:<id>` – hash, the documents of a task by `<length of the kind>:<kind><id>`: version, nonce, JSON.
  * - `:all`, `:state:<state>`, `:skill:<skill>`, `:context:<id>`, `:owner:<owner>`, `:unowned` – the indexes of tasks:
- * sorted sets of `<updatedAt><id>`, all with the score 0, ordered by their bytes. A task is the same member in each, so
- *   that tasks in several indexes are found by membership. `placed` and `placed_state` of the head record where the
+ *   sorted sets of `<updatedAt><id>`, all with the score 0, ordered by their bytes. A task is the same member in each,
+ *   so that tasks in several indexes are found by membership. `placed` and `placed_state` of the head record where the
  *   task is indexed; `:lagging` has the ids of tasks whose indexes are outdated.
  * - `:ended:<state>` – the same, for tasks that have ended. `:unended` – `<createdAt><id>` of all other tasks.
  * - `:leases` – sorted set of ids by the time at which their lease expires.

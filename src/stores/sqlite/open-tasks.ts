@@ -24,12 +24,10 @@ export interface OpenTasksOptions<S extends string = TaskState>
 
 /**
  * Opens a manager of the tasks in a SQLite file, which is created if it does not exist. Other processes may have the
- * file open
- * at the same time. The file is switched to WAL mode, so it cannot be on a network drive.
+ * file open at the same time. The file is switched to WAL mode, so it cannot be on a network drive.
  *
  * @param database The path of the file, which is opened with `node:sqlite` and closed when the manager is destroyed. On
- *   runtimes
- *   without `node:sqlite`, an open database of `libsql` or `better-sqlite3`, which the caller closes.
+ *   runtimes without `node:sqlite`, an open database of `libsql` or `better-sqlite3`, which the caller closes.
  * @throws {TypeError} for an option that is unknown or has the wrong type, and for a value that is no database.
  * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has created.
  * @throws {Error} for a path on a runtime without `node:sqlite`, and for a file that cannot be in WAL mode.

@@ -2,8 +2,7 @@
  * Conversion of the objects in agents' responses to those of the core.
  *
  * Agents mix versions, so every object is read in two steps: {@link normalize} converts it to the form of A2A 1.0, and
- * the
- * schemas of 1.0 validate it, with rules that are lenient where the meaning is clear.
+ * the schemas of 1.0 validate it, with rules that are lenient where the meaning is clear.
  *
  * @module
  */

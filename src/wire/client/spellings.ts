@@ -2,8 +2,7 @@
  * Spellings of agents' responses: A2A 1.0, the JSON of 0.3, and its ProtoJSON.
  *
  * One table serves all three, because agents mix them: a card of 1.0 may come with parts that have a `kind`. Only the
- * data of
- * parts, which would be ambiguous, is read by the version of the interface.
+ * data of parts, which would be ambiguous, is read by the version of the interface.
  *
  * @module
  */

@@ -51,21 +51,16 @@ function capabilitiesOf({ skills }: AgentCard): JsonObject {
  * `agent_capabilities` and `ping`.
  *
  * - The client sends a task under an id of its choice, and receives the task when the work on it is done. If the task
- *   exists, the
- *   instruction is an answer to it. Only `input.instruction` is required.
+ *   exists, the instruction is an answer to it. Only `input.instruction` is required.
  * - `metadata.agent_id`, `provider` and `tags` are returned as they were sent. Tasks of other dialects have the agent
- *   that
- *   `metadata.agentId` of their message names, or `default`, the provider `custom` and no tags.
+ *   that `metadata.agentId` of their message names, or `default`, the provider `custom` and no tags.
  * - `content` of an artifact is base64, or text if its type is one of text.
  * - The states `auth-required` and `rejected` are shown as `input_required` and `failed`, the latter with the error
- *   code
- * `TASK_REJECTED`. A stream ends at both states that are shown as `input_required`. An error is `retryable` when the
- * metadata of
- *   the agent's message has `retryable: true`.
+ *   code `TASK_REJECTED`. A stream ends at both states that are shown as `input_required`. An error is `retryable` when
+ *   the metadata of the agent's message has `retryable: true`.
  * - `task_cancel` returns the task, and `ping` returns `{ status: 'online' }`.
  * - In a stream, each `partial_output` contains the output since the previous one, or all output after a gap.
- *   `progress` is present
- *   when the agent reports a count and a total.
+ *   `progress` is present when the agent reports a count and a total.
  */
 export function litellm(): Dialect {
   return {

@@ -122,15 +122,13 @@ function encodeError(error: A2AError): RpcError {
  *
  * - Clients choose the ids of tasks, and messages have none.
  * - The artifact events of a stream add up to the artifacts of the task. When a stream begins with a task that has
- *   artifacts, or
- *   continues after a gap, each artifact is sent whole, with `append: false`, before the state of the task.
+ *   artifacts, or continues after a gap, each artifact is sent whole, with `append: false`, before the state of the
+ *   task.
  * - The `index` of an artifact is its position among those of the task, and never changes. The index of the task's
- *   `output` is
- *   2147483647.
+ *   `output` is 2147483647.
  * - The states `auth-required` and `rejected` are shown as `input-required` and `failed`. A stream of
- *   `tasks/sendSubscribe` ends at
- * both states that are shown as `input-required`, a stream of `tasks/resubscribe` at neither. `final` indicates the
- * end.
+ *   `tasks/sendSubscribe` ends at both states that are shown as `input-required`, a stream of `tasks/resubscribe` at
+ *   neither. `final` indicates the end.
  */
 export function v0_1(): Dialect {
   return {

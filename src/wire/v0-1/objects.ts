@@ -16,8 +16,7 @@ import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessag
  * an error.
  *
  * At `input-required`, a client shows the agent's message and sends the user's answer, which also serves
- * `auth-required`. With
- * `working` it would wait forever. Both states therefore end a stream of `tasks/sendSubscribe`.
+ * `auth-required`. With `working` it would wait forever. Both states therefore end a stream of `tasks/sendSubscribe`.
  */
 function toState(state: TaskState): string {
   if (state === 'rejected') return 'failed'

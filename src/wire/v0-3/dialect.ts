@@ -175,10 +175,8 @@ const LAST_A2A_CODE = -32099
 
 /**
  * 0.3 has no codes for a required extension (−32008), an unsupported version (−32009) and an outdated generation
- * (−32010). All
- * three mean that the request cannot be served as it is, and become "Invalid Request". `data` may be any JSON in 0.3,
- * and is the
- * same as in 1.0.
+ * (−32010). All three mean that the request cannot be served as it is, and become "Invalid Request". `data` may be any
+ * JSON in 0.3, and is the same as in 1.0.
  */
 function encodeError(error: A2AError): RpcError {
   const described = describeError(error)

@@ -72,9 +72,8 @@ function asDraft(error: A2AError): A2AError {
 }
 
 /**
- * The part of the A2A 1.1 draft that concerns `generation`: a preview, for handlers with `preview: { generation: true
- * }`. Used only
- * for clients that send `A2A-Version: 1.1`.
+ * The part of the A2A 1.1 draft that concerns `generation`: a preview, for handlers with
+ * `preview: { generation: true }`. Used only for clients that send `A2A-Version: 1.1`.
  *
  * @see A2A, branch `dev-1.1`, commit 28491879, §3.2.7
  */
