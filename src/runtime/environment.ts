@@ -11,6 +11,7 @@ interface Platform {
   }
   readonly Deno?: { readonly env: { get(name: string): string | undefined } }
   readonly navigator?: { readonly userAgent?: string }
+  readonly document?: unknown
 }
 
 /** An environment variable. `undefined` if it is not set, reading it is not permitted, or the platform has none. */
@@ -37,6 +38,11 @@ export function builtin(id: string): unknown {
 export function isCloudflareWorker(): boolean {
   const { navigator } = globalThis as Platform
   return navigator?.userAgent === 'Cloudflare-Workers'
+}
+
+/** True in a page of a browser. */
+export function isBrowserPage(): boolean {
+  return (globalThis as Platform).document !== undefined
 }
 
 /** A property of the global object that packages share by a registered symbol. */

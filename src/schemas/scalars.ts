@@ -8,6 +8,7 @@
 import * as z from 'zod/mini'
 import { ZodMiniObject } from 'zod/mini'
 import { $constructor, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
+import { isBrowserPage } from '../runtime/environment.js'
 
 const MAX_INT32 = 2_147_483_647
 
@@ -58,9 +59,10 @@ export const timestamp = dateTime({
 type Shaped<S extends z.core.$ZodLooseShape> = z.ZodMiniObject<z.core.util.Writeable<S>>
 
 // The objects of zod/mini walk their shape for every value, which makes reading a message several times slower. These
-// are zod's own, which compile the shape to a function where the runtime allows it.
+// are zod's own, which compile the shape to a function where the runtime allows it. Pages keep those of zod/mini: under a
+// strict Content-Security-Policy, the browser reports each attempt to compile.
 const CompiledObject = $constructor<ZodMiniObject>('CompiledObject', (schema, definition) => {
-  $ZodObjectJIT.init(schema, definition)
+  if (!isBrowserPage()) $ZodObjectJIT.init(schema, definition)
   ZodMiniObject.init(schema, definition)
 })
 

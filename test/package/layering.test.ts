@@ -13,7 +13,7 @@ interface Arrows {
 const ARROWS: Record<string, Arrows> = {
   'index.ts': { values: ['core', 'runtime'] },
   runtime: {},
-  schemas: {},
+  schemas: { values: ['runtime'] },
   core: { values: ['runtime'], types: ['schemas'] },
   http: { values: ['runtime', 'core/errors.ts'] },
   wire: { values: ['runtime', 'schemas', 'core/errors.ts'], types: ['core'] },
