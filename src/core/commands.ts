@@ -5,16 +5,16 @@
  */
 import { invalidParams } from './errors.js'
 import {
-  read,
+  readParams,
   requireArray,
   requireArtifact,
   requireMessage,
-  takeBoolean,
-  takeGeneration,
-  takeName,
-  takeNames,
+  readBoolean,
+  readGeneration,
+  readName,
+  readNames,
 } from './validate.js'
-import { JsonTaker } from './json.js'
+import { JsonReader } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -32,7 +32,7 @@ import type {
 import type { Artifact, Message } from './task.js'
 
 /** An artifact, taken in, and an upper bound of its size. */
-export interface TakenArtifact {
+export interface ArtifactChange {
   readonly artifact: Artifact
   readonly append: boolean
   readonly lastChunk: boolean
@@ -55,7 +55,7 @@ export interface UpdateCommand<S extends string = TaskState> {
   readonly type: 'update'
   readonly state: S | undefined
   readonly output: JsonValue | undefined
-  readonly artifacts: readonly TakenArtifact[]
+  readonly artifacts: readonly ArtifactChange[]
   readonly message: string | Message | null | undefined
   readonly expectedGeneration: number | undefined
 }
@@ -84,7 +84,7 @@ export type TaskCommand<S extends string = TaskState> =
   UpdateCommand<S> | CancelCommand | MessageCommand | TimeoutCommand
 
 /** The part of the rules that commands are made by. */
-export interface Intake {
+export interface CommandRules {
   readonly limits: Limits
   readonly generateId: GenerateId
 }
@@ -100,32 +100,34 @@ const CANCEL_KEYS = ['message', 'expectedGeneration']
 const APPEND_KEYS = ['append', 'lastChunk', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
 
-export function toCreate(params: CreateTaskParams, { limits, generateId }: Intake): CreateCommand {
+export function toCreate(params: CreateTaskParams, { limits, generateId }: CommandRules): CreateCommand {
   // Callers in JavaScript pass what they like.
-  const given: Partial<CreateTaskParams> = (params as unknown) ? read(params, CREATE_KEYS, 'createTask') : {}
+  const given: Partial<CreateTaskParams> = (params as unknown)
+    ? readParams(params, CREATE_KEYS, 'createTask')
+    : {}
   const { skill, input, metadata, contextId, referenceTaskIds, owner, id } = given
   if (!skill) throw invalidParams('skill', 'is missing', undefined, 'Task requires a skill parameter')
-  const taker = new JsonTaker(limits.input, limits.maxDepth)
-  const takenInput = input === undefined ? undefined : taker.take(input, 'input')
-  const takenMetadata = metadata === undefined ? undefined : taker.takeObject(metadata, 'metadata')
-  taker.check(takenInput, takenMetadata)
-  const takenId = takeName(id === undefined ? generateId() : id, 'id')
+  const reader = new JsonReader(limits.input, limits.maxDepth)
+  const checkedInput = input === undefined ? undefined : reader.read(input, 'input')
+  const checkedMetadata = metadata === undefined ? undefined : reader.readObject(metadata, 'metadata')
+  reader.check(checkedInput, checkedMetadata)
+  const taskId = readName(id === undefined ? generateId() : id, 'id')
   return {
     type: 'create',
-    skill: takeName(skill, 'skill'),
-    id: takenId,
-    contextId: contextId === undefined ? takenId : takeName(contextId, 'contextId'),
-    input: takenInput ?? null,
-    metadata: takenMetadata ?? NO_METADATA,
+    skill: readName(skill, 'skill'),
+    id: taskId,
+    contextId: contextId === undefined ? taskId : readName(contextId, 'contextId'),
+    input: checkedInput ?? null,
+    metadata: checkedMetadata ?? NO_METADATA,
     referenceTaskIds:
-      referenceTaskIds === undefined ? undefined : takeNames(referenceTaskIds, 'referenceTaskIds'),
-    owner: owner === undefined ? undefined : takeName(owner, 'owner'),
+      referenceTaskIds === undefined ? undefined : readNames(referenceTaskIds, 'referenceTaskIds'),
+    owner: owner === undefined ? undefined : readName(owner, 'owner'),
   }
 }
 
-export function toUpdate<S extends string>(update: TaskUpdate<S>, intake: Intake): UpdateCommand<S> {
-  const { limits } = intake
-  const given = read(update, UPDATE_KEYS, 'updateTask')
+export function toUpdate<S extends string>(update: TaskUpdate<S>, rules: CommandRules): UpdateCommand<S> {
+  const { limits } = rules
+  const given = readParams(update, UPDATE_KEYS, 'updateTask')
   const { state, output, artifacts, message } = given
   if (state !== undefined && typeof state !== 'string') {
     throw invalidParams('state', `must be a string, got ${describe(state)}`)
@@ -133,20 +135,20 @@ export function toUpdate<S extends string>(update: TaskUpdate<S>, intake: Intake
   return {
     type: 'update',
     state,
-    output: output === undefined ? undefined : takeOutput(output, limits),
-    artifacts: takeArtifacts(artifacts, limits),
-    message: takeStatusMessage(message, intake),
-    expectedGeneration: takeExpected(given),
+    output: output === undefined ? undefined : readOutput(output, limits),
+    artifacts: readArtifacts(artifacts, limits),
+    message: readStatusMessage(message, rules),
+    expectedGeneration: readExpectedGeneration(given),
   }
 }
 
-export function toCancel(options: CancelOptions, intake: Intake): CancelCommand {
-  const given = read(options, CANCEL_KEYS, 'cancelTask')
+export function toCancel(options: CancelOptions, rules: CommandRules): CancelCommand {
+  const given = readParams(options, CANCEL_KEYS, 'cancelTask')
   const { message } = given
   return {
     type: 'cancel',
-    message: takeStatusMessage(message, intake),
-    expectedGeneration: takeExpected(given),
+    message: readStatusMessage(message, rules),
+    expectedGeneration: readExpectedGeneration(given),
   }
 }
 
@@ -154,34 +156,38 @@ export function toCancel(options: CancelOptions, intake: Intake): CancelCommand 
 export function toAppend(
   value: ArtifactInput,
   options: AppendArtifactOptions | undefined,
-  { limits, generateId }: Intake,
+  { limits, generateId }: CommandRules,
 ): UpdateCommand<never> {
-  const given = options === undefined ? NO_OPTIONS : read(options, APPEND_KEYS, 'appendArtifact')
-  const append = takeBoolean(given.append ?? true, 'append')
-  const lastChunk = takeBoolean(given.lastChunk ?? false, 'lastChunk')
-  const taken = takeArtifact(value, 'artifact', limits, generateId)
+  const given = options === undefined ? NO_OPTIONS : readParams(options, APPEND_KEYS, 'appendArtifact')
+  const append = readBoolean(given.append ?? true, 'append')
+  const lastChunk = readBoolean(given.lastChunk ?? false, 'lastChunk')
+  const checked = readArtifact(value, 'artifact', limits, generateId)
   return {
     type: 'update',
     state: undefined,
     output: undefined,
-    artifacts: [{ artifact: taken.artifact, append, lastChunk, atMost: taken.atMost }],
+    artifacts: [{ artifact: checked.artifact, append, lastChunk, atMost: checked.atMost }],
     message: undefined,
-    expectedGeneration: takeExpected(given),
+    expectedGeneration: readExpectedGeneration(given),
   }
 }
 
-export function toMessage(message: MessageInput, options: ChangeOptions, intake: Intake): MessageCommand {
-  const given = read(options, MESSAGE_KEYS, 'addMessage')
-  const taker = new JsonTaker(intake.limits.messages, intake.limits.maxDepth)
+export function toMessage(
+  message: MessageInput,
+  options: ChangeOptions,
+  rules: CommandRules,
+): MessageCommand {
+  const given = readParams(options, MESSAGE_KEYS, 'addMessage')
+  const reader = new JsonReader(rules.limits.messages, rules.limits.maxDepth)
   return {
     type: 'message',
-    message: takeMessage(message, taker, intake.generateId),
-    atMost: taker.atMost,
-    expectedGeneration: takeExpected(given),
+    message: readMessage(message, reader, rules.generateId),
+    atMost: reader.atMost,
+    expectedGeneration: readExpectedGeneration(given),
   }
 }
 
-function takeExpected(options: ChangeOptions): number | undefined {
+function readExpectedGeneration(options: ChangeOptions): number | undefined {
   const { expectedGeneration } = options
   if (expectedGeneration === undefined && Object.hasOwn(options, 'expectedGeneration')) {
     throw invalidParams(
@@ -189,59 +195,59 @@ function takeExpected(options: ChangeOptions): number | undefined {
       'must be a generation, got undefined: leave it out to change any',
     )
   }
-  return takeGeneration(expectedGeneration, 'expectedGeneration')
+  return readGeneration(expectedGeneration, 'expectedGeneration')
 }
 
-function takeOutput(value: unknown, limits: Limits): JsonValue {
-  const taker = new JsonTaker(limits.output, limits.maxDepth)
-  const output = taker.take(value, 'output')
-  taker.check(output)
+function readOutput(value: unknown, limits: Limits): JsonValue {
+  const reader = new JsonReader(limits.output, limits.maxDepth)
+  const output = reader.read(value, 'output')
+  reader.check(output)
   return output
 }
 
-function takeArtifacts(
+function readArtifacts(
   artifacts: readonly ArtifactInput[] | undefined,
   limits: Limits,
-): readonly TakenArtifact[] {
+): readonly ArtifactChange[] {
   if (artifacts === undefined) return []
   requireArray(artifacts, 'artifacts')
   return Array.from(artifacts, (artifact: ArtifactInput, index) =>
-    takeArtifact(artifact, `artifacts[${index}]`, limits),
+    readArtifact(artifact, `artifacts[${index}]`, limits),
   )
 }
 
 /** With `generateId`, an artifact that has no id gets one. */
-function takeArtifact(
+function readArtifact(
   value: ArtifactInput,
   root: string,
   limits: Limits,
   generateId?: GenerateId,
-): TakenArtifact {
-  const taker = new JsonTaker(limits.artifacts, limits.maxDepth)
-  const artifact = taker.takeObject(value, root)
-  if (generateId !== undefined) artifact['artifactId'] ??= taker.take(generateId(), `${root}.artifactId`)
+): ArtifactChange {
+  const reader = new JsonReader(limits.artifacts, limits.maxDepth)
+  const artifact = reader.readObject(value, root)
+  if (generateId !== undefined) artifact['artifactId'] ??= reader.read(generateId(), `${root}.artifactId`)
   requireArtifact(artifact, root)
-  return { artifact, append: false, lastChunk: false, atMost: taker.atMost }
+  return { artifact, append: false, lastChunk: false, atMost: reader.atMost }
 }
 
-function takeStatusMessage(
+function readStatusMessage(
   message: string | MessageInput | null | undefined,
-  { limits, generateId }: Intake,
+  { limits, generateId }: CommandRules,
 ): string | Message | null | undefined {
   if (message === undefined || message === null) return message
-  const taker = new JsonTaker(limits.messages, limits.maxDepth)
+  const reader = new JsonReader(limits.messages, limits.maxDepth)
   if (typeof message === 'string') {
-    taker.check(taker.take(message, 'message'))
+    reader.check(reader.read(message, 'message'))
     return message
   }
-  if (typeof message === 'object') return takeMessage(message, taker, generateId)
+  if (typeof message === 'object') return readMessage(message, reader, generateId)
   throw invalidParams('message', `must be a string or a message, got ${quote(message)}`)
 }
 
-function takeMessage(value: MessageInput, taker: JsonTaker, generateId: GenerateId): Message {
-  const message = taker.takeObject(value, 'message')
+function readMessage(value: MessageInput, reader: JsonReader, generateId: GenerateId): Message {
+  const message = reader.readObject(value, 'message')
   // Set in place: a copy with one more key would have a hidden class of its own on V8, 276 bytes for each message.
-  message['messageId'] ??= taker.take(generateId(), 'message.messageId')
-  taker.check(message)
+  message['messageId'] ??= reader.read(generateId(), 'message.messageId')
+  reader.check(message)
   return requireMessage(message, 'message')
 }

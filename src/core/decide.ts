@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MessageCommand, TakenArtifact, TaskCommand, UpdateCommand } from './commands.js'
+import type { MessageCommand, ArtifactChange, TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
 import type { MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
@@ -123,7 +123,7 @@ function decideUpdate<S extends string>(
 
 function checkArtifacts(
   task: TaskSnapshot<string>,
-  artifacts: readonly TakenArtifact[],
+  artifacts: readonly ArtifactChange[],
   { maxArtifacts, artifacts: limit }: Limits,
   usage: Usage,
 ): void {
@@ -135,16 +135,16 @@ function checkArtifacts(
     const count = task.artifacts.length + added.size + nameless.length
     if (count > maxArtifacts) throw tooMany('Artifacts', 'maxArtifacts', maxArtifacts, count)
   }
-  const atMost = artifacts.reduce((sum, taken) => sum + taken.atMost, usage.artifacts)
+  const atMost = artifacts.reduce((sum, change) => sum + change.atMost, usage.artifacts)
   if (atMost <= limit.maxBytes) return
   const size = usage.artifacts + growthOf(task, artifacts)
   if (size > limit.maxBytes) throw tooLarge(limit, size)
 }
 
 /** By how much the task's artifacts grow. Of those with one id only the last stays. */
-function growthOf(task: TaskSnapshot<string>, artifacts: readonly TakenArtifact[]): number {
+function growthOf(task: TaskSnapshot<string>, artifacts: readonly ArtifactChange[]): number {
   const growths = new Map(
-    artifacts.map((taken) => [taken.artifact.artifactId ?? taken, artifactGrowth(task, taken)] as const),
+    artifacts.map((change) => [change.artifact.artifactId ?? change, artifactGrowth(task, change)] as const),
   )
   return [...growths.values()].reduce((sum, growth) => sum + growth, 0)
 }

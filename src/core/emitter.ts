@@ -89,7 +89,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   }
 
   /** Has `event` emitted after all that was posted before. `payload` is made now, and only if somebody listens. */
-  protected tell<E extends EventName<S>>(event: E, payload: () => Parameters<TaskEvents<S>[E]>[0]): void {
+  protected notify<E extends EventName<S>>(event: E, payload: () => Parameters<TaskEvents<S>[E]>[0]): void {
     if (this.listenerCount(event) === 0) return
     // Each event has one payload, so these are its arguments.
     const args = [payload()] as EventEmitter.EventArgs<TaskEvents<S>, E>
@@ -97,18 +97,18 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   }
 
   /** Tells of what has been stored, and of the task that came of it. */
-  protected announce(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
+  protected notifyOfEvents(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
     for (const event of events) {
       if (event.type !== 'status' || event.from === event.to) continue
       const { taskId, from, to, timestamp, generation } = event
-      this.tell('task:stateChange', () => Object.freeze({ taskId, from, to, timestamp, generation }))
+      this.notify('task:stateChange', () => Object.freeze({ taskId, from, to, timestamp, generation }))
     }
     for (const event of events) {
-      this.tell('task:event', () => freezeDeep(event))
-      if (event.type === 'artifact') this.tell('task:artifact', () => freezeDeep(event))
-      if (event.type === 'message') this.tell('task:message', () => freezeDeep(event))
+      this.notify('task:event', () => freezeDeep(event))
+      if (event.type === 'artifact') this.notify('task:artifact', () => freezeDeep(event))
+      if (event.type === 'message') this.notify('task:message', () => freezeDeep(event))
     }
-    this.tell('task:updated', show)
+    this.notify('task:updated', show)
   }
 
   /** Has `job` done after all that was posted before. */
@@ -140,10 +140,10 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     if (typeof listener !== 'function') throw new TypeError('The listener must be a function')
     const known = this.#guarded.get(listener)
     if (known !== undefined) return known
-    const eventNow = (): string => this.#event
+    const currentEvent = (): string => this.#event
     const report = (error: unknown, event: string): void => this.#report(error, event)
     const guarded: Listener = function (payload) {
-      const event = eventNow()
+      const event = currentEvent()
       try {
         const result = listener.call(this, payload)
         if (isThenable(result)) result.then(undefined, (error: unknown) => report(error, event))

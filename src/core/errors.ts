@@ -153,8 +153,8 @@ function nameOf(code: ErrorCode): string {
 
 export function taskNotFound(given: unknown): A2AError<'TASK_NOT_FOUND'> {
   const taskId = String(given)
-  const shown = taskId.length > 100 ? `${taskId.slice(0, 100)}…` : taskId
-  return new A2AError('TASK_NOT_FOUND', `Task not found: ${shown}`, { taskId })
+  const shortened = taskId.length > 100 ? `${taskId.slice(0, 100)}…` : taskId
+  return new A2AError('TASK_NOT_FOUND', `Task not found: ${shortened}`, { taskId })
 }
 
 /** Reads as "`path` `reason`": `input.when must be JSON, got a Date`. */
@@ -186,16 +186,16 @@ export function invalidAnswer(reason: string, cause?: unknown): A2AError<'INVALI
 export type RemovalCode = 'TASK_EXPIRED' | 'MANAGER_DESTROYED'
 
 /** Why nobody need work on a task any more. */
-export type EndingCode = RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT'
+export type EndReason = RemovalCode | 'TASK_CANCELED' | 'TASK_TIMED_OUT'
 
-const ENDINGS = {
+const END_TEXTS = {
   TASK_CANCELED: 'was canceled',
   TASK_TIMED_OUT: 'timed out',
   TASK_EXPIRED: 'expired',
   MANAGER_DESTROYED: 'is gone: its manager was destroyed',
-} as const satisfies Record<EndingCode, string>
+} as const satisfies Record<EndReason, string>
 
 /** The reason of a task's signal, and what its waiters and subscribers are rejected with. */
-export function ended<C extends EndingCode>(code: C, taskId: string): A2AError<C> {
-  return new A2AError<C>(code, `Task ${taskId} ${ENDINGS[code]}`, { taskId })
+export function endError<C extends EndReason>(code: C, taskId: string): A2AError<C> {
+  return new A2AError<C>(code, `Task ${taskId} ${END_TEXTS[code]}`, { taskId })
 }

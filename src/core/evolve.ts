@@ -94,7 +94,7 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
     case 'status':
       if (event.to !== event.from) {
         task.state = event.to
-        task.history = added(task.history, { state: event.to, timestamp: event.timestamp })
+        task.history = appended(task.history, { state: event.to, timestamp: event.timestamp })
       }
       if (event.message === null) delete task.message
       else if (event.message !== undefined) task.message = shared<Message | string>(event.message)
@@ -106,7 +106,7 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
       applyArtifact(task, event)
       break
     case 'message':
-      task.messages = added(task.messages, shared<Message>(event.message))
+      task.messages = appended(task.messages, shared<Message>(event.message))
       break
   }
   task.generation = event.generation
@@ -117,7 +117,7 @@ function applyArtifact(task: Task<string>, { artifact, append }: ArtifactChanged
   const known = findArtifact(task.artifacts, artifact.artifactId)
   const present = task.artifacts[known]
   if (present === undefined) {
-    task.artifacts = added(task.artifacts, ownArtifact(artifact))
+    task.artifacts = appended(task.artifacts, ownArtifact(artifact))
     return
   }
   if (!append) {
@@ -139,7 +139,7 @@ const NONE: never[] = []
 Object.freeze(NONE)
 
 /** `array`, or a new one where it is empty, with `element` at its end. Pushing to `[]` would make room for 17. */
-function added<T>(array: T[], element: T): T[] {
+function appended<T>(array: T[], element: T): T[] {
   if (array.length === 0) return [element]
   array.push(element)
   return array

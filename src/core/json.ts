@@ -28,13 +28,13 @@ const GIVE_UP_FACTOR = 16
  * Counting bytes exactly costs about 2 ns a character, so bounds are summed instead: a string of n UTF-16 units has
  * between n + 2 and 6n + 2 bytes. Only when the upper bound passes the limit does {@link check} count.
  */
-export class JsonTaker {
+export class JsonReader {
   #atLeast = 0
   #atMost = 0
   #root = ''
   /** The keys that lead to what is being read, `#reached` of them. */
   readonly #path: (string | number)[] = []
-  #reached = 0
+  #pathLength = 0
   readonly #limit: SizeLimit
   readonly #maxDepth: number
 
@@ -54,25 +54,25 @@ export class JsonTaker {
    * @throws {A2AError} `INVALID_PARAMS` with the path of what is not JSON; `LIMIT_EXCEEDED` when it is too deep, or
    *   so much too large that copying it would be harmful.
    */
-  take(value: unknown, root: string): JsonValue {
+  read(value: unknown, root: string): JsonValue {
     this.#root = root
-    this.#reached = 0
+    this.#pathLength = 0
     try {
-      return this.#take(value, 0)
+      return this.#read(value, 0)
     } catch (error) {
       if (A2AError.is(error)) throw error
       // A getter or a proxy of the caller's threw.
-      throw invalidParams(this.#pathAt(this.#reached), 'could not be read', error)
+      throw invalidParams(this.#pathAt(this.#pathLength), 'could not be read', error)
     }
   }
 
-  /** Like {@link take}, for what has to be an object. */
-  takeObject(value: unknown, root: string): JsonObject {
+  /** Like {@link read}, for what has to be an object. */
+  readObject(value: unknown, root: string): JsonObject {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalidParams(root, `must be an object, got ${describe(value)}`)
     }
     // An object that is no array is taken as an object.
-    return this.take(value, root) as JsonObject
+    return this.read(value, root) as JsonObject
   }
 
   /** @throws {A2AError} `LIMIT_EXCEEDED` when `values`, which this taker took, are larger than the limit. */
@@ -82,10 +82,10 @@ export class JsonTaker {
     if (size > this.#limit.maxBytes) throw tooLarge(this.#limit, size)
   }
 
-  #take(value: unknown, depth: number): JsonValue {
+  #read(value: unknown, depth: number): JsonValue {
     switch (typeof value) {
       case 'string':
-        return this.#takeString(value, depth)
+        return this.#readString(value, depth)
       case 'number':
         if (!Number.isFinite(value)) throw this.#refuse(depth, `must be JSON, got ${String(value)}`)
         this.#count(1, 24)
@@ -105,53 +105,53 @@ export class JsonTaker {
             { limit: 'maxDepth', max: this.#maxDepth, actual: depth + 1 },
           )
         }
-        return Array.isArray(value) ? this.#takeArray(value, depth) : this.#takeMembers(value, depth)
+        return Array.isArray(value) ? this.#readArray(value, depth) : this.#readMembers(value, depth)
       default:
         throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
     }
   }
 
-  #takeString(value: string, depth: number): string {
+  #readString(value: string, depth: number): string {
     if (hasLoneSurrogate(value)) throw this.#refuse(depth, 'has a lone surrogate, which UTF-8 cannot hold')
     this.#count(value.length + 2, 6 * value.length + 2)
     return value
   }
 
-  #takeArray(value: readonly unknown[], depth: number): JsonValue[] {
+  #readArray(value: readonly unknown[], depth: number): JsonValue[] {
     this.#count(2, 2)
     const copy: JsonValue[] = []
     for (let index = 0; index < value.length; index++) {
-      this.#enter(index, depth)
+      this.#descend(index, depth)
       this.#count(1, 1)
-      copy.push(this.#take(value[index], depth + 1))
+      copy.push(this.#read(value[index], depth + 1))
     }
     // Pushing reserves room for 17: 152 bytes for the one element that most arrays here have.
     return copy.length < 17 ? copy.slice() : copy
   }
 
-  #takeMembers(value: object, depth: number): JsonObject {
+  #readMembers(value: object, depth: number): JsonObject {
     if (!isPlain(value)) {
       throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
     }
     this.#count(2, 2)
     const copy: JsonObject = {}
     for (const key of Object.keys(value)) {
-      this.#enter(key, depth)
+      this.#descend(key, depth)
       const member: unknown = (value as Record<string, unknown>)[key]
       if (member === undefined) continue
       if (key === '__proto__' || key === 'constructor') {
         throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
       }
-      this.#takeString(key, depth + 1)
+      this.#readString(key, depth + 1)
       this.#count(2, 2)
-      copy[key] = this.#take(member, depth + 1)
+      copy[key] = this.#read(member, depth + 1)
     }
     return copy
   }
 
-  #enter(key: string | number, depth: number): void {
+  #descend(key: string | number, depth: number): void {
     this.#path[depth] = key
-    this.#reached = depth + 1
+    this.#pathLength = depth + 1
   }
 
   #count(atLeast: number, atMost: number): void {

@@ -35,7 +35,7 @@ export const VALID_TRANSITIONS = {
 /** States in which the agent waits for somebody else: for input, or for credentials (A2A 1.0 §4.1.3). */
 export const INTERRUPTED_STATES = ['input-required', 'auth-required'] as const satisfies readonly TaskState[]
 
-const MADE: unique symbol = Symbol.for('a2a-tasks.lifecycle')
+const BRAND: unique symbol = Symbol.for('a2a-tasks.lifecycle')
 
 /** A lifecycle made by {@link defineLifecycle}. Inert, frozen data. */
 export interface Lifecycle<S extends string = TaskState> {
@@ -105,12 +105,12 @@ function makeLifecycle<S extends string>(
     terminal: states.filter((state) => transitions[state].length === 0),
     interrupted: [...(interrupted ?? waiting)],
   }
-  return freezeDeep(Object.defineProperty(lifecycle, MADE, { value: true }))
+  return freezeDeep(Object.defineProperty(lifecycle, BRAND, { value: true }))
 }
 
 /** Whether `defineLifecycle` made it: of this copy of the library, or of another. */
 export function isLifecycle(value: unknown): value is Lifecycle<string> {
-  return typeof value === 'object' && value !== null && MADE in value
+  return typeof value === 'object' && value !== null && BRAND in value
 }
 
 function checkTable(table: Readonly<Record<string, unknown>>): void {

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from './errors.js'
-import { read, requireState, takeName, takeTimestamp } from './validate.js'
+import { readParams, requireState, readName, readTimestamp } from './validate.js'
 import { describe } from '../runtime/describe.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
@@ -18,7 +18,7 @@ export interface OwnerFilter {
 }
 
 /** The owner of tasks that have none: no owner is called so, since names are not empty. */
-export const NOBODY = ''
+export const NO_OWNER = ''
 
 /** Those tasks that have every property given here. */
 export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
@@ -64,18 +64,18 @@ const MAX_PAGE_SIZE = 1000
 /** Looks at nothing but the owner: how long it takes tells a stranger nothing of the task. */
 export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
   if (filter === undefined) return true
-  const known = task.owner ?? NOBODY
+  const known = task.owner ?? NO_OWNER
   // The common case, without the copy that the careful one takes.
-  if (filter.owner === null || (typeof filter.owner === 'string' && filter.owner !== NOBODY)) {
-    return (filter.owner ?? NOBODY) === known
+  if (filter.owner === null || (typeof filter.owner === 'string' && filter.owner !== NO_OWNER)) {
+    return (filter.owner ?? NO_OWNER) === known
   }
-  const { owner } = read(filter, ['owner'], 'peekTask')
+  const { owner } = readParams(filter, ['owner'], 'peekTask')
   if (!Object.hasOwn(filter, 'owner')) return true
-  return takeOwner(owner) === known
+  return readOwner(owner) === known
 }
 
 export function toFilter(filter: TaskFilter<string>, states: readonly string[], method: string): Filter {
-  return pick(read(filter, FILTER_KEYS, method), states)
+  return pick(readParams(filter, FILTER_KEYS, method), states)
 }
 
 export function toPageQuery(query: TaskQuery<string>, states: readonly string[]): PageQuery {
@@ -84,7 +84,7 @@ export function toPageQuery(query: TaskQuery<string>, states: readonly string[])
     cursor,
     updatedSince,
     ...filter
-  } = read(query, QUERY_KEYS, 'pageTasks')
+  } = readParams(query, QUERY_KEYS, 'pageTasks')
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
     throw invalidParams('pageSize', `must be an integer from 1 to ${MAX_PAGE_SIZE}, got ${String(pageSize)}`)
   }
@@ -94,8 +94,8 @@ export function toPageQuery(query: TaskQuery<string>, states: readonly string[])
   return { filter: pick(filter, states), pageSize, cursor, updatedSince: toTimestamp(updatedSince) }
 }
 
-function takeOwner(owner: unknown): string {
-  return owner === null ? NOBODY : takeName(owner, 'owner')
+function readOwner(owner: unknown): string {
+  return owner === null ? NO_OWNER : readName(owner, 'owner')
 }
 
 function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
@@ -103,7 +103,7 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   for (const key of FILTER_KEYS) {
     const value = filter[key]
     if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
-    picked.push([key, key === 'owner' ? takeOwner(value) : takeName(value, key)])
+    picked.push([key, key === 'owner' ? readOwner(value) : readName(value, key)])
   }
   if (filter.state !== undefined) requireState(filter.state, 'state', states)
   return picked
@@ -111,5 +111,5 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
 
 /** In the form that tasks have, which sorts as text. */
 function toTimestamp(value: string | undefined): string | undefined {
-  return value === undefined ? undefined : new Date(takeTimestamp(value, 'updatedSince')).toISOString()
+  return value === undefined ? undefined : new Date(readTimestamp(value, 'updatedSince')).toISOString()
 }

@@ -10,12 +10,12 @@ import {
   requireMessage,
   requireObject,
   requireState,
-  takeGeneration,
-  takeName,
-  takeNames,
-  takeTimestamp,
+  readGeneration,
+  readName,
+  readNames,
+  readTimestamp,
 } from './validate.js'
-import { JsonTaker } from './json.js'
+import { JsonReader } from './json.js'
 import { describe } from '../runtime/describe.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -78,7 +78,7 @@ export function toRecords<S extends string>(
     ids.add(task.id)
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
-    if (task.state === 'canceled') record.over = 'TASK_CANCELED'
+    if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record
   })
 }
@@ -90,7 +90,7 @@ function toTask<S extends string>(
   now: Instant,
 ): Task<S> {
   const { lifecycle, limits } = settings
-  const json = new JsonTaker(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).takeObject(saved, root)
+  const json = new JsonReader(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).readObject(saved, root)
   for (const key of Object.keys(json)) {
     if (!KEYS.includes(key)) throw invalidParams(`${root}.${key}`, `is unknown; known are ${KEYS.join(', ')}`)
   }
@@ -98,9 +98,9 @@ function toTask<S extends string>(
   const createdAt = timestamp(json['createdAt'], `${root}.createdAt`, now)
   const updatedAt = timestamp(json['updatedAt'] ?? createdAt, `${root}.updatedAt`, now)
   const task: Task<S> = {
-    id: takeName(id, `${root}.id`),
-    contextId: takeName(contextId, `${root}.contextId`),
-    skill: takeName(skill, `${root}.skill`),
+    id: readName(id, `${root}.id`),
+    contextId: readName(contextId, `${root}.contextId`),
+    skill: readName(skill, `${root}.skill`),
     state: requireState(json['state'], `${root}.state`, lifecycle.states),
     input,
     output,
@@ -123,8 +123,8 @@ function toTask<S extends string>(
     task.message = typeof message === 'string' ? message : requireMessage(message, `${root}.message`)
   }
   if (referenceTaskIds !== undefined)
-    task.referenceTaskIds = takeNames(referenceTaskIds, `${root}.referenceTaskIds`)
-  if (owner !== undefined) task.owner = takeName(owner, `${root}.owner`)
+    task.referenceTaskIds = readNames(referenceTaskIds, `${root}.referenceTaskIds`)
+  if (owner !== undefined) task.owner = readName(owner, `${root}.owner`)
   return task
 }
 
@@ -165,7 +165,7 @@ function toHistory<S extends string>(
 /** Each state that the task went through was an event at least. */
 function toGeneration(json: JsonObject, root: string, states: number): number {
   const path = `${root}.generation`
-  const generation = takeGeneration(json['generation'], path) ?? states
+  const generation = readGeneration(json['generation'], path) ?? states
   if (generation >= states && generation <= MAX_GENERATION) return generation
   throw invalidParams(
     path,
@@ -191,6 +191,6 @@ function elements(json: JsonObject, key: string, root: string): JsonValue[] {
 
 /** What happened after `now`, by the clock of some other machine, counts as happening now. */
 function timestamp(value: JsonValue | undefined, path: string, now: Instant): string {
-  const ms = takeTimestamp(value, path)
+  const ms = readTimestamp(value, path)
   return ms >= now.ms ? now.iso : new Date(ms).toISOString()
 }

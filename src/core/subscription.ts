@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { ended } from './errors.js'
+import { endError } from './errors.js'
 import type { TaskStreamEvent } from './events.js'
-import { read, takeGeneration, takeSignal } from './validate.js'
+import { readParams, readGeneration, readSignal } from './validate.js'
 import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
@@ -45,7 +45,7 @@ export function caughtUp<S extends string>(
   type: 'snapshot' | 'resync',
   record: TaskRecord<S>,
 ): TaskStreamEvent<S> {
-  const task = record.show()
+  const task = record.snapshot()
   return Object.freeze({
     type,
     taskId: task.id,
@@ -65,9 +65,9 @@ export function subscribeTo<S extends string>(
   logSize: number,
   options: SubscribeOptions,
 ): TaskSubscription<S> {
-  const given = read(options, ['after', 'signal'], 'subscribe')
-  const after = takeGeneration(given.after, 'after')
-  return new LogReader(record, isTerminal, logSize, after, takeSignal(given.signal))
+  const given = readParams(options, ['after', 'signal'], 'subscribe')
+  const after = readGeneration(given.after, 'after')
+  return new LogReader(record, isTerminal, logSize, after, readSignal(given.signal))
 }
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
@@ -79,7 +79,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   readonly #logSize: number
   readonly #signal: AbortSignal | undefined
   #cursor: number | undefined
-  #isOver = false
+  #isClosed = false
   /** Settles when the `next()` that waits has its event: those that are called meanwhile come after it. */
   #waiting: Promise<unknown> | undefined
   #wake: () => void = () => {}
@@ -103,7 +103,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
     if (this.#waiting !== undefined) return this.#waiting.then(() => this.next())
     const record = this.#record
     // It may have aborted before the first read, and fires but once.
-    if (this.#isOver || this.#signal?.aborted) return this.return()
+    if (this.#isClosed || this.#signal?.aborted) return this.return()
     const entry =
       this.#cursor === undefined
         ? caughtUp('snapshot', record)
@@ -113,9 +113,9 @@ class LogReader<S extends string> implements TaskSubscription<S> {
       return Promise.resolve({ done: false, value: entry })
     }
     if (this.#isTerminal(record.task.state)) return this.return()
-    if (record.over === undefined) return this.#wait()
+    if (record.endReason === undefined) return this.#wait()
     this.#stop()
-    return Promise.reject(ended(record.over, record.task.id))
+    return Promise.reject(endError(record.endReason, record.task.id))
   }
 
   return(): Promise<Result<S>> {
@@ -130,7 +130,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   #wait(): Promise<Result<S>> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
-      this.#record.follow().wakers.add(resolve)
+      this.#record.ensureWatchers().wakers.add(resolve)
     })
     const next = woken.then(() => {
       this.#waiting = undefined
@@ -142,9 +142,9 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   }
 
   readonly #stop = (): void => {
-    this.#isOver = true
+    this.#isClosed = true
     this.#signal?.removeEventListener('abort', this.#stop)
-    this.#record.followers?.wakers.delete(this.#wake)
+    this.#record.watchers?.wakers.delete(this.#wake)
     this.#wake()
   }
 }

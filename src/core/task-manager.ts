@@ -9,7 +9,7 @@ import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create, createdEvent } from './evolve.js'
-import { read, takeGeneration } from './validate.js'
+import { readParams, readGeneration } from './validate.js'
 import { freezeDeep } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -40,7 +40,7 @@ import { TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
 import { Timeline } from './timeline.js'
-import { waitFor, type WaitOptions, abandonTask, signalOf, tellFollowers } from './wait.js'
+import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } from './wait.js'
 
 /**
  * Runs the life of tasks in memory, in this process.
@@ -61,13 +61,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
-  readonly #isLast = (state: S): boolean => isTerminal(state, this.lifecycle)
+  readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
     super()
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.#table = new TaskTable(this.#isLast)
+    this.#table = new TaskTable(this.#isTerminal)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
@@ -99,8 +99,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       const record = new TaskRecord(create(created), now)
       this.#retention.watch(record)
       this.#table.insert(record)
-      this.tell('task:event', () => freezeDeep(created))
-      this.tell('task:created', () => record.show())
+      this.notify('task:event', () => freezeDeep(created))
+      this.notify('task:created', () => record.snapshot())
       return copyTask(record.task)
     } finally {
       this.deliver()
@@ -116,7 +116,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
-    return this.#answer(this.#change(taskId, toUpdate(update, this.#settings)).record)
+    return this.#copyAndDeliver(this.#change(taskId, toUpdate(update, this.#settings)).record)
   }
 
   /** As `updateTask`, without making a copy: O(size of the change), whatever the size of the task. */
@@ -133,7 +133,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * @see A2A 1.0 §3.1.5
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
-    return this.#answer(this.#change(taskId, toCancel(options, this.#settings)).record)
+    return this.#copyAndDeliver(this.#change(taskId, toCancel(options, this.#settings)).record)
   }
 
   /**
@@ -173,7 +173,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   /** The task, frozen, and the same object for all who ask until it changes; `null` when `owner` has none of this id. */
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
     const record = this.#table.get(taskId)
-    return record !== undefined && isOwnedBy(record.task, filter) ? record.show() : null
+    return record !== undefined && isOwnedBy(record.task, filter) ? record.snapshot() : null
   }
 
   /** The task's state; `null` when there is no such task. O(1), where `peekTask` shows a task that has changed anew. */
@@ -194,7 +194,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    */
   pageTasks(query: TaskQuery<S> | null = {}): TaskPage<S> {
     const { records, nextCursor } = this.#table.page(toPageQuery(query ?? {}, this.lifecycle.states))
-    const tasks = records.map((record) => record.show())
+    const tasks = records.map((record) => record.snapshot())
     return nextCursor === undefined ? { tasks } : { tasks, nextCursor }
   }
 
@@ -221,7 +221,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
     const record = this.#find(taskId)
     const events: TaskStreamEvent<S>[] = []
-    let cursor = takeGeneration(read(options, ['after'], 'events').after, 'after') ?? 0
+    let cursor = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
     for (;;) {
       const entry = entryAfter(record, cursor, this.#settings.eventLogSize)
       if (entry === undefined) return events
@@ -237,7 +237,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
   subscribe(taskId: string, options: SubscribeOptions = {}): TaskSubscription<S> {
-    return subscribeTo(this.#find(taskId), this.#isLast, this.#settings.eventLogSize, options)
+    return subscribeTo(this.#find(taskId), this.#isTerminal, this.#settings.eventLogSize, options)
   }
 
   /**
@@ -261,7 +261,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#find(taskId)
-    return signalOf(record, this.#isLast(record.task.state))
+    return signalOf(record, this.#isTerminal(record.task.state))
   }
 
   /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
@@ -275,7 +275,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
 
   /** All tasks, oldest first, frozen: plain JSON, ready to be saved. */
   snapshot(): TaskSnapshot<S>[] {
-    return this.#table.select([]).map((record) => record.show())
+    return this.#table.select([]).map((record) => record.snapshot())
   }
 
   /**
@@ -290,8 +290,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       const now = this.#timeline.now()
       const records = toRecords(tasks, this.#settings, now)
       this.#retention.prune(now)
-      const taken = records.findIndex(({ task }) => this.#table.get(task.id) !== undefined)
-      if (taken !== -1) throw invalidParams(`tasks[${taken}].id`, `is taken: ${records[taken]?.task.id}`)
+      const inUse = records.findIndex(({ task }) => this.#table.get(task.id) !== undefined)
+      if (inUse !== -1) throw invalidParams(`tasks[${inUse}].id`, `is taken: ${records[inUse]?.task.id}`)
       this.#retention.requireRoom(records.length)
       for (const record of records) this.#retention.watch(record)
       this.#table.insertOld(records)
@@ -331,26 +331,26 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /** The copy is made before listeners are told: it shows this change, not what they make of it. */
-  #answer(record: TaskRecord<S>): Task<S> {
-    const answer = copyTask(record.task)
+  #copyAndDeliver(record: TaskRecord<S>): Task<S> {
+    const copy = copyTask(record.task)
     this.deliver()
-    return answer
+    return copy
   }
 
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
     for (const event of events) record.append(event, this.#settings.eventLogSize)
     this.#table.touch(record)
-    const hasEnded = this.#isLast(record.task.state)
-    if (hasEnded) {
+    const isInTerminalState = this.#isTerminal(record.task.state)
+    if (isInTerminalState) {
       this.#retention.unwatch(record)
       record.trim()
     }
-    this.announce(events, () => record.show())
-    tellFollowers(record, hasEnded, this.post)
+    this.notifyOfEvents(events, () => record.snapshot())
+    notifyWatchers(record, isInTerminalState, this.post)
   }
 
   #timeOut(record: TaskRecord<S>): void {
-    record.over = 'TASK_TIMED_OUT'
+    record.endReason = 'TASK_TIMED_OUT'
     this.#change(record.task.id, { type: 'timeout' })
     this.deliver()
   }
@@ -358,17 +358,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   #expire(record: TaskRecord<S>): void {
     this.#table.remove(record)
     this.#retention.unwatch(record)
-    this.tell('task:expired', () => record.show())
+    this.notify('task:expired', () => record.snapshot())
     this.#abandon(record, 'TASK_EXPIRED')
   }
 
   /** It has ended: nobody waits for it any more. */
   #evict(record: TaskRecord<S>): void {
     this.#table.remove(record)
-    this.tell('task:evicted', () => record.show())
+    this.notify('task:evicted', () => record.snapshot())
   }
 
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    abandonTask(record, code, this.#isLast(record.task.state), this.post)
+    rejectWatchers(record, code, this.#isTerminal(record.task.state), this.post)
   }
 }

@@ -6,7 +6,7 @@
 import type { TaskEvent } from './events.js'
 import { createdEvent, apply, thawTask } from './evolve.js'
 import type { TaskSnapshot, Task } from './task.js'
-import type { EndingCode, RemovalCode } from './errors.js'
+import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep } from './json.js'
 import type { Instant } from './timeline.js'
 import { payloadSize, usageAfter, type Usage } from './sizes.js'
@@ -14,12 +14,12 @@ import { payloadSize, usageAfter, type Usage } from './sizes.js'
 /** Settles when the task does what it waits for. */
 export interface Waiter<S extends string> {
   /** Whether it wants to see a task in `state` at all: one that only waits for a state costs nothing meanwhile. */
-  isCurious(state: S): boolean
+  accepts(state: S): boolean
   offer(task: TaskSnapshot<S>): void
   abandon(code: RemovalCode): void
 }
 
-export interface Followers<S extends string> {
+export interface Watchers<S extends string> {
   controller: AbortController | undefined
   readonly waiters: Set<Waiter<S>>
   /** Wake the subscribers that have read all there is. */
@@ -132,12 +132,12 @@ export class TaskRecord<S extends string> {
   usage: Usage
   readonly log: TaskLog<S>
   #task: Task<S>
-  #shown = false
+  #isFrozen = false
 
   /** Why nobody need work on the task any more: why it is gone, or, once it has ended, why its signal is aborted. */
-  over: EndingCode | undefined
+  endReason: EndReason | undefined
   /** Whoever waits for something to happen to the task. Most tasks end without anybody. */
-  followers: Followers<S> | undefined
+  watchers: Watchers<S> | undefined
 
   constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE, dropped = 0) {
     this.#task = task
@@ -155,18 +155,18 @@ export class TaskRecord<S extends string> {
    * The task, frozen: shared by all who ask until it changes. Freezing costs more than copying, so nothing is frozen
    * before somebody asks, and then in place; the next change goes on with a copy of what it has to write to.
    */
-  show(): TaskSnapshot<S> {
-    if (!this.#shown) {
-      this.#shown = true
+  snapshot(): TaskSnapshot<S> {
+    if (!this.#isFrozen) {
+      this.#isFrozen = true
       freezeDeep(this.#task)
     }
     return this.#task
   }
 
   append(event: TaskEvent<S>, logSize: number): void {
-    if (this.#shown) {
+    if (this.#isFrozen) {
       this.#task = thawTask(this.#task)
-      this.#shown = false
+      this.#isFrozen = false
     }
     const bytes = payloadSize(event)
     const usage = usageAfter(this.usage, this.#task, event, bytes)
@@ -181,15 +181,15 @@ export class TaskRecord<S extends string> {
     this.log.trim()
   }
 
-  follow(): Followers<S> {
-    this.followers ??= { controller: undefined, waiters: new Set(), wakers: new Set() }
-    return this.followers
+  ensureWatchers(): Watchers<S> {
+    this.watchers ??= { controller: undefined, waiters: new Set(), wakers: new Set() }
+    return this.watchers
   }
 
   wake(): void {
-    if (this.followers === undefined) return
-    const wakers = [...this.followers.wakers]
-    this.followers.wakers.clear()
+    if (this.watchers === undefined) return
+    const wakers = [...this.watchers.wakers]
+    this.watchers.wakers.clear()
     for (const wake of wakers) wake()
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Chain, Link, TaskRecord } from './task-record.js'
 import { invalidParams } from './errors.js'
-import { FILTER_KEYS, NOBODY, type Filter, type FilterKey, type PageQuery } from './queries.js'
+import { FILTER_KEYS, NO_OWNER, type Filter, type FilterKey, type PageQuery } from './queries.js'
 
 /** Every task under one key, so that its list is the order of the latest change. */
 const ALL = 'all'
@@ -128,19 +128,19 @@ export class TaskTable<S extends string> {
     records: TaskRecord<S>[]
     nextCursor?: string
   } {
-    const place = cursor === undefined ? undefined : placeOf(cursor)
+    const position = cursor === undefined ? undefined : toPosition(cursor)
     const narrowest = this.#narrowest(filter)
     const records: TaskRecord<S>[] = []
     if (narrowest === undefined) return { records }
     const { chain, slot } = narrowest
-    let link = place === undefined ? chain.last : this.#after(place, chain, slot)
+    let link = position === undefined ? chain.last : this.#after(position, chain, slot)
     for (; link !== undefined; link = link.previous) {
       const { record } = link
       const isTooOld = updatedSince !== undefined && record.task.updatedAt < updatedSince
       if (isTooOld && this.#isOrdered) break
       if (isTooOld || !matches(record, filter)) continue
       const last = records.at(-1)
-      if (last !== undefined && records.length === pageSize) return { records, nextCursor: cursorOf(last) }
+      if (last !== undefined && records.length === pageSize) return { records, nextCursor: toCursor(last) }
       records.push(record)
     }
     return { records }
@@ -179,11 +179,11 @@ export class TaskTable<S extends string> {
   #keyOf(name: IndexName): (record: TaskRecord<S>) => string | undefined {
     if (name === ALL) return () => ALL
     if (name === SETTLED) return ({ task }) => (this.#isTerminal(task.state) ? SETTLED : undefined)
-    return ({ task }) => task[name] ?? NOBODY
+    return ({ task }) => task[name] ?? NO_OWNER
   }
 
   /** Where to go on after the page that ended with the task of a cursor, as that task was then. */
-  #after({ stamp, id }: Place, chain: Chain<S>, slot: number): Link<S> | undefined {
+  #after({ stamp, id }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
     if (known?.chain === chain && record?.stamp === stamp) return known.previous
@@ -195,26 +195,26 @@ export class TaskTable<S extends string> {
 }
 
 /** What a cursor holds. */
-interface Place {
+interface PagePosition {
   readonly stamp: number
   readonly id: string
 }
 
 const CURSOR = /^(-?[0-9a-z]{1,11})\.(.+)$/s
 
-function placeOf(cursor: string): Place {
+function toPosition(cursor: string): PagePosition {
   const [, digits = '', id = ''] = CURSOR.exec(cursor) ?? []
   const stamp = Number.parseInt(digits, 36)
   if (Number.isSafeInteger(stamp)) return { stamp, id }
   throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave')
 }
 
-function cursorOf(record: TaskRecord<string>): string {
+function toCursor(record: TaskRecord<string>): string {
   return `${record.stamp.toString(36)}.${record.task.id}`
 }
 
 function matches({ task }: TaskRecord<string>, filter: Filter): boolean {
-  return filter.every(([key, value]) => (task[key] ?? NOBODY) === value)
+  return filter.every(([key, value]) => (task[key] ?? NO_OWNER) === value)
 }
 
 function byTime(a: string, b: string): number {

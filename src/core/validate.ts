@@ -21,7 +21,7 @@ const TYPE_KEYS = ['filename', 'mediaType']
 export function requireArtifact(value: JsonValue | undefined, path: string): Artifact {
   const artifact = requireObject(value, path)
   const { artifactId, parts, metadata } = artifact
-  if (artifactId !== undefined) takeName(artifactId, `${path}.artifactId`)
+  if (artifactId !== undefined) readName(artifactId, `${path}.artifactId`)
   if (parts !== undefined) requireParts(parts, `${path}.parts`)
   if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
   return artifact
@@ -31,7 +31,7 @@ export function requireArtifact(value: JsonValue | undefined, path: string): Art
 export function requireMessage(value: JsonValue | undefined, path: string): Message {
   const message = requireObject(value, path)
   const { messageId, role, parts, metadata } = message
-  takeName(messageId, `${path}.messageId`)
+  readName(messageId, `${path}.messageId`)
   if (role !== 'user' && role !== 'agent') {
     throw invalidParams(`${path}.role`, `must be "user" or "agent", got ${quote(role)}`)
   }
@@ -39,10 +39,10 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
   if (Array.isArray(parts) && parts.length === 0) throw invalidParams(`${path}.parts`, 'must not be empty')
   if (metadata !== undefined) requireObject(metadata, `${path}.metadata`)
   for (const key of ID_KEYS) {
-    if (message[key] !== undefined) takeName(message[key], `${path}.${key}`)
+    if (message[key] !== undefined) readName(message[key], `${path}.${key}`)
   }
   for (const key of LIST_KEYS) {
-    if (message[key] !== undefined) takeNames(message[key], `${path}.${key}`)
+    if (message[key] !== undefined) readNames(message[key], `${path}.${key}`)
   }
   // Every field that `Message` types has just been checked.
   return message as unknown as Message
@@ -54,7 +54,7 @@ function requireParts(value: JsonValue | undefined, path: string): void {
   for (const [index, part] of requireObjects(value, path).entries()) {
     if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
     for (const key of TYPE_KEYS) {
-      if (part[key] !== undefined) takeName(part[key], `${path}[${index}].${key}`)
+      if (part[key] !== undefined) readName(part[key], `${path}[${index}].${key}`)
     }
     let content: string | undefined
     for (const key of CONTENTS) {
@@ -94,7 +94,7 @@ function requireObjects(value: JsonValue | undefined, path: string): JsonObject[
 }
 
 /** An id, a skill, an owner: a short string with something in it. */
-export function takeName(value: unknown, path: string): string {
+export function readName(value: unknown, path: string): string {
   if (typeof value !== 'string') throw invalidParams(path, `must be a string, got ${describe(value)}`)
   if (value === '') throw invalidParams(path, 'must not be empty')
   if (value.length > MAX_NAME_LENGTH) {
@@ -104,26 +104,26 @@ export function takeName(value: unknown, path: string): string {
   return value
 }
 
-export function takeNames(value: unknown, path: string): string[] {
+export function readNames(value: unknown, path: string): string[] {
   requireArray(value, path)
   if (value.length > MAX_REFERENCES) throw invalidParams(path, `must have at most ${MAX_REFERENCES} elements`)
-  return Array.from(value, (element, index) => takeName(element, `${path}[${index}]`))
+  return Array.from(value, (element, index) => readName(element, `${path}[${index}]`))
 }
 
 /** An ISO 8601 timestamp, in ms since 1970. */
-export function takeTimestamp(value: unknown, path: string): number {
+export function readTimestamp(value: unknown, path: string): number {
   const ms = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN
   if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
   return ms
 }
 
-export function takeBoolean(value: unknown, path: string): boolean {
+export function readBoolean(value: unknown, path: string): boolean {
   if (typeof value !== 'boolean') throw invalidParams(path, `must be a boolean, got ${describe(value)}`)
   return value
 }
 
 /** A generation, as a cursor or an expectation: 0 is before the first event. */
-export function takeGeneration(value: unknown, path: string): number | undefined {
+export function readGeneration(value: unknown, path: string): number | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     const got = typeof value === 'number' ? String(value) : describe(value)
@@ -132,7 +132,7 @@ export function takeGeneration(value: unknown, path: string): number | undefined
   return value
 }
 
-export function takeSignal(value: unknown): AbortSignal | undefined {
+export function readSignal(value: unknown): AbortSignal | undefined {
   if (value === undefined || value instanceof AbortSignal) return value
   throw invalidParams('signal', `must be an AbortSignal, got ${describe(value)}`)
 }
@@ -141,7 +141,7 @@ export function takeSignal(value: unknown): AbortSignal | undefined {
  * A copy of `params`, each property read once. An unknown one is refused: a misspelt key that is ignored is an update
  * that is lost, or a filter that lets everything through.
  */
-export function read<T extends object>(params: T, known: readonly string[], method: string): T {
+export function readParams<T extends object>(params: T, known: readonly string[], method: string): T {
   const given: unknown = params
   if (typeof given !== 'object' || given === null) {
     throw invalidParams(`${method}()`, `takes an object, got ${describe(given)}`)

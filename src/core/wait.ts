@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { ended, type RemovalCode, A2AError, invalidParams } from './errors.js'
+import { endError, type RemovalCode, A2AError, invalidParams } from './errors.js'
 import type { TaskRecord, Waiter } from './task-record.js'
 import { copyTask } from './evolve.js'
-import { read, takeSignal } from './validate.js'
+import { readParams, readSignal } from './validate.js'
 import { describe, quote } from '../runtime/describe.js'
 import { isInterrupted, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Task, TaskSnapshot } from './task.js'
@@ -73,17 +73,17 @@ export function waitFor<S extends string>(
   lifecycle: Lifecycle<S>,
   options: WaitOptions<S>,
 ): Promise<Task<S>> {
-  const given = read(options, ['until', 'signal', 'timeoutMs'], 'waitFor')
+  const given = readParams(options, ['until', 'signal', 'timeoutMs'], 'waitFor')
   const { onState, onTask } = toCondition(given.until, lifecycle)
   const timeoutMs = toTimeout(given.timeoutMs)
-  const signal = takeSignal(given.signal)
+  const signal = readSignal(given.signal)
   return new Promise((resolve, reject: (error: Error) => void) => {
     let deadline: Deadline | undefined
     let record: TaskRecord<S> | undefined
-    let isOver = false
+    let isSettled = false
     const settle = (how: () => void): void => {
-      isOver = true
-      record?.followers?.waiters.delete(waiter)
+      isSettled = true
+      record?.watchers?.waiters.delete(waiter)
       if (deadline !== undefined) timeline.remove(deadline)
       signal?.removeEventListener('abort', abort)
       how()
@@ -98,7 +98,7 @@ export function waitFor<S extends string>(
       fail(new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs }))
     }
     const waiter: Waiter<S> = {
-      isCurious: (state) => isTerminal(state, lifecycle) || (onState?.(state) ?? true),
+      accepts: (state) => isTerminal(state, lifecycle) || (onState?.(state) ?? true),
       offer(task) {
         try {
           const isMet = onTask === undefined || onTask(task) || isTerminal(task.state, lifecycle)
@@ -108,7 +108,7 @@ export function waitFor<S extends string>(
           fail(error as Error)
         }
       },
-      abandon: (code) => fail(ended(code, taskId)),
+      abandon: (code) => fail(endError(code, taskId)),
     }
 
     if (timeoutMs < Infinity) deadline = timeline.add(timeoutMs, expire)
@@ -116,10 +116,10 @@ export function waitFor<S extends string>(
     if (signal?.aborted) abort()
     else
       find((found) => {
-        if (isOver) return
+        if (isSettled) return
         record = found
-        found.follow().waiters.add(waiter)
-        if (waiter.isCurious(found.task.state)) waiter.offer(found.show())
+        found.ensureWatchers().waiters.add(waiter)
+        if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
       })?.catch(fail)
   })
 }
@@ -131,48 +131,52 @@ type Post = (job: () => void) => void
  * Wakes subscribers, and offers the task to those who wait for it to be where it is now. The signal of one that has
  * ended aborts, where that says that its work is not wanted any more.
  */
-export function tellFollowers<S extends string>(record: TaskRecord<S>, hasEnded: boolean, post: Post): void {
+export function notifyWatchers<S extends string>(
+  record: TaskRecord<S>,
+  isInTerminalState: boolean,
+  post: Post,
+): void {
   record.wake()
-  const { followers, task } = record
+  const { watchers, task } = record
   const { state, id } = task
-  if (state === 'canceled') record.over ??= 'TASK_CANCELED'
-  if (followers === undefined) return
-  const waiters = [...followers.waiters].filter((waiter) => waiter.isCurious(state))
+  if (state === 'canceled') record.endReason ??= 'TASK_CANCELED'
+  if (watchers === undefined) return
+  const waiters = [...watchers.waiters].filter((waiter) => waiter.accepts(state))
   if (waiters.length > 0) {
-    const snapshot = record.show()
+    const snapshot = record.snapshot()
     post(() => {
-      for (const waiter of waiters) if (followers.waiters.has(waiter)) waiter.offer(snapshot)
+      for (const waiter of waiters) if (watchers.waiters.has(waiter)) waiter.offer(snapshot)
     })
   }
-  if (!hasEnded) return
-  const { over } = record
-  const { controller } = followers
-  followers.controller = undefined
-  if (over !== undefined) post(() => controller?.abort(ended(over, id)))
+  if (!isInTerminalState) return
+  const { endReason } = record
+  const { controller } = watchers
+  watchers.controller = undefined
+  if (endReason !== undefined) post(() => controller?.abort(endError(endReason, id)))
 }
 
 /** The task is gone. One that had ended keeps its reasons. */
-export function abandonTask<S extends string>(
+export function rejectWatchers<S extends string>(
   record: TaskRecord<S>,
   code: RemovalCode,
-  hasEnded: boolean,
+  isInTerminalState: boolean,
   post: Post,
 ): void {
-  const { followers, task } = record
-  if (!hasEnded) record.over = code
+  const { watchers, task } = record
+  if (!isInTerminalState) record.endReason = code
   record.wake()
-  if (followers === undefined) return
+  if (watchers === undefined) return
   post(() => {
-    for (const waiter of [...followers.waiters]) waiter.abandon(code)
-    followers.controller?.abort(ended(code, task.id))
+    for (const waiter of [...watchers.waiters]) waiter.abandon(code)
+    watchers.controller?.abort(endError(code, task.id))
   })
 }
 
 /** A task's signal: aborted already, where the task is over for a reason. */
-export function signalOf<S extends string>(record: TaskRecord<S>, hasEnded: boolean): AbortSignal {
-  const controller = record.followers?.controller ?? new AbortController()
-  const { over, task } = record
-  if (!hasEnded) record.follow().controller = controller
-  else if (over !== undefined) controller.abort(ended(over, task.id))
+export function signalOf<S extends string>(record: TaskRecord<S>, isInTerminalState: boolean): AbortSignal {
+  const controller = record.watchers?.controller ?? new AbortController()
+  const { endReason, task } = record
+  if (!isInTerminalState) record.ensureWatchers().controller = controller
+  else if (endReason !== undefined) controller.abort(endError(endReason, task.id))
   return controller.signal
 }

@@ -8,7 +8,7 @@ import { TaskEmitter } from '../core/emitter.js'
 import { invalidParams, type RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask, create, createdEvent } from '../core/evolve.js'
-import { read } from '../core/validate.js'
+import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks, TaskDocuments } from '../core/managers.js'
@@ -33,7 +33,7 @@ import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js
 import { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { Timeline } from '../core/timeline.js'
-import { abandonTask, signalOf, tellFollowers, waitFor, type WaitOptions } from '../core/wait.js'
+import { rejectWatchers, signalOf, notifyWatchers, waitFor, type WaitOptions } from '../core/wait.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
 import { ChangeWatcher } from './cache/change-watcher.js'
@@ -97,7 +97,7 @@ export class DurableTaskManager<S extends string = TaskState>
     this.#maintenance = new Maintenance(this.#context, this.#holders, {
       hasListeners: () => this.listenerCount('task:expired') > 0,
       onExpired: (expired) => {
-        for (const task of expired) this.tell('task:expired', () => task)
+        for (const task of expired) this.notify('task:expired', () => task)
         this.deliver()
       },
     })
@@ -200,7 +200,7 @@ export class DurableTaskManager<S extends string = TaskState>
   /** The task, frozen; `null` when there is none, or when it belongs to another owner than `filter` names. */
   async peekTask(taskId: string, filter?: OwnerFilter): Promise<TaskSnapshot<S> | null> {
     return await this.#context.cache.read(taskId, (record) =>
-      isOwnedBy(record.task, filter) ? record.show() : null,
+      isOwnedBy(record.task, filter) ? record.snapshot() : null,
     )
   }
 
@@ -215,7 +215,7 @@ export class DurableTaskManager<S extends string = TaskState>
    */
   lastSeen(taskId: string): TaskSnapshot<S> | undefined {
     const cached = this.#context.cache.get(taskId)
-    return cached?.isStored ? cached.record.show() : undefined
+    return cached?.isStored ? cached.record.snapshot() : undefined
   }
 
   /** Copies of all matching tasks, oldest first. O(matches): use `pageTasks` where there may be many. */
@@ -255,7 +255,7 @@ export class DurableTaskManager<S extends string = TaskState>
     taskId: string,
     options: { readonly after?: number | undefined } = {},
   ): Promise<TaskStreamEvent<S>[]> {
-    const { after = 0 } = read(options, ['after'], 'events')
+    const { after = 0 } = readParams(options, ['after'], 'events')
     return await new LogReader<S>(this.#context, taskId, { after }).rest()
   }
 
@@ -361,10 +361,10 @@ export class DurableTaskManager<S extends string = TaskState>
   #onStored(...[cached, events, { isNew, by }]: CacheEvents<S>['stored']): void {
     const { record, key } = cached
     if (isNew) {
-      for (const event of events) this.tell('task:event', () => freezeDeep(event))
-      this.tell('task:created', () => record.show())
+      for (const event of events) this.notify('task:event', () => freezeDeep(event))
+      this.notify('task:created', () => record.snapshot())
     } else {
-      this.announce(events, () => record.show())
+      this.notifyOfEvents(events, () => record.snapshot())
     }
     this.#notifyWatchers(cached)
     for (const holder of this.#holders) if (holder !== by) holder.onChanged(cached, events)
@@ -378,8 +378,8 @@ export class DurableTaskManager<S extends string = TaskState>
 
   #notifyWatchers(cached: CachedTask<S>): void {
     const { record, hasEnded } = cached
-    if (hasEnded) record.over ??= endingOf(record.task)
-    tellFollowers(record, hasEnded, this.post)
+    if (hasEnded) record.endReason ??= endingOf(record.task)
+    notifyWatchers(record, hasEnded, this.post)
     for (const holder of hasEnded ? this.#holders : []) this.post(() => holder.onEnd(cached))
     this.deliver()
   }
@@ -392,6 +392,6 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    abandonTask(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
+    rejectWatchers(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
   }
 }

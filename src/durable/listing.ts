@@ -9,7 +9,7 @@ import { freezeDeep } from '../core/json.js'
 import {
   toFilter,
   toPageQuery,
-  NOBODY,
+  NO_OWNER,
   type Filter,
   type TaskFilter,
   type TaskPage,
@@ -88,7 +88,7 @@ function byText(a: string, b: string): number {
 
 function toStoreFilter(filter: Filter): StoreFilter {
   const given: Record<string, string | null> = {}
-  for (const [key, value] of filter) given[key] = key === 'owner' && value === NOBODY ? null : value
+  for (const [key, value] of filter) given[key] = key === 'owner' && value === NO_OWNER ? null : value
   return given
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, ended } from '../core/errors.js'
+import { A2AError, endError } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
@@ -221,7 +221,7 @@ export class Maintenance<S extends string> {
     const gone = new Set(removed.map(({ id }) => id))
     for (const { id, createdAt } of keys) {
       const cached = cache.get(id)
-      if (cached?.key.createdAt === createdAt) cached.drop(ended('TASK_EXPIRED', id))
+      if (cached?.key.createdAt === createdAt) cached.drop(endError('TASK_EXPIRED', id))
     }
     this.#observer.onExpired(tasks.filter((task) => task !== undefined).filter(({ id }) => gone.has(id)))
     return removed.length
@@ -231,7 +231,7 @@ export class Maintenance<S extends string> {
   async #peek({ id, createdAt }: TaskKey): Promise<TaskSnapshot<S> | undefined> {
     const { cache, storeClient } = this.#context
     const show = (record: TaskRecord<S>): TaskSnapshot<S> | null =>
-      record.task.createdAt === createdAt ? record.show() : null
+      record.task.createdAt === createdAt ? record.snapshot() : null
     return (await cache.read(id, show).catch(storeClient.report)) ?? undefined
   }
 }

@@ -4,8 +4,8 @@
  * @module
  */
 import { raceAbort } from '../runtime/abort.js'
-import { ended, invalidParams, taskNotFound } from '../core/errors.js'
-import { read } from '../core/validate.js'
+import { endError, invalidParams, taskNotFound } from '../core/errors.js'
+import { readParams } from '../core/validate.js'
 import { isTerminal } from '../core/lifecycle.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
@@ -313,7 +313,7 @@ export class A2AGateway {
     options: SendTaskOptions,
     mode: 'send' | 'stream',
   ): { taskId: string; turn: Turn } {
-    const { id, owner, signal } = read(options, SEND_KEYS, 'sendTask')
+    const { id, owner, signal } = readParams(options, SEND_KEYS, 'sendTask')
     const message = toMessage(input)
     const { contextId, referenceTaskIds } = message
     this.#turns.requireOpen()
@@ -390,7 +390,7 @@ export class A2AGateway {
   #copy(taskId: string, code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND', filter: OwnerFilter = {}): Task {
     const isThere = this.tasks.peekTask(taskId, filter) !== null
     const task = isThere ? this.tasks.getTask(taskId) : null
-    if (task === null) throw code === 'TASK_EXPIRED' ? ended(code, taskId) : taskNotFound(taskId)
+    if (task === null) throw code === 'TASK_EXPIRED' ? endError(code, taskId) : taskNotFound(taskId)
     return task
   }
 }

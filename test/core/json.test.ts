@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { copyJson, freezeDeep, JsonTaker, jsonSize } from '../../src/core/json.js'
+import { copyJson, freezeDeep, JsonReader, jsonSize } from '../../src/core/json.js'
 
 const limit = { option: 'maxInputSize', subject: 'Input', maxBytes: 1_000_000 }
 
@@ -37,8 +37,8 @@ describe('JsonTaker', () => {
   test('takes JSON as it is, and never bounds it too low', () => {
     fc.assert(
       fc.property(json, (value) => {
-        const taker = new JsonTaker(limit, 100)
-        expect(taker.take(value, 'input')).toEqual(value)
+        const taker = new JsonReader(limit, 100)
+        expect(taker.read(value, 'input')).toEqual(value)
         expect(taker.atMost).toBeGreaterThanOrEqual(jsonSize(value))
       }),
     )
@@ -47,8 +47,8 @@ describe('JsonTaker', () => {
   test('accepts exactly what the limit allows', () => {
     fc.assert(
       fc.property(json, fc.integer({ min: -2, max: 2 }), (value, slack) => {
-        const taker = new JsonTaker({ ...limit, maxBytes: Math.max(1, jsonSize(value) + slack) }, 100)
-        const check = (): void => taker.check(taker.take(value, 'input'))
+        const taker = new JsonReader({ ...limit, maxBytes: Math.max(1, jsonSize(value) + slack) }, 100)
+        const check = (): void => taker.check(taker.read(value, 'input'))
         if (slack >= 0 || jsonSize(value) === 1) check()
         else expect(check).toThrow('exceeds maxInputSize')
       }),

@@ -111,7 +111,7 @@ export class CachedTask<S extends string> {
 
   /** Whether the task has to stay in memory: a caller follows it, waits for it or works on it. */
   get isInUse(): boolean {
-    const { controller, waiters, wakers } = this.record.followers ?? {}
+    const { controller, waiters, wakers } = this.record.watchers ?? {}
     if (this.uses > 0 || this.isBusy || controller !== undefined) return true
     if ((waiters?.size ?? 0) + (wakers?.size ?? 0) > 0) return true
     return this.#lingersUntil > 0 && !this.hasEnded && this.#context.storeClient.now() < this.#lingersUntil

@@ -4,7 +4,7 @@
  * @module
  */
 import { TIMEOUT_MESSAGE } from '../../core/decide.js'
-import { A2AError, type EndingCode } from '../../core/errors.js'
+import { A2AError, type EndReason } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
 import { apply, thawTask } from '../../core/evolve.js'
 import { jsonSize } from '../../core/json.js'
@@ -51,7 +51,7 @@ export function unreadable(message: string, operation = 'get'): A2AError<'STORE_
 }
 
 /** Why work on the task should stop, if it was canceled or timed out. A timeout is recognized by its status message. */
-export function endingOf({ state, message }: TaskSnapshot<string>): EndingCode | undefined {
+export function endingOf({ state, message }: TaskSnapshot<string>): EndReason | undefined {
   if (state === 'canceled') return 'TASK_CANCELED'
   return state === 'failed' && message === TIMEOUT_MESSAGE ? 'TASK_TIMED_OUT' : undefined
 }

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { ended, taskNotFound } from '../../core/errors.js'
+import { endError, taskNotFound } from '../../core/errors.js'
 import type { TaskEvent, TaskStreamEvent } from '../../core/events.js'
-import { read, takeGeneration, takeSignal } from '../../core/validate.js'
+import { readParams, readGeneration, readSignal } from '../../core/validate.js'
 import { freezeDeep } from '../../core/json.js'
 import { caughtUp, type SubscribeOptions, type TaskSubscription } from '../../core/subscription.js'
 import { sizeOf } from './checkpoint.js'
@@ -45,11 +45,11 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   #finish: () => void = () => {}
 
   constructor(context: ReaderContext<S>, taskId: string, options: SubscribeOptions) {
-    const given = read(options, ['after', 'signal'], 'subscribe')
+    const given = readParams(options, ['after', 'signal'], 'subscribe')
     this.#context = context
     this.#taskId = taskId
-    this.#cursor = takeGeneration(given.after, 'after')
-    this.#signal = takeSignal(given.signal)
+    this.#cursor = readGeneration(given.after, 'after')
+    this.#signal = readSignal(given.signal)
     this.#signal?.addEventListener('abort', this.#stop, { once: true })
   }
 
@@ -120,7 +120,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
         return { done: false, value: entry }
       }
       if (cached.hasEnded) break
-      if (record.over !== undefined) throw ended(record.over, this.#taskId)
+      if (record.endReason !== undefined) throw endError(record.endReason, this.#taskId)
       await this.#wait(cached)
     }
     return await this.return()
@@ -140,7 +140,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
     if (key !== undefined && cached?.key.createdAt !== key.createdAt) {
       // A new task has the id.
       if (cached !== undefined) cached.uses -= 1
-      throw ended('TASK_EXPIRED', this.#taskId)
+      throw endError('TASK_EXPIRED', this.#taskId)
     }
     if (cached === undefined) throw taskNotFound(this.#taskId)
     this.#key = cached.key
@@ -174,7 +174,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   }
 
   async #wait({ record }: CachedTask<S>): Promise<void> {
-    const { wakers } = record.follow()
+    const { wakers } = record.ensureWatchers()
     this.#context.watcher.begin()
     await new Promise<void>((resolve) => {
       this.#wake = resolve

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, ended, invalidParams, taskNotFound } from '../../core/errors.js'
+import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
 import { describe } from '../../runtime/describe.js'
 import { TaskRecord } from '../../core/task-record.js'
@@ -183,7 +183,7 @@ export class TaskCache<S extends string> {
   }
 
   #requireOpen(taskId: string): void {
-    if (this.#isClosed) throw ended('MANAGER_DESTROYED', taskId)
+    if (this.#isClosed) throw endError('MANAGER_DESTROYED', taskId)
   }
 
   /** Makes the task the most recently used one. */
@@ -201,7 +201,7 @@ export class TaskCache<S extends string> {
     const task = unfold(stored, settings.lifecycle)
     const created = instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
-    record.over = endingOf(task)
+    record.endReason = endingOf(task)
     const other = incrementUses(this.#byId.get(taskId))
     // A concurrent call has loaded the task too, and either copy may be the newer one. One copy per process is kept.
     if (other !== undefined) return other

@@ -4,7 +4,7 @@
  * @module
  */
 import { toAppend, toCreate, toMessage, toUpdate, type TaskCommand } from '../../core/commands.js'
-import { A2AError, ended, invalidParams, taskNotFound } from '../../core/errors.js'
+import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { ArtifactChanged, MessageAdded, TaskEvent } from '../../core/events.js'
 import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
@@ -116,7 +116,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   peekTask(taskId: string): TaskSnapshot<S> | null {
-    return this.#leased.get(taskId)?.cached.tip.show() ?? null
+    return this.#leased.get(taskId)?.cached.tip.snapshot() ?? null
   }
 
   signalOf(taskId: string): AbortSignal {
@@ -139,7 +139,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
       onGranted: (cached, leaseId, changes) => {
         this.#requireOpen()
         const leased = this.#hold(cached, leaseId, first)
-        if (changes.length > 0) callListener(() => this.#listener.onNews(cached.tip.show(), changes))
+        if (changes.length > 0) callListener(() => this.#listener.onNews(cached.tip.snapshot(), changes))
         return grantOf(leased)
       },
       onRecovered: (cached, leaseId, restarted) => {
@@ -243,7 +243,8 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
         await leased.releasing.catch(this.#context.storeClient.report)
         this.#forget(leased)
         const { id } = leased.cached.key
-        if (isDestroyed && !leased.cached.hasEnded) leased.controller?.abort(ended('MANAGER_DESTROYED', id))
+        if (isDestroyed && !leased.cached.hasEnded)
+          leased.controller?.abort(endError('MANAGER_DESTROYED', id))
       }),
     )
   }
@@ -276,7 +277,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#leased.get(cached.key.id)
     if (leased?.cached !== cached) return
     leased.changeCount += 1
-    callListener(() => this.#listener.onNews(cached.tip.show(), events))
+    callListener(() => this.#listener.onNews(cached.tip.snapshot(), events))
   }
 
   /** The task has ended: aborts its signal if another caller ended it. */
@@ -298,7 +299,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   #adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
     const leased = this.#hold(cached, leaseId, note)
     // Pending changes of this process are not in the snapshot: `onNews` receives them once they are stored.
-    callListener(() => this.#listener.onOrphan(cached.record.show(), note.note))
+    callListener(() => this.#listener.onOrphan(cached.record.snapshot(), note.note))
     return leased
   }
 

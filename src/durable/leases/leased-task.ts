@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ended } from '../../core/errors.js'
+import { endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/report.js'
 import type { Taking } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
@@ -27,12 +27,12 @@ export interface LeasedTask<S extends string> {
 
 /** Aborts the task's signal with the reason, if the task has ended for one. */
 export function abortEnded<S extends string>({ cached, controller }: LeasedTask<S>): void {
-  const { over } = cached.record
-  if (cached.hasEnded && over !== undefined) controller?.abort(ended(over, cached.key.id))
+  const { endReason } = cached.record
+  if (cached.hasEnded && endReason !== undefined) controller?.abort(endError(endReason, cached.key.id))
 }
 
 export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): Taking<S> {
-  return { type: 'taken', task: cached.tip.show(), leaseId }
+  return { type: 'taken', task: cached.tip.snapshot(), leaseId }
 }
 
 /** Calls a listener. What it throws becomes an uncaught error and does not disturb the caller. */

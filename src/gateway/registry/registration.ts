@@ -9,7 +9,7 @@ import type { AuthenticatedRequest, Authenticator } from '../../http/authenticat
 import type { HttpOptions } from '../../http/request.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
-import { freezeDeep, JsonTaker } from '../../core/json.js'
+import { freezeDeep, JsonReader } from '../../core/json.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { JsonObjectSchema } from '../../schemas/json.js'
 import {
@@ -96,9 +96,9 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
     const message = 'Agent must have at least one capability'
     throw invalidParams('capabilities', 'must not be empty', undefined, message)
   }
-  const taker = new JsonTaker(MAX_JSON, MAX_DEPTH)
+  const taker = new JsonReader(MAX_JSON, MAX_DEPTH)
   // Copied from the input: the validated value may lack nulls.
-  const json: CopyJson = (value, path) => (value == null ? undefined : taker.takeObject(value, path))
+  const json: CopyJson = (value, path) => (value == null ? undefined : taker.readObject(value, path))
   const auth = toAuthenticator(input.endpoint.auth, http)
   const agent = {
     id,

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
-import { read } from '../../core/validate.js'
+import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
@@ -62,7 +62,7 @@ export function toMessage(input: TaskInput): MessageInput {
   if (typeof input === 'string') return { role: 'user', parts: [{ text: input }] }
   if (typeof (input as unknown) !== 'object')
     throw invalidParams('input', `must be a text, or { parts }, got ${describe(input)}`)
-  const { parts, taskId, contextId, ...others } = read(input, KEYS, 'sendTask')
+  const { parts, taskId, contextId, ...others } = readParams(input, KEYS, 'sendTask')
   if (!Array.isArray(parts))
     throw invalidParams('parts', 'is missing: pass a text, or { parts: [{ text: … }] }')
   return {

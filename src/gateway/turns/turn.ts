@@ -6,7 +6,7 @@
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { raceAbort } from '../../runtime/abort.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
-import { A2AError, ended, type ErrorCode } from '../../core/errors.js'
+import { A2AError, endError, type ErrorCode } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate, requireUpdate } from './apply-update.js'
@@ -261,7 +261,7 @@ export class Turn {
   #timeOut(): void {
     const { tasks } = this.#settings
     if (this.#isStopped || isTerminal(tasks.stateOf(this.#taskId) ?? 'canceled')) return
-    const reason = ended('TASK_TIMED_OUT', this.#taskId)
+    const reason = endError('TASK_TIMED_OUT', this.#taskId)
     // A service that sends nothing until the timeout counts as failing.
     if (!this.#hasResponded) this.#outcome = 'failed'
     this.#report(reason, 'timeout')

@@ -4,7 +4,7 @@
  * @module
  */
 import { MAX_DELAY_MS } from '../../runtime/clock.js'
-import { A2AError, ended } from '../../core/errors.js'
+import { A2AError, endError } from '../../core/errors.js'
 import type { StateChange } from '../../core/events.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -88,7 +88,7 @@ export class Turns {
       responded: onResponse,
     })
     // A listener may answer a question before the turn that asked it has settled.
-    this.#turns.get(taskId)?.abandon(ended('TASK_CANCELED', taskId))
+    this.#turns.get(taskId)?.abandon(endError('TASK_CANCELED', taskId))
     this.#turns.set(taskId, turn)
     if (start.mode === 'follow') onRef(start.ref)
     turn.begin()
@@ -144,7 +144,7 @@ export class Turns {
   #stop(taskId: string): void {
     const turn = this.#turns.get(taskId)
     const canceling =
-      turn === undefined ? this.#cancelWaiting(taskId) : turn.cancel(ended('TASK_CANCELED', taskId))
+      turn === undefined ? this.#cancelWaiting(taskId) : turn.cancel(endError('TASK_CANCELED', taskId))
     if (canceling === undefined) return
     this.#cancellations.set(taskId, canceling)
     void canceling.then(() => this.#cancellations.delete(taskId))

@@ -5,7 +5,7 @@
  */
 import { requireDelay } from '../../runtime/options.js'
 import { A2AError } from '../../core/errors.js'
-import { read } from '../../core/validate.js'
+import { readParams } from '../../core/validate.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { keepAlive } from '../../runtime/timers.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
@@ -73,7 +73,7 @@ export function bind<P extends Principal>(
     card: settings.card,
     fetch: Object.assign(toFetch(respond), { [DIRECT]: respond }),
     async dispatch(body, given) {
-      const context = given === undefined ? {} : read(given, CONTEXT_KEYS, 'dispatch')
+      const context = given === undefined ? {} : readParams(given, CONTEXT_KEYS, 'dispatch')
       const answer = await answerRpc({ settings, operations }, body, context.version, (dialect) =>
         callerOf(settings, context, dialect),
       )
@@ -82,7 +82,7 @@ export function bind<P extends Principal>(
       return jsonOf(frames, context.signal)
     },
     async close(options = {}) {
-      const { graceMs = 10_000 } = read(options, ['graceMs'], 'close')
+      const { graceMs = 10_000 } = readParams(options, ['graceMs'], 'close')
       requireDelay('graceMs', graceMs, 0)
       // The timers of pending work do not keep the process alive.
       const release = keepAlive()

@@ -5,7 +5,7 @@
  */
 import { readOptions, requireDelay, requireFunction, requireFunctions } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
-import { read } from '../../core/validate.js'
+import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
@@ -145,7 +145,7 @@ export class LocalTaskManager implements SessionTaskManager {
    * @throws {A2AError} As a rejection: `WAIT_ABORTED`; `INVALID_PARAMS`.
    */
   async waitForCompletion(taskId: string, options: CompletionOptions = {}): Promise<Task | null> {
-    const { timeoutMs = 60_000, signal } = read(options, COMPLETION_KEYS, 'waitForCompletion')
+    const { timeoutMs = 60_000, signal } = readParams(options, COMPLETION_KEYS, 'waitForCompletion')
     if (timeoutMs === 0) return this.#tasks.getTask(taskId)
     try {
       return await this.#tasks.waitFor(taskId, { timeoutMs, signal })
@@ -163,7 +163,7 @@ export class LocalTaskManager implements SessionTaskManager {
    * @throws {TypeError | RangeError | A2AError} As a rejection, naming the option that is wrong.
    */
   async shutdown(options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
-    const { graceMs = this.#graceMs } = read(options, SHUTDOWN_KEYS, 'shutdown')
+    const { graceMs = this.#graceMs } = readParams(options, SHUTDOWN_KEYS, 'shutdown')
     if (graceMs !== 0) requireDelay('graceMs', graceMs)
     this.#isShutDown = true
     for (const taskId of this.#work.keys()) {
@@ -178,7 +178,7 @@ export class LocalTaskManager implements SessionTaskManager {
 
   /** Creates a task with the text as its first message. When the message is refused, the task is rejected. */
   #createTask(text: string, options: SessionMessageOptions): Task {
-    const { sessionId, metadata, owner } = read(options, MESSAGE_KEYS, 'sendMessage')
+    const { sessionId, metadata, owner } = readParams(options, MESSAGE_KEYS, 'sendMessage')
     if (typeof text !== 'string') throw invalidParams('text', `must be a string, got ${describe(text)}`)
     const task = this.#tasks.createTask({ skill: 'default', contextId: sessionId, metadata, owner })
     try {

@@ -4,7 +4,7 @@
  * @module
  */
 import { requireMessage } from '../../core/validate.js'
-import { JsonTaker } from '../../core/json.js'
+import { JsonReader } from '../../core/json.js'
 import { describe } from '../../runtime/describe.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
@@ -52,5 +52,5 @@ export function toArtifact(artifact: string | ArtifactInput): ArtifactInput {
  */
 export function toReply(say: Say, messageId: string, contextId: string): Message {
   const given = { messageId, ...toMessage(say), contextId }
-  return requireMessage(new JsonTaker(MAX_REPLY, MAX_DEPTH).takeObject(given, 'reply'), 'reply')
+  return requireMessage(new JsonReader(MAX_REPLY, MAX_DEPTH).readObject(given, 'reply'), 'reply')
 }

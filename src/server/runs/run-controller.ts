@@ -5,7 +5,7 @@
  */
 import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
-import { read } from '../../core/validate.js'
+import { readParams } from '../../core/validate.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
@@ -110,7 +110,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
-    const checked = options && read(options, ['append', 'lastChunk'], 'run.artifact')
+    const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
     const { id } = this.#requireWorking()
     const event = this.#change(() => this.#tasks.appendArtifact(id, given, checked))
     // The task manager adds an id where the artifact has none.

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ended } from '../../core/errors.js'
+import { endError } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { ActiveRun } from './active-run.js'
 import { FAILED, isAbort, SHUT_DOWN, TIMED_OUT } from './failure-texts.js'
@@ -45,7 +45,7 @@ export class RunFailures<P extends Principal> {
     const { run } = active
     this.failTask(active, TIMED_OUT)
     const { taskId = '' } = run
-    const reason = ended('TASK_TIMED_OUT', taskId)
+    const reason = endError('TASK_TIMED_OUT', taskId)
     this.#onError(reason, { during: 'execute', taskId })
     run.abort(reason)
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, ended } from '../../core/errors.js'
+import { A2AError, endError } from '../../core/errors.js'
 import type { TaskKey } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { ActiveRun } from './active-run.js'
@@ -93,7 +93,7 @@ export class RunRegistry<P extends Principal> {
   /** Detaches the task's run with `reason`, and drops its queue. Default is that the task is gone. */
   drop(taskId: string, reason?: Error): void {
     this.queues.delete(taskId)
-    this.#byTask.get(taskId)?.run.detach(reason ?? ended('TASK_EXPIRED', taskId))
+    this.#byTask.get(taskId)?.run.detach(reason ?? endError('TASK_EXPIRED', taskId))
     this.#byTask.delete(taskId)
   }
 

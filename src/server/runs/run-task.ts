@@ -4,7 +4,7 @@
  * @module
  */
 import { terminal } from '../../core/decide.js'
-import { A2AError, ended } from '../../core/errors.js'
+import { A2AError, endError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { WorkedTasks } from '../tasks.js'
@@ -33,7 +33,7 @@ export class RunTask {
    */
   show(reason: Error | undefined): TaskSnapshot {
     const task = this.peek() ?? this.#last
-    if (task === undefined) throw this.#gone ?? reason ?? ended('TASK_EXPIRED', this.id)
+    if (task === undefined) throw this.#gone ?? reason ?? endError('TASK_EXPIRED', this.id)
     return task
   }
 

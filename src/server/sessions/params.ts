@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
-import { takeName } from '../../core/validate.js'
+import { readName } from '../../core/validate.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import { describe } from '../../runtime/describe.js'
 
@@ -28,7 +28,7 @@ export function toInboundParams(body: unknown): InboundParams {
   const { message, skill, timeoutMs } = readObject(whole['params'] ?? whole)
   return {
     message: readMessage(message),
-    skill: takeName(skill ?? DEFAULT_SKILL, 'skill'),
+    skill: readName(skill ?? DEFAULT_SKILL, 'skill'),
     timeoutMs: readTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
   }
 }
