@@ -12,13 +12,13 @@ export interface JsonObject {
 
 const JSON_TYPES: readonly string[] = ['string', 'number', 'boolean', 'object']
 
-/** Any value of a JSON type. Returned as it is, not copied. */
+/** Any value of a JSON type. Returned unchanged, not copied. */
 export const JsonValueSchema = z.custom<JsonValue>(
   (value: unknown) => JSON_TYPES.includes(typeof value),
   'must be JSON',
 )
 
-/** An object, not an array. Returned as it is, not copied. */
+/** An object, not an array. Returned unchanged, not copied. */
 export const JsonObjectSchema = z.custom<JsonObject>(
   (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',

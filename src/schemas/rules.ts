@@ -38,7 +38,7 @@ export const STRICT: Rules = {
 
 const EITHER_ALPHABET = /^[A-Za-z0-9+/_-]*={0,2}$/
 
-/** For responses: where the meaning is clear, the result of a task is not thrown away over its form. */
+/** Rules for responses: a result with a clear meaning is accepted although its form is invalid. */
 export const LENIENT: Rules = {
   text: string,
   whenNoParts: undefined,

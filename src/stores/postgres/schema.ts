@@ -71,14 +71,14 @@ export const STEPS: Steps = [
       PRIMARY KEY (task, kind, id)
     );
     CREATE INDEX documents_by_kind ON ${schema}.documents (kind, task_id);
-    ${forgetting(schema)}`,
+    ${deletionTrigger(schema)}`,
 ]
 
 /**
  * A trigger that deletes the contents, events and documents of a deleted task. One statement that deletes from all
  * tables would miss what was committed while it waited for the row of the task. The trigger sees those rows.
  */
-function forgetting(schema: string): string {
+function deletionTrigger(schema: string): string {
   return `
     CREATE FUNCTION ${schema}.forget_task() RETURNS trigger LANGUAGE plpgsql AS $forget$
     BEGIN

@@ -30,7 +30,7 @@ export function taskStatements(s: string) {
     get: `SELECT c.checkpoint, ${tail(s)}
       FROM ${s}.tasks t JOIN ${s}.contents c ON c.task = t.task WHERE t.id = $1`,
     heads: `SELECT id, created_at, generation::text FROM ${s}.tasks WHERE id = ANY($1::text::text[])`,
-    events: `SELECT ${joined(
+    events: `SELECT ${jsonArray(
       `SELECT json FROM ${s}.events WHERE task = (SELECT task FROM ${s}.tasks WHERE ${key})
         AND generation > $3::int ORDER BY generation LIMIT $4::int`,
     )}`,
@@ -99,12 +99,12 @@ export function NOW(parameter: string): string {
 
 /** The events after the checkpoint `c`. */
 export function tail(s: string): string {
-  return joined(
+  return jsonArray(
     `SELECT json FROM ${s}.events WHERE task = c.task AND generation > c.generation ORDER BY generation`,
   )
 }
 
 /** Aggregates the events into one JSON array, or null when there are none. */
-function joined(events: string): string {
+function jsonArray(events: string): string {
   return `(SELECT '[' || string_agg(json, ',') || ']' FROM (${events}) e)`
 }

@@ -91,7 +91,7 @@ async function listenByIoRedis(
   })
   ignoreErrors(subscriber)
   subscriber.on('message', (_channel, message) => onMessage(message))
-  const end = once(() => subscriber.disconnect())
+  const end = callOnce(() => subscriber.disconnect())
   signal?.addEventListener('abort', end)
   try {
     await subscriber.subscribe(channel)
@@ -114,7 +114,7 @@ async function listenByNodeRedis(
 ): Promise<() => void> {
   const subscriber = client.duplicate()
   ignoreErrors(subscriber)
-  const end = once(() => subscriber.destroy())
+  const end = callOnce(() => subscriber.destroy())
   signal?.addEventListener('abort', end)
   try {
     await subscriber.connect()
@@ -129,7 +129,7 @@ async function listenByNodeRedis(
 }
 
 /** Closing a client twice throws. */
-function once(close: () => void): () => void {
+function callOnce(close: () => void): () => void {
   let isClosed = false
   return () => {
     if (!isClosed) close()

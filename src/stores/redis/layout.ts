@@ -33,11 +33,11 @@ return cursor
 `
 
 /** Applies the missing steps. Other processes may do so at the same time, and continue when one of them dies. */
-export async function bringUpToDate(scripts: Scripts, steps: readonly Step[] = STEPS): Promise<void> {
+export async function migrateLayout(scripts: Scripts, steps: readonly Step[] = STEPS): Promise<void> {
   for (;;) {
     const layout = String(await scripts.run(READ, []))
     const [from = 0, to = from] = layout.split('>').map(Number)
-    if (to > steps.length) throw refusal('migrate', laterLayout(layout, steps.length))
+    if (to > steps.length) throw storeFailed('migrate', laterLayout(layout, steps.length))
     const step = steps[from]
     if (step === undefined) return
     let cursor = ''
@@ -53,8 +53,12 @@ export function isEmpty(thrown: unknown): boolean {
 
 /** Returns `STORE_FAILED` when an operator has to act, and the driver's error otherwise. */
 export function toStoreError(thrown: unknown, operation: string): unknown {
-  if (lacksRight(thrown)) {
-    return refusal(operation, `The user of this connection to Redis lacks a right: ${thrown.message}`, thrown)
+  if (lacksPermission(thrown)) {
+    return storeFailed(
+      operation,
+      `The user of this connection to Redis lacks a right: ${thrown.message}`,
+      thrown,
+    )
   }
   if (!beginsWith(thrown, OTHER_LAYOUT)) return thrown
   const layout = thrown.message.slice(OTHER_LAYOUT.length + 1)
@@ -66,15 +70,15 @@ export function toStoreError(thrown: unknown, operation: string): unknown {
       ? laterLayout(layout, LAYOUT)
       : `The store of "a2a-tasks" in Redis is not set up: ${found}. Call migrate() first`
   // Another process is migrating the store, so the error is transient.
-  return layout.includes('>') ? new Error(text, { cause: thrown }) : refusal(operation, text, thrown)
+  return layout.includes('>') ? new Error(text, { cause: thrown }) : storeFailed(operation, text, thrown)
 }
 
 /** Covers the errors of single commands and of commands in a script. */
-function lacksRight(thrown: unknown): thrown is Error {
+function lacksPermission(thrown: unknown): thrown is Error {
   return beginsWith(thrown, 'NOPERM') || beginsWith(thrown, 'ERR The user executing the script')
 }
 
-function refusal(operation: string, text: string, cause?: unknown): A2AError<'STORE_FAILED'> {
+function storeFailed(operation: string, text: string, cause?: unknown): A2AError<'STORE_FAILED'> {
   return new A2AError('STORE_FAILED', text, { operation }, { cause })
 }
 
@@ -95,7 +99,7 @@ export async function refuseEviction({ command }: Connection): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
   // The `volatile-*` policies evict only keys with a time to live, and no key of the store has one.
   if (limit === '0' || !policy.startsWith('allkeys')) return
-  throw refusal(
+  throw storeFailed(
     'migrate',
     `Redis is set to remove keys when its memory is full (maxmemory-policy ${policy}), and tasks with them: ` +
       'set it to noeviction',

@@ -25,7 +25,7 @@ import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'
-import { bringUpToDate, toStoreError, isEmpty, refuseEviction } from './layout.js'
+import { migrateLayout, toStoreError, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { randomId } from '../../runtime/ids.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
@@ -127,7 +127,7 @@ class Store implements RedisStore {
 
   async migrate(): Promise<void> {
     await refuseEviction(this.#connection)
-    await bringUpToDate(this.#scripts)
+    await migrateLayout(this.#scripts)
   }
 
   async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
@@ -139,7 +139,7 @@ class Store implements RedisStore {
     const granted =
       lease === undefined || head.hasEnded ? ['', '', ''] : [lease.id, noteOf(lease), lease.ttlMs]
     const known = [head.id, commitId, toText(task), this.#now(), ...granted]
-    return isYes(await this.#run('create', CREATE, [...known, texts.length, ...texts, ...entries(events)]))
+    return isOne(await this.#run('create', CREATE, [...known, texts.length, ...texts, ...entries(events)]))
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -234,7 +234,7 @@ class Store implements RedisStore {
   }
 
   async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
-    return isYes(
+    return isOne(
       await this.#run('release', RELEASE, [key.id, key.createdAt, leaseId, expectedGeneration ?? '']),
     )
   }
@@ -249,11 +249,11 @@ class Store implements RedisStore {
   ): Promise<boolean> {
     const documentKey = [key.id, key.createdAt, kind, id]
     const args = [...documentKey, expectedVersion, expectedVersion + 1, randomId(), toText(value)]
-    return isYes(await this.#run('putDocument', PUT_DOCUMENT, args))
+    return isOne(await this.#run('putDocument', PUT_DOCUMENT, args))
   }
 
   async deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
-    return isYes(await this.#run('deleteDocument', DELETE_DOCUMENT, [key.id, key.createdAt, kind, id]))
+    return isOne(await this.#run('deleteDocument', DELETE_DOCUMENT, [key.id, key.createdAt, kind, id]))
   }
 
   async documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
@@ -315,6 +315,6 @@ function inBatches<T>(all: readonly T[]): T[][] {
   return Array.from({ length: count }, (_, index) => all.slice(index * BATCH, (index + 1) * BATCH))
 }
 
-function isYes(reply: unknown): boolean {
+function isOne(reply: unknown): boolean {
   return Number(reply) === 1
 }

@@ -29,7 +29,7 @@ export type Row = Readonly<Record<string, string | number | bigint | null>>
 const BUSY_TIMEOUT_MS = 5_000
 
 /** How long writes fail at once after one has waited for the lock in vain. */
-const RESPITE_MS = 25
+const LOCK_COOLDOWN_MS = 25
 
 /** Prepared statements and transactions. Each step is synchronous, so nothing else in this process runs in between. */
 export class Connection {
@@ -73,7 +73,7 @@ export class Connection {
     } catch (error) {
       if (isLocked(error)) {
         this.#locked = error
-        void sleep(RESPITE_MS).then(() => (this.#locked = undefined))
+        void sleep(LOCK_COOLDOWN_MS).then(() => (this.#locked = undefined))
       }
       throw error
     }

@@ -83,7 +83,7 @@ function documentQueries(prefix: string) {
 }
 
 /** A statement and its parameters. */
-export interface Bound {
+export interface BoundStatement {
   readonly sql: string
   readonly parameters: readonly (string | number)[]
 }
@@ -97,7 +97,7 @@ export function secondOf(timestamp: string): string {
  * Selects the keys of one page. With several conditions, the statement reads the index of the property that the fewest
  * tasks are likely to share.
  */
-export function listQuery(prefix: string, { after, limit, ...filter }: StoreQuery): Bound {
+export function listQuery(prefix: string, { after, limit, ...filter }: StoreQuery): BoundStatement {
   const { from, conditions, parameters } = select(prefix, filter)
   if (after !== undefined) {
     conditions.push('updated_second <= ?', '(updated_at, id) < (?, ?)')
@@ -110,7 +110,7 @@ export function listQuery(prefix: string, { after, limit, ...filter }: StoreQuer
   }
 }
 
-export function countQuery(prefix: string, filter: StoreFilter): Bound {
+export function countQuery(prefix: string, filter: StoreFilter): BoundStatement {
   const { from, conditions, parameters } = select(prefix, filter)
   return { sql: `SELECT COUNT(*) AS count FROM ${from}${where(conditions)}`, parameters }
 }

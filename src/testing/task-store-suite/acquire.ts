@@ -92,7 +92,7 @@ const replacingTests: StoreTests = {
   },
 }
 
-export const takingTests: StoreTests = {
+export const acquireTests: StoreTests = {
   ...replacingTests,
 
   'a free lease can be acquired, and is held afterwards': async ({ store, another }) => {

@@ -7,7 +7,7 @@ import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
 import { keyOf } from '../../core/task.js'
 import type { StoreTests } from './kit.js'
-import { takingTests } from './acquire.js'
+import { acquireTests } from './acquire.js'
 
 /** In ms. */
 const TTL = 1_000
@@ -290,7 +290,7 @@ const orphanTests: StoreTests = {
 }
 
 export const leaseTests: StoreTests = {
-  ...takingTests,
+  ...acquireTests,
   ...renewalTests,
   ...releaseTests,
   ...fenceTests,

@@ -201,10 +201,10 @@ const pageTests: StoreTests = {
       tasks.push((await put(store, `task ${n}`, { createdAt: at(Math.floor(n / 3)) })).task)
     }
     const changing = tasks.filter((_, n) => n % 4 === 0)
-    const goners = tasks.filter((_, n) => n % 4 === 1)
+    const leaving = tasks.filter((_, n) => n % 4 === 1)
     let round = 0
     const listed = await pages(store, { limit: 5 }, async (page) => {
-      const [changed, gone] = [changing.pop(), goners.shift()]
+      const [changed, gone] = [changing.pop(), leaving.shift()]
       if (changed) await move(store, changed, { updatedAt: at(1_000 + round) })
       if (gone) await store.delete([keyOf(gone)])
       // Also deletes the task that the cursor names.

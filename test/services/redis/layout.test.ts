@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { redisStore, type RedisStore } from 'a2a-tasks/stores/redis'
 import { toConnection } from '../../../src/stores/redis/client.js'
-import { bringUpToDate, type Step } from '../../../src/stores/redis/layout.js'
+import { migrateLayout, type Step } from '../../../src/stores/redis/layout.js'
 import { Scripts } from '../../../src/stores/redis/scripts.js'
 import { creation, put } from '../../../src/testing/task-store-suite/samples.js'
 import { skipWithoutRedis, startRedis, type RedisServer } from '../../support/redis-server.js'
@@ -46,7 +46,7 @@ whenRedis('migrate()', () => {
   }
 
   function bring(...steps: readonly Step[]): Promise<void> {
-    return bringUpToDate(new Scripts(toConnection(client), root), [`return ''`, ...steps])
+    return migrateLayout(new Scripts(toConnection(client), root), [`return ''`, ...steps])
   }
 
   it('has to come first', async () => {
@@ -117,7 +117,7 @@ whenRedis('migrate()', () => {
       if (commands === 5) await bring(COUNTING)
       return await connection.command(name, args)
     }
-    await bringUpToDate(new Scripts({ ...connection, command }, root), [`return ''`, COUNTING])
+    await migrateLayout(new Scripts({ ...connection, command }, root), [`return ''`, COUNTING])
     expect(commands).toBeGreaterThan(5)
     expect(await client.lrange(`${root}:parts`, 0, -1)).toEqual(['', '', '2', '4', '6'])
   })
