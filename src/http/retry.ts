@@ -49,16 +49,28 @@ export function pause(
   attempt: number,
   error?: unknown,
 ): Promise<void> {
-  return sleep(pacing.clock, pauseMs(pacing, attempt, error), signal)
+  const { retryAfterMs } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
+  return sleep(pacing.clock, pauseMs(pacing, attempt, retryAfterMs), signal)
 }
 
-/** How long that is. */
-export function pauseMs(pacing: Pacing, attempt: number, error?: unknown): number {
+/** The pause in ms after `attempt`: at least `retryAfterMs`, at most `maxDelayMs` of the pacing. */
+export function pauseMs(pacing: Pacing, attempt: number, retryAfterMs = 0): number {
   const { random, baseDelayMs, maxDelayMs } = pacing
-  const { retryAfterMs = 0 } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
   const limit = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(attempt - 1, 30))
   // Half of it is left to chance: those who failed together do not come back together.
   return Math.max(limit / 2 + (limit / 2) * random(), Math.min(retryAfterMs, maxDelayMs))
+}
+
+/**
+ * The delay that `Retry-After` requests, in ms: a number of seconds or an HTTP date (RFC 9110 §10.2.3). A past date is 0.
+ * A number of more than nine digits, and any other text, is ignored.
+ */
+export function retryAfterMs(headers: Headers, clock: Clock): number | undefined {
+  const text = headers.get('retry-after') ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
+  // The one form of an HTTP date that servers may generate ends with GMT.
+  const date = / GMT$/.test(text) ? Date.parse(text) : NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now())
 }
 
 /** @throws {A2AError} `REQUEST_ABORTED` as soon as `signal` is aborted. */

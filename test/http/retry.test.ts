@@ -1,7 +1,7 @@
 import { A2AError } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
-import { pause, pauseMs, retry, sleep, type Pacing } from '../../src/http/retry.js'
+import { pause, pauseMs, retry, retryAfterMs, sleep, type Pacing } from '../../src/http/retry.js'
 
 const LONGEST = 2 ** 31 - 1
 
@@ -38,11 +38,26 @@ describe('a pause', () => {
   })
 
   it('takes as long as the agent asks for, up to the limit, and never less than without', () => {
-    expect(pauseMs(pacing(1), 1, unavailable(3_000))).toBe(3_000)
-    expect(pauseMs(pacing(1), 1, unavailable(10 ** 9))).toBe(10_000)
-    expect(pauseMs(pacing(1), 1, unavailable(1))).toBe(250)
-    expect(pauseMs(pacing(1), 1, unavailable())).toBe(250)
-    expect(pauseMs(pacing(1), 1, new A2AError('INTERNAL', 'Oops', {}))).toBe(250)
+    expect(pauseMs(pacing(1), 1, 3_000)).toBe(3_000)
+    expect(pauseMs(pacing(1), 1, 10 ** 12)).toBe(10_000)
+    expect(pauseMs(pacing(1), 1, 1)).toBe(250)
+    expect(pauseMs(pacing(1), 1)).toBe(250)
+  })
+
+  it.each([
+    [unavailable(3_000), 3_000],
+    [unavailable(10 ** 12), 10_000],
+    [unavailable(), 250],
+    [new A2AError('INTERNAL', 'Oops', {}), 250],
+  ])('after %s lasts %d ms', async (error, delayMs) => {
+    const given = pacing(1)
+    let isOver = false
+    const over = pause(given, undefined, 1, error).then(() => (isOver = true))
+    given.clock.advance(delayMs - 1)
+    await turns()
+    expect(isOver).toBe(false)
+    given.clock.advance(1)
+    await over
   })
 
   it('is over when its time has come, and leaves no timer', async () => {
@@ -82,6 +97,32 @@ describe('a pause', () => {
     expect(given.clock.pending).toBe(0)
     await expect(pause(given, controller.signal, 1)).rejects.toMatchObject({ code: 'REQUEST_ABORTED' })
     expect(given.clock.pending).toBe(0)
+  })
+})
+
+describe('Retry-After', () => {
+  it.each([
+    ['seconds', '7', 7_000],
+    ['no wait', '0', 0],
+    ['many seconds', '999999999', 999_999_999_000],
+    ['a date', 'Thu, 01 Jan 2026 00:01:30 GMT', 90_000],
+    ['a date of RFC 850', 'Thursday, 01-Jan-26 00:01:30 GMT', 90_000],
+    ['a past date', 'Wed, 31 Dec 2025 23:59:59 GMT', 0],
+    ['too many seconds', '1000000000', undefined],
+    ['hundreds of digits', '9'.repeat(400), undefined],
+    ['a date of another form', '2026-01-01T00:01:30Z', undefined],
+    ['no date', 'soon GMT', undefined],
+    ['a negative number', '-1', undefined],
+    ['a fraction', '1.5', undefined],
+    ['no number', 'soon', undefined],
+    ['nothing', '', undefined],
+  ])('with %s: %s', (_, value, expected) => {
+    const clock = new ManualClock('2026-01-01T00:00:00Z')
+    expect(retryAfterMs(new Headers({ 'retry-after': value }), clock)).toBe(expected)
+  })
+
+  it('is absent', () => {
+    expect(retryAfterMs(new Headers(), new ManualClock())).toBeUndefined()
   })
 })
 

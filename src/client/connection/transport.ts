@@ -11,12 +11,14 @@ import type { ClientCodec, ClientRequests, ClientResults, RemoteEvent } from '..
 import type { Operation, Route } from '../../wire/dialect.js'
 import { badStatus } from '../../http/errors.js'
 import { open, readAnswer, request, type Answer, type HttpCall } from '../../http/request.js'
+import { retryAfterMs } from '../../http/retry.js'
 import type { SelectedInterface } from './interfaces.js'
 import { parseJson } from '../../http/json.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { eventsOf } from '../../http/sse-reader.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
+import type { Clock } from '../../runtime/clock.js'
 import { parseUrl } from '../../runtime/url.js'
 
 export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
@@ -186,23 +188,24 @@ export class Transport {
 
   #resultOf(answer: Answer, operation: Operation, taskId: string | undefined): unknown {
     const { status, text, url, statusText, headers } = answer
+    const { clock, maxDepth } = this.#settings
     const isOk = status >= 200 && status < 300
     if (isOk && text === '') return this.#unwrap(undefined, operation, taskId)
     let json: unknown
     try {
-      json = parseJson(text, this.#settings.maxDepth)
+      json = parseJson(text, maxDepth)
     } catch (error) {
       if (isOk) throw error
-      throw errorForStatus(answer) ?? badStatus(url, status, statusText)
+      throw errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
     }
     if (isOk) return this.#unwrap(json, operation, taskId)
     const error = decodeError(json, { status, operation, taskId })
     if (!A2AError.is(error, 'UNAVAILABLE'))
-      throw error ?? errorForStatus(answer) ?? badStatus(url, status, statusText)
+      throw error ?? errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
     // A gateway sends 503 also when the agent broke off in the middle.
     if (status === 503 && !hasUnavailableReason(text))
-      throw errorForStatus(answer) ?? badStatus(url, status, statusText)
-    throw unavailable(error.message, headers, error)
+      throw errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
+    throw unavailable(error.message, retryAfterMs(headers, clock), error)
   }
 
   /** Returns the content of the envelope, or throws its error. */
@@ -231,25 +234,23 @@ function hasUnavailableReason(text: string): boolean {
   return /"reason"\s*:\s*"UNAVAILABLE"/.test(text)
 }
 
-function errorForStatus({ status, headers, url }: Answer): A2AError | undefined {
+function errorForStatus({ status, headers, url }: Answer, clock: Clock): A2AError | undefined {
   const shown = shownUrl(url)
   if (status === 401)
     return new A2AError('UNAUTHENTICATED', `${shown} wants other credentials (HTTP 401)`, {})
   if (status === 403) return new A2AError('PERMISSION_DENIED', `${shown} does not allow it (HTTP 403)`, {})
   // A proxy sends 503 also when the agent broke off. Only `Retry-After` indicates that nothing was done.
   if (status === 429 || (status === 503 && headers.has('retry-after'))) {
-    return unavailable(`${shown} is busy (HTTP ${status})`, headers)
+    return unavailable(`${shown} is busy (HTTP ${status})`, retryAfterMs(headers, clock))
   }
   return undefined
 }
 
-function unavailable(message: string, headers: Headers, cause?: unknown): A2AError<'UNAVAILABLE'> {
-  const retryAfter = headers.get('retry-after') ?? ''
-  const seconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined
+function unavailable(message: string, delayMs: number | undefined, cause?: unknown): A2AError<'UNAVAILABLE'> {
   return new A2AError(
     'UNAVAILABLE',
     message,
-    { reason: message, ...(seconds !== undefined && { retryAfterMs: seconds * 1_000 }) },
+    { reason: message, ...(delayMs !== undefined && { retryAfterMs: delayMs }) },
     cause === undefined ? undefined : { cause },
   )
 }

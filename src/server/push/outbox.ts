@@ -270,10 +270,9 @@ export class Outbox {
     }
   }
 
-  async #pause({ reason, retryAfterMs }: DeliveryFailure): Promise<void> {
+  async #pause({ retryAfterMs }: DeliveryFailure): Promise<void> {
     const { pacing } = this.#context.settings
-    const asked = new A2AError('UNAVAILABLE', reason, { reason, retryAfterMs })
-    const delayMs = pauseMs(pacing, this.#attempts, asked)
+    const delayMs = pauseMs(pacing, this.#attempts, retryAfterMs)
     this.#nextAttemptAt = new Date(pacing.clock.now() + delayMs).toISOString()
     try {
       await sleep(pacing.clock, delayMs, this.#controller.signal)

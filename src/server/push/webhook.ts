@@ -4,8 +4,8 @@
  * @module
  */
 import { chunksOf, open, type HttpCall, type Opened } from '../../http/request.js'
+import { retryAfterMs } from '../../http/retry.js'
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../runtime/clock.js'
 import type { PushConfig } from '../../wire/dialect.js'
 import { MAX_ANSWER_BYTES, type PushSettings } from './options.js'
 
@@ -59,7 +59,7 @@ export async function sendNotification(
       reason: `HTTP ${status}`,
       status,
       isFinal: status === GONE,
-      retryAfterMs: retryAfterMs(headers.get('retry-after') ?? '', http.clock),
+      retryAfterMs: retryAfterMs(headers, http.clock) ?? 0,
     }
   } catch (error) {
     if (signal.aborted) throw error
@@ -101,13 +101,6 @@ async function readRest({ response, url, abortion }: Opened): Promise<void> {
   } finally {
     abortion.dispose()
   }
-}
-
-/** `Retry-After` is a number of seconds, or a date (RFC 9110 §10.2.3). */
-function retryAfterMs(text: string, clock: Clock): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  const at = / GMT$/.test(text) ? Date.parse(text) : NaN
-  return Number.isNaN(at) ? 0 : Math.max(0, at - clock.now())
 }
 
 /** Errors of a `fetch` may contain the URL with its secrets anywhere, so they are classified and never printed. */

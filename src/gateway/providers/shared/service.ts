@@ -19,6 +19,7 @@ import {
   type HttpSettings,
   type Opened,
 } from '../../../http/request.js'
+import { retryAfterMs } from '../../../http/retry.js'
 import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
 import { parseJson } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
@@ -222,9 +223,14 @@ export class Service {
   }
 
   #refusal({ status, headers, text }: Answer): A2AError<'PROVIDER_ERROR'> {
-    const retryAfterMs = retryAfter(headers)
+    const delayMs = retryAfterMs(headers, this.#settings.clock)
     const retryable = RETRYABLE.includes(status)
-    return this.error(`HTTP ${status}`, { said: text, status, retryable, ...compact({ retryAfterMs }) })
+    return this.error(`HTTP ${status}`, {
+      said: text,
+      status,
+      retryable,
+      ...compact({ retryAfterMs: delayMs }),
+    })
   }
 
   async #translateErrors<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -313,12 +319,6 @@ async function* textsOf({ response, url, abortion }: Opened): AsyncGenerator<str
 
 function isExpected(status: number, { expected = [] }: ServiceCall): boolean {
   return (status >= 200 && status < 300) || expected.includes(status)
-}
-
-/** Returns the delay in ms. Only a number of seconds is accepted: a date depends on the service's clock. */
-function retryAfter(headers: Headers): number | undefined {
-  const text = headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined
 }
 
 /**
