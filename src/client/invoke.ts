@@ -148,7 +148,7 @@ async function submit(
     )
     throw new Error(`HTTP ${status} — ${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}`)
   } finally {
-    opened.abortion.dispose()
+    opened.scope.dispose()
   }
 }
 

@@ -129,13 +129,13 @@ export class RemoteAgent {
   }
 
   async #init(signal?: AbortSignal): Promise<Agent> {
-    const abortion = new AbortScope(this.#http.clock, signal)
+    const scope = new AbortScope(this.#http.clock, signal)
     try {
       this.#agent ??= this.#discover()
       const agent = this.#agent
-      return await abortion.race(() => agent)
+      return await scope.race(() => agent)
     } finally {
-      abortion.dispose()
+      scope.dispose()
     }
   }
 
@@ -177,25 +177,25 @@ export class RemoteAgent {
       ...{ fetch, headers, auth, urlGuard, clock },
       card: auth === undefined && headers === undefined ? parsed : withoutPlainHttp(parsed, this.cardUrl),
     })
-    const abortion = new AbortScope(this.#http.clock, signal)
+    const scope = new AbortScope(this.#http.clock, signal)
     try {
       // An aborted run cancels its task, which would otherwise continue beside the chat.
-      abortion.arm(this.#timeoutMs)
-      const result = await client.run(text, { signal: abortion.signal })
+      scope.arm(this.#timeoutMs)
+      const result = await client.run(text, { signal: scope.signal })
       if (signal?.aborted) throw aborted(signal)
       // A question of the agent counts as its answer.
       if (result.ok || result.type === 'input-required') return result.text
-      abortion.signal.throwIfAborted()
+      scope.signal.throwIfAborted()
       const taskId = 'handle' in result ? result.handle.taskId : undefined
       if (taskId !== undefined) {
-        abortion.arm(CANCEL_TIMEOUT_MS)
-        await client.cancelTask(taskId, { signal: abortion.signal }).catch(() => {
+        scope.arm(CANCEL_TIMEOUT_MS)
+        await client.cancelTask(taskId, { signal: scope.signal }).catch(() => {
           // The chat follows, whether or not the agent confirms.
         })
       }
       throw 'error' in result ? result.error : this.#failed(`task ${result.type}: ${result.text}`)
     } finally {
-      abortion.dispose()
+      scope.dispose()
     }
   }
 

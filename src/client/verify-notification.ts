@@ -350,15 +350,15 @@ async function readText(
   { maxBytes, timeoutMs, clock }: Settings,
 ): Promise<string> {
   if (Number(declared) > maxBytes) throw tooLarge('maxBytes', maxBytes, Number(declared))
-  const abortion = new AbortScope(clock, undefined)
-  abortion.arm(timeoutMs, 'No whole notification')
+  const scope = new AbortScope(clock, undefined)
+  scope.arm(timeoutMs, 'No whole notification')
   const reader = body.getReader()
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytes = 0
   let text = ''
   try {
     for (;;) {
-      const { value } = await abortion.race(() => reader.read())
+      const { value } = await scope.race(() => reader.read())
       if (value === undefined) return text + decode(decoder)
       bytes += value.byteLength
       if (bytes > maxBytes) throw tooLarge('maxBytes', maxBytes, bytes)
@@ -369,7 +369,7 @@ async function readText(
       ? cause
       : new A2AError('REQUEST_ABORTED', 'The notification did not come whole', {}, { cause })
   } finally {
-    abortion.dispose()
+    scope.dispose()
     reader.releaseLock()
   }
 }

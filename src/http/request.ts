@@ -71,11 +71,11 @@ export interface Answer {
   readonly url: string
 }
 
-/** An answer that has begun. Whoever has it disposes of `abortion`. */
+/** An answer that has begun. Whoever has it disposes of `scope`. */
 export interface Opened {
   readonly response: Response
   readonly url: string
-  readonly abortion: AbortScope
+  readonly scope: AbortScope
 }
 
 /**
@@ -89,33 +89,33 @@ export async function request(settings: HttpSettings, call: HttpCall, limits: Ca
   try {
     return await readAnswer(settings, opened)
   } finally {
-    opened.abortion.dispose()
+    opened.scope.dispose()
   }
 }
 
-/** Sends a request, and leaves its answer to be read. The time limit goes on until `abortion.arm` sets another. */
+/** Sends a request, and leaves its answer to be read. The time limit goes on until `scope.arm` sets another. */
 export async function open(settings: HttpSettings, call: HttpCall, limits: CallLimits): Promise<Opened> {
-  const abortion = new AbortScope(settings.clock, limits.signal)
+  const scope = new AbortScope(settings.clock, limits.signal)
   try {
-    abortion.arm(limits.timeoutMs)
-    const first = await follow(settings, call, abortion)
-    if (!(await renew(settings, first, abortion))) {
-      return { response: first.response, url: first.url, abortion }
+    scope.arm(limits.timeoutMs)
+    const first = await follow(settings, call, scope)
+    if (!(await renew(settings, first, scope))) {
+      return { response: first.response, url: first.url, scope }
     }
     discard(first.response)
-    const { response, url } = await follow(settings, call, abortion)
-    return { response, url, abortion }
+    const { response, url } = await follow(settings, call, scope)
+    return { response, url, scope }
   } catch (error) {
-    abortion.dispose()
+    scope.dispose()
     throw error
   }
 }
 
-async function renew({ auth }: HttpSettings, first: Followed, abortion: AbortScope): Promise<boolean> {
+async function renew({ auth }: HttpSettings, first: Followed, scope: AbortScope): Promise<boolean> {
   const { response, sent, isHome } = first
   if (!isHome || response.status !== 401) return false
   try {
-    return await abortion.race(async () => authenticated(() => auth?.renew?.(sent) ?? false))
+    return await scope.race(async () => authenticated(() => auth?.renew?.(sent) ?? false))
   } catch (error) {
     discard(response)
     throw error
@@ -123,12 +123,9 @@ async function renew({ auth }: HttpSettings, first: Followed, abortion: AbortSco
 }
 
 /** The rest of an answer as text. */
-export async function readAnswer(
-  settings: HttpSettings,
-  { response, url, abortion }: Opened,
-): Promise<Answer> {
+export async function readAnswer(settings: HttpSettings, { response, url, scope }: Opened): Promise<Answer> {
   const { status, statusText, headers } = response
-  return { status, statusText, headers, url, text: await readText(settings, response, url, abortion) }
+  return { status, statusText, headers, url, text: await readText(settings, response, url, scope) }
 }
 
 const MAX_REDIRECTS = 5
@@ -143,7 +140,7 @@ interface Followed {
 }
 
 /** Follows redirects itself, so that each URL is guarded, and credentials stay with the origin they are for. */
-async function follow(settings: HttpSettings, call: HttpCall, abortion: AbortScope): Promise<Followed> {
+async function follow(settings: HttpSettings, call: HttpCall, scope: AbortScope): Promise<Followed> {
   const home = parseUrl(call.url)
   let url = home
   let isHome = true
@@ -151,7 +148,7 @@ async function follow(settings: HttpSettings, call: HttpCall, abortion: AbortSco
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     // Who has left does not come back: the way there was shown by somebody else.
     isHome &&= url.origin === home.origin
-    const { response, sent } = await send(settings, call, url, isHome, abortion)
+    const { response, sent } = await send(settings, call, url, isHome, scope)
     const target = targetOf(response, url)
     if (target === undefined) return { response, url: url.href, sent, isHome }
     status = response.status
@@ -177,9 +174,9 @@ async function send(
   call: HttpCall,
   url: URL,
   isHome: boolean,
-  abortion: AbortScope,
+  scope: AbortScope,
 ): Promise<Pick<Followed, 'response' | 'sent'>> {
-  await abortion.race(() => guarded(settings, url))
+  await scope.race(() => guarded(settings, url))
   const { method, body } = call
   const sent = new Headers()
   for (const headers of isHome ? [settings.headers, call.headers, call.own] : [call.headers]) {
@@ -188,14 +185,14 @@ async function send(
   // Credentials in a query are for this request only.
   const target = new URL(url.href)
   const { auth } = settings
-  if (isHome) await abortion.race(() => authenticated(() => auth?.apply({ url: target, headers: sent })))
+  if (isHome) await scope.race(() => authenticated(() => auth?.apply({ url: target, headers: sent })))
   try {
-    const response = await abortion.race(() =>
+    const response = await scope.race(() =>
       settings.fetch(target.href, {
         method,
         headers: sent,
         redirect: 'manual',
-        signal: abortion.signal,
+        signal: scope.signal,
         ...(body !== undefined && { body }),
       }),
     )
@@ -275,7 +272,7 @@ async function readText(
   { maxResponseBytes }: HttpSettings,
   response: Response,
   url: string,
-  abortion: AbortScope,
+  scope: AbortScope,
 ): Promise<string> {
   if (Number(response.headers.get('content-length')) > maxResponseBytes) {
     discard(response)
@@ -284,7 +281,7 @@ async function readText(
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytes = 0
   let text = ''
-  for await (const chunk of chunksOf(response, url, abortion)) {
+  for await (const chunk of chunksOf(response, url, scope)) {
     bytes += chunk.byteLength
     if (bytes > maxResponseBytes) throw tooLarge('maxResponseBytes', maxResponseBytes, bytes)
     text += decode(decoder, chunk)
@@ -305,13 +302,13 @@ export function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8A
 export async function* chunksOf(
   { body }: Response,
   url: string,
-  abortion: AbortScope,
+  scope: AbortScope,
 ): AsyncGenerator<Uint8Array, undefined> {
   const reader = body?.getReader()
   if (reader === undefined) return
   try {
     for (;;) {
-      const { value } = await abortion.race(() => read(reader))
+      const { value } = await scope.race(() => read(reader))
       if (value === undefined) return
       yield value
     }

@@ -31,7 +31,7 @@ const SLICE = 16_384
  *   `LIMIT_EXCEEDED` when an event is too long, `INVALID_AGENT_RESPONSE` when it is not UTF-8.
  */
 export async function* eventsOf(
-  { response, url, abortion }: Opened,
+  { response, url, scope }: Opened,
   { maxEventBytes, idleTimeoutMs }: EventLimits,
 ): AsyncGenerator<ServerSentEvent, undefined> {
   const ready: ServerSentEvent[] = []
@@ -45,11 +45,11 @@ export async function* eventsOf(
     },
   })
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  abortion.arm(idleTimeoutMs)
+  scope.arm(idleTimeoutMs)
   try {
-    for await (const chunk of chunksOf(response, url, abortion)) {
+    for await (const chunk of chunksOf(response, url, scope)) {
       // While somebody works on an event, nobody listens: that is no silence.
-      abortion.arm(Infinity)
+      scope.arm(Infinity)
       const text = decode(decoder, chunk)
       for (let at = 0; at < text.length; at += SLICE) {
         parser.feed(text.slice(at, at + SLICE))
@@ -57,12 +57,12 @@ export async function* eventsOf(
         const [fault] = faults
         if (fault !== undefined) throw fault
       }
-      abortion.arm(idleTimeoutMs)
+      scope.arm(idleTimeoutMs)
     }
     // A line may end with a CR, after which the parser waits for an LF.
     parser.feed('\n')
     yield* ready.splice(0)
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }

@@ -11,19 +11,19 @@ function caller() {
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-describe('an abortion', () => {
+describe('an abort scope', () => {
   it('follows the caller’s signal until it is disposed of', () => {
     const { controller, signal, listeners } = caller()
-    const abortion = new AbortScope(new ManualClock(), signal)
+    const scope = new AbortScope(new ManualClock(), signal)
     const other = new AbortScope(new ManualClock(), signal)
     expect(listeners()).toBe(2)
     other.dispose()
     expect(listeners()).toBe(1)
     const reason = new Error('Enough')
     controller.abort(reason)
-    expect(abortion.signal.reason).toMatchObject({ code: 'REQUEST_ABORTED', cause: reason })
+    expect(scope.signal.reason).toMatchObject({ code: 'REQUEST_ABORTED', cause: reason })
     expect(other.signal.aborted).toBe(false)
-    abortion.dispose()
+    scope.dispose()
     expect(listeners()).toBe(0)
   })
 
@@ -36,52 +36,52 @@ describe('an abortion', () => {
 
   it('comes when the time is over that was set last', () => {
     const clock = new ManualClock()
-    const abortion = new AbortScope(clock, undefined)
-    abortion.arm(100)
+    const scope = new AbortScope(clock, undefined)
+    scope.arm(100)
     clock.advance(99)
-    abortion.arm(100)
+    scope.arm(100)
     clock.advance(99)
-    expect(abortion.signal.aborted).toBe(false)
+    expect(scope.signal.aborted).toBe(false)
     clock.advance(1)
-    expect(abortion.signal.reason).toMatchObject({ code: 'REQUEST_TIMED_OUT', data: { timeoutMs: 100 } })
+    expect(scope.signal.reason).toMatchObject({ code: 'REQUEST_TIMED_OUT', data: { timeoutMs: 100 } })
     expect(clock.pending).toBe(0)
   })
 
   it.each([Infinity, 2 ** 31])('never comes after %d ms, which no timer takes', (ms) => {
     const clock = new ManualClock()
-    const abortion = new AbortScope(clock, undefined)
-    abortion.arm(100)
-    abortion.arm(ms)
+    const scope = new AbortScope(clock, undefined)
+    scope.arm(100)
+    scope.arm(ms)
     expect(clock.pending).toBe(0)
   })
 
   it('leaves no timer when it is disposed of', () => {
     const clock = new ManualClock()
-    const abortion = new AbortScope(clock, undefined)
-    abortion.arm(100)
-    abortion.dispose()
+    const scope = new AbortScope(clock, undefined)
+    scope.arm(100)
+    scope.dispose()
     expect(clock.pending).toBe(0)
     clock.advance(1_000)
-    expect(abortion.signal.aborted).toBe(false)
+    expect(scope.signal.aborted).toBe(false)
   })
 })
 
 describe('a race', () => {
   it('gives what the work gives', async () => {
-    const abortion = new AbortScope(new ManualClock(), undefined)
-    expect(await abortion.race(() => Promise.resolve(7))).toBe(7)
+    const scope = new AbortScope(new ManualClock(), undefined)
+    expect(await scope.race(() => Promise.resolve(7))).toBe(7)
     const error = new Error('Broken')
-    await expect(abortion.race(() => Promise.reject(error))).rejects.toBe(error)
+    await expect(scope.race(() => Promise.reject(error))).rejects.toBe(error)
   })
 
   it('is lost by work that does not heed the signal, and by work that has not begun', async () => {
-    const abortion = new AbortScope(new ManualClock(), undefined)
+    const scope = new AbortScope(new ManualClock(), undefined)
     const reason = new Error('Enough')
-    const racing = abortion.race(never)
-    abortion.abort(reason)
+    const racing = scope.race(never)
+    scope.abort(reason)
     await expect(racing).rejects.toBe(reason)
     let hasBegun = false
-    const late = abortion.race(() => {
+    const late = scope.race(() => {
       hasBegun = true
       return never()
     })
@@ -90,11 +90,11 @@ describe('a race', () => {
   })
 
   it('is lost for the reason of the signal, whatever the work makes of it', async () => {
-    const abortion = new AbortScope(new ManualClock(), undefined)
+    const scope = new AbortScope(new ManualClock(), undefined)
     const reason = new Error('Enough')
-    const racing = abortion.race(async () => {
+    const racing = scope.race(async () => {
       await Promise.resolve()
-      abortion.abort(reason)
+      scope.abort(reason)
       throw new TypeError('fetch failed')
     })
     await expect(racing).rejects.toBe(reason)
@@ -102,16 +102,16 @@ describe('a race', () => {
 
   it('that was run 10,000 times has added one listener to the caller’s signal, and none is left', async () => {
     const { signal, listeners, added } = caller()
-    const abortion = new AbortScope(new ManualClock(), signal)
-    const own = listenersOf(abortion.signal)
+    const scope = new AbortScope(new ManualClock(), signal)
+    const own = listenersOf(scope.signal)
     for (let count = 0; count < 10_000; count += 1) {
-      await abortion
+      await scope
         .race(() => (count % 2 === 0 ? Promise.resolve() : Promise.reject(new Error('No'))))
         .catch(() => undefined)
     }
     expect(added()).toBe(1)
     expect(own.count()).toBe(0)
-    abortion.dispose()
+    scope.dispose()
     expect(listeners()).toBe(0)
   })
 })

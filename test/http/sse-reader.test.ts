@@ -8,7 +8,7 @@ import { cpuMs } from '../support/cpu-time.js'
 function opened(limits: Partial<EventLimits> = {}) {
   const clock = new ManualClock()
   const controller = new AbortController()
-  const abortion = new AbortScope(clock, controller.signal)
+  const scope = new AbortScope(clock, controller.signal)
   let feed: ReadableStreamDefaultController<Uint8Array> | undefined
   let hasLeft = false
   const body = new ReadableStream<Uint8Array>({
@@ -16,7 +16,7 @@ function opened(limits: Partial<EventLimits> = {}) {
     cancel: () => void (hasLeft = true),
   })
   const events = eventsOf(
-    { response: new Response(body), url: 'http://agent.test', abortion },
+    { response: new Response(body), url: 'http://agent.test', scope },
     { maxEventBytes: 1_000, idleTimeoutMs: 100, ...limits },
   )
   const write = (given: string | Uint8Array): void =>

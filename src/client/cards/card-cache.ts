@@ -100,23 +100,23 @@ export class AgentCardCache {
    * @internal
    */
   async get(settings: HttpSettings, url: string, limits: CallLimits, fetchCard: FetchCard): Promise<Unread> {
-    const abortion = new AbortScope(settings.clock, limits.signal)
+    const scope = new AbortScope(settings.clock, limits.signal)
     try {
       const key = this.#keyOf(settings, url)
       const entry = this.#entries.get(key)
       if (entry !== undefined && isFresh(entry, entry.softTtlMs, settings.clock)) {
         this.#store(key, entry)
-        abortion.arm(limits.timeoutMs)
-        await abortion.race(() => guarded(settings, new URL(url)))
+        scope.arm(limits.timeoutMs)
+        await scope.race(() => guarded(settings, new URL(url)))
         return structuredClone(entry.card)
       }
       const pending = this.#pending.get(key)
       // A caller that waits for another's request has its own time limit.
-      if (pending !== undefined) abortion.arm(limits.timeoutMs)
+      if (pending !== undefined) scope.arm(limits.timeoutMs)
       const { card } = pending ?? this.#startFetch(key, url, settings.clock, fetchCard)
-      return structuredClone(await abortion.race(() => card))
+      return structuredClone(await scope.race(() => card))
     } finally {
-      abortion.dispose()
+      scope.dispose()
     }
   }
 

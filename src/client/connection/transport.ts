@@ -93,7 +93,7 @@ export class Transport {
     const taskId = taskIdOf(params)
     const call = this.#toCall(operation, codec.encode(params), options, true)
     const opened = await open(this.#settings, call, this.#limits(operation, options))
-    const { response, abortion } = opened
+    const { response, scope } = opened
     try {
       if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
         const answer = await readAnswer(this.#settings, opened)
@@ -113,8 +113,8 @@ export class Transport {
         yield { event, id, size: data.length }
       }
     } finally {
-      abortion.dispose()
-      abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
+      scope.dispose()
+      scope.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
     }
   }
 

@@ -118,12 +118,12 @@ export class DelegationManager {
     client: Promise<TaskRunner>,
     { signal, timeoutMs = Infinity }: RunOptions,
   ): Promise<TaskRunner> {
-    const abortion = new AbortScope(keepAliveClock, signal)
+    const scope = new AbortScope(keepAliveClock, signal)
     try {
-      abortion.arm(timeoutMs)
-      return await abortion.race(() => client)
+      scope.arm(timeoutMs)
+      return await scope.race(() => client)
     } finally {
-      abortion.dispose()
+      scope.dispose()
     }
   }
 
@@ -152,13 +152,13 @@ export class DelegationManager {
   ): Promise<RunResult> {
     const { id } = local
     const replica = new TaskReplicator(this.#manager, client.card.name).startCall(undefined, { localId: id })
-    const abortion = new AbortController()
+    const controller = new AbortController()
     const signals = [this.#manager.signalOf(id), options.signal].filter((signal) => signal !== undefined)
-    const abort = (): void => abortion.abort(signals.find(({ aborted }) => aborted)?.reason)
+    const abort = (): void => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
     for (const signal of signals) signal.addEventListener('abort', abort)
     if (signals.some(({ aborted }) => aborted)) abort()
     try {
-      return await replicateRun(replica, { ...options, signal: abortion.signal }, (runOptions) =>
+      return await replicateRun(replica, { ...options, signal: controller.signal }, (runOptions) =>
         startOrResume(client, local, handle, answer, runOptions),
       )
     } finally {

@@ -25,9 +25,9 @@ export async function cancel(
   findTaskId: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<RemoteTask | undefined> {
   const { pacing, clock } = connection.settings
-  const abortion = new AbortScope(clock, undefined)
-  const { signal } = abortion
-  abortion.arm(CANCEL_TIMEOUT_MS)
+  const scope = new AbortScope(clock, undefined)
+  const { signal } = scope
+  scope.arm(CANCEL_TIMEOUT_MS)
   try {
     const id = await findTaskId(signal)
     if (id === undefined) return undefined
@@ -42,7 +42,7 @@ export async function cancel(
   } catch {
     return undefined
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }
 

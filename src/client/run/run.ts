@@ -30,7 +30,7 @@ const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_
 export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
-  readonly #abortion: AbortScope
+  readonly #scope: AbortScope
   readonly #state: RunState
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
@@ -47,23 +47,21 @@ export class Run {
     this.#state = new RunState(isOwnContext ? { ...handle, isOwnContext: true } : handle, {
       maxTaskBytes,
       onUpdate,
-      onCallbackFailure: (failure) => this.#abortion.abort(failure),
+      onCallbackFailure: (failure) => this.#scope.abort(failure),
     })
     this.#usesStreams = connection.card.capabilities.streaming === true
     // Not linked to the caller's signal: an abort before the start is a result, not an error.
-    this.#abortion = new AbortScope(clock, undefined)
+    this.#scope = new AbortScope(clock, undefined)
   }
 
   /** Sends `message`, or resumes from the handle without one. Rejects only with what a callback throws. */
   async drive(message: Message | undefined): Promise<RunResult> {
     const { signal, timeoutMs = Infinity } = this.#options
     const abort = (): void =>
-      this.#abortion.abort(
-        new A2AError('REQUEST_ABORTED', 'The run was aborted', {}, { cause: signal?.reason }),
-      )
+      this.#scope.abort(new A2AError('REQUEST_ABORTED', 'The run was aborted', {}, { cause: signal?.reason }))
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
-    else this.#abortion.arm(timeoutMs, 'The run did not end')
+    else this.#scope.arm(timeoutMs, 'The run did not end')
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
@@ -75,7 +73,7 @@ export class Run {
     } catch (error) {
       return await this.#toFailure(error)
     } finally {
-      this.#abortion.dispose()
+      this.#scope.dispose()
       signal?.removeEventListener('abort', abort)
     }
   }
@@ -124,7 +122,7 @@ export class Run {
 
   /** Calls a callback of the user and marks what it throws. Stops waiting for it when the run is aborted. */
   #runCallback<T>(callback: () => T | Promise<T>): Promise<T> {
-    return this.#abortion.race(async () => {
+    return this.#scope.race(async () => {
       try {
         return await callback()
       } catch (error) {
@@ -301,7 +299,7 @@ export class Run {
   }
 
   get #signal(): AbortSignal {
-    return this.#abortion.signal
+    return this.#scope.signal
   }
 
   get #callOptions(): { signal: AbortSignal; headers: RunOptions['headers'] } {

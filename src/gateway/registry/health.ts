@@ -32,16 +32,16 @@ export async function observeStatus(
   agent: RegisteredAgent,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): Promise<ObservedStatus> {
-  const abortion = new AbortScope(clock, undefined)
-  abortion.arm(timeoutMs)
+  const scope = new AbortScope(clock, undefined)
+  scope.arm(timeoutMs)
   try {
-    const { signal } = abortion
-    const status = await abortion.race(async () => await check(agent, { signal }))
+    const { signal } = scope
+    const status = await scope.race(async () => await check(agent, { signal }))
     return OBSERVED_STATUSES.find((observed) => observed === status) ?? 'offline'
   } catch {
     return 'offline'
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }
 
@@ -54,8 +54,8 @@ export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): Heal
     try {
       const call = { method: 'GET', url, stays: true } as const
       const opened = await open({ ...settings, auth }, call, { signal, timeoutMs })
-      const { response, abortion } = opened
-      abortion.dispose()
+      const { response, scope } = opened
+      scope.dispose()
       response.body?.cancel().catch(() => {
         // The connection is already closed.
       })

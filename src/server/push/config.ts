@@ -112,20 +112,20 @@ async function requireReachable(
   )
   const url = parseUrl(text)
   if (url === undefined) throw refused
-  const abortion = new AbortScope(http.clock, signal)
-  abortion.arm(timeoutMs)
+  const scope = new AbortScope(http.clock, signal)
+  scope.arm(timeoutMs)
   let release: (() => void) | undefined
   try {
-    release = await acquire(url.hostname, abortion.signal)
+    release = await acquire(url.hostname, scope.signal)
     const check = checkWithSlot(http, url, release, timeoutMs)
-    await abortion.race(() => check)
+    await scope.race(() => check)
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
     if (release === undefined) throw unavailable('is checking too many webhooks')
     onRefused(refusalOf(url, error))
     throw refused
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }
 

@@ -88,18 +88,18 @@ function authorizationOf({ scheme, credentials }: NonNullable<PushConfig['authen
 }
 
 /** Reads the response to its end, so that the connection can be used again. */
-async function readRest({ response, url, abortion }: Opened): Promise<void> {
-  abortion.arm(REST_MS)
+async function readRest({ response, url, scope }: Opened): Promise<void> {
+  scope.arm(REST_MS)
   let bytes = 0
   try {
-    for await (const chunk of chunksOf(response, url, abortion)) {
+    for await (const chunk of chunksOf(response, url, scope)) {
       bytes += chunk.byteLength
       if (bytes > MAX_ANSWER_BYTES) break
     }
   } catch {
     // The status decides whatever the body does.
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }
 

@@ -70,11 +70,11 @@ describe('an abort', () => {
         happen(asked)
         return undefined
       }, streaming)
-      const abortion = new AbortController()
-      const running = clientOf(agent).run('hi', { signal: abortion.signal })
+      const controller = new AbortController()
+      const running = clientOf(agent).run('hi', { signal: controller.signal })
       const { response } = await happened
       const closed = new Promise((resolve) => response.on('close', resolve))
-      abortion.abort()
+      controller.abort()
       expect(await running).toMatchObject({
         ok: false,
         type: 'canceled',
@@ -91,8 +91,11 @@ describe('an abort', () => {
 
   test('in the middle of a stream: the stream is left and the task canceled', async () => {
     const agent = await worker()
-    const abortion = new AbortController()
-    const running = clientOf(agent).run('hi', { signal: abortion.signal, onUpdate: () => abortion.abort() })
+    const controller = new AbortController()
+    const running = clientOf(agent).run('hi', {
+      signal: controller.signal,
+      onUpdate: () => controller.abort(),
+    })
     expect(await running).toMatchObject({ type: 'canceled', text: '' })
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'CancelTask'])
     const [{ response } = { response: undefined }] = agent.asked
@@ -106,10 +109,10 @@ describe('an abort', () => {
       if (method === 'GetTask' && (polls += 1) === 3) happen(null)
       return 'default'
     }, false)
-    const abortion = new AbortController()
-    const running = clientOf(agent).run('hi', { signal: abortion.signal, pollIntervalMs: 1 })
+    const controller = new AbortController()
+    const running = clientOf(agent).run('hi', { signal: controller.signal, pollIntervalMs: 1 })
     await happened
-    abortion.abort()
+    controller.abort()
     expect((await running).type).toBe('canceled')
     expect(agent.methods().at(-1)).toBe('CancelTask')
   })
@@ -121,11 +124,11 @@ describe('an abort', () => {
       const now = task(state, { says: 'q', at: '1' })
       return method === 'SendMessage' ? { task: now } : now
     }, false)
-    const abortion = new AbortController()
+    const controller = new AbortController()
     const result = await clientOf(agent).run('hi', {
-      signal: abortion.signal,
+      signal: controller.signal,
       onInputRequired: () => {
-        abortion.abort()
+        controller.abort()
         return new Promise<never>(() => undefined)
       },
     })
@@ -137,13 +140,13 @@ describe('an abort', () => {
       ({ method }) => (method === 'GetTask' ? task('completed') : { task: task('completed') }),
       false,
     )
-    const abortion = new AbortController()
-    const { signal } = abortion
+    const controller = new AbortController()
+    const { signal } = controller
     const listeners = listenersOf(signal)
     expect((await clientOf(agent).run('hi', { signal })).type).toBe('completed')
     expect(listeners.added()).toBe(1)
     expect(listeners.count()).toBe(0)
-    abortion.abort()
+    controller.abort()
     expect(agent.methods()).toEqual(['SendMessage', 'GetTask'])
   })
 })
@@ -151,10 +154,10 @@ describe('an abort', () => {
 describe('an agent that is told to cancel', () => {
   /** Aborts as soon as the agent has told something. */
   async function aborted(agent: Scripted) {
-    const abortion = new AbortController()
+    const controller = new AbortController()
     return await clientOf(agent, { timeoutMs: 100 }).run('hi', {
-      signal: abortion.signal,
-      onUpdate: () => abortion.abort(),
+      signal: controller.signal,
+      onUpdate: () => controller.abort(),
     })
   }
 
@@ -209,10 +212,10 @@ describe('an agent that is told to cancel', () => {
       happen(null)
       return undefined
     })
-    const abortion = new AbortController()
-    const running = clientOf(agent).run('hi', { signal: abortion.signal })
+    const controller = new AbortController()
+    const running = clientOf(agent).run('hi', { signal: controller.signal })
     await happened
-    abortion.abort()
+    controller.abort()
     expect(await running).toMatchObject({ type: 'aborted', handle: { taskId: 't-1' } })
   })
 
@@ -223,10 +226,10 @@ describe('an agent that is told to cancel', () => {
       happen(null)
       return undefined
     })
-    const abortion = new AbortController()
-    const running = clientOf(agent).run('hi', { signal: abortion.signal })
+    const controller = new AbortController()
+    const running = clientOf(agent).run('hi', { signal: controller.signal })
     await happened
-    abortion.abort()
+    controller.abort()
     expect(await running).toMatchObject({ type: 'aborted', handle: { isOwnContext: true } })
     expect(agent.methods()).not.toContain('CancelTask')
   })

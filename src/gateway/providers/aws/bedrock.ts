@@ -147,27 +147,27 @@ class InvokeAgent implements AgentProvider {
     }
     const { sessionId, sessionState } = input
     signal.throwIfAborted()
-    const abortion = new AbortScope(this.#options.clock ?? keepAliveClock, signal)
+    const scope = new AbortScope(this.#options.clock ?? keepAliveClock, signal)
     let hasEnded = false
     try {
-      abortion.arm(agent.endpoint.timeoutMs)
-      const { completion } = await abortion.race(async () => {
+      scope.arm(agent.endpoint.timeoutMs)
+      const { completion } = await scope.race(async () => {
         const client = await this.#clientOf(agent)
-        return await client.invokeAgent(input, { abortSignal: abortion.signal })
+        return await client.invokeAgent(input, { abortSignal: scope.signal })
       })
       if (completion === undefined) throw providerError(NAME, agent, 'it answers with no completion')
       yield { ref: { sessionId }, state: 'working' }
       const artifactId = sessionState?.invocationId ?? 'answer'
-      yield* updatesOf(agent, sessionId, artifactId, withIdleTimeout(completion, abortion))
+      yield* updatesOf(agent, sessionId, artifactId, withIdleTimeout(completion, scope))
       hasEnded = true
     } catch (cause) {
       signal.throwIfAborted()
       if (!A2AError.is(cause, 'REQUEST_TIMED_OUT')) throw toProviderError(agent, cause)
       throw providerError(NAME, agent, 'it did not answer in time', { retryable: true, cause })
     } finally {
-      abortion.dispose()
+      scope.dispose()
       // Leaving the stream ends the request.
-      if (!hasEnded) abortion.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
+      if (!hasEnded) scope.abort(new A2AError('REQUEST_ABORTED', 'The stream was left', {}))
     }
   }
 
@@ -195,14 +195,14 @@ class InvokeAgent implements AgentProvider {
 /** Yields the events of `completion` until it is silent for too long or the request is aborted. */
 async function* withIdleTimeout(
   completion: AsyncIterable<object>,
-  abortion: AbortScope,
+  scope: AbortScope,
 ): AsyncGenerator<object, undefined> {
   const events = completion[Symbol.asyncIterator]()
   for (;;) {
-    abortion.arm(IDLE_MS)
-    const next = await abortion.race(() => events.next())
+    scope.arm(IDLE_MS)
+    const next = await scope.race(() => events.next())
     // The time that the consumer takes is not silence of the stream.
-    abortion.arm(Infinity)
+    scope.arm(Infinity)
     if (next.done === true) return
     yield next.value
   }

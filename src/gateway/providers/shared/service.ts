@@ -173,7 +173,7 @@ export class Service {
       try {
         throw this.#refusal(await this.#translateErrors(signal, () => readAnswer(this.#settings, opened)))
       } finally {
-        opened.abortion.dispose()
+        opened.scope.dispose()
       }
     }
     call.onOpen?.(opened.response.headers)
@@ -297,23 +297,23 @@ async function* wholeTextOf(settings: HttpSettings, opened: Opened): AsyncGenera
   try {
     yield (await readAnswer(settings, opened)).text
   } finally {
-    opened.abortion.dispose()
+    opened.scope.dispose()
   }
 }
 
 /** Yields text as it arrives. The time that the consumer takes is not silence of the stream. */
-async function* textsOf({ response, url, abortion }: Opened): AsyncGenerator<string, undefined> {
+async function* textsOf({ response, url, scope }: Opened): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  abortion.arm(IDLE_MS)
+  scope.arm(IDLE_MS)
   try {
-    for await (const chunk of chunksOf(response, url, abortion)) {
-      abortion.arm(Infinity)
+    for await (const chunk of chunksOf(response, url, scope)) {
+      scope.arm(Infinity)
       yield decode(decoder, chunk)
-      abortion.arm(IDLE_MS)
+      scope.arm(IDLE_MS)
     }
     yield decode(decoder)
   } finally {
-    abortion.dispose()
+    scope.dispose()
   }
 }
 
