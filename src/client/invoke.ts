@@ -19,7 +19,7 @@ import {
 import { withoutPlainHttp } from './connection/interfaces.js'
 import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
 import { requireKnown, requirePositive } from '../runtime/options.js'
-import { sleep } from '../http/retry.js'
+import { abortableSleep } from '../http/retry.js'
 import { trimSlashes } from '../http/url.js'
 
 /** Options of {@link invokeRemoteAgent}. */
@@ -98,7 +98,7 @@ export async function invokeRemoteAgent(
     const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
     if (result !== undefined) return result
     const pauseMs = Math.min(pollIntervalMs, deadline.leftMs)
-    if (pauseMs > 0) await sleep(settings.clock, pauseMs, signal)
+    if (pauseMs > 0) await abortableSleep(settings.clock, pauseMs, signal)
     if (deadline.leftMs === 0) return failure(taskId, timedOut(timeoutMs))
   }
 }

@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { raceAbort } from '../runtime/abort.js'
 import { MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { aborted, timedOut } from './errors.js'
 
-/** A signal that follows the caller's, and a timer that can be set anew. Ends with `dispose`. */
+/** Aborts with the caller's signal, after a timeout that can be reset, or by `abort()`. Call `dispose()` at the end. */
 export class AbortScope {
   readonly #controller = new AbortController()
   readonly #clock: Clock
@@ -33,12 +34,10 @@ export class AbortScope {
     this.#controller.abort(reason)
   }
 
-  get #reason(): Error {
-    // What was given to abort().
-    return this.signal.reason as Error
-  }
-
-  /** Aborts after `timeoutMs`, unless it is called again, or disposed of, before. `Infinity` for never. */
+  /**
+   * Aborts with `REQUEST_TIMED_OUT` after `timeoutMs`. Replaces the previous timeout. Beyond the longest delay of a timer,
+   * such as `Infinity`, there is no timeout.
+   */
   arm(timeoutMs: number, what?: string): void {
     this.#disarm?.()
     this.#disarm =
@@ -47,26 +46,21 @@ export class AbortScope {
         : this.#clock.schedule(() => this.abort(timedOut(timeoutMs, what)), timeoutMs)
   }
 
-  /** What `work` gives, or the reason of the signal, also where `work` does not heed it. */
+  /**
+   * As {@link raceAbort}, but `work` does not start after an abort, and an abort replaces the error that it causes in `work`.
+   */
   async race<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this
     signal.throwIfAborted()
-    let settle = (): void => {}
-    const end = new Promise<never>((_, reject) => {
-      const onAbort = (): void => reject(this.#reason)
-      signal.addEventListener('abort', onAbort)
-      settle = () => signal.removeEventListener('abort', onAbort)
-    })
     try {
-      return await Promise.race([work(), end])
+      return await raceAbort(signal, work())
     } catch (error) {
       signal.throwIfAborted()
       throw error
-    } finally {
-      settle()
     }
   }
 
+  /** Stops the timer and detaches from the caller's signal. Does not abort. */
   dispose(): void {
     this.arm(Infinity)
     this.#outer?.removeEventListener('abort', this.#follow)

@@ -1,5 +1,5 @@
 /**
- * Authenticators for requests. None shows its secrets when it is printed or made JSON.
+ * Authenticators for requests. Their secrets do not appear when they are logged or serialized.
  *
  * @module
  */
@@ -14,14 +14,15 @@ import { requireKnown, requirePositive } from '../runtime/options.js'
 import { shownUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
+/** A bearer token, or a function that returns the current one. */
 export type TokenSource = string | (() => string | Promise<string>)
 
 /**
- * `Authorization: Bearer …`. A function is called for every request, and once more when the agent refuses its token: the
- * request is sent again if it has another by then.
+ * Sends `Authorization: Bearer …`. A function is called for every request, and once more when the agent refuses its token
+ * (401): if it then returns a different token, the request is sent again, once.
  *
- * @throws {A2AError} `INVALID_PARAMS` when the token is empty or no header can hold it; with a function, the requests are
- *   rejected with that, or with `UNAUTHENTICATED` whose `cause` is what it throws.
+ * @throws {A2AError} `INVALID_PARAMS` when the token is empty or not valid in a header. With a function, requests reject
+ *   with that error, or with `UNAUTHENTICATED` and the function's own error as `cause`.
  */
 export function bearerAuth(token: TokenSource): Authenticator {
   if (typeof token !== 'function') {
@@ -38,18 +39,19 @@ export function bearerAuth(token: TokenSource): Authenticator {
   }
 }
 
+/** An API key and its place in a request. */
 export interface ApiKey {
-  /** Of the header, the query parameter or the cookie. */
+  /** Name of the header, the query parameter or the cookie. */
   readonly name: string
   readonly value: string
-  /** As in the card's `apiKeySecurityScheme.location`. In a browser no cookie can be set so. */
+  /** The place, as in the card's `apiKeySecurityScheme.location`. Browsers do not let code set cookies this way. */
   readonly in: 'header' | 'query' | 'cookie'
 }
 
 /**
- * A key in every request (A2A 1.0 §4.5.2).
+ * Sends an API key with every request (A2A 1.0 §4.5.2).
  *
- * @throws {A2AError} `INVALID_PARAMS` when `name` or `value` is empty, or cannot stand there.
+ * @throws {A2AError} `INVALID_PARAMS` when `name` or `value` is empty, or not valid in that place.
  */
 export function apiKeyAuth({ name, value, in: place }: ApiKey): Authenticator {
   requireText('name', name, place === 'query' ? ANY : HTTP_TOKEN)
@@ -63,48 +65,65 @@ export function apiKeyAuth({ name, value, in: place }: ApiKey): Authenticator {
   }
 }
 
+/** Options of {@link clientCredentialsAuth}. */
 export interface ClientCredentials {
-  /** Where tokens are to be had. */
+  /** URL of the authorization server's token endpoint. */
   readonly tokenUrl: string
   readonly clientId: string
   readonly clientSecret: string
-  /** What the token shall allow, separated by spaces. */
+  /** Requested scopes, separated by spaces. */
   readonly scope?: string | undefined
+  /** The `audience` parameter of the token request. */
   readonly audience?: string | undefined
-  /** Whatever else the server wants to know, such as `resource`. */
+  /** Further parameters of the token request, such as `resource`. */
   readonly params?: Readonly<Record<string, string>> | undefined
-  /** Where id and secret stand: in the header `Authorization`, or in the body. Default is `'basic'`. */
+  /** Sends id and secret in the header `Authorization` (`'basic'`) or in the body. Default is `'basic'`. */
   readonly clientAuthentication?: 'basic' | 'body' | undefined
-  /** How long before its end a token is no longer used, in ms, at most half of its life. Default is 30,000. */
+  /** Time before its expiry, in ms, at which a token is replaced; at most half of its lifetime. Default is 30,000. */
   readonly expirySkewMs?: number | undefined
-  /** How long the server may take, in ms. Default is 10,000. */
+  /** Time limit of a token request, in ms. Default is 10,000. */
   readonly timeoutMs?: number | undefined
+  /** Sends the token requests. Default is the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
+  /** Measures timeouts and expiry. Default is the platform's clock. */
   readonly clock?: Clock | undefined
+  /** Checks the URL of every token request. Default is none. */
   readonly urlGuard?: UrlGuard | undefined
 }
 
 const KEYS = [
-  ...['tokenUrl', 'clientId', 'clientSecret', 'scope', 'audience', 'params', 'clientAuthentication'],
-  ...['expirySkewMs', 'timeoutMs', 'fetch', 'clock', 'urlGuard'],
+  'tokenUrl',
+  'clientId',
+  'clientSecret',
+  'scope',
+  'audience',
+  'params',
+  'clientAuthentication',
+  'expirySkewMs',
+  'timeoutMs',
+  'fetch',
+  'clock',
+  'urlGuard',
 ]
 
 interface Token {
-  /** As in `Authorization`. */
+  /** The value of the `Authorization` header. */
   readonly header: string
-  /** By the clock's `now`. */
+  /** Compared with the clock's `now`. */
   readonly usableUntil: number
   readonly refreshToken: string | undefined
 }
 
 /**
- * OAuth 2.0 client credentials (RFC 6749 §4.4): one token for all requests until it is about to expire or is refused,
- * then the next, by its refresh token where it has one. However many requests need a token, one asks for it.
+ * Authenticates with OAuth 2.0 client credentials (RFC 6749 §4.4). All requests share one token until it is about to
+ * expire or is refused; then it is replaced, with its refresh token if it has one. Concurrent requests share one token
+ * request.
  *
- * Requests are rejected with `EXTERNAL_SERVICE_ERROR` (service `OAuth`) when the server gives no token, `REQUEST_TIMED_OUT`,
- * `URL_BLOCKED`. No error holds the secret, a token, or what the server said.
+ * Requests reject with `EXTERNAL_SERVICE_ERROR` (service `OAuth`) when the server returns no token, with
+ * `REQUEST_TIMED_OUT`, or with `URL_BLOCKED`. Errors never contain the secret, a token, or text from the server.
  *
- * @throws {A2AError} `INVALID_PARAMS`; `TypeError` or `RangeError` naming the option that makes no sense.
+ * @throws {A2AError} `INVALID_PARAMS` when `tokenUrl`, `clientId` or `clientSecret` is missing.
+ * @throws {TypeError | RangeError} naming the option that is unknown or has an invalid value.
  */
 export function clientCredentialsAuth(options: ClientCredentials): Authenticator {
   requireKnown(options, KEYS, 'clientCredentialsAuth')
@@ -112,21 +131,21 @@ export function clientCredentialsAuth(options: ClientCredentials): Authenticator
   const { clock = keepAliveClock } = options
   const endpoint = new TokenEndpoint(options, clock)
   let token: Token | undefined
-  let flight: Promise<Token> | undefined
+  let pending: Promise<Token> | undefined
 
   const next = (): Promise<Token> => {
     const last = token
-    flight ??= endpoint.fetch(last?.refreshToken).then(
+    pending ??= endpoint.fetch(last?.refreshToken).then(
       (fetched) => {
-        flight = undefined
+        pending = undefined
         return (token = fetched)
       },
       (error: unknown) => {
-        flight = undefined
+        pending = undefined
         throw error
       },
     )
-    return flight
+    return pending
   }
   return {
     async apply({ headers }) {
@@ -135,19 +154,24 @@ export function clientCredentialsAuth(options: ClientCredentials): Authenticator
     },
     async renew({ headers }) {
       const refused = headers.get('authorization')
-      // Another request may have been refused earlier, and there is a new one already.
+      // After an earlier refusal of the same token, another request may have replaced it already.
       if (token?.header === refused) token = await next()
       return token?.header !== refused
     },
   }
 }
 
-/** RFC 6749 §5.2. Nothing else that the server says is told: it may repeat what it was told. */
+/** Error codes of RFC 6749 §5.2, the only text of the server that errors repeat: other text may contain the secret. */
 const OAUTH_ERRORS = [
-  ...['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type'],
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
   'invalid_scope',
 ]
 
+/** Requests tokens from the authorization server. */
 class TokenEndpoint {
   readonly #options: ClientCredentials
   readonly #http: HttpSettings
@@ -158,7 +182,7 @@ class TokenEndpoint {
     const { clientId, clientSecret, clientAuthentication = 'basic', fetch = platformFetch } = options
     const isBasic = clientAuthentication === 'basic'
     const headers = isBasic
-      ? { authorization: `Basic ${btoa(`${form(clientId)}:${form(clientSecret)}`)}` }
+      ? { authorization: `Basic ${btoa(`${formEncode(clientId)}:${formEncode(clientSecret)}`)}` }
       : {}
     this.#options = options
     this.#http = { fetch, clock, headers, urlGuard: options.urlGuard, maxResponseBytes: 1_048_576 }
@@ -169,18 +193,18 @@ class TokenEndpoint {
   async fetch(refreshToken: string | undefined): Promise<Token> {
     const { scope, audience, params } = this.#options
     if (refreshToken !== undefined) {
-      const refreshed = await this.#ask({ grant_type: 'refresh_token', refresh_token: refreshToken })
+      const refreshed = await this.#request({ grant_type: 'refresh_token', refresh_token: refreshToken })
       try {
         return this.#read(refreshed, refreshToken)
       } catch {
-        // It is spent; the credentials are good for another.
+        // The refresh token is no longer valid; the credentials still are.
       }
     }
     const grant = { grant_type: 'client_credentials', scope, audience, ...params }
-    return this.#read(await this.#ask(grant), undefined)
+    return this.#read(await this.#request(grant), undefined)
   }
 
-  #ask(grant: Readonly<Record<string, string | undefined>>): Promise<Answer> {
+  #request(grant: Readonly<Record<string, string | undefined>>): Promise<Answer> {
     const { tokenUrl, clientId, clientSecret, clientAuthentication } = this.#options
     const client = clientAuthentication === 'body' ? { client_id: clientId, client_secret: clientSecret } : {}
     const body = new URLSearchParams(client)
@@ -191,7 +215,7 @@ class TokenEndpoint {
   }
 
   #read({ status, text }: Answer, refreshToken: string | undefined): Token {
-    const answer = read(text)
+    const answer = parseFields(text)
     if (status < 200 || status > 299) {
       const error = OAUTH_ERRORS.find((known) => known === answer['error'])
       throw this.#noToken(`HTTP ${status}${error === undefined ? '' : ` ${error}`}`, status)
@@ -206,7 +230,7 @@ class TokenEndpoint {
       throw this.#noToken('its answer has no access_token')
     }
     if (asText(type).toLowerCase() !== 'bearer') throw this.#noToken('it is not a bearer token')
-    // Some write it as text. Without it the token is good until it is refused.
+    // Some servers send `expires_in` as text. Without it, the token is used until it is refused.
     const lifeMs = (typeof expiresIn === 'number' ? expiresIn : parseFloat(asText(expiresIn))) * 1000
     const usableMs = Number.isNaN(lifeMs) ? Infinity : lifeMs - Math.min(this.#skewMs, lifeMs / 2)
     return {
@@ -225,17 +249,17 @@ class TokenEndpoint {
   }
 }
 
-function read(text: string): Unread {
+function parseFields(text: string): Unread {
   try {
     return fieldsOf(JSON.parse(text))
   } catch {
-    // What it is instead may hold a token, and is not to be told.
+    // The text may contain a token, so no error quotes it.
     return {}
   }
 }
 
-/** As in a form (RFC 6749 §2.3.1). */
-function form(text: string): string {
+/** Form encoding, which RFC 6749 §2.3.1 requires for credentials in the header. */
+function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
@@ -250,7 +274,7 @@ function bearer(token: string): string {
   return `Bearer ${token}`
 }
 
-/** Says nothing of the text itself: it may be a secret. */
+/** Throws without quoting the text, which may be a secret. */
 function requireText(path: string, text: unknown, pattern: RegExp): asserts text is string {
   if (typeof text === 'string' && pattern.test(text)) return
   throw invalidParams(path, text === '' || text === undefined ? 'is required' : 'cannot stand in a request')

@@ -4,18 +4,19 @@
  * @module
  */
 
-/** A request about to be sent. Changes to its URL and headers are sent. */
+/** A request before it is sent. Changes to its URL and headers take effect. */
 export interface AuthenticatedRequest {
   readonly url: URL
   readonly headers: Headers
 }
 
-/** Adds credentials to requests. They go to the agent's own origin only, never along with a redirect. */
+/** Adds credentials to requests. They are sent to the agent's own origin only; redirects to other origins omit them. */
 export interface Authenticator {
+  /** Adds the credentials. Called before every request, and again after each redirect within the origin. */
   apply(request: AuthenticatedRequest): void | Promise<void>
   /**
-   * Called when the agent has refused the credentials of a request (401). Returns `true` if there are new ones; the request
-   * is then sent again, once.
+   * Called when the agent refuses the credentials of a request (401). Return `true` when new ones are available: the
+   * request is then sent again, once.
    */
   renew?(refused: AuthenticatedRequest): boolean | Promise<boolean>
 }

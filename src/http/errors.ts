@@ -8,13 +8,13 @@ import { shownUrl } from './url.js'
 
 const SERVICE = 'A2A'
 
-/** Another agent, or what stands between, cannot be reached, or answers with no more than an HTTP status. */
+/** An agent or another service cannot be reached, or its response has no information beyond the HTTP status. */
 export class ExternalServiceError extends A2AError<'EXTERNAL_SERVICE_ERROR'> {
-  /** What to answer over HTTP where nothing better is known. */
+  /** HTTP status for a server that passes this error on. */
   readonly statusCode = 502
   readonly context: { readonly service: string }
 
-  /** Reads as "`service`: `message`". `status` is that of the answer, if there was one. */
+  /** The error's message is "`service`: `message`". `status` is the HTTP status of the response, if there was one. */
   constructor(
     service: string,
     message: string,
@@ -30,9 +30,9 @@ export class ExternalServiceError extends A2AError<'EXTERNAL_SERVICE_ERROR'> {
   }
 }
 
-/** What another agent tells of itself lacks what it must tell. */
+/** The card of an agent lacks required information. */
 export class ValidationError extends A2AError<'VALIDATION_ERROR'> {
-  /** What to answer over HTTP where nothing better is known. */
+  /** HTTP status for a server that passes this error on. */
   readonly statusCode = 400
   readonly detail: string
 
@@ -50,12 +50,12 @@ export function unreachable(url: string, cause: unknown): ExternalServiceError {
   })
 }
 
-/** A `fetch` may tell the URL, and that may hold a key. */
+/** Removes queries: an error of `fetch` may quote the URL, whose query may contain a key. */
 function queryless(text: string): string {
   return text.slice(0, 500).replace(/\?[^\s"'<>]+/g, '?…')
 }
 
-/** What `fetch` says is "fetch failed"; why it did stands in the causes. */
+/** The innermost cause: the error of `fetch` itself is only "fetch failed". */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
@@ -78,12 +78,19 @@ export function aborted(signal: AbortSignal): A2AError<'REQUEST_ABORTED'> {
   return new A2AError('REQUEST_ABORTED', 'The request was aborted', {}, { cause: signal.reason })
 }
 
-/** What says that no connection was made. Names of Node, then of Bun. */
+/** Error codes for connections that were never made: those of Node, then those of Bun. */
 const NEVER_CONNECTED = [
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
-  ...['ConnectionRefused', 'FailedToOpenSocket'],
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ConnectionRefused',
+  'FailedToOpenSocket',
 ]
 
+/** Errors by which an agent refuses a request before it processes it. */
 const REFUSALS: readonly ErrorCode[] = [
   'UNAVAILABLE',
   'URL_BLOCKED',
@@ -91,12 +98,12 @@ const REFUSALS: readonly ErrorCode[] = [
   'METHOD_NOT_FOUND',
 ]
 
-/** Whether the agent certainly has not done what it was asked: asking once more does nothing twice. */
-export function isUndone(error: unknown): boolean {
+/** Whether the agent has certainly not processed the request, so that sending it again cannot process it twice. */
+export function isUnprocessed(error: unknown): boolean {
   if (A2AError.is(error) && REFUSALS.includes(error.code)) return true
   if (!A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) return false
   const { status } = error.data
-  // Not found, or not with this method, or moved: nobody took it. Whoever took it says 303, or 302 in its place.
+  // The resource is missing, moved, or lacks the method. After processing a request, servers redirect with 303 or 302.
   if (status !== undefined) return [301, 307, 308, 404, 405].includes(status)
   return hasCode(error.cause)
 }
@@ -104,7 +111,7 @@ export function isUndone(error: unknown): boolean {
 function hasCode(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { cause, errors } = error as { cause?: unknown; errors?: unknown }
-  // Happy eyeballs: an error for each address.
+  // Happy Eyeballs reports one error per address.
   if (Array.isArray(errors) && errors.length > 0) return errors.every(hasCode)
   return NEVER_CONNECTED.includes(codeOf(error) ?? '') || hasCode(cause)
 }
@@ -114,8 +121,8 @@ function codeOf(error: object): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether the same request may well succeed later. */
-export function isPassing(error: unknown): boolean {
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): boolean {
   if (A2AError.is(error, 'UNAVAILABLE')) return true
   if (!A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) return false
   const { status } = error.data

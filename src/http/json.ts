@@ -5,20 +5,20 @@
  */
 import { A2AError, invalidAnswer } from '../core/errors.js'
 
-/** As many levels are read in milliseconds. Of more, each costs memory and time before anybody can count them. */
+/** JSON of this depth parses in milliseconds. Deeper JSON costs memory and time before its depth can be checked. */
 const CHEAP_LEVELS = 100_000
 const QUOTE = 0x22
 const OPENING = [0x5b, 0x7b]
 const CLOSING = [0x5d, 0x7d]
 
 /**
- * The JSON in `text`, without properties called `__proto__`, which change what an object is when it is copied carelessly.
+ * Parses `text`. Removes properties called `__proto__`, which would replace the prototype of a careless copy.
  *
  * @throws {A2AError} `INVALID_AGENT_RESPONSE`; `LIMIT_EXCEEDED` for `maxDepth`.
  */
 export function parseJson(text: string, maxDepth: number): unknown {
   const isLong = text.length > CHEAP_LEVELS
-  if (isLong && opensMany(text) && isDeeper(text, maxDepth))
+  if (isLong && hasManyBrackets(text) && isDeeper(text, maxDepth))
     throw tooLarge('maxDepth', maxDepth, maxDepth + 1)
   let json: unknown
   try {
@@ -26,12 +26,12 @@ export function parseJson(text: string, maxDepth: number): unknown {
   } catch (cause) {
     throw invalidAnswer(`it is not JSON but ${JSON.stringify(text.slice(0, 60))}`, cause)
   }
-  disarm(json, maxDepth, maxDepth)
+  removePrototypeKeys(json, maxDepth, maxDepth)
   return json
 }
 
-/** Whether it may be too deep to be read at all: a search that costs next to nothing, where a look at each character would. */
-function opensMany(text: string): boolean {
+/** Whether the text may be too deep to parse. `indexOf` costs far less than reading each character. */
+function hasManyBrackets(text: string): boolean {
   let count = 0
   for (const bracket of ['[', '{']) {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
@@ -55,7 +55,7 @@ function isDeeper(text: string, maxDepth: number): boolean {
   return false
 }
 
-/** Where the text that begins at `start` ends: at a quote with no odd number of backslashes before it. */
+/** Index of the quote that ends the string starting at `start`: the next with an even number of backslashes before it. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end
@@ -65,22 +65,22 @@ function endOfText(text: string, start: number): number {
   return text.length
 }
 
-function disarm(value: unknown, depth: number, maxDepth: number): void {
+function removePrototypeKeys(value: unknown, depth: number, maxDepth: number): void {
   if (typeof value !== 'object' || value === null) return
   if (depth === 0) throw tooLarge('maxDepth', maxDepth, maxDepth + 1)
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__')
-  for (const child of Object.values(value)) disarm(child, depth - 1, maxDepth)
+  for (const child of Object.values(value)) removePrototypeKeys(child, depth - 1, maxDepth)
 }
 
-/** A JSON object of which nothing is known yet. */
+/** An object from JSON that has not been validated. */
 export type Unread = Readonly<Record<string, unknown>>
 
-/** Empty where it is no object. */
+/** The properties of `value`; none if it is not an object. */
 export function fieldsOf(value: unknown): Unread {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-/** Empty where it is no text. What is none may not even let itself be made one. */
+/** `value` if it is a string, else an empty one. Does not convert: `String()` throws for some values. */
 export function asText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -1,17 +1,18 @@
 /**
  * A `fetch` for Node that connects only to addresses that were checked.
  *
- * The platform's `fetch` asks for the addresses of a name again, after the guard has: whoever owns the name may tell it
- * others.
+ * The platform's `fetch` resolves a name again after the guard has resolved it, and the owner of the name may then return
+ * other addresses (DNS rebinding).
  *
  * @module
  */
+import { raceAbort } from '../runtime/abort.js'
 import { urlGuard, type UrlGuardOptions } from './url-guard.js'
 
-/** The IP addresses of a name. */
+/** Resolves a name to its IP addresses. */
 export type Resolve = NonNullable<UrlGuardOptions['resolve']>
 
-/** As much of Node's modules as requests are made of. */
+/** The part of Node's modules that requests need. */
 export interface NodeModules {
   readonly http: Http
   readonly https: Http
@@ -45,12 +46,12 @@ interface Incoming {
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined>
 }
 
-/** As much of `node:dns/promises` as names are looked up with. */
+/** The part of `node:dns/promises` that resolves names. */
 export interface Dns {
   lookup(host: string, options: { all: true }): Promise<readonly { readonly address: string }[]>
 }
 
-/** What the operating system knows of a name. */
+/** Resolves names with the operating system. */
 export function resolveWith(dns: Dns): Resolve {
   return async (host) => (await dns.lookup(host, { all: true })).map(({ address }) => address)
 }
@@ -62,7 +63,7 @@ interface PinSettings {
   readonly resolve: Resolve
 }
 
-/** The `fetch` that `pinnedFetch` of `a2a-tasks/server/node` promises. */
+/** The implementation of `pinnedFetch` of `a2a-tasks/server/node`. */
 export function toPinnedFetch(
   settings: PinSettings,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
@@ -73,42 +74,26 @@ export function toPinnedFetch(
         `pinnedFetch() follows no redirects: it takes redirect: 'manual', not '${redirect}'`,
       )
     }
-    return await unlessAborted(signal ?? undefined, async (until) => {
+    const until = signal ?? undefined
+    until?.throwIfAborted()
+    const work = async (): Promise<Response> => {
       const target = new URL(url)
       const addresses = await addressesOf(target, settings)
       const outgoing = await toOutgoing(target, rest)
       until?.throwIfAborted()
       return await send(settings.node, outgoing, addresses, until)
-    })
+    }
+    // The lookup of a name and the body of the request do not follow the signal.
+    return await (until === undefined ? work() : raceAbort(until, work()))
   }
 }
 
-/** In the words of `fetch`. */
-function failed(cause: unknown, what = 'fetch failed'): TypeError {
+/** An error with the text of the platform's `fetch`. */
+function fetchError(cause: unknown, what = 'fetch failed'): TypeError {
   return new TypeError(what, { cause })
 }
 
-/** What `work` gives, or the reason of the signal, also where `work` waits for something else. */
-async function unlessAborted<T>(
-  signal: AbortSignal | undefined,
-  work: (signal: AbortSignal | undefined) => Promise<T>,
-): Promise<T> {
-  signal?.throwIfAborted()
-  let settle = (): void => {}
-  const end = new Promise<never>((_, reject) => {
-    // Reasons are what callers of abort() like.
-    const onAbort = (): void => reject(signal?.reason as Error)
-    signal?.addEventListener('abort', onAbort)
-    settle = () => signal?.removeEventListener('abort', onAbort)
-  })
-  try {
-    return await Promise.race([work(signal), end])
-  } finally {
-    settle()
-  }
-}
-
-/** All that a host has, each of which was checked, or is of a name that is allowed. */
+/** All addresses of the host. Each has been checked, or belongs to a name that is allowed. */
 async function addressesOf(url: URL, { node, allow, resolve }: PinSettings): Promise<string[]> {
   const { isIP } = node.net
   let found: string[] | undefined
@@ -118,25 +103,25 @@ async function addressesOf(url: URL, { node, allow, resolve }: PinSettings): Pro
       found = [...new Set(await resolve(host))]
       return found
     } catch (cause) {
-      failure = failed(cause)
+      failure = fetchError(cause)
       throw failure
     }
   }
   try {
     await urlGuard({ allow, resolve: lookUp })(url)
   } catch (error) {
-    // A name that cannot be looked up may be known a moment later: that is no refusal.
+    // A failed lookup may succeed later, so it is not a refusal by the guard.
     throw failure ?? error
   }
   const host = hostOf(url)
   if (isIP(host) !== 0) return [host]
   found ??= await lookUp(host)
-  // What is none would be looked up once more.
+  // Node would resolve anything that is not an address.
   if (found.length > 0 && found.every((address) => isIP(address) !== 0)) return found
-  throw failed(new Error(`${host} has no address`))
+  throw fetchError(new Error(`${host} has no address`))
 }
 
-/** Without the brackets of IPv6. */
+/** The host without the brackets of IPv6. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
@@ -148,29 +133,31 @@ interface Outgoing {
   readonly body: Uint8Array | undefined
 }
 
-/** They are of the connection, which is ours. */
-const NOT_THEIRS = [
-  ...[
-    'accept-encoding',
-    'connection',
-    'content-length',
-    'expect',
-    'host',
-    'keep-alive',
-    'proxy-authorization',
-  ],
-  ...['proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+/** Headers of the connection, which callers cannot set. */
+const CONNECTION_HEADERS = [
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]
 
-/** The platform's own reading of what it is given: methods, headers, and bodies of all kinds. */
+/** Lets the platform's `Request` normalise the method, the headers and bodies of all kinds. */
 async function toOutgoing(url: URL, init: RequestInit): Promise<Outgoing> {
   const request = new Request(url.href, init)
   const { method } = request
   const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer())
-  const theirs = [...request.headers].filter(([name]) => !NOT_THEIRS.includes(name))
+  const kept = [...request.headers].filter(([name]) => !CONNECTION_HEADERS.includes(name))
   const headers: Record<string, string> = {
     host: url.host,
-    ...Object.fromEntries(theirs),
+    ...Object.fromEntries(kept),
     'accept-encoding': 'identity',
   }
   const length = body?.byteLength ?? (['POST', 'PUT', 'PATCH'].includes(method) ? 0 : undefined)
@@ -178,11 +165,11 @@ async function toOutgoing(url: URL, init: RequestInit): Promise<Outgoing> {
   return { url, method, headers, body }
 }
 
-/** What an address has come to. */
+/** The result of an attempt to send to one address. */
 type Outcome = { readonly incoming: Incoming } | { readonly error: unknown; readonly isUnsent: boolean }
 
-/** What is thrown rather than told: by Node at headers that `fetch` takes, by Deno at what the program may not do. */
-const unsent = (error: unknown): Outcome => ({ error, isUnsent: true })
+/** Errors thrown before sending: by Node for headers that `fetch` accepts, by Deno for missing permissions. */
+const toUnsent = (error: unknown): Outcome => ({ error, isUnsent: true })
 
 async function send(
   node: NodeModules,
@@ -192,19 +179,20 @@ async function send(
 ): Promise<Response> {
   const last = addresses.at(-1)
   for (const address of addresses) {
-    const outcome = await attempt(node, outgoing, address, address === last, signal).catch(unsent)
+    const outcome = await attempt(node, outgoing, address, address === last, signal).catch(toUnsent)
     if ('incoming' in outcome) return toResponse(outcome.incoming, outgoing.method, signal)
-    // What may have arrived is not sent twice.
-    if (address === last || !outcome.isUnsent || signal?.aborted) throw failed(outcome.error)
+    // A request that may have arrived is not sent twice.
+    if (address === last || !outcome.isUnsent || signal?.aborted) throw fetchError(outcome.error)
   }
-  throw failed(new Error('There is no address'))
+  throw fetchError(new Error('There is no address'))
 }
 
+/** Time limit of a connection while there are further addresses, in ms. */
 const CONNECT_MS = 2_000
 
 /**
- * To the address itself, with the name in `Host` and for TLS: what does not know the option `lookup` could not be
- * kept from looking it up.
+ * Connects to the address itself, with the name in `Host` and for TLS. A runtime that ignores the option `lookup` would
+ * resolve the name again.
  */
 function attempt(
   { http, https, net }: NodeModules,
@@ -217,8 +205,12 @@ function attempt(
   const host = hostOf(url)
   return new Promise((resolve) => {
     const request = (isSecure ? https : http).request({
-      ...{ host: address, port: url.port || (isSecure ? 443 : 80), path: url.pathname + url.search },
-      ...{ method, headers, agent: false },
+      host: address,
+      port: url.port || (isSecure ? 443 : 80),
+      path: url.pathname + url.search,
+      method,
+      headers,
+      agent: false,
       ...(isSecure && net.isIP(host) === 0 && { servername: host }),
       ...(!isLast && { timeout: CONNECT_MS }),
     })
@@ -236,7 +228,7 @@ function attempt(
       if (isUnsent) request.destroy(new Error(`No connection to ${address} within ${CONNECT_MS} ms`))
     })
     request.on('response', (incoming) => resolve({ incoming }))
-    // Stays after the answer has begun: nobody else hears of what breaks then.
+    // Kept after the response has begun: no other listener handles an error of the request then.
     request.on('error', fail)
     request.on('close', () => {
       signal?.removeEventListener('abort', abort)
@@ -246,12 +238,12 @@ function attempt(
   })
 }
 
-/** There is no body, whatever comes. */
+/** Statuses of responses without a body. */
 const BODILESS = [204, 205, 304]
 
 function toResponse(incoming: Incoming, method: string, signal: AbortSignal | undefined): Response {
   const { statusCode: status = 0, statusMessage: statusText = '' } = incoming
-  // The body tells what breaks. Node needs no listener for that; an emitter that knows no better throws.
+  // The body reports errors. Node needs no listener here, but other runtimes throw an error that has none.
   incoming.on('error', () => {})
   try {
     const init = { status, statusText, headers: toHeaders(incoming) }
@@ -260,11 +252,11 @@ function toResponse(incoming: Incoming, method: string, signal: AbortSignal | un
     return new Response(null, init)
   } catch (cause) {
     incoming.destroy()
-    throw failed(cause)
+    throw fetchError(cause)
   }
 }
 
-/** Each line as it came. */
+/** Appends each header line, so that repeated headers are kept. */
 function toHeaders({ rawHeaders }: Incoming): Headers {
   const headers = new Headers()
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -273,7 +265,7 @@ function toHeaders({ rawHeaders }: Incoming): Headers {
   return headers
 }
 
-/** Read no faster than it is asked for. */
+/** The body as a stream that reads on demand. */
 function bodyOf(incoming: Incoming, signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
   const chunks = incoming[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
@@ -285,7 +277,7 @@ function bodyOf(incoming: Incoming, signal: AbortSignal | undefined): ReadableSt
           else controller.enqueue(value)
         } catch (cause) {
           signal?.throwIfAborted()
-          throw failed(cause, 'terminated')
+          throw fetchError(cause, 'terminated')
         }
       },
       cancel() {

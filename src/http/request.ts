@@ -13,28 +13,29 @@ import { tooLarge } from './json.js'
 import { shownUrl, webUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
-/** How every request of a client is sent. */
+/** Settings for all requests of a client. */
 export interface HttpSettings {
   readonly fetch: Fetch
   readonly clock: Clock
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly auth?: Authenticator | undefined
-  /** Asked before every request, that after a redirect included. */
+  /** Checks the URL of every request, redirects included. */
   readonly urlGuard?: UrlGuard | undefined
   readonly maxResponseBytes: number
 }
 
-/** What users may tell of them. */
+/** Options for the requests of a client. */
 export interface HttpOptions {
   /** Sends the requests. Default is the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
-  /** Sent with every request to the agent's own origin. */
+  /** Headers for every request to the agent's own origin. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Credentials, such as `bearerAuth(token)`. They go to the agent's own origin only. */
+  /** Credentials, such as `bearerAuth(token)`. They are sent to the agent's own origin only. */
   readonly auth?: Authenticator | undefined
-  /** Asked before every request: `urlGuard()` for URLs that come from elsewhere. Default is none. */
+  /** Checks the URL of every request. Use `urlGuard()` for URLs from untrusted sources. Default is none. */
   readonly urlGuard?: UrlGuard | undefined
+  /** Measures timeouts and pauses. Default is the platform's clock. */
   readonly clock?: Clock | undefined
 }
 
@@ -46,43 +47,43 @@ export function toHttpSettings(options: HttpOptions, maxResponseBytes: number): 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly url: string
-  /** Of the protocol. They go along with redirects. */
+  /** Headers of the protocol. Redirects keep them. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Of the caller. They go to the origin of `url` only. */
-  readonly own?: Readonly<Record<string, string>> | undefined
+  /** Headers of the caller. They are sent to the origin of `url` only. */
+  readonly callerHeaders?: Readonly<Record<string, string>> | undefined
   readonly body?: string
-  /** Whether it is refused to be led to another origin, as it is anyway but with GET. */
-  readonly stays?: boolean
+  /** Refuses redirects to another origin. Without it, only those of methods other than GET are refused. */
+  readonly isSameOriginOnly?: boolean
 }
 
 export interface CallLimits {
   readonly signal?: AbortSignal | undefined
-  /** How long the whole answer may take, or that of a stream to begin. */
+  /** Time limit, in ms, of the whole response; for a stream, until it begins. */
   readonly timeoutMs: number
 }
 
-/** An answer that has been read. */
+/** A response that has been read. */
 export interface Answer {
   readonly status: number
   readonly statusText: string
   readonly headers: Headers
   readonly text: string
-  /** Where it came from, after redirects. */
+  /** The URL after redirects. */
   readonly url: string
 }
 
-/** An answer that has begun. Whoever has it disposes of `scope`. */
-export interface Opened {
+/** A response whose body is not read yet. Its owner must dispose of `scope`. */
+export interface OpenResponse {
   readonly response: Response
   readonly url: string
   readonly scope: AbortScope
 }
 
 /**
- * Sends a request and reads its answer, whatever its status.
+ * Sends a request and reads the response, of any status.
  *
- * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when there is none, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`, `URL_BLOCKED`,
- *   `LIMIT_EXCEEDED` when it is too long.
+ * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when there is no response; `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`,
+ *   `URL_BLOCKED`; `LIMIT_EXCEEDED` when the response is too long.
  */
 export async function request(settings: HttpSettings, call: HttpCall, limits: CallLimits): Promise<Answer> {
   const opened = await open(settings, call, limits)
@@ -93,8 +94,12 @@ export async function request(settings: HttpSettings, call: HttpCall, limits: Ca
   }
 }
 
-/** Sends a request, and leaves its answer to be read. The time limit goes on until `scope.arm` sets another. */
-export async function open(settings: HttpSettings, call: HttpCall, limits: CallLimits): Promise<Opened> {
+/** Sends a request without reading the body of the response. The timeout stays armed until `scope.arm` replaces it. */
+export async function open(
+  settings: HttpSettings,
+  call: HttpCall,
+  limits: CallLimits,
+): Promise<OpenResponse> {
   const scope = new AbortScope(settings.clock, limits.signal)
   try {
     scope.arm(limits.timeoutMs)
@@ -112,8 +117,8 @@ export async function open(settings: HttpSettings, call: HttpCall, limits: CallL
 }
 
 async function renew({ auth }: HttpSettings, first: Followed, scope: AbortScope): Promise<boolean> {
-  const { response, sent, isHome } = first
-  if (!isHome || response.status !== 401) return false
+  const { response, sent, isSameOrigin } = first
+  if (!isSameOrigin || response.status !== 401) return false
   try {
     return await scope.race(async () => authenticated(() => auth?.renew?.(sent) ?? false))
   } catch (error) {
@@ -122,8 +127,11 @@ async function renew({ auth }: HttpSettings, first: Followed, scope: AbortScope)
   }
 }
 
-/** The rest of an answer as text. */
-export async function readAnswer(settings: HttpSettings, { response, url, scope }: Opened): Promise<Answer> {
+/** Reads the body as text. */
+export async function readAnswer(
+  settings: HttpSettings,
+  { response, url, scope }: OpenResponse,
+): Promise<Answer> {
   const { status, statusText, headers } = response
   return { status, statusText, headers, url, text: await readText(settings, response, url, scope) }
 }
@@ -133,27 +141,27 @@ const MAX_REDIRECTS = 5
 interface Followed {
   readonly response: Response
   readonly url: string
-  /** With its credentials. */
+  /** The request that was sent, with its credentials. */
   readonly sent: AuthenticatedRequest
-  /** Whether it came from where the request was meant to go. */
-  readonly isHome: boolean
+  /** Whether the request never left the origin of its first URL. */
+  readonly isSameOrigin: boolean
 }
 
-/** Follows redirects itself, so that each URL is guarded, and credentials stay with the origin they are for. */
+/** Follows redirects here and not in `fetch`, to check each URL and to keep credentials within their origin. */
 async function follow(settings: HttpSettings, call: HttpCall, scope: AbortScope): Promise<Followed> {
   const home = parseUrl(call.url)
   let url = home
-  let isHome = true
+  let isSameOrigin = true
   let status = 0
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    // Who has left does not come back: the way there was shown by somebody else.
-    isHome &&= url.origin === home.origin
-    const { response, sent } = await send(settings, call, url, isHome, scope)
+    // A redirect back to the first origin comes from another one, so it gets no credentials either.
+    isSameOrigin &&= url.origin === home.origin
+    const { response, sent } = await send(settings, call, url, isSameOrigin, scope)
     const target = targetOf(response, url)
-    if (target === undefined) return { response, url: url.href, sent, isHome }
+    if (target === undefined) return { response, url: url.href, sent, isSameOrigin }
     status = response.status
     const isPost = call.method !== 'GET'
-    const leaves = target.origin !== home.origin && (isPost || call.stays === true)
+    const leaves = target.origin !== home.origin && (isPost || call.isSameOriginOnly === true)
     if (leaves || (isPost && status < 307)) {
       const shown = shownUrl(target.href)
       throw new ExternalServiceError('A2A', `${shownUrl(url.href)} redirects to ${shown}: use that URL`, {
@@ -173,19 +181,21 @@ async function send(
   settings: HttpSettings,
   call: HttpCall,
   url: URL,
-  isHome: boolean,
+  isSameOrigin: boolean,
   scope: AbortScope,
 ): Promise<Pick<Followed, 'response' | 'sent'>> {
-  await scope.race(() => guarded(settings, url))
+  await scope.race(() => requireAllowed(settings, url))
   const { method, body } = call
   const sent = new Headers()
-  for (const headers of isHome ? [settings.headers, call.headers, call.own] : [call.headers]) {
-    add(sent, headers)
+  for (const headers of isSameOrigin
+    ? [settings.headers, call.headers, call.callerHeaders]
+    : [call.headers]) {
+    addHeaders(sent, headers)
   }
-  // Credentials in a query are for this request only.
+  // A copy: credentials in the query apply to this request only.
   const target = new URL(url.href)
   const { auth } = settings
-  if (isHome) await scope.race(() => authenticated(() => auth?.apply({ url: target, headers: sent })))
+  if (isSameOrigin) await scope.race(() => authenticated(() => auth?.apply({ url: target, headers: sent })))
   try {
     const response = await scope.race(() =>
       settings.fetch(target.href, {
@@ -202,8 +212,8 @@ async function send(
   }
 }
 
-/** Says nothing of the values: they may be secrets. */
-function add(sent: Headers, headers: HttpCall['own'] = {}): void {
+/** Throws without quoting the values, which may be secrets. */
+function addHeaders(sent: Headers, headers: HttpCall['callerHeaders'] = {}): void {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       throw invalidParams('headers', `cannot hold this ${JSON.stringify(name)}`)
@@ -212,20 +222,20 @@ function add(sent: Headers, headers: HttpCall['own'] = {}): void {
   }
 }
 
-/** @throws {A2AError} what the guard throws, or `URL_BLOCKED` because of it. */
-export async function guarded({ urlGuard }: HttpSettings, url: URL): Promise<void> {
+/** @throws {A2AError} The guard's own `A2AError`, or `URL_BLOCKED` with the guard's error as `cause`. */
+export async function requireAllowed({ urlGuard }: HttpSettings, url: URL): Promise<void> {
   let verdict: unknown
   try {
     verdict = await urlGuard?.(url)
   } catch (cause) {
     throw A2AError.is(cause) ? cause : blocked(url.href, 'is refused by urlGuard', { cause })
   }
-  // What makes guards is no guard, and one that answers may mean no.
+  // `urlGuard` itself, passed instead of `urlGuard()`, returns a function; a guard that returns `false` means no.
   if (verdict !== undefined)
     throw blocked(url.href, 'is not let through: a urlGuard throws, or returns nothing')
 }
 
-/** What an authenticator throws may hold a secret. */
+/** Wraps errors of authenticators, whose text may contain a secret. */
 async function authenticated<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -248,10 +258,10 @@ function blocked(url: string, reason: string, options?: { cause: unknown }): A2A
   return new A2AError('URL_BLOCKED', message, { url: shown, reason }, options)
 }
 
-/** Where a redirect leads; nobody reads its body. */
+/** The URL that a redirect leads to; `undefined` for other responses. Discards the body of a redirect. */
 function targetOf(response: Response, base: URL): URL | undefined {
   const { status, type, headers } = response
-  // A browser does not tell where it leads.
+  // Browsers hide the target of a redirect.
   if (type === 'opaqueredirect') throw badStatus(base.href, 302, 'a redirect: use the URL that it leads to')
   const location = headers.get('location')
   if (![301, 302, 303, 307, 308].includes(status) || location === null) return undefined
@@ -261,10 +271,10 @@ function targetOf(response: Response, base: URL): URL | undefined {
   return url
 }
 
-/** Lets go of the connection. */
+/** Cancels the body, which frees the connection. */
 function discard(response: Response): void {
   response.body?.cancel().catch(() => {
-    // It is gone anyway.
+    // The connection is already closed.
   })
 }
 
@@ -298,7 +308,7 @@ export function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8A
   }
 }
 
-/** The body as it comes. Whoever leaves the loop lets go of the connection. */
+/** The body in chunks. Leaving the loop frees the connection. */
 export async function* chunksOf(
   { body }: Response,
   url: string,
@@ -315,14 +325,14 @@ export async function* chunksOf(
   } catch (cause) {
     throw A2AError.is(cause) ? cause : unreachable(url, cause)
   } finally {
-    // Nobody waits for it: a connection that stalls would keep the caller.
+    // Not awaited: a stalled connection would block the caller.
     reader.cancel().catch(() => {
-      // It is gone anyway.
+      // The connection is already closed.
     })
   }
 }
 
-/** Node's types leave open what a body is made of. */
+/** Narrows the chunks of a body, whose type Node leaves open. */
 function read(reader: { read(): Promise<{ value?: Uint8Array | undefined }> }): Promise<{
   value?: Uint8Array | undefined
 }> {

@@ -4,45 +4,48 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import { type Clock, MAX_DELAY_MS } from '../runtime/clock.js'
+import type { Clock } from '../runtime/clock.js'
+import { sleep } from '../runtime/timers.js'
 import { aborted } from './errors.js'
 
+/** Retries of failed requests, with exponential backoff and jitter. */
 export interface RetryOptions {
-  /** How often a request is sent at most. Default is 4; 1 for no repetition. */
+  /** Maximum number of times that a request is sent. Default is 4; 1 disables retries. */
   readonly attempts?: number | undefined
-  /** What the first pause is at most; every further one is twice as long. Default is 250. */
+  /** Upper limit of the first pause, in ms. It doubles with every further pause. Default is 250. */
   readonly baseDelayMs?: number | undefined
-  /** What a pause is at most, one that the agent asks for included. Default is 10,000. */
+  /** Upper limit of every pause, in ms, including those that the agent requests (`Retry-After`). Default is 10,000. */
   readonly maxDelayMs?: number | undefined
 }
 
+/** Complete retry settings. */
 export interface Pacing {
   readonly clock: Clock
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number
   readonly attempts: number
   readonly baseDelayMs: number
   readonly maxDelayMs: number
 }
 
-/** Calls `work` until it succeeds, its error is no reason to go on, or it was called often enough. */
+/** Calls `work` until it succeeds, fails with an error that is not retryable, or has used all attempts. */
 export async function retry<T>(
   pacing: Pacing,
   signal: AbortSignal | undefined,
-  mayRepeat: (error: unknown) => boolean,
+  isRetryable: (error: unknown) => boolean,
   work: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt >= pacing.attempts || !mayRepeat(error)) throw error
+      if (attempt >= pacing.attempts || !isRetryable(error)) throw error
       await pause(pacing, signal, attempt, error)
     }
   }
 }
 
-/** Waits before the attempt after `attempt`: some time up to a limit that doubles, or what the agent asked for. */
+/** Waits {@link pauseMs} after attempt number `attempt`. @throws {A2AError} `REQUEST_ABORTED`, as a rejection. */
 export function pause(
   pacing: Pacing,
   signal: AbortSignal | undefined,
@@ -50,14 +53,17 @@ export function pause(
   error?: unknown,
 ): Promise<void> {
   const { retryAfterMs } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
-  return sleep(pacing.clock, pauseMs(pacing, attempt, retryAfterMs), signal)
+  return abortableSleep(pacing.clock, pauseMs(pacing, attempt, retryAfterMs), signal)
 }
 
-/** The pause in ms after `attempt`: at least `retryAfterMs`, at most `maxDelayMs` of the pacing. */
+/**
+ * The pause after attempt number `attempt`, in ms: random, up to a limit that doubles with each attempt, at least
+ * `retryAfterMs`, at most `maxDelayMs`.
+ */
 export function pauseMs(pacing: Pacing, attempt: number, retryAfterMs = 0): number {
   const { random, baseDelayMs, maxDelayMs } = pacing
   const limit = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(attempt - 1, 30))
-  // Half of it is left to chance: those who failed together do not come back together.
+  // Half of the pause is random, so that clients that failed together do not retry together.
   return Math.max(limit / 2 + (limit / 2) * random(), Math.min(retryAfterMs, maxDelayMs))
 }
 
@@ -73,25 +79,13 @@ export function retryAfterMs(headers: Headers, clock: Clock): number | undefined
   return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now())
 }
 
-/** @throws {A2AError} `REQUEST_ABORTED` as soon as `signal` is aborted. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(aborted(signal))
-      return
-    }
-    const onAbort = (): void => {
-      stop()
-      if (signal !== undefined) reject(aborted(signal))
-    }
-    const stop = clock.schedule(
-      () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      },
-      // A longer one would be over at once.
-      Math.min(delayMs, MAX_DELAY_MS),
-    )
-    signal?.addEventListener('abort', onAbort, { once: true })
-  })
+/** Waits for `delayMs`. @throws {A2AError} `REQUEST_ABORTED`, as a rejection, as soon as `signal` aborts. */
+export async function abortableSleep(
+  clock: Clock,
+  delayMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (signal?.aborted) throw aborted(signal)
+  await sleep(delayMs, signal, clock)
+  if (signal?.aborted) throw aborted(signal)
 }

@@ -4,34 +4,36 @@
  * @module
  */
 import { createParser } from 'eventsource-parser'
-import { chunksOf, decode, type Opened } from './request.js'
+import { chunksOf, decode, type OpenResponse } from './request.js'
 import { tooLarge } from './json.js'
 
+/** A server-sent event with data. */
 export interface ServerSentEvent {
-  /** What kind of event it is, where the stream says so. */
+  /** The event's type, if the stream names one. */
   readonly event?: string | undefined
   readonly data: string
   readonly id?: string | undefined
 }
 
+/** Limits of a stream of events. */
 export interface EventLimits {
-  /** Of one event, in characters. */
+  /** Maximum length of one event, in characters. */
   readonly maxEventBytes: number
-  /** How long the connection may be silent; comments are no silence. */
+  /** Maximum time without data, in ms. Comments count as data. */
   readonly idleTimeoutMs: number
 }
 
-/** The parser takes quadratic time for some of what an agent may send at once. */
+/** Maximum length of text passed to the parser at once: it takes quadratic time for some inputs. */
 const SLICE = 16_384
 
 /**
- * The events of a stream in their order.
+ * The events of a stream, in order. Disposes of the response's scope at the end.
  *
- * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the connection breaks, `REQUEST_TIMED_OUT` when it is silent too long,
- *   `LIMIT_EXCEEDED` when an event is too long, `INVALID_AGENT_RESPONSE` when it is not UTF-8.
+ * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the connection breaks, `REQUEST_TIMED_OUT` after `idleTimeoutMs` without
+ *   data, `LIMIT_EXCEEDED` when an event is too long, `INVALID_AGENT_RESPONSE` when the stream is not UTF-8.
  */
 export async function* eventsOf(
-  { response, url, scope }: Opened,
+  { response, url, scope }: OpenResponse,
   { maxEventBytes, idleTimeoutMs }: EventLimits,
 ): AsyncGenerator<ServerSentEvent, undefined> {
   const ready: ServerSentEvent[] = []
@@ -48,7 +50,7 @@ export async function* eventsOf(
   scope.arm(idleTimeoutMs)
   try {
     for await (const chunk of chunksOf(response, url, scope)) {
-      // While somebody works on an event, nobody listens: that is no silence.
+      // The time that the consumer spends on an event does not count as idle.
       scope.arm(Infinity)
       const text = decode(decoder, chunk)
       for (let at = 0; at < text.length; at += SLICE) {
@@ -59,7 +61,7 @@ export async function* eventsOf(
       }
       scope.arm(idleTimeoutMs)
     }
-    // A line may end with a CR, after which the parser waits for an LF.
+    // After a CR at the end of the stream, the parser waits for an LF.
     parser.feed('\n')
     yield* ready.splice(0)
   } finally {

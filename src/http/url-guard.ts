@@ -9,29 +9,31 @@ import { requireKnown } from '../runtime/options.js'
 import { shownUrl } from './url.js'
 import { parseUrl } from '../runtime/url.js'
 
-/** Throws `URL_BLOCKED` where no request may go. */
+/** Checks a URL before a request. Throws `URL_BLOCKED` to refuse it, and returns nothing to allow it. */
 export type UrlGuard = (url: URL) => void | Promise<void>
 
+/** Options of {@link urlGuard}. */
 export interface UrlGuardOptions {
   /**
-   * What may be reached although it is not public: names (`agent.internal`), names and ports (`localhost:4000`), IP
-   * addresses (`127.0.0.1`, `::1`), CIDR ranges (`10.1.0.0/16`, `fd00::/8`). A name that is listed is not resolved.
+   * Hosts to allow although they are not public: names (`agent.internal`), names with ports (`localhost:4000`), IP
+   * addresses (`127.0.0.1`, `::1`), CIDR ranges (`10.1.0.0/16`, `fd00::/8`). Listed names are not resolved.
    */
   readonly allow?: readonly string[] | undefined
   /**
-   * The IP addresses of a name, all of which must be public or allowed. In Node: `async (host) => (await
-   * dns.lookup(host, { all: true })).map(({ address }) => address)`. The request resolves the name again: against an
-   * attacker who changes his records in between only a `fetch` helps that checks what it connects to. Default is none.
+   * Returns the IP addresses of a name, all of which must be public or allowed. In Node: `async (host) => (await
+   * dns.lookup(host, { all: true })).map(({ address }) => address)`. The request resolves the name again. Against an
+   * attacker who changes the records in between, use a `fetch` that connects only to checked addresses, such as
+   * `pinnedFetch` of `a2a-tasks/server/node`. Default is none: names are not resolved.
    */
   readonly resolve?: ((host: string) => Promise<readonly string[]>) | undefined
 }
 
 /**
- * `url`, if it is one of `http` or `https`, without credentials, whose host may be public: neither an IP address of a
- * private, local or reserved range (an IPv4 address embedded in IPv6 included), nor a name of a local network. It does
- * not ask what a name resolves to: {@link urlGuard} does.
+ * Returns `url` if it uses `http` or `https`, contains no credentials, and its host may be public: neither an IP address of
+ * a private, local or reserved range (an IPv4 address embedded in IPv6 included), nor a name of a local network. Does not
+ * resolve names; use {@link urlGuard} with `resolve` for that.
  *
- * @throws {A2AError} `URL_BLOCKED`.
+ * @throws {A2AError} `URL_BLOCKED` for any other URL.
  */
 export function validateUrl(url: string | URL): URL {
   const parsed = toUrl(url)
@@ -41,9 +43,10 @@ export function validateUrl(url: string | URL): URL {
 }
 
 /**
- * A guard for URLs that come from elsewhere: {@link validateUrl} with exceptions, and a look at the addresses of names.
+ * Creates a guard for URLs from untrusted sources: {@link validateUrl} with exceptions, which can also check the addresses
+ * of names. The guard throws `URL_BLOCKED`, or rejects with it when it has to resolve a name.
  *
- * @throws {TypeError | RangeError} when `allow` is no array, or an entry of it no host.
+ * @throws {TypeError | RangeError} when an option is unknown, `allow` is not an array, or an entry of it is not a host.
  */
 export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
   requireKnown(options, ['allow', 'resolve'], 'urlGuard')
@@ -61,7 +64,7 @@ export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
   }
 }
 
-/** A text has entries, too: its characters. */
+/** Refuses a string, whose characters would count as entries. */
 function requireHosts(allow: unknown): void {
   if (Array.isArray(allow)) return
   const got = typeof allow === 'object' ? 'an object' : `a ${typeof allow}`
@@ -76,7 +79,7 @@ async function requireAddresses(
   const host = hostOf(url)
   let addresses: readonly unknown[]
   try {
-    // An iterable: what else a resolver gives is no answer.
+    // Array.from throws for a result that is null or undefined.
     addresses = Array.from((await resolve(host)) as Iterable<unknown>)
   } catch (cause) {
     throw blocked(url, `${host} cannot be resolved`, cause)
@@ -87,7 +90,7 @@ async function requireAddresses(
   }
 }
 
-/** As a resolver prints it: what others read in several ways (`010.0.0.1`), or has a zone, is none. */
+/** Whether `address` is in the form that resolvers return. Ambiguous forms (`010.0.0.1`) and zones are not. */
 function isStrict(address: string): boolean {
   if (!address.includes(':')) return ipaddr.IPv4.isValidFourPartDecimal(address)
   const [, ending] = /:([^:]*\..*)$/.exec(address) ?? []
@@ -95,9 +98,9 @@ function isStrict(address: string): boolean {
   return isPlain && !address.includes('%') && ipaddr.IPv6.isValid(address)
 }
 
-/** Names that resolve within a network only. */
+/** Names that resolve only within a network. */
 const LOCAL_NAME = /(^|\.)(localhost|localdomain|internal|intranet|lan|home|corp|svc|test|onion|arpa)$/
-/** Public by its range, but Azure's machines get their configuration there. */
+/** Metadata services at addresses of public ranges: that of Azure. */
 const METADATA = ['168.63.129.16']
 
 function requireWeb(url: URL): void {
@@ -108,7 +111,7 @@ function requireWeb(url: URL): void {
   if (username !== '' || password !== '') throw blocked(url, 'credentials in it are not allowed')
 }
 
-/** A URL spells an IPv4 address in one way only, however it was written. */
+/** Relies on `URL`, which normalises the spellings of an IPv4 address. */
 function requirePublic(url: URL): void {
   const host = hostOf(url)
   if (ipaddr.isValid(host)) {
@@ -123,11 +126,11 @@ function requirePublic(url: URL): void {
 function isPublic(address: string): boolean {
   const ip = ipaddr.parse(address)
   if (ip.range() !== 'unicast' || METADATA.includes(ip.toString())) return false
-  // All that is assigned so far; the rest holds IPv4 addresses under other names.
+  // Only 2000::/3 is assigned to public hosts. Other ranges include embedded IPv4 addresses.
   return 'octets' in ip || ((ip.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
-/** Whether the entry allows a host, or an address of it. */
+/** Returns a test for the hosts and addresses that an entry of `allow` permits. */
 function toException(given: unknown): (host: string, url: URL) => boolean {
   const entry = typeof given === 'string' ? given : ''
   if (ipaddr.isValidCIDR(entry)) {
@@ -150,7 +153,7 @@ function portOf({ port, protocol }: URL): string {
   return port || (protocol === 'https:' ? '443' : '80')
 }
 
-/** Without the brackets of IPv6. */
+/** The host without the brackets of IPv6. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
@@ -164,7 +167,7 @@ function toUrl(url: string | URL): URL {
 }
 
 function blocked(url: URL, reason: string, cause?: unknown, label = 'Blocked URL'): A2AError<'URL_BLOCKED'> {
-  // A password may hold what looks like the end of one.
+  // Built from parts: cutting the credentials out of the text fails when a password contains "@" or "/".
   const shown = url.origin === 'null' ? url.protocol : url.origin + url.pathname
   return new A2AError(
     'URL_BLOCKED',

@@ -1,18 +1,18 @@
 /**
- * URLs from other parties.
+ * Checks and safe display of URLs from other parties.
  *
  * @module
  */
 import { parseUrl } from '../runtime/url.js'
 
-/** Without slashes at its end. A pattern would take quadratic time for many of them. */
+/** `text` without trailing slashes. A regular expression would take quadratic time for many of them. */
 export function trimSlashes(text: string): string {
   let end = text.length
   while (text[end - 1] === '/') end -= 1
   return text.slice(0, end)
 }
 
-/** The URL, or why no request goes there. */
+/** The URL, or the reason, as text, why it cannot be requested. */
 export function webUrl(text: string, base?: URL): URL | string {
   let url: URL
   try {
@@ -21,11 +21,11 @@ export function webUrl(text: string, base?: URL): URL | string {
     return 'is no URL'
   }
   if (!isWeb(url)) return 'is no URL of http or https: is http:// missing?'
-  // What fetch says to them has the password in it.
+  // An error of `fetch` would quote the password.
   return url.username + url.password === '' ? url : 'holds credentials: use auth'
 }
 
-/** A URL as errors show it: without what may be a secret. */
+/** A URL for error texts: without query and credentials, which may be secret. */
 export function shownUrl(text: string): string {
   const url = parseUrl(text)
   if (url === undefined) return /^[\w ./-]{0,200}$/.test(text) ? text : '(not shown)'

@@ -4,17 +4,17 @@
  * @module
  */
 
-/** A source of time and timers. `a2a-tasks/testing` has one that tests move by hand. */
+/** A source of time and timers. `a2a-tasks/testing` has a clock that tests advance manually. */
 export interface Clock {
-  /** Milliseconds since the epoch. The core tolerates steps back: for the tasks, time stands still until it catches up. */
+  /** Milliseconds since the epoch. When it steps back, the time of tasks stands still until the clock catches up. */
   now(): number
-  /** Milliseconds since some moment, from a clock that is never set; timeouts are measured with it. Default is `now`. */
+  /** Milliseconds since an arbitrary moment, from a clock that is never adjusted; measures timeouts. Default is `now`. */
   monotonic?(): number
   /** Calls `callback` once, `delayMs` (0 to 2^31 - 1) from now, unless the returned function is called first. */
   schedule(callback: () => void, delayMs: number): () => void
 }
 
-/** The longest delay that `setTimeout` takes, in ms: 31 bits. It fires at once for a longer one. */
+/** The longest delay of `setTimeout`, in ms: 31 bits. For a longer one it fires at once. */
 export const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** The platform's clock. Its timers never keep a process alive. */
@@ -39,7 +39,7 @@ export const keepAliveClock: Clock = {
   },
 }
 
-/** Milliseconds since some moment, unaffected by changes of the system time where the clock has `monotonic`. */
+/** Milliseconds since an arbitrary moment. Changes of the system time have no effect if the clock has `monotonic`. */
 export function elapsed(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()
 }

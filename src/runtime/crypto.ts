@@ -1,5 +1,5 @@
 /**
- * Randomness and hashes of the platform.
+ * The platform's cryptography and random numbers.
  *
  * @module
  */
@@ -10,7 +10,7 @@ export const platformCrypto = (): typeof crypto => globalThis.crypto
 /** A key of Web Crypto. */
 export type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** The SHA-256 of a text, in UTF-8. */
+/** The SHA-256 hash of a text in UTF-8. */
 export async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** `value` in two or three words, for the end of "must be a string, got …". Reveals no content. */
+/** The kind of `value`, for the end of "must be a string, got …". Reveals no content. */
 export function describe(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (Array.isArray(value)) return 'an array'
@@ -13,16 +13,16 @@ export function describe(value: unknown): string {
   return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `an instance of ${name}`
 }
 
-/** A value that was to be one of several: strings in quotes, which tells them from numbers, and shortened to 80 units. */
+/** The value itself if it is a string (in quotes, at most 80 UTF-16 units), a number or a boolean; else its kind. */
 export function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value)
 }
 
-/** True for what `{}` creates, false for arrays and instances of classes. */
+/** True for objects like `{}`, false for arrays and instances of classes. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Object.prototype of another realm (a vm, an iframe) is another object, whose own prototype is null too.
+  // Object.prototype of another realm (a vm, an iframe) is a different object, whose own prototype is null as well.
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 

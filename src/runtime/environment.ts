@@ -1,5 +1,5 @@
 /**
- * Environment variables, built-in modules and other features of the platform that the process runs on.
+ * Environment variables, built-in modules and other features of the platform.
  *
  * @module
  */
@@ -14,7 +14,7 @@ interface Platform {
   readonly document?: unknown
 }
 
-/** An environment variable. `undefined` if it is not set, reading it is not permitted, or the platform has none. */
+/** An environment variable; `undefined` if it is not set or not readable, or the platform has no environment. */
 export function environment(name: string): string | undefined {
   try {
     const { process, Deno } = globalThis as Platform
@@ -26,8 +26,8 @@ export function environment(name: string): string | undefined {
 }
 
 /**
- * A module of Node's, on platforms that have it: Node 20.16 or later, Bun, Deno. Bundlers do not see the import, so the
- * bundle stays free of it.
+ * A built-in module of Node; `undefined` on platforms without it. Node 20.16 or later, Bun and Deno have them. Bundlers
+ * cannot see this import, so bundles for browsers work without it.
  */
 export function builtin(id: string): unknown {
   const { process } = globalThis as Platform
@@ -45,7 +45,7 @@ export function isBrowserPage(): boolean {
   return (globalThis as Platform).document !== undefined
 }
 
-/** A property of the global object that packages share by a registered symbol. */
+/** A property of the global object, which packages share under a registered symbol. */
 export function globalRegistry(key: symbol): unknown {
   return (globalThis as { readonly [key: symbol]: unknown })[key]
 }

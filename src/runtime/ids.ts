@@ -5,8 +5,8 @@
  */
 import { v4 } from 'uuid'
 
-/** Returns an id that no other task, message or artifact has. */
+/** Returns a unique id for a task, message or artifact. */
 export type GenerateId = () => string
 
-/** A UUID v4. Also works on pages not served over HTTPS, which have `crypto.getRandomValues` but no `randomUUID`. */
+/** A UUID v4. Also works on pages without HTTPS, which have `crypto.getRandomValues` but not `crypto.randomUUID`. */
 export const randomId: GenerateId = () => v4()

@@ -1,6 +1,6 @@
 /**
- * Checks of options. Misuse by the programmer is a `TypeError` (unknown, or of the wrong type) or a `RangeError` (a number
- * out of range), which names the option, what it must be and what it is.
+ * Checks of options. They throw a `TypeError` for an unknown option or a wrong type, and a `RangeError` for a number out of
+ * range. The error names the option, its valid values and the value received.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { MAX_DELAY_MS } from './clock.js'
 import { describe, isPlain, quote } from './describe.js'
 
 /**
- * Refuses options that do not exist: ignoring a misspelt one would silently use its default.
+ * Refuses options that do not exist: a misspelt option would otherwise be ignored, and its default used.
  *
- * @param where The function or class that takes the options.
+ * @param where The function or class that receives the options.
  * @param path The option that holds these options, if it is not the argument itself: `limits`.
  * @throws {TypeError}
  */
@@ -24,10 +24,10 @@ export function requireKnown(options: object, known: readonly string[], where: s
 }
 
 /**
- * A copy of options, each read once.
+ * A copy of options, for which each property is read once.
  *
- * @param wanted What to pass instead, for errors: `an object: { maxDepth: 100 }`.
- * @throws {TypeError} for an unknown option, and for what is no plain object: of a promise or a Map, nothing is copied.
+ * @param wanted The valid value, for errors: `an object: { maxDepth: 100 }`.
+ * @throws {TypeError} for an unknown option, and for anything but a plain object: a copy of a promise or a Map is empty.
  */
 export function readOptions<T extends object>(
   options: T,
@@ -68,19 +68,19 @@ export function requireFunctions(options: object, names: readonly string[], path
   }
 }
 
-/** A number above 0; `Infinity` is one. @throws {TypeError | RangeError} */
+/** A number above 0, `Infinity` included. @throws {TypeError | RangeError} */
 export function requirePositive(option: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value
   throw outOfRange(option, 'a positive number', value)
 }
 
-/** A number above 0 that is not `Infinity`. @throws {TypeError | RangeError} */
+/** A finite number above 0. @throws {TypeError | RangeError} */
 export function requireFinite(option: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value < Infinity) return value
   throw outOfRange(option, 'a positive number', value)
 }
 
-/** Milliseconds that a timer accepts: `min` to 2^31 - 1. @throws {TypeError | RangeError} */
+/** A delay that timers accept, in ms: from `min` to 2^31 - 1. @throws {TypeError | RangeError} */
 export function requireDelay(option: string, value: unknown, min = 1): number {
   if (typeof value === 'number' && value >= min && value <= MAX_DELAY_MS) return value
   throw outOfRange(option, `from ${min} to ${MAX_DELAY_MS} ms`, value)

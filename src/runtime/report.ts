@@ -1,5 +1,5 @@
 /**
- * Errors that no caller can catch, reported to the process.
+ * Reports to the process of errors that no caller can catch.
  *
  * @module
  */
@@ -17,7 +17,7 @@ interface Platform {
   }
 }
 
-/** Throws in a microtask of its own, so that the platform reports the error like any uncaught one. */
+/** Throws in a separate microtask, so that the platform reports the error as uncaught. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error
@@ -39,13 +39,13 @@ export function reportError(
   )
 }
 
-/** Emits a warning of the process on Node, Bun and Deno: visible in development, never fatal. Elsewhere does nothing. */
+/** Emits a process warning on Node, Bun and Deno: visible in development, never fatal. Does nothing elsewhere. */
 export function emitWarning(text: string, detail: string): void {
   const { process } = globalThis as Platform
   process?.emitWarning?.(text, { type: 'A2ATasksWarning', detail })
 }
 
-/** The error, its cause, the cause of that, and so on; a cycle ends the list. */
+/** The error and its chain of causes. A cycle ends the list. */
 function withCauses(error: unknown): unknown[] {
   const errors = [error]
   for (;;) {

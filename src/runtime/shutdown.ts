@@ -5,7 +5,7 @@
  */
 import type { Clock } from './clock.js'
 
-/** Resolves when all of `work` has settled, but no later than after `graceMs`. Never rejects. */
+/** Resolves when all of `work` has settled, or after `graceMs`. Never rejects. */
 export async function settleWithin(
   clock: Clock,
   graceMs: number,

@@ -1,20 +1,28 @@
 /**
- * The platform's timers, for code that takes no clock.
+ * Pauses, and timers that keep the process alive.
  *
  * @module
  */
+import { keepAliveClock, MAX_DELAY_MS, type Clock } from './clock.js'
 
-/** Resolves after `ms`, or as soon as `signal` aborts. Keeps the process alive until then. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+/**
+ * Resolves after `delayMs`, or as soon as `signal` aborts. A delay longer than timers allow is shortened to the longest.
+ *
+ * @param clock Default is the platform's, whose timer keeps the process alive until then.
+ */
+export function sleep(delayMs: number, signal?: AbortSignal, clock: Clock = keepAliveClock): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+      signal?.removeEventListener('abort', onAbort)
       resolve()
     }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
+    const onAbort = (): void => {
+      cancel()
+      end()
+    }
+    const cancel = clock.schedule(end, Math.min(delayMs, MAX_DELAY_MS))
+    signal?.addEventListener('abort', onAbort)
+    if (signal?.aborted) onAbort()
   })
 }
 

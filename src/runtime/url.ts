@@ -5,9 +5,9 @@
  */
 
 /**
- * Returns the absolute URL that `text` is, or `undefined`.
+ * Parses an absolute URL. Returns `undefined` if `text` is not one.
  *
- * `URL.canParse` is no substitute: once Node 20 has optimised it, it refuses hosts and paths with letters of Latin-1.
+ * `URL.canParse` is no substitute: once optimised, that of Node 20.20 rejects valid URLs that contain letters of Latin-1.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

@@ -1,7 +1,7 @@
 import { A2AError } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
-import { pause, pauseMs, retry, retryAfterMs, sleep, type Pacing } from '../../src/http/retry.js'
+import { pause, pauseMs, retry, retryAfterMs, abortableSleep, type Pacing } from '../../src/http/retry.js'
 
 const LONGEST = 2 ** 31 - 1
 
@@ -80,7 +80,7 @@ describe('a pause', () => {
       return clock.schedule(callback, delayMs)
     }
     const controller = new AbortController()
-    const sleeping = sleep({ now: () => 0, schedule }, ms, controller.signal)
+    const sleeping = abortableSleep({ now: () => 0, schedule }, ms, controller.signal)
     expect(delays).toEqual([LONGEST])
     controller.abort()
     await expect(sleeping).rejects.toMatchObject({ code: 'REQUEST_ABORTED' })

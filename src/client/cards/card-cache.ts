@@ -6,8 +6,8 @@
 import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { Clock } from '../../runtime/clock.js'
 import { AbortScope } from '../../http/abort.js'
-import { isPassing } from '../../http/errors.js'
-import { guarded, type CallLimits, type HttpSettings } from '../../http/request.js'
+import { isTransient } from '../../http/errors.js'
+import { requireAllowed, type CallLimits, type HttpSettings } from '../../http/request.js'
 import type { Unread } from '../../http/json.js'
 import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { trimSlashes } from '../../http/url.js'
@@ -107,7 +107,7 @@ export class AgentCardCache {
       if (entry !== undefined && isFresh(entry, entry.softTtlMs, settings.clock)) {
         this.#store(key, entry)
         scope.arm(limits.timeoutMs)
-        await scope.race(() => guarded(settings, new URL(url)))
+        await scope.race(() => requireAllowed(settings, new URL(url)))
         return structuredClone(entry.card)
       }
       const pending = this.#pending.get(key)
@@ -133,7 +133,7 @@ export class AgentCardCache {
       return card
     })
     const card = fetched.catch((error: unknown) => {
-      const isUnavailable = isPassing(error) || A2AError.is(error, 'REQUEST_TIMED_OUT')
+      const isUnavailable = isTransient(error) || A2AError.is(error, 'REQUEST_TIMED_OUT')
       if (isUnavailable && cached !== undefined && allowsStale(cached)) return cached.card
       throw error
     })

@@ -12,6 +12,7 @@ import {
   request,
   toHttpSettings,
   type CallLimits,
+  type HttpCall,
   type HttpOptions,
   type HttpSettings,
 } from '../../http/request.js'
@@ -214,12 +215,12 @@ async function fetchCard(
 ): Promise<FetchedCard> {
   // The card decides where credentials are sent: do not accept one from another origin.
   const hasCredentials = settings.auth !== undefined || Object.keys(settings.headers).length > 0
-  const call = {
+  const call: HttpCall = {
     method: 'GET',
     url,
     headers: { accept: 'application/json', ...conditions },
-    stays: hasCredentials,
-  } as const
+    isSameOriginOnly: hasCredentials,
+  }
   const { status, statusText, text, headers } = await request(settings, call, limits)
   if (status === 304 && Object.keys(conditions).length > 0) return { card: 'unchanged', headers }
   if (status < 200 || status > 299) {

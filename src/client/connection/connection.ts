@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js'
 import type { Operation } from '../../wire/dialect.js'
-import { isPassing, isUndone } from '../../http/errors.js'
+import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { selectInterfaces } from './interfaces.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
@@ -107,7 +107,7 @@ export class Connection {
         const result = await retry(
           this.settings.pacing,
           signal,
-          (error) => isPassing(error) && (isIdempotent || isUndone(error)),
+          (error) => isTransient(error) && (isIdempotent || isUnprocessed(error)),
           () => work(transport),
         )
         this.#current = transport
@@ -117,7 +117,7 @@ export class Connection {
         // Skip other interfaces at an origin that cannot be reached.
         if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status === undefined)
           unreachableOrigins.add(origin)
-        const mayTryNext = isUndone(error) || (isIdempotent && isTransportFailure(error))
+        const mayTryNext = isUnprocessed(error) || (isIdempotent && isTransportFailure(error))
         // An answer of the agent, or a request it may have carried out, must not be followed by another attempt.
         if (!mayTryNext || signal?.aborted) throw error
       }

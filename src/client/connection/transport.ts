@@ -151,7 +151,7 @@ export class Transport {
       ...(options.lastEventId !== undefined && { 'last-event-id': options.lastEventId }),
     }
     const { tenant } = agentInterface
-    if (!isRpc) return { ...this.#toRest(operation, params, headers), own: options.headers }
+    if (!isRpc) return { ...this.#toRest(operation, params, headers), callerHeaders: options.headers }
     const method = dialect.methods.get(operation)
     const tenantParams = dialect.hasTenants && tenant ? { ...params, tenant } : params
     const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#requests, method, params: tenantParams })
@@ -159,7 +159,7 @@ export class Transport {
       method: 'POST',
       url: agentInterface.url,
       headers: { 'content-type': 'application/json', ...headers },
-      own: options.headers,
+      callerHeaders: options.headers,
       body,
     }
   }

@@ -12,11 +12,11 @@ import type { RemoteTask } from '../../wire/client/dialect.js'
 import { AbortScope } from '../../http/abort.js'
 import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
-import { isPassing, isUndone } from '../../http/errors.js'
+import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
 import { toMessage } from '../message.js'
 import { fingerprintOf, isTerminal, resultOf, textOfTask } from './remote-task.js'
-import { pause, pauseMs, sleep } from '../../http/retry.js'
+import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 import { CallbackFailure, RunState } from './run-state.js'
 import type { StreamOptions } from '../connection/transport.js'
@@ -156,8 +156,8 @@ export class Run {
           this.#state.dropContext()
           return await this.#submit(withoutContext(message))
         }
-        const wasRefused = isUndone(error)
-        if (this.#usesStreams && ((wasRefused && !isPassing(error)) || isOneOf(error, NO_STREAM_CODES))) {
+        const wasRefused = isUnprocessed(error)
+        if (this.#usesStreams && ((wasRefused && !isTransient(error)) || isOneOf(error, NO_STREAM_CODES))) {
           this.#usesStreams = false
           continue
         }
@@ -295,7 +295,7 @@ export class Run {
       pollIntervalMs * Math.min(10, 1.5 ** Math.min(unchangedPolls, 20)) * (0.9 + 0.2 * pacing.random())
     const delayMs = this.#usesStreams && unchangedPolls === 0 ? pauseMs(pacing, 1) : pollMs
     const restMs = delayMs - Math.max(0, elapsed(clock) - since)
-    if (restMs > 0) await sleep(clock, restMs, this.#signal)
+    if (restMs > 0) await abortableSleep(clock, restMs, this.#signal)
   }
 
   get #signal(): AbortSignal {

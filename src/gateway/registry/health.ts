@@ -5,7 +5,7 @@
  */
 import { AbortScope } from '../../http/abort.js'
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
-import { open, type HttpSettings } from '../../http/request.js'
+import { open, type HttpCall, type HttpSettings } from '../../http/request.js'
 import { A2AError } from '../../core/errors.js'
 import type { AgentStatus, RegisteredAgent } from './agent.js'
 import type { ProviderCall } from '../provider.js'
@@ -52,7 +52,7 @@ export async function observeStatus(
 export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): HealthCheck {
   return async ({ endpoint: { url, auth } }, { signal }) => {
     try {
-      const call = { method: 'GET', url, stays: true } as const
+      const call: HttpCall = { method: 'GET', url, isSameOriginOnly: true }
       const opened = await open({ ...settings, auth }, call, { signal, timeoutMs })
       const { response, scope } = opened
       scope.dispose()

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
+import type { Clock } from '../../runtime/clock.js'
 import { raceAbort } from '../../runtime/abort.js'
-import { yieldToEventLoop } from '../../runtime/timers.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { sleep, yieldToEventLoop } from '../../runtime/timers.js'
 import { A2AError, endError, type ErrorCode } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { RegisteredAgent } from '../registry/agent.js'
@@ -244,18 +245,7 @@ export class Turn {
 
   #pause(polls: number): Promise<void> {
     const { clock, pollIntervalMs } = this.#settings
-    const { signal } = this.#controller
-    return new Promise((resolve) => {
-      const pauseMs = pollIntervalMs * Math.min(1.5 ** polls, 10)
-      const stop = clock.schedule(end, Math.min(pauseMs, MAX_DELAY_MS))
-      function end(): void {
-        stop()
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      signal.addEventListener('abort', end, { once: true })
-      if (signal.aborted) end()
-    })
+    return sleep(pollIntervalMs * Math.min(1.5 ** polls, 10), this.#controller.signal, clock)
   }
 
   #timeOut(): void {
@@ -300,13 +290,8 @@ export class Turn {
 
   #waitForRef(): Promise<void> {
     const { clock, cancelTimeoutMs } = this.#settings
-    return new Promise((resolve) => {
-      const stop = clock.schedule(resolve, cancelTimeoutMs)
-      this.#onRefKnown = () => {
-        stop()
-        resolve()
-      }
-    })
+    const refKnown = new Promise<void>((resolve) => (this.#onRefKnown = resolve))
+    return settleWithin(clock, cancelTimeoutMs, [refKnown])
   }
 
   #report(error: unknown, during: string): void {

@@ -4,6 +4,7 @@
  * @module
  */
 import { MAX_DELAY_MS } from '../../runtime/clock.js'
+import { settleWithin } from '../../runtime/shutdown.js'
 import { A2AError, endError } from '../../core/errors.js'
 import type { StateChange } from '../../core/events.js'
 import { isTerminal } from '../../core/lifecycle.js'
@@ -107,14 +108,8 @@ export class Turns {
     const { clock, tasks } = this.#settings
     this.#closeReason = reason
     const running = [...this.#turns.values()].map(({ done }) => done)
-    const all = Promise.all([...running, ...this.#cancellations.values()])
-    await new Promise<void>((resolve) => {
-      const stop = clock.schedule(resolve, Math.min(graceMs, MAX_DELAY_MS))
-      void all.then(() => {
-        stop()
-        resolve()
-      })
-    })
+    const pending = [...running, ...this.#cancellations.values()]
+    await settleWithin(clock, Math.min(graceMs, MAX_DELAY_MS), pending)
     for (const turn of this.#turns.values()) turn.abandon(reason)
     tasks.off('task:stateChange', this.#onStateChange)
     tasks.off('task:expired', this.#onExpired)

@@ -4,7 +4,7 @@
  * @module
  */
 import { AbortScope } from '../../http/abort.js'
-import { guarded } from '../../http/request.js'
+import { requireAllowed } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
@@ -138,7 +138,7 @@ async function checkWithSlot(
 ): Promise<void> {
   const stop = http.clock.schedule(release, timeoutMs)
   try {
-    await guarded(http, url)
+    await requireAllowed(http, url)
   } finally {
     stop()
     release()

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { pauseMs, sleep } from '../../http/retry.js'
+import { pauseMs, abortableSleep } from '../../http/retry.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
@@ -275,7 +275,7 @@ export class Outbox {
     const delayMs = pauseMs(pacing, this.#attempts, retryAfterMs)
     this.#nextAttemptAt = new Date(pacing.clock.now() + delayMs).toISOString()
     try {
-      await sleep(pacing.clock, delayMs, this.#controller.signal)
+      await abortableSleep(pacing.clock, delayMs, this.#controller.signal)
     } finally {
       this.#nextAttemptAt = undefined
     }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { chunksOf, open, type HttpCall, type Opened } from '../../http/request.js'
+import { chunksOf, open, type HttpCall, type OpenResponse } from '../../http/request.js'
 import { retryAfterMs } from '../../http/retry.js'
 import { A2AError } from '../../core/errors.js'
 import type { PushConfig } from '../../wire/dialect.js'
@@ -73,7 +73,7 @@ function callOf({ url, token, authentication }: PushConfig, notification: HttpNo
     method: 'POST',
     url,
     headers: { 'content-type': mediaType },
-    own: {
+    callerHeaders: {
       'x-a2a-notification-id': id,
       ...(version !== undefined && { 'a2a-version': version }),
       ...(token && { 'x-a2a-notification-token': token }),
@@ -88,7 +88,7 @@ function authorizationOf({ scheme, credentials }: NonNullable<PushConfig['authen
 }
 
 /** Reads the response to its end, so that the connection can be used again. */
-async function readRest({ response, url, scope }: Opened): Promise<void> {
+async function readRest({ response, url, scope }: OpenResponse): Promise<void> {
   scope.arm(REST_MS)
   let bytes = 0
   try {

@@ -16,8 +16,9 @@ import {
   request,
   toHttpSettings,
   type Answer,
+  type HttpCall,
   type HttpSettings,
-  type Opened,
+  type OpenResponse,
 } from '../../../http/request.js'
 import { retryAfterMs } from '../../../http/retry.js'
 import { eventsOf, type ServerSentEvent } from '../../../http/sse-reader.js'
@@ -162,7 +163,7 @@ export class Service {
     call: ServiceCall,
     { signal }: ProviderCall,
     accept: string,
-    piecesOf: (opened: Opened) => AsyncGenerator<T, undefined>,
+    piecesOf: (opened: OpenResponse) => AsyncGenerator<T, undefined>,
   ): AsyncGenerator<T, undefined> {
     const { timeoutMs = this.#agent.endpoint.timeoutMs } = call
     const http = this.#toHttp(call, accept)
@@ -194,7 +195,7 @@ export class Service {
     return providerError(this.#provider, this.#agent, what, about)
   }
 
-  #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json') {
+  #toHttp({ method, path, body, headers = {} }: ServiceCall, accept = 'application/json'): HttpCall {
     const sent = { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers }
     const { url } = this.#agent.endpoint
     // The path contains ids that come from elsewhere.
@@ -205,7 +206,7 @@ export class Service {
       method,
       url: /^https?:/.test(path) ? path : url.replace(/\/$/, '') + path,
       headers: sent,
-      stays: true,
+      isSameOriginOnly: true,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }
   }
@@ -289,11 +290,11 @@ export function providerError(
   )
 }
 
-function isEventStream({ response }: Opened): boolean {
+function isEventStream({ response }: OpenResponse): boolean {
   return /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
 }
 
-async function* wholeTextOf(settings: HttpSettings, opened: Opened): AsyncGenerator<string, undefined> {
+async function* wholeTextOf(settings: HttpSettings, opened: OpenResponse): AsyncGenerator<string, undefined> {
   try {
     yield (await readAnswer(settings, opened)).text
   } finally {
@@ -302,7 +303,7 @@ async function* wholeTextOf(settings: HttpSettings, opened: Opened): AsyncGenera
 }
 
 /** Yields text as it arrives. The time that the consumer takes is not silence of the stream. */
-async function* textsOf({ response, url, scope }: Opened): AsyncGenerator<string, undefined> {
+async function* textsOf({ response, url, scope }: OpenResponse): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   scope.arm(IDLE_MS)
   try {
