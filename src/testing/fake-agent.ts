@@ -5,6 +5,7 @@
  */
 import type { AgentCardInput } from '../agent-card/build.js'
 import type { TaskManager } from '../core/task-manager.js'
+import { parseUrl } from '../runtime/url.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { createRequestHandler } from '../server/request-handler.js'
 import type { RequestHandlerOptions } from '../server/options.js'
@@ -155,7 +156,8 @@ class Steps {
 
 /** The origin as a list, which is empty unless the scheme is http or https: other transports have URLs too. */
 function originOf(url: string): string[] {
-  return URL.canParse(url) && /^https?:/i.test(url) ? [new URL(url).origin] : []
+  const { protocol, origin } = parseUrl(url) ?? {}
+  return origin !== undefined && (protocol === 'http:' || protocol === 'https:') ? [origin] : []
 }
 
 /** The error that Node throws for an unknown host, with the URL of the fake agent added. */

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { A2AError } from '../../core/errors.js'
+import { parseUrl } from '../../runtime/url.js'
 import { Chunks, requireLength, requireSize } from '../binding/body.js'
 import {
   DIRECT,
@@ -82,7 +83,7 @@ function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefi
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
   // Concatenated, not resolved: `//host` in a request line is a path.
   const text = `${'encrypted' in socket ? 'https' : 'http'}://${host}${path.startsWith('/') ? path : `/${path}`}`
-  return URL.canParse(text) ? text : undefined
+  return parseUrl(text) === undefined ? undefined : text
 }
 
 function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): HttpRequest {
