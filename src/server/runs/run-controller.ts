@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
 import type { TaskState } from '../../core/lifecycle.js'
@@ -37,13 +36,10 @@ export class RunController<P extends Principal> implements Run<P> {
   #replied: Promise<void> | undefined
   /** Whether this run has moved the task to `working`, so that `start()` has nothing to do. */
   #isWorking = false
-  /** Whether the task may have a status message. */
-  #hasStatusMessage: boolean
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
-    this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks)
-    this.#hasStatusMessage = taskId !== undefined
+    this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
     this.message = context.message.request.message
     // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
@@ -102,10 +98,9 @@ export class RunController<P extends Principal> implements Run<P> {
 
   readonly update = (report: string | Progress): void => {
     const progress = toProgress(report)
-    const { id } = this.#requireWorking()
+    const task = this.#requireWorking()
     const message = this.#toMessage(progress)
-    this.#change(() => this.#tasks.patchTask(id, { message }))
-    this.#hasStatusMessage = true
+    this.#change(() => task.setStatusMessage(message))
   }
 
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
@@ -245,7 +240,7 @@ export class RunController<P extends Principal> implements Run<P> {
       ...(text !== undefined && {
         artifacts: [{ artifactId: this.#context.settings.generateId(), parts: [{ text }] }],
       }),
-      ...(this.#hasStatusMessage && { message: null }),
+      ...(this.#task?.hasStatusMessage && { message: null }),
     }
     if (this.#tasks.finish === undefined) {
       this.#change(() => this.#tasks.patchTask(id, update))
@@ -278,7 +273,7 @@ export class RunController<P extends Principal> implements Run<P> {
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
     }
     const task = this.#tasks.createTask(params, note)
-    this.#task = new RunTask(task.id, this.#tasks)
+    this.#task = new RunTask(task.id, this.#tasks, false)
     this.#contextId = task.contextId
     try {
       this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
@@ -355,27 +350,12 @@ export class RunController<P extends Principal> implements Run<P> {
     this.#move(state, message)
   }
 
-  /** Moves the task along the shortest legal path, so that agents may skip steps of the lifecycle. */
   #move(to: TaskState, message?: MessageInput): void {
-    const { id } = this.#requireTask()
-    const tasks = this.#tasks
-    const path = tasks.can(id, to) ? [to] : stepsTo(this.task.state, to)
+    const task = this.#requireTask()
+    const path = task.stepsTo(to, this.#abortReason)
     // Before the task changes: a listener of the change may move the task on, and its value has to stay.
     this.#isWorking = to === 'working' && path.length > 0
-    this.#change(() => {
-      for (const state of path.slice(0, -1)) tasks.patchTask(id, { state, ...this.#clearStatusMessage() })
-      if (message !== undefined) this.#hasStatusMessage = true
-      if (path.length > 0)
-        tasks.patchTask(id, { state: to, ...(message ? { message } : this.#clearStatusMessage()) })
-      else if (message !== undefined) tasks.patchTask(id, { message })
-    })
-  }
-
-  /** The update that removes the status message of the previous state. */
-  #clearStatusMessage(): { message: null } | undefined {
-    if (!this.#hasStatusMessage) return undefined
-    this.#hasStatusMessage = false
-    return { message: null }
+    this.#change(() => task.enter(path, message))
   }
 
   #toMessage(say: Say): MessageInput {

@@ -3,22 +3,26 @@
  *
  * @module
  */
+import { stepsTo } from '../../core/advance.js'
 import { terminal } from '../../core/decide.js'
 import { A2AError, endError } from '../../core/errors.js'
-import { isTerminal } from '../../core/lifecycle.js'
+import { isTerminal, type TaskState } from '../../core/lifecycle.js'
+import type { MessageInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { WorkedTasks } from '../tasks.js'
 
-/** Shows the current task while the run works on it, and the last state it saw afterwards. */
+/** Shows the current task while the run works on it, and the last state it saw afterwards. Moves it along its lifecycle. */
 export class RunTask {
   readonly id: string
   readonly #tasks: WorkedTasks
   #gone: Error | undefined
   #last: TaskSnapshot | undefined
+  #hasStatusMessage: boolean
 
-  constructor(id: string, tasks: WorkedTasks) {
+  constructor(id: string, tasks: WorkedTasks, hasStatusMessage: boolean) {
     this.id = id
     this.#tasks = tasks
+    this.#hasStatusMessage = hasStatusMessage
   }
 
   /** `null` when the task is gone, or this process has lost its lease. */
@@ -56,6 +60,44 @@ export class RunTask {
   requireOpen(reason: Error | undefined): void {
     if (this.#gone !== undefined) throw this.#gone
     if (this.#last !== undefined && this.peek() === null) throw reason ?? closedError(this.#last)
+  }
+
+  /** Whether the task may have a status message. */
+  get hasStatusMessage(): boolean {
+    return this.#hasStatusMessage
+  }
+
+  setStatusMessage(message: MessageInput): void {
+    this.#tasks.patchTask(this.id, { message })
+    this.#hasStatusMessage = true
+  }
+
+  /**
+   * The states on the shortest legal path to `to`, so that agents may skip steps of the lifecycle.
+   *
+   * @throws As {@link show}.
+   */
+  stepsTo(to: TaskState, reason: Error | undefined): readonly TaskState[] {
+    return this.#tasks.can(this.id, to) ? [to] : stepsTo(this.show(reason).state, to)
+  }
+
+  /** Enters the states of `path` in order. `message` replaces the status message; without it, the status message is removed. */
+  enter(path: readonly TaskState[], message: MessageInput | undefined): void {
+    const last = path.at(-1)
+    for (const state of path.slice(0, -1)) {
+      this.#tasks.patchTask(this.id, { state, ...this.#clearStatusMessage() })
+    }
+    if (message !== undefined) this.#hasStatusMessage = true
+    if (last !== undefined) {
+      this.#tasks.patchTask(this.id, { state: last, ...(message ? { message } : this.#clearStatusMessage()) })
+    } else if (message !== undefined) this.#tasks.patchTask(this.id, { message })
+  }
+
+  /** The update that removes the status message of the previous state. */
+  #clearStatusMessage(): { message: null } | undefined {
+    if (!this.#hasStatusMessage) return undefined
+    this.#hasStatusMessage = false
+    return { message: null }
   }
 
   /** The executor has returned: keeps the last state, to show it once the task is gone. */
