@@ -218,25 +218,12 @@ function timedOut(timeoutMs: number): string {
 async function invokeByCard(
   url: string,
   message: string,
-  { fetch, headers, auth, urlGuard, clock, signal, timeoutMs = Infinity }: InvokeOptions,
+  options: InvokeOptions,
   deadline: Deadline,
 ): Promise<RemoteInvocationResult | undefined> {
-  const http = { fetch, headers, auth, urlGuard, clock }
-  let client: A2AClient
-  try {
-    const settings = {
-      ...toHttpSettings(http, MAX_ANSWER_BYTES),
-      timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs),
-    }
-    const card = await loadCard(settings, url, { signal })
-    client = new A2AClient({
-      ...http,
-      card: auth === undefined && headers === undefined ? card : withoutPlainHttp(card, url),
-    })
-  } catch (error) {
-    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    return undefined
-  }
+  const { signal, timeoutMs = Infinity } = options
+  const client = await connectByCard(url, options, deadline)
+  if (client === undefined) return undefined
   if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
   const result = await client.run(message, { timeoutMs: deadline.leftMs, signal })
   if (signal?.aborted) throw aborted(signal)
@@ -247,4 +234,26 @@ async function invokeByCard(
   return (
     resultOf(id, result.type, text) ?? failure(id, 'error' in result ? result.error.message : result.type)
   )
+}
+
+async function connectByCard(
+  url: string,
+  { fetch, headers, auth, urlGuard, clock, signal }: InvokeOptions,
+  deadline: Deadline,
+): Promise<A2AClient | undefined> {
+  const http = { fetch, headers, auth, urlGuard, clock }
+  try {
+    const settings = {
+      ...toHttpSettings(http, MAX_ANSWER_BYTES),
+      timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs),
+    }
+    const card = await loadCard(settings, url, { signal })
+    return new A2AClient({
+      ...http,
+      card: auth === undefined && headers === undefined ? card : withoutPlainHttp(card, url),
+    })
+  } catch (error) {
+    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
+    return undefined
+  }
 }

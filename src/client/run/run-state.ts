@@ -6,7 +6,7 @@
 import { isTerminal, applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
-import type { RunHandle, RunOptions } from './run-types.js'
+import type { RunHandle, RunOptions, RunUpdate } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'
 
 interface RunStateOptions {
@@ -104,15 +104,7 @@ export class RunState {
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
-    try {
-      const { onUpdate, onCallbackFailure } = this.#options
-      const returned: unknown = onUpdate?.({ event, task, handle: this.#handle })
-      if (returned !== undefined) {
-        Promise.resolve(returned).catch((error: unknown) => onCallbackFailure(new CallbackFailure(error)))
-      }
-    } catch (error) {
-      throw new CallbackFailure(error)
-    }
+    this.#notify({ event, task, handle: this.#handle })
     return this.isSettled(task)
   }
 
@@ -147,6 +139,19 @@ export class RunState {
   /** Terminal, or waiting for the user with a question that has not been answered. */
   isSettled(task: RemoteTask): boolean {
     return isTerminal(task) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
+  }
+
+  /** Calls `onUpdate`. Its rejection, if it returns a promise, goes to `onCallbackFailure`. @throws {CallbackFailure} */
+  #notify(update: RunUpdate): void {
+    const { onUpdate, onCallbackFailure } = this.#options
+    try {
+      const returned: unknown = onUpdate?.(update)
+      if (returned !== undefined) {
+        Promise.resolve(returned).catch((error: unknown) => onCallbackFailure(new CallbackFailure(error)))
+      }
+    } catch (error) {
+      throw new CallbackFailure(error)
+    }
   }
 
   #report(task: RemoteTask): void {
