@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isTerminal } from '../../core/lifecycle.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { Part, TaskSnapshot } from '../../core/task.js'
@@ -11,7 +12,6 @@ import { keepAliveClock } from '../../runtime/clock.js'
 import { AbortScope } from '../../http/abort.js'
 import { LocalCopy, replicateRun, TaskReplicator } from './local-copy.js'
 import type { MessageContent } from '../message.js'
-import { isTerminal } from '../run/remote-task.js'
 import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 import { parseUrl } from '../../runtime/url.js'
 
@@ -170,7 +170,7 @@ export class DelegationManager {
   #forgetFinished(): void {
     for (const taskId of this.#started.keys()) {
       const local = this.#manager.peekTask(taskId)
-      if (local === null || isTerminal(local)) this.#started.delete(taskId)
+      if (local === null || isTerminal(local.state)) this.#started.delete(taskId)
     }
   }
 }
@@ -180,7 +180,7 @@ function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
   const local = manager.peekTask(taskId)
   if (local === null) throw new A2AError('TASK_NOT_FOUND', `Task not found: ${taskId}`, { taskId })
   const { state } = local
-  if (!isTerminal(local)) return local
+  if (!isTerminal(local.state)) return local
   throw new A2AError('TASK_TERMINAL', `Cannot send task in terminal state: ${state}`, { taskId, state })
 }
 

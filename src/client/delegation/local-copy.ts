@@ -5,14 +5,13 @@
  */
 import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
-import type { TaskState } from '../../core/lifecycle.js'
+import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { TaskManager } from '../../core/task-manager.js'
 import type { Message } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
-import { isTerminal } from '../run/remote-task.js'
 import type { RunOptions, RunResult, RunUpdate } from '../run/run-types.js'
 
 /** Applies what one call receives to the local copy of its task. */
@@ -77,7 +76,7 @@ export class TaskReplicator {
       return copy
     }
     const applyTask = (task: RemoteTask): void => {
-      const isEnded = isTerminal(task)
+      const isEnded = isTerminal(task.state)
       // Without a request, an ended task without a copy is one whose copy was finished earlier.
       if (!isEnded || request !== undefined || copy !== undefined || this.#copies.has(task.id)) {
         copyOf(task.id, task.contextId)?.applyTask(task)
@@ -89,9 +88,9 @@ export class TaskReplicator {
       applyEvent: (event) => {
         if (event.type === 'task') applyTask(event.task)
         // A run polls the task in the end, and its result has the final state.
-        else if (event.type !== 'message' && !(isRun && event.type === 'status' && isTerminal(event))) {
+        else if (event.type !== 'message' && !(isRun && event.type === 'status' && isTerminal(event.state))) {
           copyOf(event.taskId, event.contextId)?.applyEvent(event)
-          if (event.type === 'status' && isTerminal(event)) this.#copies.delete(event.taskId)
+          if (event.type === 'status' && isTerminal(event.state)) this.#copies.delete(event.taskId)
         }
       },
       conclude: (result) => {
@@ -111,7 +110,7 @@ export class TaskReplicator {
   /** Updates the copy of a task, if it has one. */
   applyTask(task: RemoteTask): void {
     this.#copies.get(task.id)?.applyTask(task)
-    if (isTerminal(task)) this.#copies.delete(task.id)
+    if (isTerminal(task.state)) this.#copies.delete(task.id)
   }
 
   /** Updates the copy of the task that `event` is about, if it has one. */
@@ -119,7 +118,7 @@ export class TaskReplicator {
     if (event.type === 'task') this.applyTask(event.task)
     else if (event.type !== 'message') {
       this.#copies.get(event.taskId)?.applyEvent(event)
-      if (event.type === 'status' && isTerminal(event)) this.#copies.delete(event.taskId)
+      if (event.type === 'status' && isTerminal(event.state)) this.#copies.delete(event.taskId)
     }
   }
 
@@ -226,7 +225,7 @@ export class LocalCopy {
   /** Moves to `state` on the shortest legal way: agents may skip states. */
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#manager.peekTask(this.#id)
-    if (local === null || isTerminal(local)) return
+    if (local === null || isTerminal(local.state)) return
     const content = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
       // No state leads back to `submitted`.

@@ -3,17 +3,10 @@
  *
  * @module
  */
-import type { TaskState } from '../../core/lifecycle.js'
 import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { RunResult } from './run-types.js'
-
-const TERMINAL_STATES: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
-
-export function isTerminal({ state }: { readonly state: TaskState }): boolean {
-  return TERMINAL_STATES.includes(state)
-}
 
 /**
  * Applies `event` to `task`, in place: with a copy per event, a stream would cost the square of its chunks.

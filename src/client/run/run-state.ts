@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isTerminal, applyEvent, fingerprintOf } from './remote-task.js'
+import { isTerminal } from '../../core/lifecycle.js'
+import { applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
 import type { RunHandle, RunOptions, RunUpdate } from './run-types.js'
@@ -138,7 +139,7 @@ export class RunState {
 
   /** Terminal, or waiting for the user with a question that has not been answered. */
   isSettled(task: RemoteTask): boolean {
-    return isTerminal(task) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
+    return isTerminal(task.state) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
   }
 
   /** Calls `onUpdate`. Its rejection, if it returns a promise, goes to `onCallbackFailure`. @throws {CallbackFailure} */

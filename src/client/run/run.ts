@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
 import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
@@ -15,7 +16,7 @@ import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
 import { toMessage } from '../message.js'
-import { fingerprintOf, isTerminal, resultOf, textOfTask } from './remote-task.js'
+import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 import { CallbackFailure, RunState } from './run-state.js'
@@ -101,7 +102,7 @@ export class Run {
     this.#unconfirmed = undefined
     if (reply !== undefined) return { ok: true, type: 'message', message: reply, text: textOf(reply) }
     const task = await this.#followUntilSettled()
-    if (isTerminal(task)) return resultOf(task)
+    if (isTerminal(task.state)) return resultOf(task)
     const { onAuthRequired, onInputRequired } = this.#options
     const text = textOfTask(task)
     const { handle } = this.#state
@@ -266,7 +267,7 @@ export class Run {
         this.#throwIfOver(error)
         const { task } = this.#state
         // Agents need not keep tasks that have ended: the state as streamed is final.
-        if (A2AError.is(error, 'TASK_NOT_FOUND') && task !== undefined && isTerminal(task)) return task
+        if (A2AError.is(error, 'TASK_NOT_FOUND') && task !== undefined && isTerminal(task.state)) return task
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
         if (!mayPass || failures > 2 * pacing.attempts) throw error
         await pause(pacing, this.#signal, failures, error)
@@ -334,7 +335,7 @@ export class Run {
     }
     if (failure !== undefined) throw failure.reason
     if (canceled !== undefined && !isTaskTooLarge(error)) {
-      if (isTerminal(canceled)) return resultOf(canceled)
+      if (isTerminal(canceled.state)) return resultOf(canceled)
       this.#state.setTask(canceled)
     }
     const reason = A2AError.is(cause)
