@@ -161,12 +161,11 @@ export function toAppend(
   const given = options === undefined ? NO_OPTIONS : readParams(options, APPEND_KEYS, 'appendArtifact')
   const append = readBoolean(given.append ?? true, 'append')
   const lastChunk = readBoolean(given.lastChunk ?? false, 'lastChunk')
-  const checked = readArtifact(value, 'artifact', limits, generateId)
   return {
     type: 'update',
     state: undefined,
     output: undefined,
-    artifacts: [{ artifact: checked.artifact, append, lastChunk, atMost: checked.atMost }],
+    artifacts: [readArtifact(value, 'artifact', limits, append, lastChunk, generateId)],
     message: undefined,
     expectedGeneration: readExpectedGeneration(given),
   }
@@ -221,13 +220,15 @@ function readArtifact(
   value: ArtifactInput,
   root: string,
   limits: Limits,
+  append = false,
+  lastChunk = false,
   generateId?: GenerateId,
 ): ArtifactChange {
   const reader = new JsonReader(limits.artifacts, limits.maxDepth)
   const artifact = reader.readObject(value, root)
   if (generateId !== undefined) artifact['artifactId'] ??= reader.read(generateId(), `${root}.artifactId`)
   requireArtifact(artifact, root)
-  return { artifact, append: false, lastChunk: false, atMost: reader.atMost }
+  return { artifact, append, lastChunk, atMost: reader.atMost }
 }
 
 function readStatusMessage(

@@ -129,10 +129,11 @@ function checkArtifacts(
 ): void {
   if (task.artifacts.length + artifacts.length > maxArtifacts) {
     const known = new Set(task.artifacts.map(({ artifactId }) => artifactId))
-    const added = new Set(artifacts.map(({ artifact }) => artifact.artifactId).filter((id) => !known.has(id)))
-    added.delete(undefined)
-    const nameless = artifacts.filter(({ artifact }) => artifact.artifactId === undefined)
-    const count = task.artifacts.length + added.size + nameless.length
+    let count = task.artifacts.length
+    for (const { artifact } of artifacts) {
+      if (artifact.artifactId === undefined || !known.has(artifact.artifactId)) count += 1
+      known.add(artifact.artifactId)
+    }
     if (count > maxArtifacts) throw tooMany('Artifacts', 'maxArtifacts', maxArtifacts, count)
   }
   const atMost = artifacts.reduce((sum, change) => sum + change.atMost, usage.artifacts)

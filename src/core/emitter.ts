@@ -97,7 +97,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   }
 
   /** Tells of what has been stored, and of the task that came of it. */
-  protected notifyOfEvents(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
+  protected notifyAll(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
     for (const event of events) {
       if (event.type !== 'status' || event.from === event.to) continue
       const { taskId, from, to, timestamp, generation } = event

@@ -91,7 +91,7 @@ export class Retention<S extends string> {
 
   #evict(count: number): void {
     for (let left = count; left > 0; left--) {
-      const record = this.#table.firstSettled()
+      const record = this.#table.firstEnded()
       if (record === undefined) return
       this.#effects.evict(record)
     }

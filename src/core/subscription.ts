@@ -130,7 +130,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   #wait(): Promise<Result<S>> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
-      this.#record.ensureWatchers().wakers.add(resolve)
+      this.#record.watch().wakers.add(resolve)
     })
     const next = woken.then(() => {
       this.#waiting = undefined

@@ -93,7 +93,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     const now = this.#timeline.now()
     try {
       this.#retention.prune(now)
-      if (this.#table.get(command.id) !== undefined) throw invalidParams('id', `is taken: ${command.id}`)
+      this.#requireUnused(command.id, 'id')
       this.#retention.makeRoom()
       const created = createdEvent(command, this.lifecycle.initial, now.iso)
       const record = new TaskRecord(create(created), now)
@@ -290,11 +290,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       const now = this.#timeline.now()
       const records = toRecords(tasks, this.#settings, now)
       this.#retention.prune(now)
-      const inUse = records.findIndex(({ task }) => this.#table.get(task.id) !== undefined)
-      if (inUse !== -1) throw invalidParams(`tasks[${inUse}].id`, `is taken: ${records[inUse]?.task.id}`)
+      for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
       this.#retention.requireRoom(records.length)
       for (const record of records) this.#retention.watch(record)
-      this.#table.insertOld(records)
+      this.#table.restore(records)
     } finally {
       this.deliver()
     }
@@ -311,6 +310,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.removeAllListeners()
     for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
     this.deliver()
+  }
+
+  #requireUnused(id: string, path: string): void {
+    if (this.#table.get(id) !== undefined) throw invalidParams(path, `is taken: ${id}`)
   }
 
   #find(taskId: string): TaskRecord<S> {
@@ -345,7 +348,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       this.#retention.unwatch(record)
       record.trim()
     }
-    this.notifyOfEvents(events, () => record.snapshot())
+    this.notifyAll(events, () => record.snapshot())
     notifyWatchers(record, isInTerminalState, this.post)
   }
 

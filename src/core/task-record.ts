@@ -181,7 +181,7 @@ export class TaskRecord<S extends string> {
     this.log.trim()
   }
 
-  ensureWatchers(): Watchers<S> {
+  watch(): Watchers<S> {
     this.watchers ??= { controller: undefined, waiters: new Set(), wakers: new Set() }
     return this.watchers
   }

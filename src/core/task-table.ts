@@ -9,9 +9,9 @@ import { FILTER_KEYS, NO_OWNER, type Filter, type FilterKey, type PageQuery } fr
 
 /** Every task under one key, so that its list is the order of the latest change. */
 const ALL = 'all'
-const SETTLED = 'settled'
-type IndexName = FilterKey | typeof ALL | typeof SETTLED
-const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, SETTLED]
+const TERMINAL = 'terminal'
+type IndexName = FilterKey | typeof ALL | typeof TERMINAL
+const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, TERMINAL]
 
 export class TaskTable<S extends string> {
   readonly #records = new Map<string, TaskRecord<S>>()
@@ -55,7 +55,7 @@ export class TaskTable<S extends string> {
   }
 
   /** Among the others by age, and behind them by latest change. O(n log n): the order of age is made anew. */
-  insertOld(records: readonly TaskRecord<S>[]): void {
+  restore(records: readonly TaskRecord<S>[]): void {
     for (const record of records) this.#records.set(record.task.id, record)
     const all = [...this, ...records]
     this.#first = this.#last = undefined
@@ -94,8 +94,8 @@ export class TaskTable<S extends string> {
   }
 
   /** The task that ended before all others. */
-  firstSettled(): TaskRecord<S> | undefined {
-    return this.#index(SETTLED).chain(SETTLED)?.first?.record
+  firstEnded(): TaskRecord<S> | undefined {
+    return this.#index(TERMINAL).chain(TERMINAL)?.first?.record
   }
 
   /** All that match, in order of creation. */
@@ -178,7 +178,7 @@ export class TaskTable<S extends string> {
 
   #keyOf(name: IndexName): (record: TaskRecord<S>) => string | undefined {
     if (name === ALL) return () => ALL
-    if (name === SETTLED) return ({ task }) => (this.#isTerminal(task.state) ? SETTLED : undefined)
+    if (name === TERMINAL) return ({ task }) => (this.#isTerminal(task.state) ? TERMINAL : undefined)
     return ({ task }) => task[name] ?? NO_OWNER
   }
 

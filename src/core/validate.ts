@@ -166,18 +166,11 @@ export function readParams<T extends object>(params: T, known: readonly string[]
 
 /** The first property whose getter throws. */
 function unreadable(params: object): string | undefined {
+  let key: string | undefined
   try {
-    return Object.keys(params).find((key) => !isReadable(params, key))
+    for (key of Object.keys(params)) Reflect.get(params, key)
   } catch {
-    return undefined
+    return key
   }
-}
-
-function isReadable(params: object, key: string): boolean {
-  try {
-    Reflect.get(params, key)
-    return true
-  } catch {
-    return false
-  }
+  return undefined
 }

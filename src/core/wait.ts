@@ -118,7 +118,7 @@ export function waitFor<S extends string>(
       find((found) => {
         if (isSettled) return
         record = found
-        found.ensureWatchers().waiters.add(waiter)
+        found.watch().waiters.add(waiter)
         if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
       })?.catch(fail)
   })
@@ -176,7 +176,7 @@ export function rejectWatchers<S extends string>(
 export function signalOf<S extends string>(record: TaskRecord<S>, isInTerminalState: boolean): AbortSignal {
   const controller = record.watchers?.controller ?? new AbortController()
   const { endReason, task } = record
-  if (!isInTerminalState) record.ensureWatchers().controller = controller
+  if (!isInTerminalState) record.watch().controller = controller
   else if (endReason !== undefined) controller.abort(endError(endReason, task.id))
   return controller.signal
 }

@@ -364,7 +364,7 @@ export class DurableTaskManager<S extends string = TaskState>
       for (const event of events) this.notify('task:event', () => freezeDeep(event))
       this.notify('task:created', () => record.snapshot())
     } else {
-      this.notifyOfEvents(events, () => record.snapshot())
+      this.notifyAll(events, () => record.snapshot())
     }
     this.#notifyWatchers(cached)
     for (const holder of this.#holders) if (holder !== by) holder.onChanged(cached, events)

@@ -46,10 +46,7 @@ export function elapsed(clock: Clock): number {
 
 /** Node and Bun return an object with `unref`; Deno returns a number for `Deno.unrefTimer`; browsers need neither. */
 function unref(timer: unknown): void {
-  if (typeof timer === 'object') {
-    ;(timer as { unref?: () => void } | null)?.unref?.()
-    return
-  }
-  const { Deno } = globalThis as { Deno?: { unrefTimer?: (id: unknown) => void } }
-  Deno?.unrefTimer?.(timer)
+  const { Deno } = globalThis as { Deno?: { unrefTimer?: (id: number) => void } }
+  if (typeof timer === 'number') Deno?.unrefTimer?.(timer)
+  else (timer as { unref?: () => void } | undefined)?.unref?.()
 }

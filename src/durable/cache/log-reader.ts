@@ -174,7 +174,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   }
 
   async #wait({ record }: CachedTask<S>): Promise<void> {
-    const { wakers } = record.ensureWatchers()
+    const { wakers } = record.watch()
     this.#context.watcher.begin()
     await new Promise<void>((resolve) => {
       this.#wake = resolve
