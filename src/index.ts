@@ -1,5 +1,5 @@
 /**
- * The life of an A2A task: `TaskManager`, its lifecycle, its events and its errors.
+ * Tasks of the A2A protocol: `TaskManager`, its lifecycle, its events and its errors.
  *
  * @module
  */

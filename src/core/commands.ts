@@ -1,5 +1,5 @@
 /**
- * Commands: checked and copied parameters of the changes to a task.
+ * Commands: checked and copied parameters of changes to a task.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import type {
 } from './params.js'
 import type { Artifact, Message } from './task.js'
 
-/** An artifact, taken in, and an upper bound of its size. */
+/** A checked artifact, with an upper bound of its size in bytes. */
 export interface ArtifactChange {
   readonly artifact: Artifact
   readonly append: boolean
@@ -39,7 +39,7 @@ export interface ArtifactChange {
   readonly atMost: number
 }
 
-/** What a new task is made of. */
+/** The parameters of a new task. */
 export interface CreateCommand {
   readonly type: 'create'
   readonly id: string
@@ -69,7 +69,7 @@ export interface CancelCommand {
 export interface MessageCommand {
   readonly type: 'message'
   readonly message: Message
-  /** An upper bound of its size. */
+  /** An upper bound of the message's size, in bytes. */
   readonly atMost: number
   readonly expectedGeneration: number | undefined
 }
@@ -79,17 +79,17 @@ export interface TimeoutCommand {
   readonly type: 'timeout'
 }
 
-/** What may be asked of a task. `decide` says what comes of it. */
+/** The changes that can be requested of a task. `decide` turns a command into events. */
 export type TaskCommand<S extends string = TaskState> =
   UpdateCommand<S> | CancelCommand | MessageCommand | TimeoutCommand
 
-/** The part of the rules that commands are made by. */
+/** The settings that commands are built with. */
 export interface CommandRules {
   readonly limits: Limits
   readonly generateId: GenerateId
 }
 
-/** Most tasks have none: they share this one. */
+/** Shared by all tasks without metadata, which are most. */
 const NO_METADATA: JsonObject = Object.freeze({})
 
 const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
@@ -101,7 +101,7 @@ const APPEND_KEYS = ['append', 'lastChunk', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
 
 export function toCreate(params: CreateTaskParams, { limits, generateId }: CommandRules): CreateCommand {
-  // Callers in JavaScript pass what they like.
+  // JavaScript callers can pass anything.
   const given: Partial<CreateTaskParams> = (params as unknown)
     ? readParams(params, CREATE_KEYS, 'createTask')
     : {}
@@ -152,7 +152,7 @@ export function toCancel(options: CancelOptions, rules: CommandRules): CancelCom
   }
 }
 
-/** A chunk is an update that brings one artifact and nothing else. */
+/** A chunk is an update with a single artifact. */
 export function toAppend(
   value: ArtifactInput,
   options: AppendArtifactOptions | undefined,
@@ -215,7 +215,7 @@ function readArtifacts(
   )
 }
 
-/** With `generateId`, an artifact that has no id gets one. */
+/** With `generateId`, an artifact without an id receives one. */
 function readArtifact(
   value: ArtifactInput,
   root: string,
@@ -247,7 +247,7 @@ function readStatusMessage(
 
 function readMessage(value: MessageInput, reader: JsonReader, generateId: GenerateId): Message {
   const message = reader.readObject(value, 'message')
-  // Set in place: a copy with one more key would have a hidden class of its own on V8, 276 bytes for each message.
+  // Set in place: on V8, a copy with one more key has a hidden class of its own, 276 bytes for each message.
   message['messageId'] ??= reader.read(generateId(), 'message.messageId')
   reader.check(message)
   return requireMessage(message, 'message')

@@ -1,5 +1,5 @@
 /**
- * Decisions: the events that a command leads to, or the error that refuses it. Pure: a refused command leaves no trace.
+ * Decisions: the events that a command leads to, or the error that refuses it. Pure: a refused command changes nothing.
  *
  * @module
  */
@@ -18,11 +18,11 @@ export interface Rules<S extends string = TaskState> {
   readonly limits: Limits
 }
 
-/** What `taskTimeoutMs` leaves as the status message. */
+/** The status message of a task that exceeds `taskTimeoutMs`. */
 export const TIMEOUT_MESSAGE = 'Task timed out'
 
 /**
- * The events that `command` makes of `task`, at least one, with consecutive generations.
+ * The events that `command` adds to `task`: at least one, with consecutive generations.
  *
  * @throws {A2AError} `TASK_TERMINAL`, `TASK_NOT_CANCELABLE`, `TASK_GENERATION_MISMATCH`, `INVALID_TRANSITION`,
  *   `LIMIT_EXCEEDED`.
@@ -50,7 +50,9 @@ export function decide<S extends string>(
   }
 }
 
-/** `cancelTask` and the timeout name their state whatever the lifecycle; one without it has no step there either. */
+/**
+ * The states of `cancelTask` and of the timeout are fixed. A lifecycle without them has no transition to them either.
+ */
 function moveEvent<S extends string>(
   task: TaskSnapshot<S>,
   to: string,
@@ -62,7 +64,7 @@ function moveEvent<S extends string>(
   return statusEvent(task.id, task.generation + 1, timestamp, task.state, state, message)
 }
 
-/** `to`, when one step leads there. */
+/** `to`, if the lifecycle has a transition to it. */
 function requireStep<S extends string>(
   task: TaskSnapshot<S>,
   to: string,
@@ -71,9 +73,9 @@ function requireStep<S extends string>(
   const { maxHistory } = limits
   const { id: taskId, state: from } = task
   if (canTransition<string>(from, to, lifecycle)) {
-    // What the lifecycle has a step to is one of its states.
+    // Targets of transitions are states of the lifecycle.
     const state = to as S
-    // A task that has changed too often may still end.
+    // A task at its history limit can still end.
     const { length } = task.history
     if (length >= maxHistory && !isTerminal(state, lifecycle))
       throw tooMany('States', 'maxHistory', maxHistory, length + 1)
@@ -103,7 +105,7 @@ function decideUpdate<S extends string>(
   let { generation } = task
   const events: TaskEvent<S>[] = []
 
-  // Nothing follows the event that ends a task; a state that does not end it comes before what is done in it.
+  // The event that ends a task comes last. Any other state change comes before the rest of the update.
   const ends = isTerminal(to, rules.lifecycle)
   const isStatus = state !== undefined || message !== undefined
   if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
@@ -114,7 +116,7 @@ function decideUpdate<S extends string>(
     generation += 1
     events.push({ type: 'artifact', taskId, generation, timestamp, artifact, append: continues, lastChunk })
   }
-  // An update that says nothing reports progress all the same.
+  // An empty update reports progress too.
   if (ends || events.length === 0) {
     events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
   }
@@ -142,7 +144,7 @@ function checkArtifacts(
   if (size > limit.maxBytes) throw tooLarge(limit, size)
 }
 
-/** By how much the task's artifacts grow. Of those with one id only the last stays. */
+/** The bytes by which the artifacts of the task grow. Of several changes to one id only the last one counts. */
 function growthOf(task: TaskSnapshot<string>, artifacts: readonly ArtifactChange[]): number {
   const growths = new Map(
     artifacts.map((change) => [change.artifact.artifactId ?? change, artifactGrowth(task, change)] as const),
@@ -191,7 +193,7 @@ export function requireGeneration(
   )
 }
 
-/** Nothing about a task that has ended changes any more. */
+/** The error for a change to a task that has ended. */
 export function terminal(
   { id, state }: Pick<TaskSnapshot<string>, 'id' | 'state'>,
   command: TaskCommand['type'],

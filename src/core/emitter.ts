@@ -1,5 +1,6 @@
 /**
- * The event emitter under the manager: no listener can harm another, or the command that it hears of.
+ * Event emitter of the managers. A failing listener affects neither other listeners nor the change that it is notified
+ * of.
  *
  * @module
  */
@@ -15,11 +16,11 @@ export type ListenerOf<S extends string, E extends EventName<S>> = EventEmitter.
   TaskEvents<S>,
   E
 >
-// What a listener takes differs by event; this class only passes it on.
+// The payload type differs by event; this class only forwards it.
 type Listener = (this: unknown, payload: never) => unknown
 
 export class TaskEmitter<S extends string = TaskState> extends EventEmitter<TaskEvents<S>> {
-  /** What listeners were registered as, by what they are called through. */
+  /** Wrapped listeners by the original, and originals by the wrapped listener. */
   readonly #guarded = new WeakMap<Listener, Listener>()
   readonly #originals = new WeakMap<Listener, Listener>()
   #event = ''
@@ -28,7 +29,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
 
   /**
    * Calls `listener` with every payload of `event` from now on, in the order of the changes. What it throws, or its
-   * promise rejects with, goes to `listener:error`.
+   * promise rejects with, is emitted as `listener:error`.
    */
   override on<E extends EventName<S>>(event: E, listener: ListenerOf<S, E>, context?: unknown): this {
     return super.on(event, this.#guard(listener) as never, context)
@@ -47,7 +48,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     return super.once(event, this.#guard(listener) as never, context)
   }
 
-  /** Undoes {@link on} and {@link once}. Without a listener, for all of the event. */
+  /** Removes a listener of {@link on} or {@link once}. Without `listener`: all listeners of the event. */
   override off<E extends EventName<S>>(
     event: E,
     listener?: ListenerOf<S, E>,
@@ -64,12 +65,12 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     once?: boolean,
   ): this {
     if (listener === undefined) return super.removeListener(event)
-    // eventemitter3 itself passes what it holds, which is guarded already.
+    // eventemitter3 itself calls this with a wrapped listener.
     return super.removeListener(event, (this.#guarded.get(listener) ?? listener) as never, context, once)
   }
 
   override listeners<E extends EventName<S>>(event: E): ListenerOf<S, E>[] {
-    // Each is what `on` was given for this very event.
+    // Each listener was registered for this event.
     return super
       .listeners(event)
       .map((guarded) => (this.#originals.get(guarded) ?? guarded) as ListenerOf<S, E>)
@@ -88,15 +89,17 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     }
   }
 
-  /** Has `event` emitted after all that was posted before. `payload` is made now, and only if somebody listens. */
+  /**
+   * Emits `event` after all jobs that were posted before. Creates the payload now, and only if the event has listeners.
+   */
   protected notify<E extends EventName<S>>(event: E, payload: () => Parameters<TaskEvents<S>[E]>[0]): void {
     if (this.listenerCount(event) === 0) return
-    // Each event has one payload, so these are its arguments.
+    // Each event has exactly one payload, so this is its argument list.
     const args = [payload()] as EventEmitter.EventArgs<TaskEvents<S>, E>
     this.post(() => this.emit(event, ...args))
   }
 
-  /** Tells of what has been stored, and of the task that came of it. */
+  /** Emits the manager's events for changes that have been applied. */
   protected notifyAll(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
     for (const event of events) {
       if (event.type !== 'status' || event.from === event.to) continue
@@ -111,19 +114,19 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     this.notify('task:updated', show)
   }
 
-  /** Has `job` done after all that was posted before. */
+  /** Runs `job` after all jobs that were posted before. */
   protected readonly post = (job: () => void): void => {
     this.#queue.push(job)
   }
 
   /**
-   * Does what was posted, until nothing is left. Within a job it does nothing: the outermost call goes on, so what a
-   * listener causes is heard by everybody after what caused it.
+   * Runs posted jobs until none is left. A call from within a job does nothing: the outermost call continues, so every
+   * listener receives the effects of a change after the change itself.
    */
   protected deliver(): void {
     if (this.#delivering) return
     this.#delivering = true
-    // What listeners cause is posted behind all this, without end perhaps: what is done is let go of.
+    // Listeners can post jobs without end, so finished jobs are removed from the queue before the next batch.
     while (this.#queue.length > 0) {
       for (const job of this.#queue.splice(0)) {
         try {

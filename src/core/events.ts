@@ -1,5 +1,5 @@
 /**
- * Events of a task: the entries of its log, and the events of the manager.
+ * Events: the entries of a task's log, and the events of a manager.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from './json-types.js'
 
 interface EventBase {
   readonly taskId: string
-  /** The generation that this event brought the task to. */
+  /** The generation of the task after this event. */
   readonly generation: number
   readonly timestamp: string
 }
@@ -26,12 +26,12 @@ export interface TaskCreated<S extends string = TaskState> extends EventBase {
   readonly owner?: string
 }
 
-/** The task moved from one state to another, or, where both are the same, reported progress. */
+/** The task moved to another state. With equal states: it reported progress. */
 export interface StatusChanged<S extends string = TaskState> extends EventBase {
   readonly type: 'status'
   readonly from: S
   readonly to: S
-  /** The status message that came with it; `null`: there is none any more. */
+  /** The new status message; `null` when the message was removed. */
   readonly message?: string | DeepReadonly<Message> | null
 }
 
@@ -44,9 +44,9 @@ export interface OutputChanged extends EventBase {
 export interface ArtifactChanged extends EventBase {
   readonly type: 'artifact'
   readonly artifact: DeepReadonly<Artifact>
-  /** `true`: `artifact` continues the one that has its `artifactId`. `false`: it is new, or takes that one's place. */
+  /** `true`: `artifact` continues the one with the same `artifactId`. `false`: it is new, or replaces that one. */
   readonly append: boolean
-  /** The producer says that no chunk will follow. */
+  /** The producer declares that no chunk will follow. */
   readonly lastChunk: boolean
 }
 
@@ -55,13 +55,14 @@ export interface MessageAdded extends EventBase {
   readonly message: DeepReadonly<Message>
 }
 
-/** An entry of a task's log. Folding all of them with `evolve` gives the task. */
+/** An entry of a task's log. Folding all entries with `evolve` results in the task. */
 export type TaskEvent<S extends string = TaskState> =
   TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded
 
 /**
- * The whole task in place of events: first of a subscription without a cursor (`snapshot`), or because the events
- * after the cursor are no longer held (`resync`). Go on from its `generation`; forget what came before.
+ * The whole task in place of events: the first entry of a subscription without a cursor (`snapshot`), or sent because
+ * the events after the cursor are no longer held (`resync`). Continue from its `generation`; it replaces all earlier
+ * events.
  */
 export type TaskCaughtUp<S extends string = TaskState> =
   TaskCaughtUpAs<'snapshot', S> | TaskCaughtUpAs<'resync', S>
@@ -71,7 +72,7 @@ interface TaskCaughtUpAs<T extends string, S extends string> extends EventBase {
   readonly task: TaskSnapshot<S>
 }
 
-/** What `subscribe` yields. */
+/** An entry that `subscribe` yields. */
 export type TaskStreamEvent<S extends string = TaskState> = TaskCaughtUp<S> | TaskEvent<S>
 
 export interface StateChange<S extends string = TaskState> {
@@ -89,26 +90,26 @@ export interface ListenerFailure {
 }
 
 /**
- * The events of a `TaskManager`. Each is emitted after the change is stored. Of one command `task:stateChange` comes
- * first, then, entry by entry, `task:event` with `task:artifact` or `task:message`, then `task:updated`; nothing of
- * the next command comes between. Payloads are frozen and shared by all listeners.
+ * The events of a `TaskManager`. Each is emitted after the change is stored. For one change the order is:
+ * `task:stateChange`; then, entry by entry, `task:event` with `task:artifact` or `task:message`; then `task:updated`.
+ * Events of different changes do not mix. Payloads are frozen and shared by all listeners.
  */
 export interface TaskEvents<S extends string = TaskState> {
   'task:created': (task: TaskSnapshot<S>) => void
-  /** The task entered another state. Progress within a state does not count. */
+  /** The task entered another state. Not emitted for progress within a state. */
   'task:stateChange': (change: StateChange<S>) => void
-  /** The task as it is after a change, whatever the change was; not emitted when it is created. */
+  /** The task after any change. Not emitted when a task is created. */
   'task:updated': (task: TaskSnapshot<S>) => void
-  /** An artifact, or a chunk of one, arrived. */
+  /** An artifact, or a chunk of one, was added. */
   'task:artifact': (event: ArtifactChanged) => void
-  /** A message joined the conversation. */
+  /** A message was added to the conversation. */
   'task:message': (event: MessageAdded) => void
-  /** The task outlived `expiryMs` and is gone. */
+  /** The task exceeded `expiryMs` and was removed. */
   'task:expired': (task: TaskSnapshot<S>) => void
-  /** The task made room for another and is gone. */
+  /** The task was removed to make room for another. */
   'task:evicted': (task: TaskSnapshot<S>) => void
-  /** Every entry of every log. */
+  /** Every entry of every task's log. */
   'task:event': (event: TaskEvent<S>) => void
-  /** A listener threw, or its promise rejected. Without a listener here the error becomes an uncaught one. */
+  /** A listener threw, or its promise rejected. Without a listener for this event the error becomes an uncaught one. */
   'listener:error': (failure: ListenerFailure) => void
 }

@@ -1,5 +1,5 @@
 /**
- * Evolution of a task by its events. Pure; cannot fail.
+ * Evolution of a task by its events. Pure: arguments never change.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from './task
 import type { JsonObject, JsonValue } from './json-types.js'
 
 /**
- * The task that comes of `task` by `event`: of no task and a `created` event comes a task, and a `snapshot` or
- * `resync` is one. Pure: what is passed in stays as it was, and what has not changed is shared with the result.
- * Folding a log, or what a subscription yields, gives the task.
+ * Applies `event` to `task` and returns the resulting task. A `created` event applies to `undefined`; a `snapshot` or
+ * `resync` entry replaces the task. Pure: arguments stay unchanged, and the result shares with them what the event does
+ * not change. Folding a log, or the entries of a subscription, results in the task.
  *
  * @throws {TypeError} when `event` is not the next one of this task.
  * @example
@@ -37,7 +37,7 @@ export function evolve<S extends string = TaskState>(
   return next
 }
 
-/** A new task, which shares its JSON with the event. */
+/** A new task. It shares its JSON with the event. */
 export function create<S extends string>(event: TaskCreated<S>): Task<S> {
   const { taskId, contextId, skill, state, input, metadata, referenceTaskIds, owner, timestamp } = event
   const task: Task<S> = {
@@ -83,9 +83,8 @@ export function createdEvent<S extends string>(
 }
 
 /**
- * Changes `task` in place: O(size of the event), where a pure step costs O(size of the task), which would make
- * appending n chunks O(n²). `task` must be the caller's alone, with every array in it; leaves are shared and never
- * changed.
+ * Changes `task` in place. Costs O(size of the event); a pure step costs O(size of the task), which makes appending n
+ * chunks O(n²). The caller must own `task` and all its arrays. Leaves are shared and never change.
  */
 export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): void {
   switch (event.type) {
@@ -128,24 +127,24 @@ function applyArtifact(task: Task<string>, { artifact, append }: ArtifactChanged
   Object.assign(present, others)
   if (parts !== undefined) {
     present.parts ??= []
-    // Not `push(...parts)`: that many arguments do not fit on the stack.
+    // Not `push(...parts)`: too many arguments overflow the stack.
     for (const part of parts) present.parts.push(part)
   }
   if (metadata !== undefined) present.metadata = { ...present.metadata, ...metadata }
 }
 
-/** Of 100,000 tasks most have no message and no artifact: they share one empty array, which is never written to. */
+/** Most of 100,000 tasks have no message and no artifact: they share one frozen empty array. */
 const NONE: never[] = []
 Object.freeze(NONE)
 
-/** `array`, or a new one where it is empty, with `element` at its end. Pushing to `[]` would make room for 17. */
+/** `array` with `element` at its end; a new array if it is empty. Pushing to `[]` reserves 17 elements. */
 function appended<T>(array: T[], element: T): T[] {
   if (array.length === 0) return [element]
   array.push(element)
   return array
 }
 
-/** Where the artifact with this id stands, or -1. Chunks mostly go to the latest one, so the search begins there. */
+/** The index of the artifact with this id, or -1. Searches from the end: most chunks continue the latest artifact. */
 export function findArtifact(
   artifacts: readonly DeepReadonly<Artifact>[],
   artifactId: string | undefined,
@@ -156,7 +155,7 @@ export function findArtifact(
   return index
 }
 
-/** An artifact whose own fields and `parts` may be changed in place. */
+/** An artifact whose own fields and `parts` can be changed in place. */
 function ownArtifact(artifact: DeepReadonly<Artifact>): Artifact {
   const own: Artifact = { ...shared<Artifact>(artifact) }
   if (own.parts !== undefined) own.parts = [...own.parts]
@@ -164,8 +163,8 @@ function ownArtifact(artifact: DeepReadonly<Artifact>): Artifact {
 }
 
 /**
- * A task whose every array and artifact may be changed in place, and whose leaves (JSON, messages, parts) are shared
- * with the original. O(number of messages, artifacts and parts), whatever their size.
+ * A task whose arrays and artifacts can be changed in place. Its leaves (JSON, messages, parts) are shared with the
+ * original. Costs O(number of messages, artifacts and parts), whatever their size.
  */
 export function thawTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   const task = writable(snapshot)
@@ -177,7 +176,7 @@ export function thawTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   }
 }
 
-/** A deep copy: the caller's own, to change as he likes. */
+/** A deep copy that the caller owns. */
 export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   const task = writable(snapshot)
   const copy: Task<S> = {
@@ -201,12 +200,12 @@ export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   return copy
 }
 
-/** Leaves are read-only to all who hold them, and never changed here: the type that lets one write is only a type. */
+/** Drops `readonly` from the type of a shared leaf. Leaves never change, so only the type is writable. */
 function shared<T>(value: DeepReadonly<T>): T {
   return value as T
 }
 
-/** For reading with the types of a task: what is made of it is written to, it is not. */
+/** Drops `readonly` from the type of a task that is only read, to build writable tasks from its properties. */
 function writable<S extends string>(task: TaskSnapshot<S>): Task<S> {
   return task as Task<S>
 }

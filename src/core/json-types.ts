@@ -9,6 +9,6 @@ export interface JsonObject {
   [key: string]: JsonValue
 }
 
-/** JSON that cannot be written to. */
+/** JSON that cannot be changed. */
 export type ReadonlyJson =
   string | number | boolean | null | readonly ReadonlyJson[] | { readonly [key: string]: ReadonlyJson }

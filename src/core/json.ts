@@ -1,7 +1,7 @@
 /**
- * JSON at the border: taken in once (checked, copied, bounded), copied out, frozen, measured.
+ * JSON values at the border of the library: reading (check, copy, bound), copying, freezing and measuring.
  *
- * What has been taken is clean: own data properties only, no `__proto__`, finite numbers, well-formed strings,
+ * Values that were read are clean: own data properties only, no `__proto__`, finite numbers, well-formed strings,
  * bounded depth. The other functions here rely on that.
  *
  * @module
@@ -10,29 +10,29 @@ import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams } from './errors.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 
-/** An inclusive bound in bytes of UTF-8 JSON, and how to speak of it. */
+/** An inclusive limit in bytes of UTF-8 JSON, with its names for errors. */
 export interface SizeLimit {
-  /** The option that sets it. */
+  /** The option that sets the limit. */
   readonly option: string
-  /** What is measured, as the error's subject: `Input`. */
+  /** The subject of the error text: `Input`. */
   readonly subject: string
   readonly maxBytes: number
 }
 
-/** Copying stops at this multiple of the limit: up to it the error tells the exact size, beyond it nobody waits. */
+/** Reading stops at this multiple of the limit. Below it the error has the exact size. */
 const GIVE_UP_FACTOR = 16
 
 /**
- * Takes values in from a caller, under one size limit for all of them.
+ * Reads values of callers under one common size limit.
  *
- * Counting bytes exactly costs about 2 ns a character, so bounds are summed instead: a string of n UTF-16 units has
- * between n + 2 and 6n + 2 bytes. Only when the upper bound passes the limit does {@link check} count.
+ * Counting bytes exactly costs about 2 ns per character, so the reader sums bounds instead: a string of n UTF-16 units
+ * has between n + 2 and 6n + 2 bytes. {@link check} counts only if the upper bound exceeds the limit.
  */
 export class JsonReader {
   #atLeast = 0
   #atMost = 0
   #root = ''
-  /** The keys that lead to what is being read, `#reached` of them. */
+  /** The keys that lead to the current value. The first `#pathLength` are in use. */
   readonly #path: (string | number)[] = []
   #pathLength = 0
   readonly #limit: SizeLimit
@@ -43,16 +43,16 @@ export class JsonReader {
     this.#maxDepth = maxDepth
   }
 
-  /** An upper bound of the size, in bytes, of all that was taken. */
+  /** An upper bound of the size in bytes of all values read. */
   get atMost(): number {
     return this.#atMost
   }
 
   /**
-   * A clean deep copy of `value`. `root` names it in errors.
+   * A clean deep copy of `value`. `root` names the value in errors.
    *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of what is not JSON; `LIMIT_EXCEEDED` when it is too deep, or
-   *   so much too large that copying it would be harmful.
+   * @throws {A2AError} `INVALID_PARAMS` with the path of what is not JSON; `LIMIT_EXCEEDED` when the value is too deep,
+   *   or so much too large that copying it would be harmful.
    */
   read(value: unknown, root: string): JsonValue {
     this.#root = root
@@ -61,21 +61,21 @@ export class JsonReader {
       return this.#read(value, 0)
     } catch (error) {
       if (A2AError.is(error)) throw error
-      // A getter or a proxy of the caller's threw.
+      // A getter or a proxy of the caller threw.
       throw invalidParams(this.#pathAt(this.#pathLength), 'could not be read', error)
     }
   }
 
-  /** Like {@link read}, for what has to be an object. */
+  /** Like {@link read}, for a value that must be an object. */
   readObject(value: unknown, root: string): JsonObject {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalidParams(root, `must be an object, got ${describe(value)}`)
     }
-    // An object that is no array is taken as an object.
+    // The copy of an object that is no array is an object.
     return this.read(value, root) as JsonObject
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when `values`, which this taker took, are larger than the limit. */
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when `values`, which this reader has read, are larger than the limit. */
   check(...values: (JsonValue | undefined)[]): void {
     if (this.#atMost <= this.#limit.maxBytes) return
     const size = values.reduce<number>((sum, value) => sum + (value === undefined ? 0 : jsonSize(value)), 0)
@@ -125,7 +125,7 @@ export class JsonReader {
       this.#count(1, 1)
       copy.push(this.#read(value[index], depth + 1))
     }
-    // Pushing reserves room for 17: 152 bytes for the one element that most arrays here have.
+    // Pushing reserves 17 elements: 152 bytes for the single element that most arrays here have.
     return copy.length < 17 ? copy.slice() : copy
   }
 
@@ -174,9 +174,11 @@ export class JsonReader {
 }
 
 /**
- * A string that UTF-8 cannot hold. The regular expression does a second thing on V8: it makes one piece of a string
- * built of many, as ids and texts made by `+=` are, which otherwise hold on to each piece (a UUID: 517 bytes as a key
- * of a Map instead of 93). `isWellFormed` does not.
+ * True for strings that UTF-8 cannot hold.
+ *
+ * On V8 the regular expression also flattens strings that were built by concatenation, as many ids and texts are.
+ * Unflattened strings retain all their pieces (a UUID as a key of a Map: 517 bytes instead of 93). `isWellFormed` does
+ * not flatten.
  */
 export function hasLoneSurrogate(text: string): boolean {
   return LONE_SURROGATE.test(text)
@@ -189,7 +191,7 @@ function childPath(path: string, key: string | number): string {
   return `${path}[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`
 }
 
-/** @throws nothing; makes the error. `size` may be a lower bound, which `prefix` then says. */
+/** Creates the error, does not throw it. `prefix` marks a `size` that is a lower bound. */
 export function tooLarge(limit: SizeLimit, size: number, prefix = ''): A2AError<'LIMIT_EXCEEDED'> {
   const { subject, option, maxBytes } = limit
   return new A2AError(
@@ -199,13 +201,13 @@ export function tooLarge(limit: SizeLimit, size: number, prefix = ''): A2AError<
   )
 }
 
-/** A deep copy of something clean, mutable all the way down. */
+/** A deep, mutable copy of a clean value. */
 export function copyJson<T>(value: T): T
 export function copyJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((element: unknown) => copyJson(element))
   const copy: Record<string, unknown> = { ...value }
-  // for-in of the source is the fastest way over its keys; it also sees what somebody put on Object.prototype.
+  // for-in over the source is the fastest way to list its keys. It also lists enumerable keys of Object.prototype.
   for (const key in value) {
     const member = copy[key]
     if (typeof member === 'object' && member !== null && Object.hasOwn(copy, key))
@@ -214,7 +216,7 @@ export function copyJson(value: unknown): unknown {
   return copy
 }
 
-/** Freezes in place, all the way down to what is frozen already. */
+/** Freezes a value in place and deeply. Stops at values that are frozen already. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   if (Array.isArray(value)) for (const element of value) freezeDeep(element)
@@ -222,11 +224,11 @@ export function freezeDeep<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** The bytes that something clean takes as UTF-8 JSON, exactly. Properties that are `undefined` take none. */
+/** The exact size in bytes of a clean value as UTF-8 JSON. Properties that are `undefined` count nothing. */
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return stringSize(value)
   if (typeof value !== 'object' || value === null) return String(value).length
-  let size = 1 // a bracket; the other, or a comma, comes with each element
+  let size = 1 // one bracket; each element adds a comma or the other bracket
   if (Array.isArray(value)) {
     for (const element of value) size += jsonSize(element) + 1
   } else {
@@ -246,7 +248,7 @@ function stringSize(text: string): number {
 }
 const PLAIN = /^[ !#-[\]-~]*$/
 
-/** The bytes of one UTF-16 unit within a JSON string; a surrogate counts half of its pair. */
+/** The bytes of one UTF-16 unit in a JSON string. A surrogate counts half of its pair. */
 function unitSize(unit: number): number {
   if (unit === 0x22 || unit === 0x5c) return 2
   if (unit < 0x20) return '\b\t\n\f\r'.includes(String.fromCharCode(unit)) ? 2 : 6

@@ -1,7 +1,7 @@
 /**
- * The lifecycle of a task as data: which state may follow which.
+ * The lifecycle of a task as data: the table of legal transitions.
  *
- * `docs/state-machine.md` is normative; this table is its image in code, and a test compares every cell.
+ * `docs/state-machine.md` is normative. A test compares every cell of this table with it.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { requireKnown } from '../runtime/options.js'
 import { freezeDeep } from './json.js'
 
-/** A state of a task (A2A 1.0 §4.1.3 TaskState), in the one spelling that the core knows. */
+/** A state of a task (A2A 1.0 §4.1.3 TaskState), in the spelling that the core uses. */
 export type TaskState =
   | 'submitted'
   | 'working'
@@ -20,7 +20,7 @@ export type TaskState =
   | 'canceled'
   | 'rejected'
 
-/** Which states may follow which. A state that nothing follows is terminal. */
+/** The states that may follow each state. A state that none follows is terminal. */
 export const VALID_TRANSITIONS = {
   submitted: ['working', 'failed', 'canceled', 'rejected'],
   working: ['input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'],
@@ -32,34 +32,34 @@ export const VALID_TRANSITIONS = {
   rejected: [],
 } as const satisfies Readonly<Record<TaskState, readonly TaskState[]>>
 
-/** States in which the agent waits for somebody else: for input, or for credentials (A2A 1.0 §4.1.3). */
+/** States in which the agent waits for the client: for input, or for credentials (A2A 1.0 §4.1.3). */
 export const INTERRUPTED_STATES = ['input-required', 'auth-required'] as const satisfies readonly TaskState[]
 
 const BRAND: unique symbol = Symbol.for('a2a-tasks.lifecycle')
 
-/** A lifecycle made by {@link defineLifecycle}. Inert, frozen data. */
+/** A lifecycle created by {@link defineLifecycle}. Frozen plain data. */
 export interface Lifecycle<S extends string = TaskState> {
-  /** The state that tasks are born in. */
+  /** The state of new tasks. */
   readonly initial: S
   readonly states: readonly S[]
   readonly transitions: Readonly<Record<S, readonly S[]>>
-  /** States without a way out. */
+  /** States without outgoing transitions. */
   readonly terminal: readonly S[]
-  /** States in which the agent waits for somebody else. */
+  /** States in which the agent waits for the client. */
   readonly interrupted: readonly S[]
 }
 
 export interface LifecycleOptions<S extends string> {
-  /** Default is those of `input-required` and `auth-required` that the table has. */
+  /** Default is `input-required` and `auth-required`, as far as the table has them and they are not terminal. */
   readonly interrupted?: readonly S[]
 }
 
 /**
- * Makes a lifecycle from a table. The first state of the table is the one tasks are born in; a state whose list is
- * empty is terminal. `canceled` and `failed` are what `cancelTask` and the task timeout move to.
+ * Creates a lifecycle from a table. The first state of the table is the state of new tasks. A state with an empty list
+ * is terminal. `cancelTask` moves tasks to `canceled`, the task timeout to `failed`.
  *
- * @throws {TypeError} when a target is no state of the table, is listed twice or under itself, when no path leads
- *   from the first state to some other, or when `interrupted` names a terminal or unknown state.
+ * @throws {TypeError} when a target is no state of the table, or is listed twice or under itself; when no path leads
+ *   from the first state to another one; when `interrupted` names a terminal or unknown state.
  * @example
  * const review = defineLifecycle({
  *   submitted: ['working', 'canceled'],
@@ -76,7 +76,7 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   type S = Extract<keyof T, string>
   requireKnown(options, ['interrupted'], 'defineLifecycle')
   checkTable(table)
-  // The intersection above makes each target a state.
+  // The parameter type requires that each target is a state.
   const lifecycle = makeLifecycle<S>(
     table as unknown as Readonly<Record<S, readonly S[]>>,
     options.interrupted,
@@ -85,12 +85,12 @@ export function defineLifecycle<const T extends Readonly<Record<string, readonly
   return lifecycle
 }
 
-/** A sound table made into a lifecycle. What `defineLifecycle` checks is not checked here. */
+/** Creates a lifecycle without the checks of `defineLifecycle`. */
 function makeLifecycle<S extends string>(
   table: Readonly<Record<S, readonly S[]>>,
   interrupted?: readonly S[],
 ): Lifecycle<S> {
-  // Object.keys of a table typed by its keys is those keys.
+  // The keys of the table are its states.
   const states = Object.keys(table) as S[]
   // Without a prototype, `transitions['constructor']` is undefined and not a function.
   const transitions = Object.create(null) as Record<S, readonly S[]>
@@ -98,7 +98,7 @@ function makeLifecycle<S extends string>(
   const known: readonly string[] = INTERRUPTED_STATES
   const waiting = states.filter((state) => known.includes(state) && transitions[state].length > 0)
   const lifecycle: Lifecycle<S> = {
-    // A table without states is refused before.
+    // `defineLifecycle` refuses a table without states.
     initial: states[0] as S,
     states,
     transitions,
@@ -108,7 +108,7 @@ function makeLifecycle<S extends string>(
   return freezeDeep(Object.defineProperty(lifecycle, BRAND, { value: true }))
 }
 
-/** Whether `defineLifecycle` made it: of this copy of the library, or of another. */
+/** Whether `defineLifecycle` created the value, in this copy of the library or in another. */
 export function isLifecycle(value: unknown): value is Lifecycle<string> {
   return typeof value === 'object' && value !== null && BRAND in value
 }
@@ -117,7 +117,8 @@ function checkTable(table: Readonly<Record<string, unknown>>): void {
   const states = Object.keys(table)
   if (states.length === 0) throw new TypeError('A lifecycle needs at least one state')
   for (const [state, given] of Object.entries(table)) {
-    // waitFor has its own meaning for two; numbers come first in an object, wherever they were written.
+    // `waitFor` gives the two words a meaning of their own. Objects list number keys first, whatever their order in the
+    // code.
     if (/^(?:|terminal|interrupted|\d+)$/.test(state)) throw new TypeError(`"${state}" cannot name a state`)
     if (!Array.isArray(given)) throw new TypeError(`"${state}" must have an array of the states it leads to`)
     const targets: readonly unknown[] = given
@@ -151,12 +152,15 @@ function checkEnds(lifecycle: Lifecycle<string>): void {
   }
 }
 
-/** The lifecycle that a `TaskManager` uses unless it is given another. */
+/** The default lifecycle of a `TaskManager`. */
 export const A2A_LIFECYCLE: Lifecycle = makeLifecycle<TaskState>(VALID_TRANSITIONS)
 
 freezeDeep([VALID_TRANSITIONS, INTERRUPTED_STATES])
 
-/** Whether one step leads from `from` to `to`. A state does not lead to itself. Unknown states lead nowhere. */
+/**
+ * Whether the lifecycle has a transition from `from` to `to`. No state leads to itself, and unknown states lead
+ * nowhere.
+ */
 export function canTransition(from: TaskState, to: TaskState): boolean
 export function canTransition<S extends string>(from: S, to: S, lifecycle: Lifecycle<S>): boolean
 export function canTransition(
@@ -167,28 +171,28 @@ export function canTransition(
   return lifecycle.transitions[from]?.includes(to) ?? false
 }
 
-/** Whether nothing follows `state`. */
+/** Whether no state follows `state`. */
 export function isTerminal(state: TaskState): boolean
 export function isTerminal<S extends string>(state: S, lifecycle: Lifecycle<S>): boolean
 export function isTerminal(state: string, lifecycle?: Lifecycle<string>): boolean {
   return orDefault(lifecycle).transitions[state]?.length === 0
 }
 
-/** Whether the agent waits for somebody else in `state`. */
+/** Whether the agent waits for the client in `state`. */
 export function isInterrupted(state: TaskState): boolean
 export function isInterrupted<S extends string>(state: S, lifecycle: Lifecycle<S>): boolean
 export function isInterrupted(state: string, lifecycle?: Lifecycle<string>): boolean {
   return orDefault(lifecycle).interrupted.includes(state)
 }
 
-/** As a callback of `filter` these functions get an index for a lifecycle. */
+/** As callbacks of `filter`, these functions receive an index in place of a lifecycle. */
 function orDefault(lifecycle: unknown): Lifecycle<string> {
   return isLifecycle(lifecycle) ? lifecycle : A2A_LIFECYCLE
 }
 
 /**
- * The fewest states to walk through to get from `from` to `to`, `to` included and `from` not: `submitted` to
- * `completed` is `['working', 'completed']`. Empty where both are the same; `undefined` where no path leads there.
+ * The states on the shortest path from `from` to `to`, without `from` and with `to`: `['working', 'completed']` from
+ * `submitted` to `completed`. Empty if both are the same; `undefined` if no path exists.
  */
 export function shortestPath(from: TaskState, to: TaskState): TaskState[] | undefined
 export function shortestPath<S extends string>(from: S, to: S, lifecycle: Lifecycle<S>): S[] | undefined
@@ -210,7 +214,7 @@ export function shortestPath(
 
 /** The lifecycle as a Mermaid `stateDiagram-v2`. */
 export function toMermaid(lifecycle: Lifecycle<string> = A2A_LIFECYCLE): string {
-  // Mermaid's state ids may hold neither hyphens nor spaces.
+  // Ids of states in Mermaid have no hyphens or spaces.
   const idOf = (state: string): string => state.replace(/\W/g, '_')
   const lines = ['stateDiagram-v2']
   for (const state of lifecycle.states) {

@@ -23,55 +23,59 @@ export const DEFAULT_EXPIRY_MS = 86_400_000
 /** Default of `maxInputSize`: 1 MiB. */
 export const DEFAULT_MAX_INPUT_SIZE = 1_048_576
 
-/** Bounds on what one task may grow to. Sizes are bytes of UTF-8 JSON, bounds are inclusive. */
+/** Limits on the size of one task. Sizes are bytes of UTF-8 JSON. Limits are inclusive. */
 export interface LimitOptions {
-  /** The output. Default is `1_048_576` (1 MiB). */
+  /** Size of the output. Default is `1_048_576` (1 MiB). */
   readonly maxOutputSize?: number | undefined
-  /** All artifacts together. Default is `67_108_864` (64 MiB). */
+  /** Size of all artifacts together. Default is `67_108_864` (64 MiB). */
   readonly maxArtifactsSize?: number | undefined
-  /** How many artifacts. Default is `1_000`. */
+  /** Number of artifacts. Default is `1_000`. */
   readonly maxArtifacts?: number | undefined
-  /** All messages of the conversation together; also one status message. Default is `16_777_216` (16 MiB). */
+  /** Size of all messages of the conversation together, and of one status message. Default is `16_777_216` (16 MiB). */
   readonly maxMessagesSize?: number | undefined
-  /** How many messages. Default is `10_000`. */
+  /** Number of messages. Default is `10_000`. */
   readonly maxMessages?: number | undefined
-  /** How many states a task may go through; after that it may only end. Default is `10_000`. */
+  /** Number of states in the task's history. A task at the limit can only end. Default is `10_000`. */
   readonly maxHistory?: number | undefined
-  /** How deep JSON may nest, 1000 at most; `{}` is 1 deep. Default is `100`. */
+  /** Nesting depth of JSON, at most 1000; `{}` has depth 1. Default is `100`. */
   readonly maxDepth?: number | undefined
 }
 
 export interface TaskManagerOptions<S extends string = TaskState> {
-  /** How many tasks are held, terminal ones included. Default is `1_000`. */
+  /** Number of tasks that the manager holds, terminal ones included. Default is `1_000`. */
   readonly maxTasks?: number | undefined
-  /** How long after its creation a task is held, whatever its state. Default is `86_400_000` (24 hours). */
+  /** Age in ms at which a task is removed, whatever its state. Default is `86_400_000` (24 hours). */
   readonly expiryMs?: number | undefined
-  /** Bytes of UTF-8 JSON that input and metadata of a task may take together. Default is `1_048_576` (1 MiB). */
+  /** Size of a task's input and metadata together, in bytes of UTF-8 JSON. Default is `1_048_576` (1 MiB). */
   readonly maxInputSize?: number | undefined
   /**
-   * How long after its creation a task that has not ended fails with `Task timed out`; waiting for input counts.
-   * Default is never.
+   * Age in ms at which a task that has not ended fails with `Task timed out`. Time that the task waits for input
+   * counts. Default is never.
    */
   readonly taskTimeoutMs?: number | undefined
   /**
-   * What `createTask` does at `maxTasks`. `'reject'` refuses. `'evict-terminal'` drops the tasks that ended longest
-   * ago, a tenth of `maxTasks` but at most 100 at a time, and refuses when none has ended. Default is `'reject'`.
+   * The behaviour of `createTask` at `maxTasks`. `'reject'` throws `TASK_LIMIT_REACHED`. `'evict-terminal'` removes the
+   * tasks that ended first, a tenth of `maxTasks` but at most 100 at a time, and throws when no task has ended. Default
+   * is `'reject'`.
    */
   readonly whenFull?: 'reject' | 'evict-terminal' | undefined
-  /** How often expired tasks are removed while nobody creates any. Default is never. */
+  /**
+   * Interval in ms of the timer that removes expired tasks. Without it only `createTask` and `prune` remove them.
+   * Default is no timer.
+   */
   readonly pruneIntervalMs?: number | undefined
-  /** How many of its latest events each task keeps for replay; at most 4 MiB of them. Default is `1_000`. */
+  /** Number of latest events that each task keeps for replay, at most 4 MiB of them. Default is `1_000`. */
   readonly eventLogSize?: number | undefined
   readonly limits?: LimitOptions | undefined
   /** Default is {@link A2A_LIFECYCLE}. */
   readonly lifecycle?: Lifecycle<S> | undefined
-  /** Default is the runtime's clock. */
+  /** Default is the platform's clock. */
   readonly clock?: Clock | undefined
-  /** Makes the ids of tasks, messages and artifacts. Default is UUID v4. */
+  /** Generates the ids of tasks, messages and artifacts. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined
 }
 
-/** {@link LimitOptions}, complete. */
+/** {@link LimitOptions} with defaults. */
 export interface Limits {
   readonly input: SizeLimit
   readonly output: SizeLimit
@@ -83,7 +87,7 @@ export interface Limits {
   readonly maxDepth: number
 }
 
-/** {@link TaskManagerOptions}, complete. */
+/** {@link TaskManagerOptions} with defaults. */
 export interface Settings<S extends string = TaskState> {
   readonly maxTasks: number
   readonly expiryMs: number
@@ -123,7 +127,7 @@ const LIMIT_KEYS = [
 ]
 
 /**
- * @throws {RangeError} when a number is not positive, or not whole where only a whole one makes sense.
+ * @throws {RangeError} when a number is not positive, or not an integer where one is required.
  * @throws {TypeError} when an option is unknown or has the wrong type.
  */
 export function toSettings<S extends string>(
@@ -142,7 +146,7 @@ export function toSettings<S extends string>(
     throw new TypeError('"clock" must have the methods now and schedule')
   }
   requireFunction('generateId', generateId)
-  // Without a lifecycle of the caller's, S is TaskState, the default of every type that has it.
+  // Without a lifecycle of the caller, S is TaskState, the default of every type that has it.
   const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
   if (!isLifecycle(lifecycle)) throw new TypeError('"lifecycle" must be made by defineLifecycle()')
   if (taskTimeoutMs !== undefined) requireFailure(lifecycle)

@@ -6,31 +6,31 @@
 import type { TaskState } from './lifecycle.js'
 
 export interface CreateTaskParams {
-  /** The skill that the task asks for. */
+  /** The skill that the task requests. */
   readonly skill: string
-  /** JSON, checked when it is passed. Default is `null`. */
+  /** JSON, checked and copied when it is passed. Default is `null`. */
   readonly input?: unknown
   /** A JSON object. Default is `{}`. */
   readonly metadata?: object | undefined
-  /** The conversation that the task belongs to. Default is a new one, named after the task that begins it. */
+  /** The conversation that the task belongs to. Default is a new one, with the id of the task. */
   readonly contextId?: string | undefined
-  /** Tasks that this one builds on. They need not exist here. */
+  /** Ids of tasks that this one builds on. They need not exist in this manager. */
   readonly referenceTaskIds?: readonly string[] | undefined
-  /** To whom the task belongs. The core only stores it and filters by it. */
+  /** The owner of the task. The core stores it and filters by it, and gives it no other meaning. */
   readonly owner?: string | undefined
-  /** Default is a generated one. Refused when a task has it. */
+  /** Default is a generated id. Throws `INVALID_PARAMS` when another task has the id. */
   readonly id?: string | undefined
 }
 
 export interface ChangeOptions {
   /**
-   * Refuse the change with `TASK_GENERATION_MISMATCH` unless the task is at this generation. Refused when it is
-   * `undefined`, which would let every change through: leave it out.
+   * Throws `TASK_GENERATION_MISMATCH` unless the task is at this generation. An explicit `undefined` is refused, since
+   * it would allow every change: omit the property instead.
    */
   readonly expectedGeneration?: number
 }
 
-/** A {@link Part} as callers write it: one of `text`, `raw`, `url` and `data`. */
+/** A {@link Part} as callers pass it, with exactly one of `text`, `raw`, `url` and `data`. */
 export interface PartInput {
   readonly text?: string | undefined
   readonly raw?: string | undefined
@@ -42,7 +42,7 @@ export interface PartInput {
   readonly [key: string]: unknown
 }
 
-/** An {@link Artifact} as callers write it. */
+/** An {@link Artifact} as callers pass it. */
 export interface ArtifactInput {
   readonly artifactId?: string | undefined
   readonly name?: string | undefined
@@ -53,11 +53,11 @@ export interface ArtifactInput {
   readonly [key: string]: unknown
 }
 
-/** A {@link Message} as callers write it. */
+/** A {@link Message} as callers pass it. */
 export interface MessageInput {
   readonly role: 'user' | 'agent'
   readonly parts: readonly PartInput[]
-  /** Default is a generated one. */
+  /** Default is a generated id. */
   readonly messageId?: string | undefined
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined
@@ -67,24 +67,24 @@ export interface MessageInput {
 }
 
 export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions {
-  /** The state to move to. Without it the update is a progress report, legal in every state that is not terminal. */
+  /** The new state. Without it the update reports progress, which is legal in every state that is not terminal. */
   readonly state?: S | undefined
-  /** JSON, checked when it is passed, that takes the place of the present output. */
+  /** The new output: JSON, checked and copied when it is passed. */
   readonly output?: unknown
-  /** JSON objects to add. One whose `artifactId` the task knows takes that artifact's place. */
+  /** Artifacts to add: JSON objects. One with the `artifactId` of a present artifact replaces that artifact. */
   readonly artifacts?: readonly ArtifactInput[] | undefined
-  /** The new status message; `null` takes the present one away. */
+  /** The new status message; `null` removes the present one. */
   readonly message?: string | MessageInput | null | undefined
 }
 
 export interface CancelOptions extends ChangeOptions {
-  /** The new status message; `null` takes the present one away. */
+  /** The new status message; `null` removes the present one. */
   readonly message?: string | MessageInput | null | undefined
 }
 
 export interface AppendArtifactOptions extends ChangeOptions {
-  /** `false` replaces the artifact instead of continuing it. Default is `true`. */
+  /** `true` appends to the artifact with the same id, `false` replaces it. Default is `true`. */
   readonly append?: boolean | undefined
-  /** Says that no chunk will follow. Default is `false`. */
+  /** Declares that no chunk will follow. Default is `false`. */
   readonly lastChunk?: boolean | undefined
 }

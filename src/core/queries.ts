@@ -11,16 +11,16 @@ import type { TaskSnapshot } from './task.js'
 
 export interface OwnerFilter {
   /**
-   * `null` is for tasks that have no owner. Refused when it is `undefined`, which would let everybody's tasks through:
-   * leave it out.
+   * `null` selects tasks without an owner. An explicit `undefined` is refused, since it would select the tasks of all
+   * owners: omit the property instead.
    */
   readonly owner?: string | null
 }
 
-/** The owner of tasks that have none: no owner is called so, since names are not empty. */
+/** The index key of tasks without an owner. Owners are never empty strings. */
 export const NO_OWNER = ''
 
-/** Those tasks that have every property given here. */
+/** Selects the tasks that match every property. */
 export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
   readonly state?: S | undefined
   readonly skill?: string | undefined
@@ -28,28 +28,28 @@ export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
 }
 
 export interface TaskQuery<S extends string = TaskState> extends TaskFilter<S> {
-  /** How many tasks at most, 1 to 1000. Default is `50`. */
+  /** The maximum number of tasks in the page, 1 to 1000. Default is `50`. */
   readonly pageSize?: number | undefined
-  /** The `nextCursor` of the page before. Default is the first page. */
+  /** The `nextCursor` of the previous page. Default is the first page. */
   readonly cursor?: string | undefined
-  /** Only tasks that changed at this time or later (ISO 8601). Default is all. */
+  /** Selects tasks that changed at this time or later (ISO 8601). Default is all. */
   readonly updatedSince?: string | undefined
 }
 
 export interface TaskPage<S extends string = TaskState> {
   /** Latest change first. */
   readonly tasks: readonly TaskSnapshot<S>[]
-  /** For the page after this one. Absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string
 }
 
 export const FILTER_KEYS = ['state', 'skill', 'contextId', 'owner'] as const
 export type FilterKey = (typeof FILTER_KEYS)[number]
 
-/** A {@link TaskFilter}, checked. */
+/** A {@link TaskFilter} that was checked. */
 export type Filter = readonly (readonly [key: FilterKey, value: string])[]
 
-/** A {@link TaskQuery}, checked. */
+/** A {@link TaskQuery} that was checked. */
 export interface PageQuery {
   readonly filter: Filter
   readonly pageSize: number
@@ -61,11 +61,11 @@ const QUERY_KEYS = [...FILTER_KEYS, 'pageSize', 'cursor', 'updatedSince']
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1000
 
-/** Looks at nothing but the owner: how long it takes tells a stranger nothing of the task. */
+/** Compares only the owner, so that the response time reveals nothing about another owner's task. */
 export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
   if (filter === undefined) return true
   const known = task.owner ?? NO_OWNER
-  // The common case, without the copy that the careful one takes.
+  // The common case, without the copy that `readParams` makes.
   if (filter.owner === null || (typeof filter.owner === 'string' && filter.owner !== NO_OWNER)) {
     return (filter.owner ?? NO_OWNER) === known
   }
@@ -109,7 +109,7 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   return picked
 }
 
-/** In the form that tasks have, which sorts as text. */
+/** In the format of task timestamps, which sorts as text. */
 function toTimestamp(value: string | undefined): string | undefined {
   return value === undefined ? undefined : new Date(readTimestamp(value, 'updatedSince')).toISOString()
 }

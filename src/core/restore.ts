@@ -1,5 +1,5 @@
 /**
- * Restoring of saved tasks.
+ * Validation of saved tasks, and their restoration.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import type { StateTransition, Task, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './timeline.js'
 import { usageOf } from './sizes.js'
 
-/** What `restore` takes: a task as `snapshot()` gives it, or one of an older version that had fewer properties. */
+/** A task that `restore` accepts: an element of `snapshot()`, or a task of an older version with fewer properties. */
 export interface SavedTask<S extends string = TaskState> extends Partial<
   Omit<TaskSnapshot<S>, 'id' | 'state' | 'skill' | 'createdAt'>
 > {
@@ -54,19 +54,19 @@ const KEYS = [
   'createdAt',
   'updatedAt',
 ]
-/** `{ messages: [message] }` puts two levels around what `maxDepth` speaks of. */
+/** The levels that `{ messages: [message] }` adds around the values that `maxDepth` limits. */
 const ENVELOPE_DEPTH = 2
-/** Beyond it a generation could not be counted up for long. */
+/** Leaves room to count on within the safe integers. */
 const MAX_GENERATION = 2 ** 52
 
-/** The records of saved tasks, checked one by one. What happened after `now` counts as happening now. */
+/** Records of saved tasks, each checked. Timestamps after `now` are set to `now`. */
 export function toRecords<S extends string>(
   saved: Iterable<SavedTask<S>>,
   settings: Settings<S>,
   now: Instant,
 ): TaskRecord<S>[] {
   const given: unknown = saved
-  // A string has characters, but no tasks.
+  // Strings are iterable too, but contain no tasks.
   if (typeof given !== 'object' || given === null || !(Symbol.iterator in given)) {
     throw invalidParams('tasks', `must be an array of tasks, got ${describe(given)}`)
   }
@@ -128,7 +128,10 @@ function toTask<S extends string>(
   return task
 }
 
-/** A legal path that ends where the task is. A task that was saved without one has been in its state since it changed. */
+/**
+ * A legal path that ends in the task's state. For a task saved without a history: its state, entered at its last
+ * change.
+ */
 function toHistory<S extends string>(
   json: JsonObject,
   root: string,
@@ -146,7 +149,7 @@ function toHistory<S extends string>(
   })
   if (history.length === 0) return [{ state, timestamp: updatedAt }]
   const [first] = history
-  // One entry is what a task has that was saved without a history before.
+  // A task that was once saved without a history has a single entry.
   if (history.length > 1 && first?.state !== lifecycle.initial) {
     throw invalidParams(`${root}.history[0].state`, `must be ${lifecycle.initial}, in which tasks begin`)
   }
@@ -162,7 +165,7 @@ function toHistory<S extends string>(
   return history
 }
 
-/** Each state that the task went through was an event at least. */
+/** Entering a state takes at least one event. */
 function toGeneration(json: JsonObject, root: string, states: number): number {
   const path = `${root}.generation`
   const generation = readGeneration(json['generation'], path) ?? states
@@ -189,7 +192,7 @@ function elements(json: JsonObject, key: string, root: string): JsonValue[] {
   return value
 }
 
-/** What happened after `now`, by the clock of some other machine, counts as happening now. */
+/** Timestamps after `now`, from the clock of another machine, become `now`. */
 function timestamp(value: JsonValue | undefined, path: string, now: Instant): string {
   const ms = readTimestamp(value, path)
   return ms >= now.ms ? now.iso : new Date(ms).toISOString()

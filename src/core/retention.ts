@@ -10,15 +10,15 @@ import type { TaskRecord } from './task-record.js'
 import type { TaskTable } from './task-table.js'
 import type { Deadline, Instant, Timeline } from './timeline.js'
 
-/** How many tasks an eviction drops at most. */
+/** The maximum number of tasks that one eviction removes. */
 const EVICTION_BATCH = 100
 
-/** What the manager does when a task's time has come. */
+/** The actions of the manager on tasks that expire, time out or are evicted. */
 export interface RetentionEffects<S extends string> {
   expire(record: TaskRecord<S>): void
   evict(record: TaskRecord<S>): void
   timeOut(record: TaskRecord<S>): void
-  /** Expired tasks were removed by the timer. */
+  /** Called after the timer has removed expired tasks. */
   pruned(): void
 }
 
@@ -37,7 +37,10 @@ export class Retention<S extends string> {
     this.#effects = effects
   }
 
-  /** Removes what has expired. O(1) when nothing has: tasks expire in the order of their creation. */
+  /**
+   * Removes expired tasks and returns their number. O(1) if there are none: tasks expire in the order of their
+   * creation.
+   */
   prune(now: Instant): number {
     const { expiryMs } = this.#settings
     let count = 0
@@ -49,7 +52,11 @@ export class Retention<S extends string> {
     return count
   }
 
-  /** @throws {A2AError} `TASK_LIMIT_REACHED` when there is no room for one more task, and none can be made. */
+  /**
+   * Makes room for one more task, by eviction if the settings allow it.
+   *
+   * @throws {A2AError} `TASK_LIMIT_REACHED` when the manager is full.
+   */
   makeRoom(): void {
     const { maxTasks, evictWhenFull } = this.#settings
     if (this.#table.size < maxTasks) return
@@ -64,7 +71,7 @@ export class Retention<S extends string> {
     throw new A2AError('TASK_LIMIT_REACHED', `Maximum task limit reached: ${maxTasks}`, { maxTasks })
   }
 
-  /** Sees to it that a task that is now held is not held too long. */
+  /** Starts the timeout of a new task, and the prune timer. */
   watch(record: TaskRecord<S>): void {
     const { taskTimeoutMs, lifecycle } = this.#settings
     if (taskTimeoutMs < Infinity && !isTerminal(record.task.state, lifecycle)) {
@@ -75,13 +82,13 @@ export class Retention<S extends string> {
     this.#schedulePrune()
   }
 
-  /** All tasks are gone. */
+  /** Called when all tasks were removed. */
   clear(): void {
     this.#timeline.clear()
     this.#timeouts.clear()
   }
 
-  /** The task has ended, or is gone. */
+  /** Called when the task has ended or was removed. */
   unwatch(record: TaskRecord<S>): void {
     const deadline = this.#timeouts.get(record)
     if (deadline === undefined) return

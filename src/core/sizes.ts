@@ -1,6 +1,6 @@
 /**
- * Sizes in bytes of JSON of the artifacts and messages of a task, updated with each event: measuring all of them for each
- * chunk would cost O(size of the task).
+ * Sizes in bytes of JSON of a task's artifacts and messages, updated with each event. Measuring them all for each chunk
+ * would cost O(size of the task).
  *
  * @module
  */
@@ -21,7 +21,7 @@ export function usageOf(task: TaskSnapshot<string>): Usage {
   }
 }
 
-/** The bytes of JSON that an event carries: artifacts, messages and output. */
+/** The bytes of JSON in an event: artifact, message or output. */
 export function payloadSize(event: TaskEvent<string>): number {
   switch (event.type) {
     case 'status':
@@ -37,7 +37,7 @@ export function payloadSize(event: TaskEvent<string>): number {
   }
 }
 
-/** The usage of `task` once `event`, which carries `bytes`, is applied to it. */
+/** The usage of `task` after `event`, which has `bytes` of JSON, is applied to it. */
 export function usageAfter(
   usage: Usage,
   task: TaskSnapshot<string>,
@@ -54,7 +54,9 @@ export function usageAfter(
   }
 }
 
-/** By how much the artifacts of `task` grow, or shrink, when `artifact` is added, replaces another or continues it. */
+/**
+ * The bytes by which the artifacts of `task` grow or shrink when `artifact` is added, replaces another or continues it.
+ */
 export function artifactGrowth(
   task: TaskSnapshot<string>,
   { artifact, append }: { artifact: DeepReadonly<Artifact>; append: boolean },
@@ -74,7 +76,7 @@ function sizeChange(_key: string, before: unknown, after: unknown): number {
   return jsonSize(after) - jsonSize(before)
 }
 
-/** What `added` adds to `present`: only what is new, or gives way, is measured. */
+/** The bytes by which `present` grows when `added` is merged into it. Measures only new and replaced values. */
 function mergeGrowth(
   present: object,
   added: object,
@@ -102,12 +104,12 @@ function concatGrowth(present: readonly unknown[], added: readonly unknown[]): n
   return elements + arrayFrame(present.length + added.length) - arrayFrame(present.length)
 }
 
-/** Brackets and commas of an array. */
+/** The bytes of an array's brackets and commas. */
 function arrayFrame(length: number): number {
   return Math.max(2, length + 1)
 }
 
-/** Braces, commas and colons of an object. */
+/** The bytes of an object's braces, commas and colons. */
 function objectFrame(count: number): number {
   return Math.max(2, 2 * count + 1)
 }

@@ -1,5 +1,5 @@
 /**
- * The states of the protocol's own lifecycle, as lists: in a file of their own, which bundlers leave out.
+ * Lists of the states of the protocol's lifecycle. They have a file of their own so that bundlers can leave them out.
  *
  * @module
  */
@@ -7,5 +7,5 @@ import { A2A_LIFECYCLE, type TaskState } from './lifecycle.js'
 
 /** The states of {@link A2A_LIFECYCLE}, in the order of its table. */
 export const VALID_STATES: readonly TaskState[] = A2A_LIFECYCLE.states
-/** Those of them that nothing follows. */
+/** The terminal states of {@link A2A_LIFECYCLE}. */
 export const TERMINAL_STATES: readonly TaskState[] = A2A_LIFECYCLE.terminal

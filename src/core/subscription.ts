@@ -1,5 +1,5 @@
 /**
- * Subscription to the events of one task, read at the pace of the reader.
+ * Subscription to the events of one task, at the pace of the reader.
  *
  * @module
  */
@@ -12,15 +12,15 @@ import type { TaskRecord } from './task-record.js'
 
 export interface SubscribeOptions {
   /**
-   * The generation of the last event that the reader has: the next one yielded is the one after it. Default is none:
-   * the subscription begins with a `snapshot` of the task.
+   * The generation of the last event that the reader has received: the subscription continues with the next one.
+   * Default is none: the subscription begins with a `snapshot` of the task.
    */
   readonly after?: number | undefined
   /** Ends the subscription when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The events of one task. `return()` ends it, also while `next()` waits. */
+/** The events of one task. `return()` ends the subscription, also while a `next()` is pending. */
 export interface TaskSubscription<S extends string = TaskState> extends AsyncIterableIterator<
   TaskStreamEvent<S>
 > {
@@ -28,7 +28,9 @@ export interface TaskSubscription<S extends string = TaskState> extends AsyncIte
   return: () => Promise<IteratorResult<TaskStreamEvent<S>, undefined>>
 }
 
-/** What comes after `cursor`: an event, the whole task where that event is no longer held, or nothing yet. */
+/**
+ * The entry after `cursor`: an event, a `resync` if that event is no longer held, or `undefined` if there is none yet.
+ */
 export function entryAfter<S extends string>(
   record: TaskRecord<S>,
   cursor: number,
@@ -40,7 +42,7 @@ export function entryAfter<S extends string>(
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
 }
 
-/** The whole task, in place of its events. */
+/** An entry with the whole task, in place of its events. */
 export function caughtUp<S extends string>(
   type: 'snapshot' | 'resync',
   record: TaskRecord<S>,
@@ -56,8 +58,8 @@ export function caughtUp<S extends string>(
 }
 
 /**
- * Reads the record's log from a cursor. The log is the only buffer there is: a reader costs nothing while he is slow,
- * and gets a `resync` when the log has moved past him.
+ * Reads the record's log from a cursor. The log is the only buffer: a slow reader costs nothing, and receives a
+ * `resync` when the log no longer holds its position.
  */
 export function subscribeTo<S extends string>(
   record: TaskRecord<S>,
@@ -72,7 +74,9 @@ export function subscribeTo<S extends string>(
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
 
-/** Not a generator: of one that waits, `return()` is heard only when the next event wakes it; and it is slower. */
+/**
+ * Not a generator: `return()` of a pending generator takes effect only with the next event. This class is also faster.
+ */
 class LogReader<S extends string> implements TaskSubscription<S> {
   readonly #record: TaskRecord<S>
   readonly #isTerminal: (state: S) => boolean
@@ -80,7 +84,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   readonly #signal: AbortSignal | undefined
   #cursor: number | undefined
   #isClosed = false
-  /** Settles when the `next()` that waits has its event: those that are called meanwhile come after it. */
+  /** Settles with the pending `next()`. Further calls of `next()` wait for it. */
   #waiting: Promise<unknown> | undefined
   #wake: () => void = () => {}
 
@@ -102,7 +106,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
   next(): Promise<Result<S>> {
     if (this.#waiting !== undefined) return this.#waiting.then(() => this.next())
     const record = this.#record
-    // It may have aborted before the first read, and fires but once.
+    // The signal can abort before the first read, and fires only once.
     if (this.#isClosed || this.#signal?.aborted) return this.return()
     const entry =
       this.#cursor === undefined
@@ -136,7 +140,7 @@ class LogReader<S extends string> implements TaskSubscription<S> {
       this.#waiting = undefined
       return this.next()
     })
-    // A `next()` after one that fails finds the end.
+    // A `next()` after a failed one ends the iteration.
     this.#waiting = next.catch(() => undefined)
     return next
   }

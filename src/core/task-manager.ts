@@ -1,5 +1,5 @@
 /**
- * The manager: the shell around `decide` and `evolve`.
+ * Task manager: tasks in memory, changed by `decide` and `evolve`.
  *
  * @module
  */
@@ -43,13 +43,14 @@ import { Timeline } from './timeline.js'
 import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } from './wait.js'
 
 /**
- * Runs the life of tasks in memory, in this process.
+ * Manages the lifecycle of tasks in the memory of this process.
  *
- * Every change is checked whole, then stored, then told to listeners, subscribers and waiters; a refused one leaves no
- * trace. What is passed in is copied, what is returned is the caller's own copy, and what `peekTask`, `pageTasks` and
- * events give is frozen and shared. Methods that need a task throw `TASK_NOT_FOUND` when there is none.
+ * Every change is checked as a whole, then applied, then delivered to listeners, subscribers and waiters. A refused
+ * change has no effect. Parameters are copied. Returned tasks are copies that the caller owns; snapshots of `peekTask`
+ * and `pageTasks` and events are frozen and shared. Methods that need a task throw `TASK_NOT_FOUND` when no task has
+ * the id.
  *
- * @throws {RangeError | TypeError} from the constructor, naming the option that makes no sense.
+ * @throws {RangeError | TypeError} from the constructor, with the name of the invalid option.
  * @example
  * const tasks = new TaskManager({ maxTasks: 500 })
  * const task = tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
@@ -76,16 +77,16 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     })
   }
 
-  /** Which states there are, and which may follow which. */
+  /** The states of this manager's tasks, and the transitions between them. */
   get lifecycle(): Lifecycle<S> {
     return this.#settings.lifecycle
   }
 
   /**
-   * Creates a task in the lifecycle's first state. Removes expired tasks before. Emits `task:created`.
+   * Creates a task in the lifecycle's initial state. Removes expired tasks first. Emits `task:created`.
    *
-   * @returns The task, as the caller's own copy.
-   * @throws {A2AError} `INVALID_PARAMS` without a skill, when a value is not JSON, or when the id is taken;
+   * @returns A copy of the task.
+   * @throws {A2AError} `INVALID_PARAMS` when the skill is missing, a value is not JSON, or another task has the id;
    *   `LIMIT_EXCEEDED` when input and metadata exceed `maxInputSize`; `TASK_LIMIT_REACHED`.
    */
   createTask(params: CreateTaskParams): Task<S> {
@@ -108,28 +109,28 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * Changes a task: its state, output, artifacts and status message, all or nothing. Without a `state` it is a
-   * progress report. Emits `task:stateChange` when the state changes, and `task:updated`.
+   * Changes the state, output, artifacts and status message of a task atomically. Without a `state` the update reports
+   * progress. Emits `task:stateChange` when the state changes, and `task:updated`.
    *
-   * @returns The task after this change, as the caller's own copy.
-   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_TRANSITION`, also for the state it is in;
+   * @returns A copy of the task after this change.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_TRANSITION`, also for the present state;
    *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
     return this.#copyAndDeliver(this.#change(taskId, toUpdate(update, this.#settings)).record)
   }
 
-  /** As `updateTask`, without making a copy: O(size of the change), whatever the size of the task. */
+  /** As {@link updateTask}, without a copy: costs O(size of the change), whatever the size of the task. */
   patchTask(taskId: string, update: TaskUpdate<S>): void {
     this.#change(taskId, toUpdate(update, this.#settings))
     this.deliver()
   }
 
   /**
-   * Moves a task to `canceled`, and aborts its signal. Emits `task:stateChange` and `task:updated`.
+   * Moves a task to `canceled` and aborts its signal. Emits `task:stateChange` and `task:updated`.
    *
-   * @returns The canceled task, as the caller's own copy.
-   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when it has ended; `TASK_GENERATION_MISMATCH`.
+   * @returns A copy of the canceled task.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; `TASK_GENERATION_MISMATCH`.
    * @see A2A 1.0 §3.1.5
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
@@ -137,17 +138,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * Adds a chunk to the artifact with the same `artifactId`: its `parts` are appended, its `metadata` merged, other
-   * properties overwritten. An artifact that the task does not have is created; one without an id gets one. Costs
-   * O(size of the chunk), however large the artifact is. Emits `task:artifact` and `task:updated`.
+   * Adds a chunk to the artifact with the same `artifactId`: appends its `parts`, merges its `metadata`, and overwrites
+   * other properties. Creates the artifact if the task does not have it, and generates an id for an artifact without
+   * one. Costs O(size of the chunk), whatever the size of the artifact. Emits `task:artifact` and `task:updated`.
    *
    * @returns The log entry, frozen.
-   * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
+   * @throws {A2AError} As {@link updateTask}, except `INVALID_TRANSITION`.
    * @see A2A 1.0 §4.2.2
    */
   appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
     const { events } = this.#change(taskId, toAppend(artifact, options, this.#settings))
-    this.deliver() // an update that brings one artifact makes one event of it
+    this.deliver() // an update with a single artifact makes one artifact event
     return freezeDeep(events[0] as ArtifactChanged)
   }
 
@@ -155,7 +156,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * Adds a message to the conversation. Emits `task:message` and `task:updated`.
    *
    * @returns The log entry, frozen, with the message's id.
-   * @throws {A2AError} As `updateTask`, but for `INVALID_TRANSITION`.
+   * @throws {A2AError} As {@link updateTask}, except `INVALID_TRANSITION`.
    */
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
     const { events } = this.#change(taskId, toMessage(message, options, this.#settings))
@@ -164,33 +165,39 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return freezeDeep(events[0] as MessageAdded)
   }
 
-  /** The task, as the caller's own copy; `null` when there is none. O(size of the task). */
+  /** A copy of the task; `null` when there is none. Costs O(size of the task). */
   getTask(taskId: string): Task<S> | null {
     const record = this.#table.get(taskId)
     return record === undefined ? null : copyTask(record.task)
   }
 
-  /** The task, frozen, and the same object for all who ask until it changes; `null` when `owner` has none of this id. */
+  /**
+   * The task, frozen; `null` when there is none, or when it belongs to another owner than `filter` names. Returns the
+   * same object until the task changes.
+   */
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
     const record = this.#table.get(taskId)
     return record !== undefined && isOwnedBy(record.task, filter) ? record.snapshot() : null
   }
 
-  /** The task's state; `null` when there is no such task. O(1), where `peekTask` shows a task that has changed anew. */
+  /**
+   * The task's state; `null` when there is no such task. O(1), unlike `peekTask`, which freezes a task after each
+   * change.
+   */
   stateOf(taskId: string): S | null {
     return this.#table.get(taskId)?.task.state ?? null
   }
 
-  /** Copies of all tasks that match, oldest first. O(matches): mind its size, or use `pageTasks`. */
+  /** Copies of all matching tasks, oldest first. Costs O(size of the matches); `pageTasks` limits their number. */
   listTasks(filter: TaskFilter<S> | null = {}): Task<S>[] {
     const records = this.#table.select(toFilter(filter ?? {}, this.lifecycle.states, 'listTasks'))
     return records.map((record) => copyTask(record.task))
   }
 
   /**
-   * One page of the tasks that match, latest change first, frozen. O(page): the first query by a property builds an
-   * index of it. A task that changes moves ahead of the pages that were read: start over, or use `updatedSince`, to
-   * see it again; no other task is skipped or repeated.
+   * One page of the matching tasks, latest change first, frozen. Costs O(page); the first query by a property builds
+   * its index. A task that changes moves ahead of the pages already read: start over or use `updatedSince` to see the
+   * change. No other task is skipped or repeated.
    */
   pageTasks(query: TaskQuery<S> | null = {}): TaskPage<S> {
     const { records, nextCursor } = this.#table.page(toPageQuery(query ?? {}, this.lifecycle.states))
@@ -198,25 +205,25 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return nextCursor === undefined ? { tasks } : { tasks, nextCursor }
   }
 
-  /** How many tasks match. O(1) for one property, O(the rarest property's tasks) for several. */
+  /** The number of matching tasks. O(1) for one property, O(tasks of the rarest value) for several. */
   countTasks(filter: TaskFilter<S> | null = {}): number {
     return this.#table.count(toFilter(filter ?? {}, this.lifecycle.states, 'countTasks'))
   }
 
-  /** How many tasks are held, those that have expired and were not removed yet included. */
+  /** The number of tasks held, including expired ones that were not removed yet. */
   size(): number {
     return this.#table.size
   }
 
-  /** Whether `updateTask(taskId, { state })` would pass the lifecycle. `false` when there is no such task. */
+  /** Whether the lifecycle lets the task move to `state` now. `false` when there is no such task. */
   can(taskId: string, state: S): boolean {
     const record = this.#table.get(taskId)
     return record !== undefined && canTransition(record.task.state, state, this.lifecycle)
   }
 
   /**
-   * The events after the generation `after` (default `0`: all), oldest first, frozen. Where some of them are not held,
-   * one `resync` entry with the whole task stands for all.
+   * The events after the generation `after` (default `0`: all), oldest first, frozen. One `resync` entry with the whole
+   * task replaces them if some are no longer held.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
     const record = this.#find(taskId)
@@ -231,8 +238,9 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * The task's events as they come: after the cursor `after` without gap or repetition, or from a `snapshot` on. Ends
-   * after the event that ends the task, or when `signal` aborts. A reader slower than the log is long gets a `resync`.
+   * Subscribes to the task's events: those after the cursor `after`, without gap or repetition, or a `snapshot` and all
+   * after it. The subscription ends after the event that ends the task, or when `signal` aborts. A reader that falls
+   * behind the log receives a `resync`.
    *
    * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
@@ -241,8 +249,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * Resolves with a copy of the task as soon as it is where `until` says (default: at its end), and in any case when
-   * it has ended, since it then changes no more: look at its `state`. Waiting does not keep the process alive.
+   * Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended: check
+   * its `state`. Waiting does not keep the process alive.
    *
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`,
    *   `MANAGER_DESTROYED`.
@@ -256,15 +264,19 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * A signal that aborts when the task is canceled, times out, expires or is destroyed with its manager: for whoever
-   * does the task's work. Its reason is an `A2AError` that says which.
+   * A signal for the code that works on the task. It aborts when the task is canceled, times out or expires, or when
+   * the manager is destroyed. Its reason is an `A2AError` with the code of the cause.
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#find(taskId)
     return signalOf(record, this.#isTerminal(record.task.state))
   }
 
-  /** Removes expired tasks now instead of at the next `createTask`. Returns how many. Emits `task:expired` for each. */
+  /**
+   * Removes expired tasks now, not at the next `createTask`. Emits `task:expired` for each.
+   *
+   * @returns The number of removed tasks.
+   */
   prune(): number {
     try {
       return this.#retention.prune(this.#timeline.now())
@@ -279,10 +291,11 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * Takes saved tasks in, all or none, without an event. Their logs begin empty: a cursor from before gets a `resync`.
-   * A cursor is good only for tasks that were saved after its event; where saves may lag behind, begin anew.
+   * Adds saved tasks atomically, without events. Their logs start empty: subscribing from an earlier cursor yields a
+   * `resync`. An earlier cursor is valid only if its event was part of the saved task; if saves can lag behind,
+   * subscribe without a cursor.
    *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of what is wrong, or of an id that is taken;
+   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of an id that is in use;
    *   `TASK_LIMIT_REACHED`.
    */
   restore(tasks: Iterable<SavedTask<S>>): void {
@@ -300,8 +313,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   /**
-   * Drops all tasks and all listeners: signals abort, waiters and subscribers of tasks that have not ended are
-   * rejected with `MANAGER_DESTROYED`, no timer is left.
+   * Removes all tasks, listeners and timers. Signals abort; waiters and subscribers of tasks that have not ended are
+   * rejected with `MANAGER_DESTROYED`.
    */
   destroy(): void {
     const records = this.#table.select([])
@@ -325,7 +338,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   }
 
   #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
-    // The clock is the user's code: nothing of the task is looked at before it is asked.
+    // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
     const record = this.#find(taskId)
     const events = decide(record.task, command, this.#settings, record.usage, iso)
@@ -333,7 +346,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return { record, events }
   }
 
-  /** The copy is made before listeners are told: it shows this change, not what they make of it. */
+  /** Copies the task before listeners run: the copy shows this change and none of theirs. */
   #copyAndDeliver(record: TaskRecord<S>): Task<S> {
     const copy = copyTask(record.task)
     this.deliver()
@@ -365,7 +378,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#abandon(record, 'TASK_EXPIRED')
   }
 
-  /** It has ended: nobody waits for it any more. */
+  /** Only ended tasks are evicted, and they have no waiters. */
   #evict(record: TaskRecord<S>): void {
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())

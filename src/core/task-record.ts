@@ -1,5 +1,5 @@
 /**
- * A task as a manager holds it, with its log. Callers receive nothing of it but what `show` freezes.
+ * The record of a task in a manager, with its log. Callers receive only the frozen task of `snapshot`.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { freezeDeep } from './json.js'
 import type { Instant } from './timeline.js'
 import { payloadSize, usageAfter, type Usage } from './sizes.js'
 
-/** Settles when the task does what it waits for. */
+/** A call of `waitFor` that is pending. */
 export interface Waiter<S extends string> {
-  /** Whether it wants to see a task in `state` at all: one that only waits for a state costs nothing meanwhile. */
+  /** Whether the waiter may settle in `state`. Waiters for a state cost nothing while the task is in other states. */
   accepts(state: S): boolean
   offer(task: TaskSnapshot<S>): void
   abandon(code: RemovalCode): void
@@ -22,7 +22,7 @@ export interface Waiter<S extends string> {
 export interface Watchers<S extends string> {
   controller: AbortController | undefined
   readonly waiters: Set<Waiter<S>>
-  /** Wake the subscribers that have read all there is. */
+  /** Resolve the pending `next()` of subscribers. */
   readonly wakers: Set<() => void>
 }
 
@@ -34,7 +34,7 @@ export interface Link<S extends string> {
   next: Link<S> | undefined
 }
 
-/** The tasks of one value, least recently changed first. */
+/** The tasks with one value of a property, least recently changed first. */
 export interface Chain<S extends string> {
   readonly key: string
   size: number
@@ -44,9 +44,9 @@ export interface Chain<S extends string> {
 
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
 
-/** What the events of one log may take, in bytes: a thousand versions of an artifact can be large. */
+/** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */
 const MAX_BYTES = 4_194_304
-/** What an event takes besides what it carries. */
+/** The approximate bytes of an event without its JSON. */
 const EVENT_BYTES = 150
 
 interface Segment<S extends string> {
@@ -55,36 +55,39 @@ interface Segment<S extends string> {
 }
 
 /**
- * Keeps the latest `size` events, fewer where they are large. Two segments make dropping old ones O(1): when the
- * newer is full it becomes the older, and the older goes.
+ * The latest `size` events, or fewer if they are large. Two segments make dropping old events O(1): when the newer
+ * segment is full, it replaces the older one.
  *
- * The `created` event is not kept: all that it says stays in the task for good, and 100,000 of them weigh 10 MB.
+ * The `created` event is not kept: the task holds all its data, and 100,000 of these events take 10 MB.
  */
 class TaskLog<S extends string> {
-  /** Most tasks end without one. */
+  /** Undefined until the newer segment is full once, which most logs never reach. */
   #older: Segment<S> | undefined
   #newer: TaskEvent<S>[] | undefined
   #newerBytes = 0
-  /** Generation of the latest event that is no longer held; 0 when all are. */
+  /** Generation of the latest event that is no longer held; 0 while all are. */
   #dropped: number
 
-  /** `dropped` is the generation up to which events are not held: 0 for a new task, its own for a restored one. */
+  /** @param dropped The generation up to which events are not held: 0 for a new task, its own for a restored one. */
   constructor(dropped: number) {
     this.#dropped = dropped
   }
 
-  /** `bytes` is what the event carries, `size` how many events are kept. */
+  /**
+   * @param bytes The JSON bytes of the event.
+   * @param size The number of events to keep.
+   */
   push(event: TaskEvent<S>, bytes: number, size: number): void {
-    // A literal holds one element; pushing to an empty array makes room for 17.
+    // A literal reserves one element, pushing to an empty array 17.
     if (this.#newer === undefined) this.#newer = [event]
     else this.#newer.push(event)
     this.#newerBytes += bytes + EVENT_BYTES
-    // A single event may be larger than all of the log should be: it stays as long as it is the latest.
+    // The latest event is kept even if it alone exceeds the maximum.
     if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
     if (this.#newer.length >= size) {
       this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes })
     } else if (this.#newerBytes >= MAX_BYTES / 2) {
-      // Not full yet, only heavy: what came before may still fit.
+      // The segment is large but not full: the older events may still fit.
       const { events, bytes } = this.#older ?? { events: [], bytes: 0 }
       this.#older = { events: [...events, ...this.#newer], bytes: bytes + this.#newerBytes }
     } else {
@@ -94,10 +97,10 @@ class TaskLog<S extends string> {
     this.#newerBytes = 0
   }
 
-  /** The event of `generation`; `undefined` when it is not held, or not among the latest `size`. */
+  /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
   at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
     if (generation <= this.#dropped || generation <= task.generation - size) return undefined
-    // The task keeps everything that its first event held.
+    // The task holds all data of its first event.
     if (generation === 1) return createdEvent(task, task.history[0]?.state ?? task.state, task.createdAt)
     const first = this.#newer?.[0]
     if (first !== undefined && generation >= first.generation)
@@ -106,7 +109,7 @@ class TaskLog<S extends string> {
     return oldest && this.#older?.events[generation - oldest.generation]
   }
 
-  /** Gives back what pushing reserved. For a task that has ended. */
+  /** Frees what pushing reserved. For a task that has ended. */
   trim(): void {
     this.#newer = this.#newer?.slice()
   }
@@ -118,14 +121,14 @@ class TaskLog<S extends string> {
 }
 
 export class TaskRecord<S extends string> {
-  /** In order of creation. */
+  /** Neighbours in the order of creation. */
   previous: TaskRecord<S> | undefined
   next: TaskRecord<S> | undefined
-  /** Place in the order of creation. */
+  /** Rank in the order of creation. */
   position = 0
-  /** Place in the order of the latest change. */
+  /** Rank in the order of the latest change. */
   stamp = 0
-  /** This task's links in the indexes that are in use, by the slot of the index. */
+  /** This task's links in the indexes in use, by the slot of the index. */
   links: (Link<S> | undefined)[] | undefined
 
   readonly created: Instant
@@ -134,9 +137,11 @@ export class TaskRecord<S extends string> {
   #task: Task<S>
   #isFrozen = false
 
-  /** Why nobody need work on the task any more: why it is gone, or, once it has ended, why its signal is aborted. */
+  /**
+   * Why work on the task is no longer needed: the reason of its removal or, once it has ended, of its aborted signal.
+   */
   endReason: EndReason | undefined
-  /** Whoever waits for something to happen to the task. Most tasks end without anybody. */
+  /** Signal, waiters and subscribers. Most tasks never have any. */
   watchers: Watchers<S> | undefined
 
   constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE, dropped = 0) {
@@ -146,14 +151,14 @@ export class TaskRecord<S extends string> {
     this.log = new TaskLog(dropped)
   }
 
-  /** The task, to read and not to keep. */
+  /** The current task. Valid until the next change: do not keep it. */
   get task(): TaskSnapshot<S> {
     return this.#task
   }
 
   /**
-   * The task, frozen: shared by all who ask until it changes. Freezing costs more than copying, so nothing is frozen
-   * before somebody asks, and then in place; the next change goes on with a copy of what it has to write to.
+   * The task, frozen. The same object until the task changes. Freezing costs more than copying, so a task is frozen
+   * only on request, and in place; the next change continues with a copy of the parts that it writes to.
    */
   snapshot(): TaskSnapshot<S> {
     if (!this.#isFrozen) {
@@ -175,7 +180,7 @@ export class TaskRecord<S extends string> {
     this.log.push(event, bytes, logSize)
   }
 
-  /** Gives back what growing reserved. For a task that has ended. */
+  /** Frees what growing arrays reserved. For a task that has ended. */
   trim(): void {
     this.#task.history = this.#task.history.slice()
     this.log.trim()

@@ -1,5 +1,5 @@
 /**
- * The tasks of a manager: by id, in order of creation, and by the properties that queries filter by.
+ * Tables of a manager's tasks: by id, in order of creation, and by the properties that queries filter by.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { Chain, Link, TaskRecord } from './task-record.js'
 import { invalidParams } from './errors.js'
 import { FILTER_KEYS, NO_OWNER, type Filter, type FilterKey, type PageQuery } from './queries.js'
 
-/** Every task under one key, so that its list is the order of the latest change. */
+/** The single key of an index of all tasks: its list is the order of the latest change. */
 const ALL = 'all'
 const TERMINAL = 'terminal'
 type IndexName = FilterKey | typeof ALL | typeof TERMINAL
@@ -20,9 +20,9 @@ export class TaskTable<S extends string> {
   #latestPosition = 0
   #latestStamp = 0
   #earliestStamp = 0
-  /** Whether the order of stamps is the order of `updatedAt`: restored tasks may have changed after others did. */
+  /** Whether the order of stamps is the order of `updatedAt`. Restored tasks can have changed after others. */
   #isOrdered = true
-  /** Made when first asked for, kept up from then on. */
+  /** Each index is built by the first query that needs it, and updated from then on. */
   #indexes = new Map<IndexName, TaskIndex<S>>()
   readonly #isTerminal: (state: S) => boolean
 
@@ -34,7 +34,7 @@ export class TaskTable<S extends string> {
     return this.#records.size
   }
 
-  /** The task that was created first. */
+  /** The oldest task. */
   get first(): TaskRecord<S> | undefined {
     return this.#first
   }
@@ -54,13 +54,15 @@ export class TaskTable<S extends string> {
     this.touch(record)
   }
 
-  /** Among the others by age, and behind them by latest change. O(n log n): the order of age is made anew. */
+  /**
+   * Sorts restored tasks among the others by age, and behind them by latest change. O(n log n): sorts all tasks by age.
+   */
   restore(records: readonly TaskRecord<S>[]): void {
     for (const record of records) this.#records.set(record.task.id, record)
     const all = [...this, ...records]
     this.#first = this.#last = undefined
     for (const record of all.toSorted((a, b) => a.created.ms - b.created.ms)) this.#link(record)
-    // Cursors hold stamps: those that were given stay, and the newcomers get lower ones.
+    // Cursors contain stamps, so present tasks keep theirs, and restored ones receive lower ones.
     const latestFirst = records.toSorted((a, b) => byTime(b.task.updatedAt, a.task.updatedAt))
     for (const record of latestFirst) record.stamp = --this.#earliestStamp
     this.#isOrdered &&= records.length === 0
@@ -80,30 +82,30 @@ export class TaskTable<S extends string> {
   }
 
   clear(): void {
-    // One that somebody still holds, a subscriber perhaps, shall not hold all others.
+    // Unlink records: one that a subscriber retains must not retain all others.
     for (const record of this.#records.values()) record.previous = record.next = record.links = undefined
     this.#records.clear()
     this.#first = this.#last = undefined
     this.#indexes = new Map()
   }
 
-  /** The task has changed. */
+  /** Called after the task has changed. */
   touch(record: TaskRecord<S>): void {
     record.stamp = ++this.#latestStamp
     if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
   }
 
-  /** The task that ended before all others. */
+  /** The task that ended first. */
   firstEnded(): TaskRecord<S> | undefined {
     return this.#index(TERMINAL).chain(TERMINAL)?.first?.record
   }
 
-  /** All that match, in order of creation. */
+  /** All matching tasks, in order of creation. */
   select(filter: Filter): TaskRecord<S>[] {
     if (filter.length === 0) return [...this]
     const chain = this.#narrowest(filter)?.chain
     if (chain === undefined) return []
-    // Sorting k hits costs k log k; past an eighth of all, walking the order that is there costs less.
+    // Sorting k matches costs k log k. Beyond an eighth of all tasks, filtering the ordered list costs less.
     if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter))
     const hits: TaskRecord<S>[] = []
     for (let link = chain.first; link !== undefined; link = link.next) {
@@ -123,7 +125,7 @@ export class TaskTable<S extends string> {
     return count
   }
 
-  /** Latest change first. Costs O(page) and what the rest of the filter leaves out. */
+  /** Matching tasks, latest change first. Costs O(page and the tasks that the other properties exclude). */
   page({ filter, pageSize, cursor, updatedSince }: PageQuery): {
     records: TaskRecord<S>[]
     nextCursor?: string
@@ -155,7 +157,7 @@ export class TaskTable<S extends string> {
     this.#last = record
   }
 
-  /** The shortest list that holds all that match; `undefined` when nothing does. */
+  /** The shortest list that contains all matches; `undefined` if there is no match. */
   #narrowest(filter: Filter): { chain: Chain<S>; slot: number } | undefined {
     const lists = filter.length === 0 ? ([[ALL, ALL]] as const) : filter
     let best: { chain: Chain<S>; slot: number } | undefined
@@ -182,19 +184,19 @@ export class TaskTable<S extends string> {
     return ({ task }) => task[name] ?? NO_OWNER
   }
 
-  /** Where to go on after the page that ended with the task of a cursor, as that task was then. */
+  /** The link after the last task of the previous page, at the position that the task had then. */
   #after({ stamp, id }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
     if (known?.chain === chain && record?.stamp === stamp) return known.previous
-    // That task has changed since, and moved to the front, or is gone.
+    // The task has changed since and moved to the front, or was removed.
     let link = chain.last
     while (link !== undefined && link.record.stamp >= stamp) link = link.previous
     return link
   }
 }
 
-/** What a cursor holds. */
+/** The content of a cursor. */
 interface PagePosition {
   readonly stamp: number
   readonly id: string
@@ -222,18 +224,21 @@ function byTime(a: string, b: string): number {
 }
 
 /**
- * Tasks by one of their properties; tasks of equal value in the order of their latest change.
+ * Index of tasks by one property. Tasks of equal value are in the order of their latest change.
  *
- * Linked lists, because a task moves to the end of its list with every change: a Map or a Set keeps deleted entries at its
- * head until it rehashes, so reading its first element after many moves walks over all of them (114 µs at a million). The
- * links are objects of their own, so that an unused index costs nothing.
+ * The lists are linked lists, because a task moves to the end of its list with every change. A Map or a Set keeps
+ * deleted entries at its head until it rehashes, so reading its first element after many moves passes all of them (114
+ * µs for a million). Links are objects of their own, so that an unused index costs nothing.
  */
 class TaskIndex<S extends string> {
   readonly #chains = new Map<string, Chain<S>>()
   readonly #slot: number
   readonly #keyOf: (record: TaskRecord<S>) => string | undefined
 
-  /** A task whose `keyOf` is undefined is not in the index. `slot` tells this index's links from those of others. */
+  /**
+   * @param slot The position of this index's links in `record.links`.
+   * @param keyOf Returns `undefined` for tasks that the index excludes.
+   */
   constructor(slot: number, keyOf: (record: TaskRecord<S>) => string | undefined) {
     this.#slot = slot
     this.#keyOf = keyOf
@@ -243,7 +248,7 @@ class TaskIndex<S extends string> {
     return this.#chains.get(key)
   }
 
-  /** Puts the task at the end of the list of its present value. */
+  /** Moves the task to the end of the list of its current value. */
   touch(record: TaskRecord<S>): void {
     this.remove(record)
     const key = this.#keyOf(record)

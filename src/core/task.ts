@@ -1,12 +1,12 @@
 /**
- * The task and its parts.
+ * Data model: tasks, messages, artifacts and parts.
  *
  * @module
  */
 import type { JsonObject, JsonValue, ReadonlyJson } from './json-types.js'
 import type { TaskState } from './lifecycle.js'
 
-// A type, not an interface: only a type may be passed where an object with any other properties is taken.
+// A type, not an interface: an interface is not assignable to an object type with an index signature.
 type PartBase = {
   metadata?: JsonObject
   filename?: string
@@ -20,7 +20,7 @@ export type Part =
   | (PartBase & { url: string; text?: never; raw?: never; data?: never })
   | (PartBase & { data: JsonValue; text?: never; raw?: never; url?: never })
 
-/** One turn of the conversation (A2A 1.0 §4.1.4). */
+/** One message of the conversation (A2A 1.0 §4.1.4). */
 export interface Message {
   messageId: string
   role: 'user' | 'agent'
@@ -32,7 +32,7 @@ export interface Message {
   referenceTaskIds?: string[]
 }
 
-/** A result. Any JSON object; those of A2A have an `artifactId` and `parts` (A2A 1.0 §4.1.7). */
+/** A result. Any JSON object; artifacts of A2A have an `artifactId` and `parts` (A2A 1.0 §4.1.7). */
 export interface Artifact {
   artifactId?: string
   name?: string
@@ -43,7 +43,7 @@ export interface Artifact {
   [key: string]: JsonValue | Part[] | undefined
 }
 
-/** A state that the task entered, and when. */
+/** A state that the task entered, with the time. */
 export interface StateTransition<S extends string = TaskState> {
   state: S
   timestamp: string
@@ -51,39 +51,39 @@ export interface StateTransition<S extends string = TaskState> {
 
 /** A task, as plain JSON. Timestamps are ISO 8601, UTC, with milliseconds. */
 export interface Task<S extends string = TaskState> {
-  /** A UUID v4 unless the manager has an id generator of its own. */
+  /** A UUID v4 unless the manager has its own `generateId`. */
   id: string
-  /** Groups the tasks of one conversation: the id of its first task, unless the caller named it. */
+  /** The conversation that the task belongs to: the id of its first task unless the caller sets it. */
   contextId: string
-  /** The skill that the task asks for. */
+  /** The skill that the task requests. */
   skill: string
   state: S
-  /** What the task is given. */
+  /** The input of the skill. */
   input: JsonValue
-  /** What comes of it. `null` until it is set. */
+  /** The result as a value. `null` until it is set. */
   output: JsonValue
-  /** The latest status message. Absent until the first, and kept until the next, whatever the state becomes. */
+  /** The latest status message. Absent before the first; a new state without a message keeps it. */
   message?: string | Message
   /** The conversation, oldest first. */
   messages: Message[]
-  /** Results, in the order in which they were begun. */
+  /** Results, in order of creation. */
   artifacts: Artifact[]
-  /** Whatever the creator wants to be kept with the task. */
+  /** Data of the creator, kept with the task. */
   metadata: JsonObject
-  /** The states that the task went through, oldest first. */
+  /** The states of the task so far, oldest first. */
   history: StateTransition<S>[]
-  /** Tasks that this one builds on. */
+  /** Ids of tasks that this one builds on. */
   referenceTaskIds?: string[]
-  /** To whom the task belongs. */
+  /** The owner of the task. */
   owner?: string
-  /** The number of events that made the task what it is: 1 when created, one more with every event. */
+  /** The number of events of the task: 1 when it is created, one more with every event. */
   generation: number
   createdAt: string
-  /** When the latest event happened. */
+  /** The time of the latest event. */
   updatedAt: string
 }
 
-/** Identifies a task among all that have had its id: an id can be used again once its task is removed. */
+/** Identifies a task among all tasks that have had its id: an id can be used again once its task is removed. */
 export interface TaskKey {
   readonly id: string
   readonly createdAt: string
@@ -93,7 +93,7 @@ export function keyOf({ id, createdAt }: TaskKey): TaskKey {
   return { id, createdAt }
 }
 
-/** `T` with every property and element read-only, all the way down. */
+/** `T` with every property and element read-only, at all depths. */
 export type DeepReadonly<T> = [JsonValue, T] extends [T, JsonValue] ? ReadonlyJson : Elementwise<T>
 type Elementwise<T> = T extends readonly (infer E)[]
   ? readonly DeepReadonly<E>[]
@@ -101,7 +101,7 @@ type Elementwise<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** A task as it stood at one generation: frozen, and shared with whoever else asks for it. */
+/** A task at one generation: frozen and shared between callers. */
 export interface TaskSnapshot<S extends string = TaskState> extends DeepReadonly<
   Omit<Task, 'state' | 'history'>
 > {

@@ -1,31 +1,31 @@
 /**
- * Monotonic time of a manager, and one timer for all deadlines.
+ * Monotonic time of a manager, and one timer for all its deadlines.
  *
  * @module
  */
 import { throwLater } from '../runtime/report.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 
-/** A moment, as a number and as the task's timestamps show it. All tasks of one millisecond share one. */
+/** A moment, as a number and as a task timestamp. Tasks of the same millisecond share one. */
 export interface Instant {
   readonly ms: number
   readonly iso: string
 }
 
-/** As far as a Date goes. */
+/** The latest time that a Date can hold. */
 const MAX_DATE_MS = 8.64e15
 
 export function instantOf(ms: number): Instant {
   return { ms, iso: new Date(ms).toISOString() }
 }
 
-/** Something to do at `at`, by the clock that is never set, unless it is removed before. */
+/** A callback that runs at `at` in monotonic time unless it is removed first. */
 export interface Deadline {
   readonly at: number
-  /** Of those that are due at once the one that was added first runs first. */
+  /** Deadlines that are due together run in this order, the order in which they were added. */
   readonly order: number
   readonly run: () => void
-  /** Its place in the heap; -1 when it has run or was removed. */
+  /** The position in the heap; -1 when the deadline has run or was removed. */
   index: number
 }
 
@@ -42,12 +42,12 @@ export class Timeline {
     this.#clock = clock
   }
 
-  /** The clock's time, or the latest it ever said, whichever is later. */
+  /** The time of the clock, or the latest time it returned before, whichever is later. */
   now(): Instant {
     const ms = this.#clock.now()
     if (!(Math.abs(ms) <= MAX_DATE_MS))
       throw new RangeError(`"clock" must give milliseconds since 1970, got ${ms}`)
-    // Formatting costs ten times what asking the clock does, and a string for each task.
+    // Formatting costs ten times as much as reading the clock, and a string for each task.
     if (ms > this.#now.ms) this.#now = instantOf(ms)
     return this.#now
   }
@@ -86,7 +86,7 @@ export class Timeline {
     this.#stop()
   }
 
-  /** The timer of a later deadline gives way; that of an earlier one may fire for nothing, and arms anew. */
+  /** Replaces the timer of a later deadline. A timer of an earlier, removed deadline fires early and is set again. */
   #arm(): void {
     const [next] = this.#heap
     if (next === undefined || next.at >= this.#armedFor) return
@@ -113,7 +113,7 @@ export class Timeline {
       try {
         next.run()
       } catch (error) {
-        // The others shall not wait for ever because of one.
+        // One failing callback must not keep the others from running.
         throwLater(error)
       }
     }

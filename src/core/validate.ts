@@ -1,5 +1,5 @@
 /**
- * Validation of parameters. Errors name the path of the invalid one.
+ * Validation of parameters. Errors have the path of the invalid value.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { describe, isPlain, quote } from '../runtime/describe.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import type { Artifact, Message } from './task.js'
 
-/** Long enough for any id or URI, short enough not to be a payload. In UTF-16 units. */
+/** In UTF-16 units. Enough for any id or URI, too short for a payload. */
 const MAX_NAME_LENGTH = 1024
 const MAX_REFERENCES = 1000
 
@@ -17,7 +17,7 @@ const ID_KEYS = ['contextId', 'taskId']
 const LIST_KEYS = ['extensions', 'referenceTaskIds']
 const TYPE_KEYS = ['filename', 'mediaType']
 
-/** An artifact that is clean JSON already. */
+/** Checks an artifact that is clean JSON. */
 export function requireArtifact(value: JsonValue | undefined, path: string): Artifact {
   const artifact = requireObject(value, path)
   const { artifactId, parts, metadata } = artifact
@@ -27,7 +27,7 @@ export function requireArtifact(value: JsonValue | undefined, path: string): Art
   return artifact
 }
 
-/** A message that is clean JSON already. */
+/** Checks a message that is clean JSON. */
 export function requireMessage(value: JsonValue | undefined, path: string): Message {
   const message = requireObject(value, path)
   const { messageId, role, parts, metadata } = message
@@ -44,7 +44,7 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
   for (const key of LIST_KEYS) {
     if (message[key] !== undefined) readNames(message[key], `${path}.${key}`)
   }
-  // Every field that `Message` types has just been checked.
+  // All typed properties of `Message` have been checked.
   return message as unknown as Message
 }
 
@@ -93,7 +93,7 @@ function requireObjects(value: JsonValue | undefined, path: string): JsonObject[
   return value.map((element, index) => requireObject(element, `${path}[${index}]`))
 }
 
-/** An id, a skill, an owner: a short string with something in it. */
+/** An id, a skill or an owner: a short string that is not empty. */
 export function readName(value: unknown, path: string): string {
   if (typeof value !== 'string') throw invalidParams(path, `must be a string, got ${describe(value)}`)
   if (value === '') throw invalidParams(path, 'must not be empty')
@@ -110,7 +110,7 @@ export function readNames(value: unknown, path: string): string[] {
   return Array.from(value, (element, index) => readName(element, `${path}[${index}]`))
 }
 
-/** An ISO 8601 timestamp, in ms since 1970. */
+/** An ISO 8601 timestamp, as ms since 1970. */
 export function readTimestamp(value: unknown, path: string): number {
   const ms = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN
   if (Number.isNaN(ms)) throw invalidParams(path, `must be an ISO 8601 timestamp, got ${quote(value)}`)
@@ -122,7 +122,7 @@ export function readBoolean(value: unknown, path: string): boolean {
   return value
 }
 
-/** A generation, as a cursor or an expectation: 0 is before the first event. */
+/** A generation, as a cursor or an expectation; 0 is before the first event. */
 export function readGeneration(value: unknown, path: string): number | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
@@ -138,8 +138,8 @@ export function readSignal(value: unknown): AbortSignal | undefined {
 }
 
 /**
- * A copy of `params`, each property read once. An unknown one is refused: a misspelt key that is ignored is an update
- * that is lost, or a filter that lets everything through.
+ * A copy of `params`; each property is read once. Unknown properties are refused: ignoring a misspelt key would lose an
+ * update, or widen a filter to all tasks.
  */
 export function readParams<T extends object>(params: T, known: readonly string[], method: string): T {
   const given: unknown = params
@@ -149,7 +149,7 @@ export function readParams<T extends object>(params: T, known: readonly string[]
   let copy: T
   let isObject: boolean
   try {
-    // Of a promise or a Map, a spread copies nothing: a forgotten `await` would be a filter that lets everything through.
+    // Spreading a promise or a Map copies nothing, so a forgotten `await` would become a filter that matches all tasks.
     isObject = isPlain(given)
     copy = { ...params }
   } catch (error) {

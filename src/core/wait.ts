@@ -13,8 +13,8 @@ import type { Task, TaskSnapshot } from './task.js'
 import type { Deadline, Timeline } from './timeline.js'
 
 /**
- * What to wait for. `'terminal'`: the task's end. `'interrupted'`: that it waits for somebody, or its end. A state, or
- * several: that it is in one of them. A function: that it returns `true`.
+ * The condition to wait for. `'terminal'`: the task has ended. `'interrupted'`: the task waits for the client, or has
+ * ended. One or several states: the task is in one of them. A function: it returns `true`.
  */
 export type WaitUntil<S extends string = TaskState> =
   'terminal' | 'interrupted' | S | readonly S[] | ((task: TaskSnapshot<S>) => boolean)
@@ -22,9 +22,9 @@ export type WaitUntil<S extends string = TaskState> =
 export interface WaitOptions<S extends string = TaskState> {
   /** Default is `'terminal'`. */
   readonly until?: WaitUntil<S> | undefined
-  /** Gives up with `WAIT_ABORTED` when it aborts. */
+  /** Rejects with `WAIT_ABORTED` when it aborts. */
   readonly signal?: AbortSignal | undefined
-  /** Gives up with `WAIT_TIMED_OUT` after as many milliseconds. Default is never. */
+  /** Rejects with `WAIT_TIMED_OUT` after this many milliseconds. Default is never. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -40,7 +40,7 @@ function toCondition<S extends string>(
   if (typeof until === 'function') return { onTask: (task) => requireBoolean(until(task)) }
   if (until === undefined || until === 'terminal') return { onState: () => false }
   if (until === 'interrupted') return { onState: (state) => isInterrupted(state, lifecycle) }
-  // What is no array is one state: the two words above are taken.
+  // Any other value that is no array is one state: states cannot have the names handled above.
   const states = (Array.isArray(until) ? [...(until as readonly S[])] : [until]) as readonly S[]
   const unknown = states.find((state) => !lifecycle.states.includes(state))
   if (unknown === undefined && states.length > 0) return { onState: (state) => states.includes(state) }
@@ -51,7 +51,7 @@ function toCondition<S extends string>(
   )
 }
 
-/** A promise would be true, whatever it promises. */
+/** A promise would count as true. */
 function requireBoolean(value: unknown): boolean {
   if (typeof value === 'boolean') return value
   throw invalidParams('until', `must return a boolean, got ${describe(value)}`)
@@ -63,8 +63,8 @@ function toTimeout(timeoutMs: unknown = Infinity): number {
 }
 
 /**
- * Resolves with a copy of the task as it was when it first met the condition, or ended. `find` gives the task to its
- * callback, sooner or later; patience is counted from now on.
+ * Resolves with a copy of the task as it was when it first met the condition, or ended. `find` passes the record to its
+ * callback, now or later. The timeout starts now.
  */
 export function waitFor<S extends string>(
   taskId: string,
@@ -104,7 +104,7 @@ export function waitFor<S extends string>(
           const isMet = onTask === undefined || onTask(task) || isTerminal(task.state, lifecycle)
           if (isMet) settle(() => resolve(copyTask(task)))
         } catch (error) {
-          // Whatever the predicate threw.
+          // The error that the condition threw.
           fail(error as Error)
         }
       },
@@ -124,12 +124,12 @@ export function waitFor<S extends string>(
   })
 }
 
-/** Has a job done after all that was told before. */
+/** Runs a job after all jobs that were posted before. */
 type Post = (job: () => void) => void
 
 /**
- * Wakes subscribers, and offers the task to those who wait for it to be where it is now. The signal of one that has
- * ended aborts, where that says that its work is not wanted any more.
+ * Wakes subscribers, offers the changed task to waiters that accept its state, and aborts the signal of a task that was
+ * canceled or timed out.
  */
 export function notifyWatchers<S extends string>(
   record: TaskRecord<S>,
@@ -155,7 +155,7 @@ export function notifyWatchers<S extends string>(
   if (endReason !== undefined) post(() => controller?.abort(endError(endReason, id)))
 }
 
-/** The task is gone. One that had ended keeps its reasons. */
+/** Rejects the waiters and aborts the signal of a removed task. A task that had ended keeps its reason. */
 export function rejectWatchers<S extends string>(
   record: TaskRecord<S>,
   code: RemovalCode,
@@ -172,7 +172,7 @@ export function rejectWatchers<S extends string>(
   })
 }
 
-/** A task's signal: aborted already, where the task is over for a reason. */
+/** The signal of a task. Already aborted if the task has ended with a reason. */
 export function signalOf<S extends string>(record: TaskRecord<S>, isInTerminalState: boolean): AbortSignal {
   const controller = record.watchers?.controller ?? new AbortController()
   const { endReason, task } = record
