@@ -11,7 +11,7 @@ import {
   requireWhole,
 } from '../runtime/options.js'
 import type { SizeLimit } from './json.js'
-import { describe, quote } from '../runtime/describe.js'
+import { quote } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { A2A_LIFECYCLE, canTransition, isLifecycle, type Lifecycle, type TaskState } from './lifecycle.js'
