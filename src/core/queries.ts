@@ -64,14 +64,18 @@ const MAX_PAGE_SIZE = 1000
 /** Compares only the owner, so that the response time reveals nothing about another owner's task. */
 export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
   if (filter === undefined) return true
-  const known = task.owner ?? NO_OWNER
   // The common case, without the copy that `readParams` makes.
   if (filter.owner === null || (typeof filter.owner === 'string' && filter.owner !== NO_OWNER)) {
-    return (filter.owner ?? NO_OWNER) === known
+    return isSameOwner(filter.owner, task.owner)
   }
   const { owner } = readParams(filter, ['owner'], 'peekTask')
   if (!Object.hasOwn(filter, 'owner')) return true
-  return readOwner(owner) === known
+  return isSameOwner(owner === null ? null : readName(owner, 'owner'), task.owner)
+}
+
+/** `null` and `undefined` stand for no owner. */
+export function isSameOwner(owner: string | null | undefined, other: string | null | undefined): boolean {
+  return (owner ?? null) === (other ?? null)
 }
 
 export function toFilter(filter: TaskFilter<string>, states: readonly string[], method: string): Filter {

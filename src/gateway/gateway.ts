@@ -7,7 +7,7 @@ import { raceAbort } from '../runtime/abort.js'
 import { endError, invalidParams, taskNotFound } from '../core/errors.js'
 import { readParams } from '../core/validate.js'
 import { isTerminal } from '../core/lifecycle.js'
-import type { OwnerFilter } from '../core/queries.js'
+import { isSameOwner, type OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
@@ -301,7 +301,7 @@ export class A2AGateway {
 
   async #open(handle: string, filter: OwnerFilter): Promise<HandleContents> {
     const contents = await this.#seal.open(handle)
-    const isOwned = !Object.hasOwn(filter, 'owner') || (filter.owner ?? undefined) === contents.owner
+    const isOwned = !Object.hasOwn(filter, 'owner') || isSameOwner(filter.owner, contents.owner)
     // The error does not reveal to other owners what the handle contains.
     if (!isOwned) throw taskNotFound(handle.slice(0, 40))
     return contents

@@ -5,6 +5,7 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
+import { isSameOwner } from '../../core/queries.js'
 import type { Clock } from '../../runtime/clock.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import { unavailable } from '../unavailable.js'
@@ -124,7 +125,7 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
   /** @throws {A2AError} `TASK_NOT_FOUND`, also for the task of another owner (A2A 1.0 §3.3.2). */
   async #find({ id, tenant }: TaskTarget, { principal }: Caller<P>): Promise<Task> {
     const task = await this.#manager.getTask(id)
-    if (task === null || (task.owner ?? null) !== ownedBy(principal, tenant).owner) throw taskNotFound(id)
+    if (task === null || !isSameOwner(ownedBy(principal, tenant).owner, task.owner)) throw taskNotFound(id)
     return task
   }
 
