@@ -154,7 +154,7 @@ export async function signAgentCard(card: AgentCard, options: SignOptions): Prom
 export async function verifyAgentCard(card: unknown, options: VerifyOptions): Promise<VerifiedCard> {
   requireOptions(options, VERIFY_OPTIONS, 'verifyAgentCard')
   if (!options.keys && !options.getKey && !options.allowedJku) {
-    throw new TypeError('"keys" is missing, and so are "getKey" and "allowedJku": whose word is taken')
+    throw new TypeError('"keys" is missing: pass "keys", "getKey" or "allowedJku"')
   }
   const { signatures = [], ...rest } = parseAgentCard(card)
   const texts = textsOf(isRecord(card) ? card : rest, options.exact ?? false)
