@@ -24,6 +24,7 @@ import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
 import type { Run } from './runs/run.js'
+import { HEARTBEAT_MS } from './streams/sse.js'
 import type { ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
 
@@ -242,7 +243,7 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
     limits: toLimits(given.limits, 'createRequestHandler'),
     dialects,
-    heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000),
+    heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS),
     longPollMs: requireDelay('longPollMs', given.longPollMs ?? 30_000),
     cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock,

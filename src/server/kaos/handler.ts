@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readOptions, requireDelay, requireFinite, requireFunctions } from '../../runtime/options.js'
+import { readOptions, requireFinite, requireFunctions } from '../../runtime/options.js'
 import type { AgentCardInput } from '../../agent-card/build.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -23,6 +23,7 @@ import {
   type RequestHandlerOptions,
 } from '../options.js'
 import type { SessionTaskManager } from './session-task-manager.js'
+import { HEARTBEAT_MS } from '../streams/sse.js'
 import type { Principal } from '../caller.js'
 
 export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
@@ -107,7 +108,7 @@ function toSettings<P extends Principal>(
     onError: onError === undefined ? reportError : guarded(onError),
     limits: toLimits(limits, 'createTaskManagerHandler', LIMIT_KEYS),
     dialects: [withHistory(first, keepsTasks), ...others.map((dialect) => withHistory(dialect, keepsTasks))],
-    heartbeatMs: requireDelay('heartbeatMs', 15_000),
+    heartbeatMs: HEARTBEAT_MS,
     cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),
     clock,
   }

@@ -5,7 +5,7 @@
  */
 import { readOptions, requireDelay, requireFinite } from '../../runtime/options.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
-import { formatEvent, HEARTBEAT, SSE_HEADERS, SseHeartbeat } from './sse.js'
+import { formatEvent, HEARTBEAT, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat } from './sse.js'
 
 export interface SSEStreamOptions {
   /** Bytes to buffer for a reader that is slow or not connected yet. Beyond it the stream ends. Default is `1_048_576` (1 MiB). */
@@ -45,7 +45,7 @@ export class SSEStream {
   constructor(options: SSEStreamOptions = {}) {
     const given = readOptions(options, ['maxBufferBytes', 'heartbeatMs', 'clock'], 'SSEStream')
     const { clock = systemClock } = given
-    const heartbeatMs = requireDelay('heartbeatMs', given.heartbeatMs ?? 15_000)
+    const heartbeatMs = requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS)
     this.#maxBufferBytes = requireFinite('maxBufferBytes', given.maxBufferBytes ?? 1_048_576)
     this.#readable = new ReadableStream<Uint8Array>(
       {

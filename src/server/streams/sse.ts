@@ -6,6 +6,9 @@
 import type { Clock } from '../../runtime/clock.js'
 import type { Frame } from './frame-stream.js'
 
+/** The default time between heartbeats, in ms. */
+export const HEARTBEAT_MS = 15_000
+
 /** A comment line. Parsers skip it, and proxies keep the connection open. */
 export const HEARTBEAT = ': \n\n'
 
