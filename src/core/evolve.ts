@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { CreateCommand } from './commands.js'
 import type { ArtifactChanged, TaskCreated, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
@@ -60,12 +59,14 @@ export function create<S extends string>(event: TaskCreated<S>): Task<S> {
   return task
 }
 
+/** The properties of a task that never change. */
+type NewTask = Pick<TaskSnapshot, 'id' | 'contextId' | 'skill' | 'input' | 'metadata'> & {
+  readonly referenceTaskIds?: readonly string[] | undefined
+  readonly owner?: string | undefined
+}
+
 /** The first event of a task, from the command that creates the task or from the task itself. */
-export function createdEvent<S extends string>(
-  source: CreateCommand | TaskSnapshot<S>,
-  state: S,
-  timestamp: string,
-): TaskCreated<S> {
+export function createdEvent<S extends string>(source: NewTask, state: S, timestamp: string): TaskCreated<S> {
   const { id, contextId, skill, input, metadata, referenceTaskIds, owner } = source
   const event = {
     type: 'created',
