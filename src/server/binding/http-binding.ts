@@ -5,11 +5,11 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import { hasRetryAfter, WIRE_ERRORS } from '../../wire/errors.js'
 import type { Dialect } from '../../wire/dialect.js'
 import { readJson } from './body.js'
 import { CardRoute } from './card-route.js'
-import { challengeOf } from './challenge.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Frame, type Source } from '../streams/frame-stream.js'
 import { requireSafeJson } from './safe-json.js'
@@ -282,4 +282,21 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
 function retryAfterSeconds(error: A2AError): number {
   const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
   return Math.max(1, Math.ceil(retryAfterMs / 1_000))
+}
+
+/** `WWW-Authenticate` for the card's security schemes (RFC 9110 §11.6.1); `Bearer` where the card has no HTTP scheme. */
+function challengeOf({ securitySchemes = {}, name }: AgentCard): string {
+  const realm = name.replace(/[^\x20-\x7e]|["\\]/g, '')
+  const schemes = Object.values(securitySchemes).flatMap((scheme) => {
+    const { httpAuthSecurityScheme: http } = scheme
+    if (http !== undefined)
+      return [/^[\w!#$%&'*+.^`|~-]+$/.test(http.scheme) ? capitalize(http.scheme) : 'Bearer']
+    return scheme.oauth2SecurityScheme || scheme.openIdConnectSecurityScheme ? ['Bearer'] : []
+  })
+  const asked = schemes.length === 0 ? ['Bearer'] : [...new Set(schemes)]
+  return asked.map((scheme) => `${scheme} realm="${realm}"`).join(', ')
+}
+
+function capitalize(scheme: string): string {
+  return scheme.charAt(0).toUpperCase() + scheme.slice(1)
 }

@@ -8,7 +8,7 @@ import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskDocuments } from '../../core/managers.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type {
   Dialect,
@@ -23,7 +23,6 @@ import type {
 import type { AcceptedMessage } from '../runs/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
-import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import { waitForChange } from './long-poll.js'
 import type { Settings } from '../options.js'
@@ -331,4 +330,29 @@ export class Agent<P extends Principal> implements Operations<P> {
     const message = `Extension support required: ${missing.join(', ')}`
     throw new A2AError('EXTENSION_SUPPORT_REQUIRED', message, { extensions: missing })
   }
+}
+
+/**
+ * Refuses parts of a media type that neither the card nor any of its skills lists (A2A 1.0 §3.1.1). Parts without a
+ * media type are accepted.
+ *
+ * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED`.
+ */
+function requireInputModes(card: AgentCard, parts: readonly Part[]): void {
+  const modes = [card.defaultInputModes, ...card.skills.map(({ inputModes = [] }) => inputModes)].flat()
+  const isAccepted = (type: string): boolean =>
+    modes.some((mode) =>
+      [essence(type), `${essence(type).split('/')[0]}/*`, '*/*', '*'].includes(essence(mode)),
+    )
+  const refused = parts.find(({ mediaType }) => mediaType !== undefined && !isAccepted(mediaType))
+  if (refused === undefined) return
+  const mediaType = refused.mediaType ?? ''
+  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `The agent takes no parts of type ${mediaType}`, {
+    mediaType,
+  })
+}
+
+/** The media type without parameters, in lower case. */
+function essence(mediaType: string): string {
+  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }

@@ -12,8 +12,14 @@ import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { platformFetch } from '../../runtime/fetch.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import type { Resolve } from '../../http/pinned-fetch.js'
-import { lookUp, pushFetch } from './webhook-fetch.js'
+import {
+  resolveWith,
+  toPinnedFetch,
+  type Dns,
+  type NodeModules,
+  type Resolve,
+} from '../../http/pinned-fetch.js'
+import { builtin, isCloudflareWorker } from '../../runtime/environment.js'
 
 /** Options of push notifications. */
 export interface PushOptions {
@@ -167,4 +173,26 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
 function requireHosts(allow: unknown): void {
   if (allow === undefined || Array.isArray(allow)) return
   throw new TypeError(`"push.allow" must be an array of hosts, got ${describe(allow)}`)
+}
+
+/** Resolves names by the runtime's DNS; `undefined` where it has none. */
+function lookUp(): Resolve | undefined {
+  // `builtin` returns the module with this name, or undefined.
+  const dns = builtin('node:dns/promises') as Dns | undefined
+  return dns && resolveWith(dns)
+}
+
+/** Connects only to addresses that were checked; `undefined` where the runtime lacks the modules. */
+function pushFetch(
+  allow: readonly string[] | undefined,
+  resolve: Resolve,
+): ReturnType<typeof toPinnedFetch> | undefined {
+  // Its `node:http` cannot choose the address, and its own fetch reaches the public network only.
+  if (isCloudflareWorker()) return undefined
+  // `builtin` returns the modules with these names, or undefined.
+  const http = builtin('node:http') as NodeModules['http'] | undefined
+  const https = builtin('node:https') as NodeModules['https'] | undefined
+  const net = builtin('node:net') as NodeModules['net'] | undefined
+  if (http === undefined || https === undefined || net === undefined) return undefined
+  return toPinnedFetch({ node: { http, https, net }, allow, resolve })
 }

@@ -7,7 +7,6 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import type { ActiveRun } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
@@ -236,4 +235,26 @@ export class LeaseScheduler<P extends Principal> {
 
 function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | undefined): boolean {
   return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
+}
+
+/** A queue for each key. Queues of different keys are independent. */
+class KeyedQueue {
+  readonly #latest = new Map<string, Promise<void>>()
+
+  /** Runs `job` after all earlier jobs of the key have settled. Returns its result. */
+  run<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const previous = this.#latest.get(key) ?? Promise.resolve()
+    const result = previous.then(job)
+    const leave = (): void => {
+      if (this.#latest.get(key) === ended) this.#latest.delete(key)
+    }
+    const ended: Promise<void> = result.then(leave, leave)
+    this.#latest.set(key, ended)
+    return result
+  }
+
+  /** Resolves when all queues are empty. */
+  async ended(): Promise<void> {
+    while (this.#latest.size > 0) await Promise.all(this.#latest.values())
+  }
 }
