@@ -5,13 +5,14 @@
  */
 import type { JsonValue } from '../../core/json-types.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { GenerateId } from '../../runtime/ids.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import type { QueuedMessage } from './message-queue.js'
-import type { Settings } from '../options.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
 export interface RunContext<P extends Principal> {
-  readonly settings: Settings<P>
+  readonly settings: { readonly card: AgentCard; readonly generateId: GenerateId }
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
   /** The note for the lease of a new task. Absent where tasks have no leases. */
