@@ -6,7 +6,6 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
-import type { ErrorContext } from '../options.js'
 
 /** One event of a stream: its JSON and its SSE fields. */
 export interface Frame {
@@ -27,7 +26,7 @@ export interface FrameEncoding {
 export function toA2AError(
   error: unknown,
   during: string,
-  onError: (error: unknown, context: ErrorContext) => void,
+  onError: (error: unknown, context: { readonly during: string }) => void,
 ): A2AError {
   if (!A2AError.is(error) || error.code === 'STORE_FAILED') onError(error, { during })
   if (A2AError.is(error)) return error
