@@ -6,7 +6,8 @@
  *
  * @module
  */
-import type { Frame, Source } from '../streams/frame-stream.js'
+import type { Source } from '../streams/frame-stream.js'
+import type { Frame } from '../streams/sse.js'
 import type { SseHeartbeat } from '../streams/sse.js'
 
 /** The part of a request that the agent uses. */

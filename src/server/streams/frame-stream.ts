@@ -6,14 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
-
-/** One event of a stream: its JSON and its SSE fields. */
-export interface Frame {
-  readonly json: JsonValue
-  /** The cursor to resume after: the generation of the event. */
-  readonly id?: number | undefined
-  readonly event?: 'error' | 'resync' | undefined
-}
+import type { Frame } from './sse.js'
 
 /** How a binding encodes the entries and errors of a stream. */
 export interface FrameEncoding {

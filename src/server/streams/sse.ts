@@ -3,8 +3,8 @@
  *
  * @module
  */
+import type { JsonValue } from '../../core/json-types.js'
 import type { Clock } from '../../runtime/clock.js'
-import type { Frame } from './frame-stream.js'
 
 /** The default time between heartbeats, in ms. */
 export const HEARTBEAT_MS = 15_000
@@ -18,6 +18,14 @@ export const SSE_HEADERS = {
   // nginx buffers responses by default.
   'x-accel-buffering': 'no',
 } as const
+
+/** One event of a stream: its JSON and its SSE fields. */
+export interface Frame {
+  readonly json: JsonValue
+  /** The cursor to resume after: the generation of the event. */
+  readonly id?: number | undefined
+  readonly event?: 'error' | 'resync' | undefined
+}
 
 /** Formats one event. `data` may have several lines, `event` and `id` one each. */
 export function formatEvent(data: string, event?: string, id?: string | number): string {
