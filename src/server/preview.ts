@@ -1,5 +1,5 @@
 /**
- * Drafts of the protocol.
+ * Draft features of A2A 1.1 that clients opt into.
  *
  * @module
  */

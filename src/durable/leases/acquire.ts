@@ -1,5 +1,5 @@
 /**
- * Acquiring the lease of a task, without missing a message that is sent under it.
+ * Acquisition of the lease of a task, without missing a message that is sent under it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Failing tasks whose holder has died and that may not be restarted.
+ * Failure of tasks whose holder has died and that may not be restarted.
  *
  * @module
  */

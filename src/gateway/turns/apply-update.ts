@@ -1,5 +1,5 @@
 /**
- * Translates updates from services into changes of tasks.
+ * Conversion of updates from services to changes of tasks.
  *
  * @module
  */

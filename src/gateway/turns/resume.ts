@@ -1,5 +1,5 @@
 /**
- * Resuming tasks by handle, and refreshing interrupted ones from their service.
+ * Resumption of tasks by handle, and refresh of interrupted ones from their service.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Rejects JSON that is too deep, cannot be UTF-8, or has prototype-polluting keys.
+ * Checks of JSON in requests: depth, valid UTF-8, and keys that would change a prototype.
  *
  * @module
  */

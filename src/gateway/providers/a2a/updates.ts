@@ -1,5 +1,5 @@
 /**
- * Translates tasks and events of an A2A agent into updates.
+ * Conversion of tasks and events of an A2A agent to updates.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Translates the response of InvokeAgent into updates.
+ * Conversion of InvokeAgent responses to updates.
  *
  * @module
  */

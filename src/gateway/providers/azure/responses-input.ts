@@ -1,5 +1,5 @@
 /**
- * Translates messages into input of the Responses API.
+ * Conversion of messages to input of the Responses API.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Translates responses of the Responses API into updates.
+ * Conversion of responses of the Responses API to updates.
  *
  * @module
  */

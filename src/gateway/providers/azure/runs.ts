@@ -1,5 +1,5 @@
 /**
- * Translates runs and messages of Azure AI Foundry's classic API into updates.
+ * Conversion of runs and messages of Azure AI Foundry's classic API to updates.
  *
  * @module
  */

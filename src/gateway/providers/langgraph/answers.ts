@@ -1,5 +1,5 @@
 /**
- * Translates values of a LangGraph server into results of tasks.
+ * Conversion of values of a LangGraph server to results of tasks.
  *
  * @module
  */

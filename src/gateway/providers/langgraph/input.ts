@@ -1,5 +1,5 @@
 /**
- * Translates messages into input of a LangGraph run.
+ * Conversion of messages to input of a LangGraph run.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Translates the event stream of a LangGraph run into updates.
+ * Conversion of the event stream of a LangGraph run to updates.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Folds a stream of updates into one update.
+ * Merging of a stream of updates into one update.
  *
  * @module
  */

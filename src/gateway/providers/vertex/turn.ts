@@ -1,5 +1,5 @@
 /**
- * Translates the response of an agent on Agent Engine into updates: events of the Agent Development Kit, or any JSON.
+ * Conversion of Agent Engine responses to updates: events of the Agent Development Kit, or any JSON.
  *
  * @module
  */
