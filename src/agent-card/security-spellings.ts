@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isRecord, type Field, type Spelling, type Unread } from '../wire/normalize.js'
+import type { Unread } from '../runtime/unread.js'
+import { isRecord, type Field, type Spelling } from '../wire/normalize.js'
 
 const ID: Field = { isId: true }
 

@@ -17,7 +17,8 @@ import {
   type HttpSettings,
 } from '../http/request.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
-import { fieldsOf, parseJson, asText, type Unread } from '../http/json.js'
+import type { Unread } from '../runtime/unread.js'
+import { fieldsOf, parseJson, asText } from '../http/json.js'
 import { requireKnown, requirePositive } from '../runtime/options.js'
 import { abortableSleep } from '../http/retry.js'
 import { trimSlashes } from '../http/url.js'

@@ -25,9 +25,16 @@ import type { RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
 export interface ClientLimits {
   /** Size of a response, in bytes. Default is 16,777,216 (16 MiB). */
   readonly maxResponseBytes?: number | undefined
-  /** Size of one event of a stream, in characters. Default is 16,777,216. */
+  /**
+   * Size of one event of a stream, in UTF-16 code units (the `length` of a string). Default is 16,777,216. Checked every
+   * 16,384 code units, so an event within that size may exceed a smaller limit.
+   */
   readonly maxEventBytes?: number | undefined
-  /** Size of all content of one task that a `run` keeps, in characters. Default is 67,108,864. */
+  /**
+   * Size of one task that a `run` follows, in UTF-16 code units (the `length` of a string). Default is 67,108,864. Counts
+   * the JSON of the task's events; events that an update replaces do not count. A task that a poll returns counts as 0:
+   * only `maxResponseBytes` limits it.
+   */
   readonly maxTaskBytes?: number | undefined
   /** Depth of nested JSON. Default is 100. */
   readonly maxDepth?: number | undefined

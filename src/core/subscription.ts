@@ -69,7 +69,7 @@ export function subscribeTo<S extends string>(
 ): TaskSubscription<S> {
   const given = readParams(options, ['after', 'signal'], 'subscribe')
   const after = readGeneration(given.after, 'after')
-  return new LogReader(record, isTerminal, logSize, after, readSignal(given.signal))
+  return new RecordReader(record, isTerminal, logSize, after, readSignal(given.signal))
 }
 
 type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
@@ -77,7 +77,7 @@ type Result<S extends string> = IteratorResult<TaskStreamEvent<S>, undefined>
 /**
  * Not a generator: `return()` of a pending generator takes effect only with the next event. This class is also faster.
  */
-class LogReader<S extends string> implements TaskSubscription<S> {
+class RecordReader<S extends string> implements TaskSubscription<S> {
   readonly #record: TaskRecord<S>
   readonly #isTerminal: (state: S) => boolean
   readonly #logSize: number

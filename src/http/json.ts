@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Unread } from '../runtime/unread.js'
 import { A2AError, invalidAnswer } from '../core/errors.js'
 
 /** JSON of this depth parses in milliseconds. Deeper JSON costs memory and time before its depth can be checked. */
@@ -71,9 +72,6 @@ function removePrototypeKeys(value: unknown, depth: number, maxDepth: number): v
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__')
   for (const child of Object.values(value)) removePrototypeKeys(child, depth - 1, maxDepth)
 }
-
-/** An object from JSON that has not been validated. */
-export type Unread = Readonly<Record<string, unknown>>
 
 /** The properties of `value`; none if it is not an object. */
 export function fieldsOf(value: unknown): Unread {

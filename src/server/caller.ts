@@ -83,6 +83,6 @@ export function requireVisible(
 }
 
 /** The generation in `Last-Event-ID`; `undefined` for ids of other servers, after which a stream starts over. */
-export function generationOf(lastEventId: string | null | undefined): number | undefined {
+export function generationFromHeader(lastEventId: string | null | undefined): number | undefined {
   return /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : undefined
 }

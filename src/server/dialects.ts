@@ -13,7 +13,7 @@ import { v0_1 } from '../wire/v0-1/dialect.js'
 import { v0_3 } from '../wire/v0-3/dialect.js'
 import { v1 } from '../wire/v1/dialect.js'
 import type { Dialect } from '../wire/dialect.js'
-import { some, type Dialects } from './negotiation.js'
+import { nonEmpty, type Dialects } from './negotiation.js'
 
 /** The `version` of a dialect: one of this library, or of your own. */
 export type DialectName = '1.0' | '0.3' | '0.1' | 'kaos' | 'corvid' | 'litellm' | (string & {})
@@ -36,7 +36,7 @@ export function toDialects(
   if (!Array.isArray(given)) {
     throw new TypeError(`"dialects" must be an array of dialects: [v1(), kaos()], got ${describe(given)}`)
   }
-  const dialects = some(given)
+  const dialects = nonEmpty(given)
   if (dialects === undefined) throw new TypeError('"dialects" must not be empty')
   for (const dialect of dialects) requireDialect(dialect)
   const versions = dialects.map(({ version }) => version)
@@ -70,7 +70,7 @@ function requireDialect(value: unknown): void {
  * @throws {A2AError} naming the path of what is invalid.
  */
 export function servedCard(input: AgentCardInput, dialects: Dialects): AgentCard {
-  const listed = some(dialects.filter(({ isInCards }) => isInCards))
+  const listed = nonEmpty(dialects.filter(({ isInCards }) => isInCards))
   const protocolVersions = (listed ?? dialects).map(({ version }) => version)
   const card = buildAgentCard({ protocolVersions, ...input })
   if (listed !== undefined || input.supportedInterfaces !== undefined) return card

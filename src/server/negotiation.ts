@@ -18,7 +18,7 @@ export type Dialects = readonly [Dialect, ...Dialect[]]
  *
  * @throws {A2AError} `VERSION_NOT_SUPPORTED`.
  */
-export function speaking(dialects: Dialects, version: string | null | undefined): Dialects {
+export function dialectsFor(dialects: Dialects, version: string | null | undefined): Dialects {
   const asked = version?.trim()
   if (!asked) return dialects
   const dialect = find(dialects, asked)
@@ -31,7 +31,7 @@ export function speaking(dialects: Dialects, version: string | null | undefined)
   )
 }
 
-/** Whether {@link speaking} finds the version. */
+/** Whether {@link dialectsFor} finds the version. */
 export function isSpoken(dialects: Dialects, version: string | null): boolean {
   const asked = version?.trim()
   return !asked || find(dialects, asked) !== undefined
@@ -46,7 +46,7 @@ function find(dialects: Dialects, version: string): Dialect | undefined {
  * Chooses between dialects that all have the method or route of a request without a version: the dialect that recognizes
  * the parameters, otherwise the one in which the task was created, otherwise the preferred one.
  */
-export function choose(
+export function chooseDialect(
   candidates: Dialects,
   params: unknown,
   dialectOf: (taskId: string) => Promise<Dialect | undefined> | undefined,
@@ -66,7 +66,7 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** `dialects` as a non-empty list; `undefined` if it is empty. */
-export function some(dialects: readonly Dialect[]): Dialects | undefined {
+export function nonEmpty(dialects: readonly Dialect[]): Dialects | undefined {
   const [first, ...others] = dialects
   return first === undefined ? undefined : [first, ...others]
 }

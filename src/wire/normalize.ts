@@ -3,10 +3,8 @@
  *
  * @module
  */
+import type { Unread } from '../runtime/unread.js'
 import { invalidParams } from '../core/errors.js'
-
-/** An object of JSON of which nothing is known yet. */
-export type Unread = Readonly<Record<string, unknown>>
 
 /** One field as a version writes it. */
 export interface Field {

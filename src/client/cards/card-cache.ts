@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.js'
 import { AbortScope } from '../../http/abort.js'
 import { isTransient } from '../../http/errors.js'
 import { requireAllowed, type CallLimits, type HttpSettings } from '../../http/request.js'
-import type { Unread } from '../../http/json.js'
+import type { Unread } from '../../runtime/unread.js'
 import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { trimSlashes } from '../../http/url.js'
 

@@ -16,7 +16,8 @@ import {
   type HttpOptions,
   type HttpSettings,
 } from '../../http/request.js'
-import { fieldsOf, parseJson, type Unread } from '../../http/json.js'
+import type { Unread } from '../../runtime/unread.js'
+import { fieldsOf, parseJson } from '../../http/json.js'
 import { requireKnown, requirePositive } from '../../runtime/options.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
 import { parseUrl } from '../../runtime/url.js'

@@ -176,7 +176,7 @@ export class RunState {
   }
 }
 
-/** Size of all content of a task, in characters. Replaced content does not count. */
+/** Size of all content of a task, in UTF-16 code units. Replaced content does not count. */
 class TaskSize {
   readonly #parts = new Map<string, number>()
   #total = 0

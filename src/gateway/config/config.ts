@@ -16,7 +16,7 @@ import {
   type Entry,
   type Position,
   type Tree,
-} from './node.js'
+} from './yaml-node.js'
 import { readConfig } from './sections.js'
 import type { GatewayConfig } from './types.js'
 import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'

@@ -12,7 +12,7 @@ import { compact } from '../../runtime/compact.js'
 import type { AgentInput } from '../registry/agent.js'
 import type { GatewayConfig } from './types.js'
 import { suggestion } from './suggestions.js'
-import type { ConfigNode } from './node.js'
+import type { ConfigNode } from './yaml-node.js'
 import { providerName } from '../registry/provider-names.js'
 import { toAgent } from '../registry/registration.js'
 

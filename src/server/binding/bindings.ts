@@ -18,7 +18,7 @@ import { answerRpc } from './json-rpc.js'
 import { knownExtensions } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
-import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
+import { generationFromHeader, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 /** The context of a request that HTTP would transmit in headers. */
 export interface DispatchContext<P extends Principal = Principal> {
@@ -109,7 +109,7 @@ function callerOf<P extends Principal>(
     namesVersion: Boolean(version?.trim()),
     principal: isAnonymous ? undefined : requirePrincipal(principal),
     extensions: knownExtensions(card, extensions ?? null),
-    lastGeneration: generationOf(lastEventId),
+    lastGeneration: generationFromHeader(lastEventId),
     signal,
   }
 }

@@ -14,14 +14,21 @@ import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Source } from '../streams/frame-stream.js'
 import { requireSafeJson } from './safe-json.js'
 import { answerRpc, failure } from './json-rpc.js'
-import { choose, isSpoken, knownExtensions, some, speaking, type Dialects } from '../negotiation.js'
+import {
+  chooseDialect,
+  isSpoken,
+  knownExtensions,
+  nonEmpty,
+  dialectsFor,
+  type Dialects,
+} from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { perform } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
 import { SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
-import { generationOf, requirePrincipal, type Caller, type Principal } from '../caller.js'
+import { generationFromHeader, requirePrincipal, type Caller, type Principal } from '../caller.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
 /** The path that clients of versions before 0.3, and of KAOS, request. */
@@ -47,7 +54,7 @@ export class HttpBinding<P extends Principal> {
     this.#card = new CardRoute(card, cardMaxAgeSeconds, clock)
     this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
     this.#challenge = challengeOf(card)
-    this.#inCards = some(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
+    this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
   }
 
   /** Never rejects. */
@@ -87,7 +94,7 @@ export class HttpBinding<P extends Principal> {
     matches: readonly RouteMatch[],
   ): readonly [RouteMatch, ...RouteMatch[]] | HttpAnswer {
     const { method } = request
-    const spoken = speaking(this.#settings.dialects, version)
+    const spoken = dialectsFor(this.#settings.dialects, version)
     const known = matches.filter(({ dialect }) => spoken.includes(dialect))
     const [first, ...others] = known.filter(({ route }) => route.verb === method)
     if (first !== undefined) return [first, ...others]
@@ -111,7 +118,9 @@ export class HttpBinding<P extends Principal> {
     const [first, ...others] = candidates
     if (others.length === 0) return first
     const dialects: Dialects = [first.dialect, ...others.map(({ dialect }) => dialect)]
-    const chosen = await choose(dialects, first.params, (id) => this.#operations.dialectOf?.(id, principal))
+    const chosen = await chooseDialect(dialects, first.params, (id) =>
+      this.#operations.dialectOf?.(id, principal),
+    )
     return candidates.find(({ dialect }) => dialect === chosen) ?? first
   }
 
@@ -126,7 +135,7 @@ export class HttpBinding<P extends Principal> {
     const { dialects } = this.#settings
     // A version that is not supported still gets the card, which lists those that are.
     const isNamed = Boolean(version?.trim()) && isSpoken(dialects, version)
-    return this.#card.respond(request, isNamed ? speaking(dialects, version) : all)
+    return this.#card.respond(request, isNamed ? dialectsFor(dialects, version) : all)
   }
 
   async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
@@ -152,7 +161,7 @@ export class HttpBinding<P extends Principal> {
     } catch (thrown) {
       // The request was not read, so its id is unknown.
       const error = toA2AError(thrown, 'authenticate', onError)
-      const [dialect] = isSpoken(dialects, version) ? speaking(dialects, version) : dialects
+      const [dialect] = isSpoken(dialects, version) ? dialectsFor(dialects, version) : dialects
       return this.#json(
         failure(null, dialect, error),
         rpcStatusOf(error, dialect),
@@ -213,7 +222,7 @@ export class HttpBinding<P extends Principal> {
         this.#settings.card,
         request.header(dialect.extensionsHeader.toLowerCase()),
       ),
-      lastGeneration: generationOf(request.header('last-event-id')),
+      lastGeneration: generationFromHeader(request.header('last-event-id')),
       get signal() {
         return request.signal
       },

@@ -10,7 +10,7 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect, Operation } from '../../wire/dialect.js'
 import { FrameStream, sourceOf, toA2AError, type Source } from '../streams/frame-stream.js'
 import type { Frame } from '../streams/sse.js'
-import { choose, some, speaking } from '../negotiation.js'
+import { chooseDialect, nonEmpty, dialectsFor } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { requireSafeJson } from './safe-json.js'
@@ -53,12 +53,12 @@ export async function answerRpc<P extends Principal>(
     const { method, params } = request
     // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
-    const spoken = speaking(settings.dialects, version)
-    const candidates = some(spoken.filter((each) => hasMethod(each, method)))
+    const spoken = dialectsFor(settings.dialects, version)
+    const candidates = nonEmpty(spoken.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? spoken[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
     const [first] = candidates
-    const chosen = choose(candidates, params, (taskId) =>
+    const chosen = chooseDialect(candidates, params, (taskId) =>
       operations.dialectOf?.(taskId, callerOf(first).principal),
     )
     dialect = isPromise(chosen) ? await chosen : chosen

@@ -8,7 +8,8 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
-import { isRecord, pathText, type Field, type Path, type Spelling, type Unread } from '../normalize.js'
+import type { Unread } from '../../runtime/unread.js'
+import { isRecord, pathText, type Field, type Path, type Spelling } from '../normalize.js'
 import { fromData } from '../v0-3/forms.js'
 import { ROLES, STATES, TASK_STATES } from '../v1/objects.js'
 

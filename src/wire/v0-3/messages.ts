@@ -1,6 +1,8 @@
 /**
  * Messages of A2A 0.3 in the two forms that its bindings print: JSON with kinds, and the ProtoJSON of its proto.
  *
+ * Encoding only; the schemas of requests decode messages.
+ *
  * @module
  */
 import type { DeepReadonly, Message, Part } from '../../core/task.js'

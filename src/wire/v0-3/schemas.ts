@@ -2,6 +2,7 @@
  * Requests of A2A 0.3: schemas, and their conversion to the core's objects.
  *
  * The specification has two forms of its objects: JSON with kinds, and ProtoJSON. Both bindings accept either form.
+ * Decoding only; `messages.ts` encodes.
  *
  * @module
  */

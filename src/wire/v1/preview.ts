@@ -25,12 +25,12 @@ function toStreamResponse(entry: StreamEntry): JsonObject {
 function fromSendRequest(params: unknown): ReturnType<typeof V1.SendMessage.decode> {
   const request = V1.SendMessage.decode(params)
   const configuration = isRecord(params) ? params['configuration'] : undefined
-  const ifGeneration = generationOf(configuration, 'ifGenerationMatch', 'configuration.')
+  const ifGeneration = readGenerationField(configuration, 'ifGenerationMatch', 'configuration.')
   return ifGeneration === undefined ? request : { ...request, ifGeneration }
 }
 
 /** An `int64`: ProtoJSON writes it as a string and reads a number as well. */
-function generationOf(object: unknown, key: string, root = ''): number | undefined {
+function readGenerationField(object: unknown, key: string, root = ''): number | undefined {
   const value = isRecord(object) ? object[key] : undefined
   if (value == null) return undefined
   const generation = typeof value === 'string' && /^\d{1,19}$/.test(value) ? Number(value) : value
@@ -50,7 +50,7 @@ function makeCodecs() {
     GetTask: {
       decode(params) {
         const request = V1.GetTask.decode(params)
-        const currentGeneration = generationOf(params, 'currentGeneration')
+        const currentGeneration = readGenerationField(params, 'currentGeneration')
         return currentGeneration === undefined ? request : { ...request, currentGeneration }
       },
       encode: toTask,

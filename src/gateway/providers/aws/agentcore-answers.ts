@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { fieldsOf, parseJson, type Unread } from '../../../http/json.js'
+import { fieldsOf, parseJson } from '../../../http/json.js'
 import type { ServerSentEvent } from '../../../http/sse-reader.js'
 import type { PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
+import type { Unread } from '../../../runtime/unread.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { codeOf, RetainedSize } from '../shared/answers.js'

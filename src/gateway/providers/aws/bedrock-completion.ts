@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { fieldsOf, type Unread } from '../../../http/json.js'
+import { fieldsOf } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
+import type { Unread } from '../../../runtime/unread.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { TaskUpdate } from '../../provider.js'
 import { providerError } from '../shared/service.js'

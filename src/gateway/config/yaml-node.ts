@@ -1,5 +1,5 @@
 /**
- * A value of a configuration file with its position, and typed readers for it.
+ * A YAML value of a configuration file with its position, and typed readers for it.
  *
  * @module
  */
