@@ -47,8 +47,16 @@ const OAUTH_FLOWS: Spelling = {
   },
 }
 
+const API_KEY: Spelling = {
+  fields: { name: ID },
+  /** `in` is the name of `location` in 0.3. It wins over `location`, which must not put a key for a header into URLs. */
+  rewrite({ in: place, ...scheme }) {
+    return place === undefined ? scheme : { ...scheme, location: place }
+  },
+}
+
 const SCHEMES: Readonly<Record<string, Field>> = {
-  apiKeySecurityScheme: { of: { fields: { in: { name: 'location' }, name: ID } } },
+  apiKeySecurityScheme: { of: API_KEY },
   httpAuthSecurityScheme: { of: { fields: { scheme: ID } } },
   oauth2SecurityScheme: { of: { fields: { flows: { of: OAUTH_FLOWS }, oauth2MetadataUrl: ID } } },
   openIdConnectSecurityScheme: { of: { fields: { openIdConnectUrl: ID } } },

@@ -8,16 +8,18 @@ import { isRecord, type Field, type Spelling } from '../wire/normalize.js'
 import { REQUIREMENTS, SECURITY_SCHEME } from './security-spellings.js'
 
 const ID: Field = { isId: true }
-const FILLED: Field = { isEmptyAbsent: true }
+const FILLED_TEXT: Field = { isEmptyTextAbsent: true }
+// Lists that must not be empty (A2A 1.0 §5.7).
+const FILLED_LIST: Field = { isEmptyListAbsent: true }
 
 const INTERFACE: Spelling = {
-  fields: { url: ID, protocolBinding: ID, tenant: FILLED, protocolVersion: ID },
+  fields: { url: ID, protocolBinding: ID, tenant: FILLED_TEXT, protocolVersion: ID },
 }
 
 const CAPABILITIES: Spelling = { fields: { extensions: { of: { fields: { uri: ID } } } } }
 
 const SKILL: Spelling = {
-  fields: { id: ID, tags: FILLED, ...REQUIREMENTS },
+  fields: { id: ID, tags: FILLED_LIST, ...REQUIREMENTS },
   defaults: { description: '', tags: ['general'] },
   rewrite: (skill) => ({ ...skill, name: skill['name'] ?? skill['id'] }),
 }
@@ -29,9 +31,8 @@ export const CARD: Spelling = {
     capabilities: { of: CAPABILITIES },
     securitySchemes: { of: SECURITY_SCHEME, isMap: true },
     ...REQUIREMENTS,
-    // Lists that must not be empty (A2A 1.0 §5.7).
-    defaultInputModes: FILLED,
-    defaultOutputModes: FILLED,
+    defaultInputModes: FILLED_LIST,
+    defaultOutputModes: FILLED_LIST,
     skills: { of: SKILL },
     signatures: { of: { fields: { protected: ID, signature: ID } } },
   },

@@ -18,8 +18,11 @@ export const JsonValueSchema = z.custom<JsonValue>(
   'must be JSON',
 )
 
+/** The error text of {@link JsonObjectSchema}. */
+export const NOT_AN_OBJECT = 'must be an object'
+
 /** An object, not an array. Returned unchanged, not copied. */
 export const JsonObjectSchema = z.custom<JsonObject>(
   (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
+  NOT_AN_OBJECT,
 )

@@ -5,6 +5,8 @@
  */
 import type * as z from 'zod/mini'
 import { invalidParams, type A2AError } from '../core/errors.js'
+import { describe } from '../runtime/describe.js'
+import { NOT_AN_OBJECT } from '../schemas/json.js'
 import { reasonOf } from '../schemas/scalars.js'
 import { pathText } from './normalize.js'
 
@@ -30,13 +32,21 @@ export function check<T>(schema: Schema<T>, value: unknown, root = ''): T {
   throw faultOf(second.error, root)
 }
 
-/** Like {@link check}, for a normalized value. The error for an absent enum says that it is missing. */
+/**
+ * Like {@link check}, for a normalized value. Errors say that an absent enum is missing, and which type was found instead
+ * of free JSON.
+ */
 export function validate<T>(schema: Schema<T>, value: unknown, root = ''): T {
   const parsed = schema.safeParse(value, TEXTS)
   if (parsed.success) return parsed.data
-  const path = parsed.error.issues[0]?.path ?? []
+  const { path = [], message } = parsed.error.issues[0] ?? {}
   const found = path.reduce<unknown>((at, key) => (at == null ? at : Reflect.get(Object(at), key)), value)
-  throw faultOf(parsed.error, root, found === undefined ? 'is missing' : undefined)
+  if (found === undefined) throw faultOf(parsed.error, root, 'is missing')
+  throw faultOf(
+    parsed.error,
+    root,
+    message === NOT_AN_OBJECT ? `${message}, got ${describe(found)}` : message,
+  )
 }
 
 function faultOf({ issues }: z.core.$ZodError, root: string, reason = issues[0]?.message): A2AError {

@@ -16,8 +16,10 @@ export interface Field {
   readonly of?: Spelling
   /** Whether the value is a map from names to objects. `of` is then the spelling of each object. */
   readonly isMap?: boolean
-  /** An empty text or list means that the field is absent, as in ProtoJSON. */
-  readonly isEmptyAbsent?: boolean
+  /** An empty text means that the field is absent, as in ProtoJSON. */
+  readonly isEmptyTextAbsent?: boolean
+  /** An empty list means that the field is absent, as in ProtoJSON. */
+  readonly isEmptyListAbsent?: boolean
   /** `null` is a value here. Elsewhere it means that the field is absent. */
   readonly isNullable?: boolean
   /** Whether the value may become part of a URL, and so must be text that UTF-8 can encode. */
@@ -81,8 +83,8 @@ function withoutAbsent(object: Unread, fields: Spelling['fields']): Unread {
 function isAbsent(value: unknown, key: string, fields: Spelling['fields']): boolean {
   if (value === null) return fieldOf(fields, key)?.isNullable !== true
   if (value === undefined) return true
-  const isEmpty = value === '' || (Array.isArray(value) && value.length === 0)
-  return isEmpty && fieldOf(fields, key)?.isEmptyAbsent === true
+  if (value === '') return fieldOf(fields, key)?.isEmptyTextAbsent === true
+  return Array.isArray(value) && value.length === 0 && fieldOf(fields, key)?.isEmptyListAbsent === true
 }
 
 function fieldOf(fields: Spelling['fields'], key: string): Field | undefined {

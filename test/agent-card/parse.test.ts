@@ -152,6 +152,15 @@ describe('security', () => {
       { type: 'apiKey', in: 'header', name: 'X-Key', description: 'D' },
       { apiKeySecurityScheme: { location: 'header', name: 'X-Key', description: 'D' } },
     ],
+    // `location` must not put a key for a header into URLs.
+    [
+      { type: 'apiKey', in: 'header', location: 'query', name: 'X-Key' },
+      { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } },
+    ],
+    [
+      { apiKeySecurityScheme: { in: 'header', location: 'query', name: 'X-Key' } },
+      { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } },
+    ],
     [{ type: 'mutualTLS' }, { mtlsSecurityScheme: {} }],
     [
       { type: 'openIdConnect', openIdConnectUrl: url },
@@ -348,6 +357,25 @@ describe('a card that is wrong', () => {
       'card.securityRequirements[0].schemes.a.list must be an array, got a string',
     ],
     [{ ...ok, defaultInputModes: [1] }, 'card.defaultInputModes[0] must be a string, got a number'],
+    [{ ...ok, defaultInputModes: '' }, 'card.defaultInputModes must be an array, got a string'],
+    [{ ...ok, defaultOutputModes: '' }, 'card.defaultOutputModes must be an array, got a string'],
+    [{ ...ok, skills: [{ id: 's', tags: '' }] }, 'card.skills[0].tags must be an array, got a string'],
+    [
+      { ...ok, supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', tenant: [] }] },
+      'card.supportedInterfaces[0].tenant must be a string, got an array',
+    ],
+    [
+      { ...ok, signatures: [{ protected: 'p', signature: 's', header: 'x' }] },
+      'card.signatures[0].header must be an object, got a string',
+    ],
+    [
+      { ...ok, capabilities: { extensions: [{ params: [] }] } },
+      'card.capabilities.extensions[0].params must be an object, got an array',
+    ],
+    [
+      { ...ok, securitySchemes: { s: { type: 'apiKey', in: 'body', location: 'query', name: 'k' } } },
+      'card.securitySchemes.s.apiKeySecurityScheme.location must be one of query, header, cookie',
+    ],
   ])('%j: %s', (json, message) => {
     expect(faultOf(json)).toBe(message)
   })

@@ -8,13 +8,16 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
+import { describe } from '../../runtime/describe.js'
 import type { Unread } from '../../runtime/unread.js'
+import { strings } from '../../schemas/scalars.js'
+import { validate } from '../check.js'
 import { isRecord, pathText, type Field, type Path, type Spelling } from '../normalize.js'
 import { fromData } from '../v0-3/forms.js'
 import { ROLES, STATES, TASK_STATES } from '../v1/objects.js'
 
 const ID: Field = { isId: true }
-const FILLED: Field = { isEmptyAbsent: true }
+const FILLED: Field = { isEmptyTextAbsent: true }
 
 const ROLE: Field = {
   values: new Map([
@@ -52,16 +55,30 @@ function rewritePart(part: Unread, path: Path): Unread {
 
 /** Reads the `file` of a part of 0.3. In 1.0 its content, name and media type are fields of the part. */
 function fromFile(file: unknown, path: Path): Unread {
-  if (!isRecord(file)) throw invalidParams(pathText(path), 'must be an object')
-  const { uri, fileWithUri, bytes, fileWithBytes, name, mimeType } = file
-  const url = uri ?? fileWithUri
-  const raw = bytes ?? fileWithBytes
-  if (url == null && raw == null) throw invalidParams(pathText(path), 'must have a uri or bytes')
+  if (!isRecord(file)) throw notAnObject(file, path)
+  const raw = textOf(file, 'bytes', path) ?? textOf(file, 'fileWithBytes', path)
+  const url = textOf(file, 'uri', path) ?? textOf(file, 'fileWithUri', path)
+  const name = textOf(file, 'name', path)
+  const mimeType = textOf(file, 'mimeType', path)
+  if (url === undefined && raw === undefined) {
+    throw invalidParams(pathText(path), 'must have a uri or bytes')
+  }
   return {
-    ...(url == null ? { raw } : { url }),
+    ...(url === undefined ? { raw } : { url }),
     ...(!isEmpty(name) && { filename: name }),
     ...(!isEmpty(mimeType) && { mediaType: mimeType }),
   }
+}
+
+/** Checks a field of another version, which no schema of 1.0 validates. */
+function textOf(object: Unread, name: string, path: Path): string | undefined {
+  const value = object[name] ?? undefined
+  if (value === undefined || typeof value === 'string') return value
+  throw invalidParams(pathText([...path, name]), `must be a string, got ${describe(value)}`)
+}
+
+function notAnObject(value: unknown, path: Path): Error {
+  return invalidParams(pathText(path), `must be an object, got ${describe(value)}`)
 }
 
 function isEmpty(value: unknown): boolean {
@@ -73,7 +90,7 @@ function rewriteOldPart(given: Unread, path: Path): Unread {
   const part = rewritePart(given, path)
   const { data, metadata, ...others } = part
   if (data == null || (metadata != null && !isRecord(metadata))) return part
-  if (!isRecord(data)) throw invalidParams(pathText([...path, 'data']), 'must be an object')
+  if (!isRecord(data)) throw notAnObject(data, [...path, 'data'])
   // Both values come from JSON.
   const [object, about] = [data, metadata ?? undefined] as [JsonObject, JsonObject | undefined]
   return { ...others, ...fromData(object, about, part['kind'] == null) }
@@ -133,16 +150,15 @@ export const SPELLINGS = { new: spellingsOf(rewritePart), old: spellingsOf(rewri
 
 /** A configuration is flat in 1.0 and nested in 0.3. In the ProtoJSON of 0.3 a name contains both ids. */
 function rewritePushConfig(registered: Unread, path: Path): Unread {
-  const { pushNotificationConfig: nested, name, taskId } = registered
-  if (nested != null && !isRecord(nested)) {
-    throw invalidParams(pathText([...path, 'pushNotificationConfig']), 'must be an object')
-  }
+  const { pushNotificationConfig: nested, taskId } = registered
+  if (nested != null && !isRecord(nested)) throw notAnObject(nested, [...path, 'pushNotificationConfig'])
   const config = nested ?? registered
-  const [, namedTask, namedConfig] =
-    (nested && typeof name === 'string' && /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(name)) ||
-    []
+  const name = (nested && textOf(registered, 'name', path)) ?? ''
+  const [, namedTask, namedConfig] = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(name) ?? []
   return {
     ...config,
+    // A client does not use it, so its type does not matter.
+    tenant: undefined,
     taskId: isEmpty(taskId) ? namedTask : taskId,
     id: isEmpty(config['id']) ? namedConfig : config['id'],
     authentication: rewriteAuthentication(config['authentication'], [...path, 'authentication']),
@@ -152,11 +168,13 @@ function rewritePushConfig(registered: Unread, path: Path): Unread {
 /** 0.3 has a list of schemes. The first one is used. */
 function rewriteAuthentication(authentication: unknown, path: Path): unknown {
   if (!isRecord(authentication)) return authentication
-  const { scheme, schemes, credentials } = authentication
-  if (schemes != null && !Array.isArray(schemes)) {
-    throw invalidParams(pathText([...path, 'schemes']), 'must be an array')
-  }
-  const first: unknown = isEmpty(scheme) ? schemes?.[0] : scheme
+  const { schemes } = authentication
+  const credentials = textOf(authentication, 'credentials', path)
+  const scheme = textOf(authentication, 'scheme', path)
+  const first =
+    isEmpty(scheme) && schemes != null
+      ? validate(strings, schemes, pathText([...path, 'schemes']))[0]
+      : scheme
   if (isEmpty(first)) return undefined
   return { scheme: first, ...(!isEmpty(credentials) && { credentials }) }
 }

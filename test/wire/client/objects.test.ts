@@ -20,6 +20,7 @@ function read(codecs: ClientCodecs, operation: Operation, json: unknown): unknow
 
 const BARE = { id: 't', status: { state: 'TASK_STATE_WORKING' } }
 const PLAIN = { id: 't', state: 'working', artifacts: [], messages: [], metadata: {} }
+const HOOK = 'https://client.example'
 const SAID = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
 
 describe.each(CLIENTS)('%s is read leniently', (_name, codecs) => {
@@ -103,6 +104,17 @@ describe.each(CLIENTS)('%s is read leniently', (_name, codecs) => {
       artifact: { artifactId: 'a', parts: [] },
     })
   })
+
+  test('push configurations with fields that a client does not need', () => {
+    const config = (json: object): unknown =>
+      read(codecs, 'GetTaskPushNotificationConfig', { taskId: 't', url: HOOK, ...json })
+    expect(config({ tenant: 5 })).toStrictEqual({ taskId: 't', config: { url: HOOK } })
+    expect(config({ name: {} })).toStrictEqual({ taskId: 't', config: { url: HOOK } })
+    expect(config({ authentication: { scheme: 'B', schemes: 5 } })).toStrictEqual({
+      taskId: 't',
+      config: { url: HOOK, authentication: { scheme: 'B' } },
+    })
+  })
 })
 
 describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
@@ -165,6 +177,57 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     ],
     ['GetTaskPushNotificationConfig', { taskId: 't' }, 'result.url is missing'],
     ['ListTaskPushNotificationConfigs', { configs: 1 }, 'result.configs must be an array'],
+    ['GetTask', { ...BARE, contextId: [] }, 'result.contextId must be a string, got an array'],
+    [
+      'GetTask',
+      { id: 't', status: { ...BARE.status, timestamp: [] } },
+      'result.status.timestamp must be a string, got an array',
+    ],
+    [
+      'SendMessage',
+      { message: { ...SAID, taskId: [] } },
+      'result.message.taskId must be a string, got an array',
+    ],
+    ['GetTask', { ...BARE, metadata: 'x' }, 'result.metadata must be an object, got a string'],
+    ['GetTask', { ...BARE, metadata: [] }, 'result.metadata must be an object, got an array'],
+    ...(['id', 'taskId', 'token'] as const).map(
+      (name) =>
+        [
+          'GetTaskPushNotificationConfig',
+          { url: HOOK, [name]: [] },
+          `result.${name} must be a string, got an array`,
+        ] as const,
+    ),
+    [
+      'GetTaskPushNotificationConfig',
+      { pushNotificationConfig: 'x' },
+      'result.pushNotificationConfig must be an object, got a string',
+    ],
+    [
+      'GetTaskPushNotificationConfig',
+      { name: {}, pushNotificationConfig: { url: HOOK } },
+      'result.name must be a string, got an object',
+    ],
+    [
+      'GetTaskPushNotificationConfig',
+      { url: HOOK, authentication: { schemes: 5 } },
+      'result.authentication.schemes must be an array, got a number',
+    ],
+    [
+      'GetTaskPushNotificationConfig',
+      { url: HOOK, authentication: { schemes: ['A', 3] } },
+      'result.authentication.schemes[1] must be a string, got a number',
+    ],
+    [
+      'ListTaskPushNotificationConfigs',
+      { configs: [{ url: HOOK, authentication: { schemes: ['B', {}] } }] },
+      'result.configs[0].authentication.schemes[1] must be a string, got an object',
+    ],
+    [
+      'GetTaskPushNotificationConfig',
+      { url: HOOK, authentication: { credentials: 5 } },
+      'result.authentication.credentials must be a string, got a number',
+    ],
   ] as const)('%s %j', (operation, json, expected) => {
     let error: unknown
     try {
@@ -175,6 +238,19 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     if (!A2AError.is(error, 'INVALID_AGENT_RESPONSE')) throw new Error(`It was read: ${String(error)}`)
     expect(error.data.reason).toContain(expected)
     expect(error.message).toBe(`The agent's answer is not A2A: ${error.data.reason}`)
+  })
+
+  test.each([
+    ['x', '.file must be an object, got a string'],
+    [{ uri: 'u', bytes: 5 }, '.file.bytes must be a string, got a number'],
+    [{ bytes: {} }, '.file.bytes must be a string, got an object'],
+    [{ uri: 'u', fileWithBytes: 5 }, '.file.fileWithBytes must be a string, got a number'],
+    [{ uri: 5 }, '.file.uri must be a string, got a number'],
+    [{ uri: 'u', name: [] }, '.file.name must be a string, got an array'],
+    [{ uri: 'u', mimeType: [] }, '.file.mimeType must be a string, got an array'],
+  ])('the file %j', (file, expected) => {
+    const json = { ...BARE, artifacts: [{ artifactId: 'a', parts: [{ kind: 'file', file }] }] }
+    expect(() => read(codecs, 'GetTask', json)).toThrow(`result.artifacts[0].parts[0]${expected}`)
   })
 
   test('whatever comes, it is read, or an error of ours', () => {
