@@ -64,13 +64,14 @@ const MAX_PAGE_SIZE = 1000
 /** Compares only the owner, so that the response time reveals nothing about another owner's task. */
 export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
   if (filter === undefined) return true
-  // The common case, without the copy that `readParams` makes.
-  if (filter.owner === null || (typeof filter.owner === 'string' && filter.owner !== NO_OWNER)) {
-    return isSameOwner(filter.owner, task.owner)
+  const { owner } = filter
+  // The common case needs no copy of the kind that `readParams` makes.
+  if (owner !== null && (typeof owner !== 'string' || !owner)) {
+    readParams(filter, ['owner'], 'peekTask')
+    if (!Object.hasOwn(filter, 'owner')) return true
+    readName(owner, 'owner')
   }
-  const { owner } = readParams(filter, ['owner'], 'peekTask')
-  if (!Object.hasOwn(filter, 'owner')) return true
-  return isSameOwner(owner === null ? null : readName(owner, 'owner'), task.owner)
+  return isSameOwner(owner, task.owner)
 }
 
 /** `null` and `undefined` stand for no owner. */

@@ -14,7 +14,7 @@ import { defineStatus, defineTask } from './task.js'
 
 const ReceivedPartSchema = definePart(LENIENT)
 export const ReceivedMessageSchema = defineMessage(ReceivedPartSchema, LENIENT)
-export const ReceivedArtifactSchema = defineArtifact(ReceivedPartSchema, LENIENT)
+const ReceivedArtifactSchema = defineArtifact(ReceivedPartSchema, LENIENT)
 // Any text: a time is shown, and not computed with.
 const ReceivedStatusSchema = defineStatus(ReceivedMessageSchema, string)
 export const ReceivedTaskSchema = defineTask(

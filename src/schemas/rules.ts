@@ -28,7 +28,7 @@ function isBase64(text: string): boolean {
   )
 }
 
-export const base64 = string.check(z.refine(isBase64, 'must be base64'))
+const base64 = string.check(z.refine(isBase64, 'must be base64'))
 
 export const STRICT: Rules = {
   text: nonEmptyString,

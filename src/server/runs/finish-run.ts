@@ -72,11 +72,7 @@ async function complete<P extends Principal>(
  * @throws {TypeError} As a rejection, when the elements are not texts; what the iterable throws; what the run throws once
  *   its task has ended. The iterable is closed in every case.
  */
-export async function streamTexts(
-  run: Pick<Run, 'artifact'>,
-  texts: unknown,
-  artifactId: string,
-): Promise<void> {
+async function streamTexts(run: Pick<Run, 'artifact'>, texts: unknown, artifactId: string): Promise<void> {
   if (typeof texts !== 'object' || texts === null || !(Symbol.asyncIterator in texts)) {
     throw new TypeError(
       `execute() must return a string, an async iterable of strings, or nothing, got ${describe(texts)}`,
