@@ -93,7 +93,13 @@ function rewriteOldPart(given: Unread, path: Path): Unread {
   if (!isRecord(data)) throw notAnObject(data, [...path, 'data'])
   // Both values come from JSON.
   const [object, about] = [data, metadata ?? undefined] as [JsonObject, JsonObject | undefined]
-  return { ...others, ...fromData(object, about, part['kind'] == null) }
+  return {
+    ...others,
+    // Only files have them in 0.3.
+    filename: undefined,
+    mediaType: undefined,
+    ...fromData(object, about, part['kind'] == null),
+  }
 }
 
 /** The spellings of the objects that a client reads, in one version. */

@@ -303,6 +303,8 @@ describe('A2A 0.3', () => {
       { file: { fileWithUri: 'https://files.example/a', name: '', mimeType: '' } },
       { kind: 'data', data: { value: [1] }, metadata: { data_part_compat: true } },
       { data: { data: { value: 1 } } },
+      // Only files have a name and a media type in 0.3.
+      { kind: 'data', data: { a: 1 }, filename: 'a', mediaType: {} },
     ]
     const task = v0_3Client.rpc.GetTask?.decode({ ...BARE, artifacts: [{ artifactId: 'a', parts }] })
     expect(task?.artifacts[0]?.parts).toStrictEqual([
@@ -310,6 +312,7 @@ describe('A2A 0.3', () => {
       { url: 'https://files.example/a' },
       { data: [1] },
       { data: { value: 1 } },
+      { data: { a: 1 } },
     ])
   })
 })
