@@ -7,7 +7,7 @@
  */
 import * as z from 'zod/mini'
 import { ZodMiniObject } from 'zod/mini'
-import { $constructor, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
+import { $constructor, $ZodCheckMinLength, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
 import { isBrowserPage } from '../runtime/environment.js'
 
 const MAX_INT32 = 2_147_483_647
@@ -43,7 +43,15 @@ export const number = z.number(TEXTS)
 export const boolean = z.boolean(TEXTS)
 
 /** An id, a URL or a name that is looked up. */
-export const nonEmptyString = string.check(z.minLength(1, 'must not be empty'))
+export const nonEmptyString = string.check(
+  new $ZodCheckMinLength({
+    check: 'min_length',
+    minimum: 1,
+    // z.minLength also reads the `length` of an object that is no string, and throws if that has no number.
+    when: ({ value }) => typeof value === 'string',
+    error: () => 'must not be empty',
+  }),
+)
 
 /** `z.iso.datetime`. Naming `z.iso` would put all of its formats into the bundle. */
 export function dateTime(params: z.core.$ZodISODateTimeParams): z.ZodMiniISODateTime {

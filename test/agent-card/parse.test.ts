@@ -343,6 +343,11 @@ describe('a card that is wrong', () => {
     [{ name: 'A' }, 'card.supportedInterfaces is missing'],
     [{ name: 'A', supportedInterfaces: [] }, 'card.supportedInterfaces must have at least one interface'],
     [{ name: 'A', url: 5 }, 'card.supportedInterfaces[0].url must be a string, got a number'],
+    // Comparing this length with a number throws.
+    [
+      { name: 'A', url: { length: { toString: 1, valueOf: 1 } } },
+      'card.supportedInterfaces[0].url must be a string, got an object',
+    ],
     [
       { name: 'A', url, additionalInterfaces: ['x'] },
       'card.supportedInterfaces[1] must be an object, got a string',

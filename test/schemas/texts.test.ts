@@ -20,6 +20,8 @@ describe.each([
     [{ ...message, messageId: 5 }, 'messageId', 'must be a string, got a number'],
     [{ ...message, messageId: null }, 'messageId', 'must be a string, got null'],
     [{ ...message, messageId: [] }, 'messageId', 'must be a string, got an array'],
+    [{ ...message, messageId: { length: { toString: 1 } } }, 'messageId', 'must be a string, got an object'],
+    [{ ...message, messageId: '' }, 'messageId', 'must not be empty'],
     [{ role: message.role, parts: message.parts }, 'messageId', 'is missing'],
     [{ ...message, role: 'user' }, 'role', 'must be one of ROLE_USER, ROLE_AGENT'],
     [{ ...message, parts: {} }, 'parts', 'must be an array, got an object'],
