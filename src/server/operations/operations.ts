@@ -105,7 +105,10 @@ export class Agent<P extends Principal> implements Operations<P> {
     const accepted = await this.#accept(request, caller, false)
     if (accepted.type === 'message') return accepted
     const { historyLength, returnImmediately, tenant } = request
-    let task = await this.#find({ id: accepted.taskId, tenant }, caller)
+    const found = this.#find({ id: accepted.taskId, tenant }, caller)
+    let task = isPromise(found) ? await found : found
+    // Over a TaskManager the task may end during this: the answer still shows it as the message was accepted.
+    if (accepted.registering !== undefined) await accepted.registering
     if (!returnImmediately && !isTerminal(task.state) && !isInterrupted(task.state)) {
       const { tasks } = this.#settings
       const settled = tasks.waitFor(task.id, { until: 'interrupted', signal: caller.signal })
@@ -125,6 +128,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     let accepted: AcceptedMessage
     try {
       accepted = await this.#accept(request, caller, true)
+      if (accepted.type === 'task' && accepted.registering !== undefined) await accepted.registering
     } catch (error) {
       release()
       throw error
@@ -267,21 +271,44 @@ export class Agent<P extends Principal> implements Operations<P> {
     }
   }
 
-  /** Accepts a message. If the webhook that it names is refused, so is the message. */
-  async #accept(
+  /**
+   * Accepts a message. Not `async`: over a `TaskManager` each microtask between the acceptance and the reading of the task
+   * lets the executor change it, and then a caller that does not wait receives a later state.
+   */
+  #accept(request: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+    const { pushConfig } = request
+    const accept = (): Promise<AcceptedMessage> =>
+      this.#dialects.afterStoring(this.#runs.accept(request, caller, isStream), caller)
+    return pushConfig === undefined ? accept() : this.#acceptWith(pushConfig, accept, request, caller)
+  }
+
+  /** Accepts a message that names a webhook. If the webhook is refused, so is the message. */
+  async #acceptWith(
+    pushConfig: PushConfig,
+    accept: () => Promise<AcceptedMessage>,
     request: Requests['SendMessage'],
     caller: Caller<P>,
-    isStream: boolean,
   ): Promise<AcceptedMessage> {
-    const { pushConfig } = request
-    const register = pushConfig && (await this.#prepareWebhook(pushConfig, request, caller))
-    const accepted = await this.#runs.accept(request, caller, isStream)
-    await this.#dialects.store(accepted, caller)
-    if (register !== undefined && accepted.type === 'task') {
-      const { taskId } = accepted
-      await register(taskId, await this.#settings.tasks.peekTask(taskId))
+    const register = await this.#prepareWebhook(pushConfig, request, caller)
+    return await this.#acceptAndRegister(accept, register)
+  }
+
+  async #acceptAndRegister(
+    accept: () => Promise<AcceptedMessage>,
+    register: Register,
+  ): Promise<AcceptedMessage> {
+    const accepted = await accept()
+    if (accepted.type === 'message') return accepted
+    const { taskId } = accepted
+    const task = this.#settings.tasks.peekTask(taskId)
+    if (isPromise(task)) {
+      await register(taskId, await task)
+      return accepted
     }
-    return accepted
+    const registering = register(taskId, task)
+    // The operation awaits it, unless its task is gone first.
+    registering.catch(() => undefined)
+    return { ...accepted, registering }
   }
 
   async #prepareWebhook(

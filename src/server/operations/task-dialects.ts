@@ -40,7 +40,7 @@ const STORED_AFTER_MS = 60_000
 export class TaskDialects {
   readonly #settings: Pick<Settings, Needed>
   readonly #documents: TaskDocuments
-  /** The ids of tasks that were created, and whose dialect is not stored yet. */
+  /** Over a store: the ids of tasks that were created, and whose dialect is not stored yet. */
   readonly #pending = new WeakMap<Caller, string>()
   /** By task id, the oldest entry first. */
   readonly #cache = new Map<string, CachedOrigin>()
@@ -56,14 +56,26 @@ export class TaskDialects {
    * correctly without a note.
    */
   note(taskId: string, caller: Caller): void {
-    if (!caller.namesVersion && caller.dialect !== this.#settings.dialects[0])
-      this.#pending.set(caller, taskId)
+    if (caller.namesVersion || caller.dialect === this.#settings.dialects[0]) return
+    if (isShared(this.#settings.tasks)) this.#pending.set(caller, taskId)
+    // Not at once: the removal of an earlier task with this id may not have reached the documents yet.
+    else void Promise.resolve().then(() => this.#store(taskId, caller))
   }
 
-  /** Stores what was noted for the task of an accepted message. Never rejects. */
-  async store(accepted: AcceptedMessage, caller: Caller): Promise<void> {
+  /** Resolves as `accepting` does, after what was noted for its task is stored. Over a `TaskManager` nothing is awaited. */
+  afterStoring(accepting: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
+    return isShared(this.#settings.tasks) ? this.#storePending(accepting, caller) : accepting
+  }
+
+  async #storePending(accepting: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
+    const accepted = await accepting
     const taskId = this.#pending.get(caller)
-    if (taskId === undefined || accepted.type !== 'task' || accepted.taskId !== taskId) return
+    if (accepted.type === 'task' && accepted.taskId === taskId) await this.#store(taskId, caller)
+    return accepted
+  }
+
+  /** Never rejects. */
+  async #store(taskId: string, caller: Caller): Promise<void> {
     try {
       await this.#put(taskId, caller)
     } catch (error) {

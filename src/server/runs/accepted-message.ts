@@ -14,6 +14,8 @@ export interface AcceptedTask {
   readonly opening: TaskSnapshot | undefined
   /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
   readonly broken: Promise<never>
+  /** Settles when the webhook that came with the message is registered; absent if it is registered, or none came. */
+  readonly registering?: Promise<unknown>
 }
 
 export type AcceptedMessage = AcceptedTask | { readonly type: 'message'; readonly message: Message }
