@@ -14,8 +14,11 @@ import type { TaskKey, TaskSnapshot } from '../core/task.js'
  */
 export class MemoryDocuments implements TaskDocuments {
   readonly #tasks: LocalTasks
-  /** By task id; the documents of one task all have the same key. */
-  readonly #byTask = new Map<string, TaskDocument[]>()
+  /**
+   * By kind and task id; the documents of one task and kind all have the same key. Tasks come in the order of their first
+   * document of the kind.
+   */
+  readonly #byKind = new Map<string, Map<string, TaskDocument[]>>()
   #isListening = false
 
   constructor(tasks: LocalTasks) {
@@ -27,45 +30,48 @@ export class MemoryDocuments implements TaskDocuments {
     expectedVersion: number,
   ): Promise<boolean> {
     const { key, kind, id, value } = document
-    const all = this.#of(key)
-    const index = all.findIndex((one) => one.kind === kind && one.id === id)
+    const all = this.#of(key, kind)
+    const index = all.findIndex((one) => one.id === id)
     const isExpected = (all[index]?.version ?? 0) === expectedVersion
     if (!isExpected || !this.#hasTask(key)) return Promise.resolve(false)
     const written = freezeDeep(copyJson({ key, kind, id, value, version: expectedVersion + 1 }))
     if (index === -1) all.push(written)
     else all[index] = written
-    this.#byTask.set(key.id, all)
+    this.#store(key, kind, all)
     this.#listen()
     return Promise.resolve(true)
   }
 
   deleteDocument({ key, kind, id }: Pick<TaskDocument, 'key' | 'kind' | 'id'>): Promise<boolean> {
-    const all = this.#of(key)
-    const left = all.filter((one) => one.kind !== kind || one.id !== id)
+    const all = this.#of(key, kind)
+    const left = all.filter((one) => one.id !== id)
     if (left.length === all.length) return Promise.resolve(false)
-    if (left.length === 0) this.#byTask.delete(key.id)
-    else this.#byTask.set(key.id, left)
+    if (left.length === 0) this.#byKind.get(kind)?.delete(key.id)
+    else this.#store(key, kind, left)
     return Promise.resolve(true)
   }
 
   documents(key: TaskKey, kind: string): Promise<readonly TaskDocument[]> {
-    const found = this.#of(key).filter((one) => one.kind === kind)
-    return Promise.resolve(found.sort((a, b) => byText(a.id, b.id)))
+    return Promise.resolve(this.#of(key, kind).sort(byId))
   }
 
+  /** The tasks come in the order of their first document of the kind. Nothing comes after a task that is gone. */
   allDocuments(
     kind: string,
     after: DocumentCursor | undefined,
     limit: number,
   ): Promise<readonly TaskDocument[]> {
     const found: TaskDocument[] = []
-    for (const all of this.#byTask.values()) {
-      if (all[0] !== undefined && !this.#hasTask(all[0].key)) continue
-      for (const one of all) {
-        if (one.kind === kind && (after === undefined || byPlace(after, cursorOf(one)) < 0)) found.push(one)
+    let isPast = after === undefined
+    for (const [taskId, all] of this.#byKind.get(kind) ?? []) {
+      const isCursor = after?.taskId === taskId && after.createdAt === all[0]?.key.createdAt
+      if (all[0] !== undefined && this.#hasTask(all[0].key)) {
+        for (const one of [...all].sort(byId)) if (isPast || (isCursor && one.id > after.id)) found.push(one)
       }
+      isPast ||= isCursor
+      if (found.length >= limit) break
     }
-    return Promise.resolve(found.sort((a, b) => byPlace(cursorOf(a), cursorOf(b))).slice(0, limit))
+    return Promise.resolve(found.slice(0, limit))
   }
 
   /** Removes the listeners from the manager. */
@@ -74,10 +80,17 @@ export class MemoryDocuments implements TaskDocuments {
     this.#tasks.off('task:evicted', this.#forget)
   }
 
-  /** The documents of this very task, not of an earlier one with the same id. */
-  #of({ id, createdAt }: TaskKey): TaskDocument[] {
-    const all = this.#byTask.get(id) ?? []
-    return all[0]?.key.createdAt === createdAt ? all : []
+  /** A copy of the list of this very task, not of an earlier one with the same id. */
+  #of({ id, createdAt }: TaskKey, kind: string): TaskDocument[] {
+    const all = this.#byKind.get(kind)?.get(id) ?? []
+    return all[0]?.key.createdAt === createdAt ? [...all] : []
+  }
+
+  #store({ id, createdAt }: TaskKey, kind: string, documents: TaskDocument[]): void {
+    const ofKind = this.#byKind.get(kind) ?? new Map<string, TaskDocument[]>()
+    // An earlier task with this id has no place among the tasks any more.
+    if (ofKind.get(id)?.[0]?.key.createdAt !== createdAt) ofKind.delete(id)
+    this.#byKind.set(kind, ofKind.set(id, documents))
   }
 
   #hasTask({ id, createdAt }: TaskKey): boolean {
@@ -93,18 +106,12 @@ export class MemoryDocuments implements TaskDocuments {
 
   /** Writing takes a promise, so no document of a new task with the same id exists yet when this is called. */
   readonly #forget = ({ id, createdAt }: TaskSnapshot): void => {
-    if (this.#of({ id, createdAt }).length > 0) this.#byTask.delete(id)
+    for (const [kind, ofKind] of this.#byKind) {
+      if (this.#of({ id, createdAt }, kind).length > 0) ofKind.delete(id)
+    }
   }
 }
 
-function cursorOf({ key, id }: TaskDocument): DocumentCursor {
-  return { taskId: key.id, createdAt: key.createdAt, id }
-}
-
-function byPlace(a: DocumentCursor, b: DocumentCursor): number {
-  return byText(a.taskId, b.taskId) || byText(a.createdAt, b.createdAt) || byText(a.id, b.id)
-}
-
-function byText(a: string, b: string): number {
+function byId({ id: a }: TaskDocument, { id: b }: TaskDocument): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -198,15 +198,15 @@ export class Delivery implements OutboxRecord {
 
   async #end(): Promise<void> {
     const { outbox } = this
-    const { storage, isShared, onError } = this.#context
+    const { isShared, onError } = this.#context
     const last = this.#last ?? { ...this.#progress(), claim: null }
     this.#last = last
     await this.#writing
     if (this.#isLost || this.#isReleased) return
     try {
       if (outbox.isComplete) await this.#complete(outbox.delivered)
-      else if (isShared) await this.#put(last)
-      else await storage.deleteOutbox(this.key, this.registration.outbox)
+      // In memory no other process continues: its health shows how the delivery has ended.
+      else await this.#put(isShared ? last : { ...this.#progress(), claim: null })
     } catch (error) {
       // The progress of a task that is gone is gone with it.
       if (!A2AError.is(error, 'TASK_NOT_FOUND')) onError(error)

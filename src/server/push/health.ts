@@ -46,11 +46,15 @@ export interface PushDeadLetter {
  */
 export interface PushDeliveries {
   /**
-   * The health of all configurations, or of those of one task, in the order of their registration within each task.
+   * The health of all configurations, or of those of one task, in the order of their registration within each task. Over
+   * a `TaskManager` tasks come in the order of their first registration.
    * O(configurations), or O(configurations of the task).
    */
   readonly health: (taskId?: string) => Promise<PushHealth[]>
-  /** The notifications of disabled configurations, with the tasks as the log has them. O(webhooks that are delivered to). */
+  /**
+   * The notifications of disabled configurations, with the tasks as the log has them, in the order of {@link health}.
+   * O(webhooks that are delivered to).
+   */
   readonly deadLetters: () => Promise<PushDeadLetter[]>
   /**
    * Enables a configuration again: sends the notification that was given up, and then those after it, in order. If the

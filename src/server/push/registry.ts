@@ -7,6 +7,7 @@ import type { TaskDocuments } from '../../core/managers.js'
 import { randomId } from '../../runtime/ids.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
+import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { Claims, type PushContext } from './claims.js'
 import { PushChecks, requireNotifications } from './config.js'
@@ -45,7 +46,7 @@ export class PushRegistry implements PushDeliveries {
     this.#settings = settings
     this.#context = context
     this.#checks = new PushChecks(settings, context.onError)
-    this.#storage = new PushStorage(documents)
+    this.#storage = new PushStorage(documents, isShared(context.tasks))
     this.#claims = new Claims(settings, context, this.#storage)
   }
 
@@ -118,11 +119,17 @@ export class PushRegistry implements PushDeliveries {
   }
 
   readonly deadLetters = async (): Promise<PushDeadLetter[]> => {
-    const letters: PushDeadLetter[] = []
+    const byTask = new Map<string, StoredProgress[]>()
     for await (const stored of this.#storage.allOutboxes()) {
-      const letter = stored.value.state === 'disabled' ? await this.#letterOf(stored) : undefined
-      if (letter !== undefined) letters.push(letter)
+      const { id, createdAt } = stored.key
+      const task = JSON.stringify([id, createdAt])
+      // A task has its place by its first webhook, also if only later ones are disabled.
+      const disabled = byTask.get(task) ?? []
+      if (stored.value.state === 'disabled') disabled.push(stored)
+      byTask.set(task, disabled)
     }
+    const letters: PushDeadLetter[] = []
+    for (const disabled of byTask.values()) letters.push(...(await this.#lettersOf(disabled)))
     return letters
   }
 
@@ -216,15 +223,32 @@ export class PushRegistry implements PushDeliveries {
   ): PushHealth[] {
     return list.map((registration) => {
       const live = this.#claims.get(registration.outbox)
-      if (live !== undefined && !live.isEnding) return healthOf(taskId, live.outbox)
-      return storedHealthOf(taskId, registration, outboxes.get(registration.outbox)?.value)
+      const isLocal = !isShared(this.#context.tasks)
+      if (live !== undefined && (isLocal || !live.isEnding)) return healthOf(taskId, live.outbox)
+      const progress = outboxes.get(registration.outbox)?.value
+      const health = storedHealthOf(taskId, registration, progress)
+      // In memory no other process continues a delivery that was given up.
+      return isLocal && progress?.claim === null ? { ...health, state: 'done' } : health
     })
   }
 
-  async #letterOf({ key, outbox, value }: StoredProgress): Promise<PushDeadLetter | undefined> {
-    const { list } = (await this.#storage.configurations(key)).value
-    const found = list.find((one) => one.outbox === outbox)
-    if (found === undefined) return undefined
+  /** The dead letters among the webhooks of one task, in the order of their registration. */
+  async #lettersOf(disabled: readonly StoredProgress[]): Promise<PushDeadLetter[]> {
+    const [first] = disabled
+    if (first === undefined) return []
+    const letters: PushDeadLetter[] = []
+    for (const registration of (await this.#storage.configurations(first.key)).value.list) {
+      const stored = disabled.find(({ outbox }) => outbox === registration.outbox)
+      const letter = stored && (await this.#letterOf(stored, registration))
+      if (letter !== undefined) letters.push(letter)
+    }
+    return letters
+  }
+
+  async #letterOf(
+    { key, outbox, value }: StoredProgress,
+    found: Registration,
+  ): Promise<PushDeadLetter | undefined> {
     const letter = this.#claims.get(outbox)?.outbox.deadLetter ?? (await this.#read(key, found, value))
     if (letter === undefined) return undefined
     const { config } = found

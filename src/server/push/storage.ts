@@ -69,9 +69,13 @@ interface Change<T> {
 /** Reads and writes the documents of webhooks. Over a store, methods reject with `STORE_FAILED`. */
 export class PushStorage {
   readonly #documents: TaskDocuments
+  readonly #pageSize: number
 
-  constructor(documents: TaskDocuments) {
+  /** @param isShared - Whether the documents are in a store, and not in memory. */
+  constructor(documents: TaskDocuments, isShared: boolean) {
     this.#documents = documents
+    // In memory all are read at once: no task can go between two pages.
+    this.#pageSize = isShared ? PAGE : Infinity
   }
 
   async configurations(key: TaskKey): Promise<Versioned<Configurations>> {
@@ -129,9 +133,9 @@ export class PushStorage {
   async *#all(kind: string): AsyncGenerator<TaskDocument> {
     let after: DocumentCursor | undefined
     do {
-      const page: readonly TaskDocument[] = await this.#documents.allDocuments(kind, after, PAGE)
+      const page: readonly TaskDocument[] = await this.#documents.allDocuments(kind, after, this.#pageSize)
       yield* page
-      const last = page.length < PAGE ? undefined : page.at(-1)
+      const last = page.length < this.#pageSize ? undefined : page.at(-1)
       after = last && { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
     } while (after !== undefined)
   }
