@@ -99,16 +99,12 @@ export function toPageQuery(query: TaskQuery<string>, states: readonly string[])
   return { filter: pick(filter, states), pageSize, cursor, updatedSince: toTimestamp(updatedSince) }
 }
 
-function readOwner(owner: unknown): string {
-  return owner === null ? NO_OWNER : readName(owner, 'owner')
-}
-
 function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   const picked: [FilterKey, string][] = []
   for (const key of FILTER_KEYS) {
     const value = filter[key]
     if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
-    picked.push([key, key === 'owner' ? readOwner(value) : readName(value, key)])
+    picked.push([key, key === 'owner' && value === null ? NO_OWNER : readName(value, key)])
   }
   if (filter.state !== undefined) requireState(filter.state, 'state', states)
   return picked
