@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireKnown } from '../runtime/options.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { buildAgentCard, type AgentCardInput } from './build.js'
 import { own, toolsToSkills, type ToolTables } from './skills.js'
@@ -40,9 +41,11 @@ export interface AgentCardForAgentOptions {
  * Builds the card of an agent, with a skill for each tool that it may use. Its description is extended by the persona's
  * archetype, unless that is `custom`, and by its bundles: `Reviews code | Archetype: mentor | Skills: git, web`.
  *
+ * @throws {TypeError} for an unknown option.
  * @throws {A2AError} `INVALID_PARAMS` with the path of what is missing or wrong.
  */
 export function buildAgentCardForAgent(agent: AgentRecord, options: AgentCardForAgentOptions): AgentCard {
+  requireKnown(options, ['url', 'preset', 'persona', 'bundles', 'card'], 'buildAgentCardForAgent')
   const { url, preset, persona, bundles = [], card } = options
   const { tags = {}, descriptions = {}, defaultTools = [], agentDescription = agent.name } = preset
   const archetype = persona?.archetype

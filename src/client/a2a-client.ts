@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requirePositive } from '../runtime/options.js'
+import { requireMethods, requireObject, requirePositive } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
@@ -27,6 +27,7 @@ import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
 import {
   QUERY_KEYS,
   requireCallOptions,
+  requireClientOptions,
   requireHandle,
   requireId,
   requireOptions,
@@ -76,11 +77,11 @@ export class A2AClient {
    * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid field of the card; `VERSION_NOT_SUPPORTED` if the
    *   client supports none of its interfaces.
    */
-  constructor({ card, ...options }: A2AClientOptions = {}) {
-    if ('supportedInterfaces' in options) throw new TypeError('Pass a card as new A2AClient({ card })')
-    if ('url' in options || '0' in options) throw new TypeError('Pass a URL to A2AClient.connect(url)')
-    this.#options = options
-    this.#settings = toSettings(options)
+  constructor(options: A2AClientOptions = {}) {
+    requireClientOptions(options)
+    const { card, ...others } = options
+    this.#options = others
+    this.#settings = toSettings(others)
     if (card === undefined) return
     const parsed = parseAgentCard(card)
     this.#connection = new Connection(parsed, this.#settings)
@@ -99,7 +100,10 @@ export class A2AClient {
    *   by http to an agent found by https.
    */
   static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
+    requireObject(undefined, options, 'A2AClient.connect')
     const { cardCache, signal, ...others } = options
+    if (cardCache !== undefined)
+      requireMethods('cardCache', cardCache, ['get', 'clear'], 'be an AgentCardCache')
     const url = requireId(at instanceof URL ? at.href : at, 'url')
     const card = await loadCard(toSettings(others), url, { cache: cardCache, signal })
     const isOpen = others.auth === undefined && others.headers === undefined

@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { requireFunctions, requireKnown, requirePositive } from '../runtime/options.js'
+import {
+  requireClock,
+  requireFunctions,
+  requireKnown,
+  requireMethods,
+  requireObject,
+  requirePositive,
+  requireStrings,
+} from '../runtime/options.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { type GenerateId, randomId } from '../runtime/ids.js'
 import { platformRandom } from '../runtime/crypto.js'
@@ -165,11 +173,20 @@ const LIMITS = {
   maxDepth: 100,
 }
 
-const ListsSchema = object({
-  extensions: optional(strings),
-  protocolVersions: optional(strings),
-  protocolBindings: optional(strings),
-})
+const LISTS = ['extensions', 'protocolVersions', 'protocolBindings'] as const
+
+/**
+ * Checks the argument of the constructor of `A2AClient`: a card or a URL in place of the options is a common mistake.
+ *
+ * @throws {TypeError}
+ */
+export function requireClientOptions(options: unknown): void {
+  if (typeof options === 'string' || options instanceof URL)
+    throw new TypeError('Pass a URL to A2AClient.connect(url)')
+  requireObject(undefined, options, 'A2AClient')
+  if ('supportedInterfaces' in options) throw new TypeError('Pass a card as new A2AClient({ card })')
+  if ('url' in options) throw new TypeError('Pass a URL to A2AClient.connect(url)')
+}
 
 /**
  * Checks the options of a client and applies the defaults.
@@ -180,8 +197,7 @@ export function toSettings(options: ClientOptions): Settings {
   requireKnown(options, KEYS, 'A2AClient')
   requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
   requireAuth(options.auth)
-  const { extensions: uris, protocolVersions: versions, protocolBindings: bindings } = options
-  check(ListsSchema, { extensions: uris, protocolVersions: versions, protocolBindings: bindings })
+  for (const name of LISTS) if (options[name] !== undefined) requireStrings(name, options[name])
   requireHeaders(options.headers)
   const {
     fetch = platformFetch,
@@ -194,6 +210,10 @@ export function toSettings(options: ClientOptions): Settings {
   const { extensions = [], timeoutMs, taskManager, agents = {}, generateId = randomId } = options
   const { protocolVersions = ['1.0', '0.3'], protocolBindings = ['JSONRPC', 'HTTP+JSON'] } = options
   requirePositive('timeoutMs', timeoutMs ?? Infinity)
+  requireClock(clock)
+  requireAgents(agents)
+  if (taskManager !== undefined)
+    requireMethods('taskManager', taskManager, ['createTask'], 'be a TaskManager')
   return {
     fetch,
     clock,
@@ -223,6 +243,14 @@ function complete<T extends Readonly<Record<string, number>>>(
   const entries = keys.map((key) => [key, requirePositive(`${name}.${key}`, given[key] ?? byDefault[key])])
   // The entries have exactly the keys of the defaults.
   return Object.fromEntries(entries) as T
+}
+
+function requireAgents(agents: unknown): void {
+  requireObject('agents', agents, 'A2AClient', 'an object: { name: url }')
+  for (const [name, agent] of Object.entries<unknown>({ ...agents })) {
+    if (typeof agent !== 'string')
+      requireMethods(`agents.${name}`, agent, ['run'], 'be a URL or an A2AClient')
+  }
 }
 
 function requireAuth(auth: unknown): void {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Authenticator } from '../http/authenticator.js'
-import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
+import { A2AError, invalidAnswer } from '../core/errors.js'
 import { parseAgentCard } from '../agent-card/parse.js'
 import { A2AClient } from './a2a-client.js'
 import { AbortScope } from '../http/abort.js'
@@ -14,7 +14,7 @@ import { request, toHttpSettings, type HttpOptions, type HttpSettings } from '..
 import { withoutPlainHttp } from './connection/interfaces.js'
 import type { Unread } from '../runtime/unread.js'
 import { fieldsOf, parseJson, asText } from '../http/json.js'
-import { requireKnown, requirePositive } from '../runtime/options.js'
+import { requireFunctions, requireKnown, requirePositive, requireText } from '../runtime/options.js'
 import { shownUrl, trimSlashes } from '../http/url.js'
 
 /** Options of {@link RemoteAgent}. */
@@ -72,13 +72,13 @@ export class RemoteAgent {
   #agent: Promise<Agent> | undefined
 
   /**
-   * @throws {A2AError} `INVALID_PARAMS`: `card_url is required`.
    * @throws {TypeError | RangeError} for an invalid option, by its name.
    */
   constructor(options: RemoteAgentOptions) {
     requireKnown(options, KEYS, 'RemoteAgent')
     const { name, cardUrl, timeoutMs = 60_000, injectHeaders, auth } = options
-    if (!cardUrl) throw invalidParams('cardUrl', 'is required', undefined, 'card_url is required')
+    requireFunctions(options, ['injectHeaders', 'onFallback'])
+    requireText('cardUrl', cardUrl)
     this.name = name
     this.cardUrl = trimSlashes(cardUrl)
     this.#timeoutMs = requirePositive('timeoutMs', timeoutMs)

@@ -5,6 +5,7 @@
  */
 import type { TaskEvent } from '../core/events.js'
 import { systemClock } from '../runtime/clock.js'
+import { requireFunctions, requireKnown } from '../runtime/options.js'
 import type { JsonValue } from '../core/json-types.js'
 import { type TaskSnapshot, keyOf, type TaskKey } from '../core/task.js'
 import type {
@@ -31,7 +32,10 @@ export interface MemoryStoreOptions {
 }
 
 /** A store whose tasks are lost with the process. Listing costs O(all tasks): use it for tests and few tasks. */
-export function memoryStore({ now = () => systemClock.now() }: MemoryStoreOptions = {}): TaskStore {
+export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
+  requireKnown(options, ['now'], 'memoryStore')
+  requireFunctions(options, ['now'])
+  const { now = () => systemClock.now() } = options
   return new MemoryStore(now)
 }
 

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { readOptions, requireFinite } from '../runtime/options.js'
+import {
+  readOptions,
+  requireClock,
+  requireFinite,
+  requireFunctions,
+  requireMethods,
+  requireStrings,
+} from '../runtime/options.js'
 import { MAX_DELAY_MS, keepAliveClock, type Clock } from '../runtime/clock.js'
 import { A2AError } from '../core/errors.js'
 import { TaskManager } from '../core/task-manager.js'
@@ -86,7 +93,12 @@ const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck
 /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
 export function toSettings(options: A2AGatewayOptions): Settings {
   const given = readOptions(options, KEYS, 'A2AGateway')
-  const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError, handleSecret = [] } = given
+  const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError } = given
+  requireFunctions(given, ['extractCapabilities', 'onError'])
+  requireClock(clock)
+  if (given.tasks !== undefined) requireMethods('tasks', given.tasks, ['createTask'], 'be a TaskManager')
+  if (given.registry !== undefined)
+    requireMethods('registry', given.registry, ['register', 'get'], 'be an AgentRegistry')
   const config = readOptions(given.config ?? {}, CONFIG_KEYS, 'A2AGateway', 'config')
   const numbers: Record<string, number> = { ...CONFIG }
   for (const name of Object.keys(CONFIG) as (keyof typeof CONFIG)[]) {
@@ -104,9 +116,17 @@ export function toSettings(options: A2AGatewayOptions): Settings {
     tasks:
       given.tasks ??
       new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000, clock: given.clock }),
-    secrets: typeof handleSecret === 'string' ? [handleSecret] : handleSecret,
+    secrets: toSecrets(given.handleSecret),
     onError: neverThrowing(onError ?? reportError),
   }
+}
+
+function toSecrets(given: A2AGatewayOptions['handleSecret']): readonly string[] {
+  if (given === undefined) return []
+  const secrets = typeof given === 'string' ? [given] : given
+  requireStrings('handleSecret', secrets)
+  if (secrets.length === 0) throw new RangeError('"handleSecret" must have at least one secret, got none')
+  return secrets
 }
 
 function toProviders(given: A2AGatewayOptions['providers'] | undefined): ReadonlyMap<string, AgentProvider> {

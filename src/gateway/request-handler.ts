@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
+import { requireBoolean, requireFunctions, requireKnown } from '../runtime/options.js'
 import { isTerminal } from '../core/lifecycle.js'
 import type { Execute, Offer } from '../server/options.js'
 import type { Principal } from '../server/caller.js'
@@ -40,12 +41,17 @@ export interface GatewayRequestHandlerOptions<P extends Principal = Principal> {
  * that handle, provided that it belongs to the same principal. A request that cannot be accepted is refused before a
  * task is created: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `CAPABILITY_MISMATCH`, `RATE_LIMITED`, and `TASK_NOT_FOUND` for a
  * handle of another principal.
+ *
+ * @throws {TypeError} for an option that is unknown or of the wrong type.
  */
 export function gatewayRequestHandler<P extends Principal = Principal>(
   gateway: A2AGateway,
   options: GatewayRequestHandlerOptions<P> = {},
 ): Execute<P> {
+  requireKnown(options, ['chooseAgent', 'announceHandles'], 'gatewayRequestHandler')
+  requireFunctions(options, ['chooseAgent'])
   const { chooseAgent = namedAgent, announceHandles = false } = options
+  requireBoolean('announceHandles', announceHandles)
   const runOn = async (run: Run<P>, agentId: string, handle?: HandleContents): Promise<void> => {
     await gateway.workOn(agentId, run.message, {
       open: () => {

@@ -11,7 +11,14 @@ import { ExternalServiceError } from './errors.js'
 import { request, type Answer, type HttpSettings } from './request.js'
 import type { Unread } from '../runtime/unread.js'
 import { fieldsOf, asText } from './json.js'
-import { requireKnown, requirePositive } from '../runtime/options.js'
+import {
+  requireClock,
+  requireFunctions,
+  requireKnown,
+  requireOneOf,
+  requirePositive,
+  requireText,
+} from '../runtime/options.js'
 import { shownUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
@@ -52,11 +59,15 @@ export interface ApiKey {
 /**
  * Sends an API key with every request (A2A 1.0 §4.5.2).
  *
+ * @throws {TypeError} when a property is unknown, or `in` is no place.
  * @throws {A2AError} `INVALID_PARAMS` when `name` or `value` is empty, or not valid in that place.
  */
-export function apiKeyAuth({ name, value, in: place }: ApiKey): Authenticator {
-  requireText('name', name, place === 'query' ? ANY : HTTP_TOKEN)
-  requireText('value', value, { header: FIELD, query: ANY, cookie: COOKIE }[place])
+export function apiKeyAuth(options: ApiKey): Authenticator {
+  requireKnown(options, ['name', 'value', 'in'], 'apiKeyAuth')
+  const { name, value, in: place } = options
+  requireOneOf('in', place, Object.keys(VALUES))
+  requireCredential('name', name, place === 'query' ? ANY : HTTP_TOKEN)
+  requireCredential('value', value, VALUES[place])
   return {
     apply({ url, headers }) {
       if (place === 'query') url.searchParams.set(name, value)
@@ -123,13 +134,15 @@ interface Token {
  * Requests reject with `EXTERNAL_SERVICE_ERROR` (service `OAuth`) when the server returns no token, with
  * `REQUEST_TIMED_OUT`, or with `URL_BLOCKED`. Errors never contain the secret, a token, or text from the server.
  *
- * @throws {A2AError} `INVALID_PARAMS` when `tokenUrl`, `clientId` or `clientSecret` is missing.
- * @throws {TypeError | RangeError} naming the option that is unknown or has an invalid value.
+ * @throws {TypeError | RangeError} naming the option that is unknown, missing or has an invalid value.
  */
 export function clientCredentialsAuth(options: ClientCredentials): Authenticator {
   requireKnown(options, KEYS, 'clientCredentialsAuth')
-  for (const name of ['tokenUrl', 'clientId', 'clientSecret'] as const) requireText(name, options[name], ANY)
-  const { clock = keepAliveClock } = options
+  const { clock = keepAliveClock, clientAuthentication = 'basic' } = options
+  for (const name of ['tokenUrl', 'clientId', 'clientSecret'] as const) requireText(name, options[name])
+  requireOneOf('clientAuthentication', clientAuthentication, ['basic', 'body'])
+  requireFunctions(options, ['fetch', 'urlGuard'])
+  requireClock(clock)
   const endpoint = new TokenEndpoint(options, clock)
   let token: Token | undefined
   let pending: Promise<Token> | undefined
@@ -270,13 +283,16 @@ const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const COOKIE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/
 
+/** The valid values of an API key by its place. */
+const VALUES = { header: FIELD, query: ANY, cookie: COOKIE }
+
 function bearer(token: string): string {
-  requireText('token', token, TOKEN)
+  requireCredential('token', token, TOKEN)
   return `Bearer ${token}`
 }
 
 /** Throws without quoting the text, which may be a secret. */
-function requireText(path: string, text: unknown, pattern: RegExp): asserts text is string {
+function requireCredential(path: string, text: unknown, pattern: RegExp): asserts text is string {
   if (typeof text === 'string' && pattern.test(text)) return
   throw invalidParams(path, text === '' || text === undefined ? 'is required' : 'cannot stand in a request')
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError, invalidAnswer, invalidParams } from '../core/errors.js'
+import { requireClock, requireFunctions } from '../runtime/options.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { AbortScope } from './abort.js'
@@ -39,8 +40,11 @@ export interface HttpOptions {
   readonly clock?: Clock | undefined
 }
 
+/** @throws {TypeError} for an option of the wrong type, by its name. */
 export function toHttpSettings(options: HttpOptions, maxResponseBytes: number): HttpSettings {
   const { fetch = platformFetch, clock = keepAliveClock, headers = {}, auth, urlGuard } = options
+  requireFunctions(options, ['fetch', 'urlGuard'])
+  requireClock(clock)
   return { fetch, clock, headers, auth, urlGuard, maxResponseBytes }
 }
 

@@ -5,8 +5,9 @@
  */
 import ipaddr from 'ipaddr.js'
 import { A2AError } from '../core/errors.js'
-import { requireKnown } from '../runtime/options.js'
+import { requireFunctions, requireKnown } from '../runtime/options.js'
 import { shownUrl } from './url.js'
+import { describe, quote } from '../runtime/describe.js'
 import { parseUrl } from '../runtime/url.js'
 
 /** Checks a URL before a request. Throws `URL_BLOCKED` to refuse it, and returns nothing to allow it. */
@@ -50,9 +51,14 @@ export function validateUrl(url: string | URL): URL {
  */
 export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
   requireKnown(options, ['allow', 'resolve'], 'urlGuard')
-  const { allow = [], resolve } = options
-  requireHosts(allow)
-  const exceptions = allow.map(toException)
+  requireFunctions(options, ['resolve'])
+  return toUrlGuard(options, 'allow')
+}
+
+/** Creates a guard as {@link urlGuard} does. Errors call the exceptions `option`. */
+export function toUrlGuard({ allow = [], resolve }: UrlGuardOptions, option: string): UrlGuard {
+  requireHosts(option, allow)
+  const exceptions = allow.map((entry) => toException(option, entry))
   const isAllowed = (host: string, url: URL): boolean => exceptions.some((allows) => allows(host, url))
   return (url) => {
     requireWeb(url)
@@ -65,10 +71,9 @@ export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
 }
 
 /** Refuses a string, whose characters would count as entries. */
-function requireHosts(allow: unknown): void {
+function requireHosts(option: string, allow: unknown): void {
   if (Array.isArray(allow)) return
-  const got = typeof allow === 'object' ? 'an object' : `a ${typeof allow}`
-  throw new TypeError(`"allow" must be an array of hosts, got ${allow === null ? 'null' : got}`)
+  throw new TypeError(`"${option}" must be an array of hosts, got ${describe(allow)}`)
 }
 
 async function requireAddresses(
@@ -131,7 +136,7 @@ function isPublic(address: string): boolean {
 }
 
 /** Returns a test for the hosts and addresses that an entry of `allow` permits. */
-function toException(given: unknown): (host: string, url: URL) => boolean {
+function toException(option: string, given: unknown): (host: string, url: URL) => boolean {
   const entry = typeof given === 'string' ? given : ''
   if (ipaddr.isValidCIDR(entry)) {
     const range = ipaddr.parseCIDR(entry)
@@ -143,7 +148,7 @@ function toException(given: unknown): (host: string, url: URL) => boolean {
   const isIPv6 = ipaddr.IPv6.isValid(entry)
   const [, name, port] = /^(\[.+\]|[^:/?#@*]+)(?::(\d+))?$/.exec(isIPv6 ? `[${entry}]` : entry) ?? []
   if (name === undefined || parseUrl(`http://${name}:${port ?? 80}`) === undefined) {
-    throw new RangeError(`"allow" must hold hosts and CIDR ranges, got ${JSON.stringify(given)}`)
+    throw new RangeError(`"${option}" must hold hosts and CIDR ranges, got ${quote(given)}`)
   }
   const allowed = hostOf(new URL(`http://${name}`))
   return (host, url) => host === allowed && (port === undefined || port === portOf(url))

@@ -42,13 +42,14 @@ export function readOptions<T extends object>(
   return copy
 }
 
-function requireObject(
+/** @throws {TypeError} for anything but an object that `isAccepted`. */
+export function requireObject(
   path: string | undefined,
   options: unknown,
   where: string,
   wanted = 'an object',
   isAccepted: (value: object) => boolean = (value) => !Array.isArray(value),
-): void {
+): asserts options is object {
   if (typeof options === 'object' && options !== null && isAccepted(options)) return
   const subject = path === undefined ? `The options of ${where}` : `"${path}"`
   throw new TypeError(`${subject} must be ${wanted}, got ${describe(options)}`)
@@ -66,6 +67,52 @@ export function requireFunctions(options: object, names: readonly string[], path
     const value: unknown = Reflect.get(options, name)
     if (value !== undefined) requireFunction(path === undefined ? name : `${path}.${name}`, value)
   }
+}
+
+/**
+ * Requires an object with all of `methods`.
+ *
+ * @param wanted The valid value, for errors: `be a TaskManager`.
+ * @throws {TypeError}
+ */
+export function requireMethods(
+  option: string,
+  value: unknown,
+  methods: readonly string[],
+  wanted = `have the methods ${methods.join(' and ')}`,
+): void {
+  const isObject = typeof value === 'object' && value !== null
+  if (isObject && methods.every((method) => typeof Reflect.get(value, method) === 'function')) return
+  throw new TypeError(`"${option}" must ${wanted}, got ${quote(value)}`)
+}
+
+/** @throws {TypeError} */
+export function requireClock(clock: unknown): void {
+  requireMethods('clock', clock, ['now', 'schedule'])
+}
+
+/** @throws {TypeError} */
+export function requireBoolean(option: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw new TypeError(`"${option}" must be a boolean, got ${quote(value)}`)
+}
+
+/** A text that is not empty. The error does not contain the value, which may be a secret. @throws {TypeError | RangeError} */
+export function requireText(option: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string') throw new TypeError(`"${option}" must be a string, got ${describe(value)}`)
+  if (value === '') throw new RangeError(`"${option}" must not be empty`)
+}
+
+/** @throws {TypeError} */
+export function requireStrings(option: string, value: unknown): void {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return
+  throw new TypeError(`"${option}" must be an array of strings, got ${quote(value)}`)
+}
+
+/** @throws {TypeError} for anything but one of `known`. */
+export function requireOneOf(option: string, value: unknown, known: readonly unknown[]): void {
+  if (known.includes(value)) return
+  throw new TypeError(`"${option}" must be one of ${known.map(quote).join(', ')}, got ${quote(value)}`)
 }
 
 /** A number above 0, `Infinity` included. @throws {TypeError | RangeError} */

@@ -5,14 +5,17 @@
  */
 import {
   readOptions,
+  requireBoolean,
+  requireClock,
   requireDelay,
   requireFinite,
   requireFunction,
   requireFunctions,
+  requireWhole,
 } from '../runtime/options.js'
 import type { AgentCardInput } from '../agent-card/build.js'
 import { A2AError } from '../core/errors.js'
-import { describe } from '../runtime/describe.js'
+import { describe, quote } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { reportError } from '../runtime/report.js'
@@ -210,6 +213,13 @@ const LIMITS = {
   maxRuns: 10_000,
   maxStreams: 100_000,
 }
+/** The other limits are positive numbers. */
+const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number>> = {
+  maxDepth: requireWhole,
+  runTimeoutMs: requireDelay,
+  maxRuns: requireWhole,
+  maxStreams: requireWhole,
+}
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
@@ -224,9 +234,11 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
     )
   }
   if (given.tasks !== undefined) requireTasks(given.tasks)
+  if (given.checkInputModes !== undefined) requireBoolean('checkInputModes', given.checkInputModes)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
   const card = servedCard(given.card, dialects)
   const clock = given.clock ?? systemClock
+  requireClock(clock)
   const push = toPushSettings(given.push, card, clock)
   if (extendedCard !== undefined && authenticate === undefined) {
     throw new TypeError('"extendedCard" requires "authenticate": it is for those who are known only')
@@ -282,7 +294,9 @@ function withExtendedCard(card: AgentCard): AgentCard {
   return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
 }
 
-export function requireTasks(tasks: object): void {
+export function requireTasks(tasks: unknown): void {
+  if (typeof tasks !== 'object' || tasks === null)
+    throw new TypeError(`"tasks" must be a TaskManager, got ${quote(tasks)}`)
   if ('createTask' in tasks) return
   throw new TypeError(`"tasks" must be a TaskManager${tasksHint(tasks)}`)
 }
@@ -302,7 +316,7 @@ export function toLimits(
   const complete: Record<string, number> = { ...LIMITS }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    const require = name === 'runTimeoutMs' ? requireDelay : requireFinite
+    const require = CHECKS[name] ?? requireFinite
     complete[name] = require(`limits.${name}`, value)
   }
   if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')

@@ -5,6 +5,7 @@
  */
 import type { AgentCardInput } from '../agent-card/build.js'
 import type { TaskManager } from '../core/task-manager.js'
+import { requireObject } from '../runtime/options.js'
 import { parseUrl } from '../runtime/url.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { createRequestHandler } from '../server/request-handler.js'
@@ -56,6 +57,7 @@ export function fakeAgent(
 ): FakeAgent {
   const steps = new Steps(isList(script) ? script : [script])
   const requests: Request[] = []
+  requireObject(undefined, options, 'fakeAgent')
   const { card: given = {}, ...others } = options
   const url = given.url ?? DEFAULT_URL
   const handler = createRequestHandler({

@@ -164,7 +164,7 @@ describe('traps', () => {
     [{ headers: new Headers({ a: 'b' }) }, '"headers" must be an object of texts'],
     [{ headers: { a: undefined } }, '"headers" must be an object of texts'],
     [{ auth: 'secret' }, '"auth" must have apply()'],
-    [{ protocolVersions: '1.0' }, 'protocolVersions must be an array'],
+    [{ protocolVersions: '1.0' }, '"protocolVersions" must be an array'],
     [{ url: 'https://a.test' }, 'A2AClient.connect(url)'],
   ])('options are not taken for something else (%#)', (options, text) => {
     expect(() => new A2AClient(options as never)).toThrow(text)

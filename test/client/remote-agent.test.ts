@@ -300,10 +300,13 @@ describe('headers', () => {
 })
 
 describe('the arguments', () => {
-  test.each([undefined, ''])('need a cardUrl: %j', async (cardUrl) => {
+  test.each([
+    [undefined, TypeError, '"cardUrl" must be a string, got undefined'],
+    ['', RangeError, '"cardUrl" must not be empty'],
+  ])('need a cardUrl: %j', (cardUrl, kind, text) => {
     const options = { name: 'analyst', cardUrl: cardUrl as string }
-    const failure = await failureOf(Promise.resolve().then(() => new RemoteAgent(options)))
-    expect(failure).toMatchObject({ code: 'INVALID_PARAMS', message: 'card_url is required' })
+    expect(() => new RemoteAgent(options)).toThrow(kind)
+    expect(() => new RemoteAgent(options)).toThrow(text)
   })
 
   test('are what is known', () => {

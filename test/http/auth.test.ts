@@ -361,8 +361,8 @@ describe('a server that gives no token', () => {
 })
 
 test.each<[Partial<ClientCredentials>, string]>([
-  [{ clientSecret: '' }, 'clientSecret is required'],
-  [{ tokenUrl: undefined as unknown as string }, 'tokenUrl is required'],
+  [{ clientSecret: '' }, '"clientSecret" must not be empty'],
+  [{ tokenUrl: undefined as unknown as string }, '"tokenUrl" must be a string, got undefined'],
   [{ timeoutMs: -1 }, '"timeoutMs" must be a positive number, got -1'],
   [{ expirySkewMs: NaN }, '"expirySkewMs" must be a positive number, got NaN'],
   [{ secret: SECRET } as object, 'Unknown option "secret" of clientCredentialsAuth'],

@@ -18,7 +18,7 @@ import {
 } from '../../http/request.js'
 import type { Unread } from '../../runtime/unread.js'
 import { fieldsOf, parseJson } from '../../http/json.js'
-import { requireKnown, requirePositive } from '../../runtime/options.js'
+import { requireKnown, requireMethods, requirePositive } from '../../runtime/options.js'
 import { shownUrl, trimSlashes } from '../../http/url.js'
 import { parseUrl } from '../../runtime/url.js'
 
@@ -103,6 +103,7 @@ export async function fetchAgentCard(
   requireKnown(options, KEYS, 'fetchAgentCard')
   const { signal, timeoutMs = TIMEOUT_MS, headers, auth } = options
   const { cache = headers === undefined && auth === undefined ? shared : false } = options
+  if (cache !== false) requireMethods('cache', cache, ['get', 'clear'], 'be an AgentCardCache or false')
   const url = cardUrl(baseUrl, AGENT_CARD)
   const limits = { signal, timeoutMs: requirePositive('timeoutMs', timeoutMs) }
   return await getCard(toHttpSettings(options, MAX_CARD_BYTES), url, { ...limits, cache }, requireNamed)

@@ -188,11 +188,18 @@ function readOAuth(node: ConfigNode): Authenticator {
   if (typeof url === 'string') throw tokenUrl.error(url)
   const credentials: ClientCredentials = {
     tokenUrl: tokenUrl.text(),
-    clientId: required(node, 'client_id', given.client_id).text(),
-    clientSecret: required(node, 'client_secret', given.client_secret).text(),
+    clientId: filledText(required(node, 'client_id', given.client_id)),
+    clientSecret: filledText(required(node, 'client_secret', given.client_secret)),
     scope: given.scope?.text(),
   }
-  return withPosition(node, () => clientCredentialsAuth(credentials))
+  return clientCredentialsAuth(credentials)
+}
+
+/** A variable of the environment may be empty. */
+function filledText(node: ConfigNode): string {
+  const text = node.text()
+  if (text === '') throw node.error('is required')
+  return text
 }
 
 function required(parent: ConfigNode, key: string, node: ConfigNode | undefined): ConfigNode {

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentProvider, ProviderCall } from '../provider.js'
-import { Service, type ServiceOptions } from './shared/service.js'
+import { requireServiceOptions, Service, type ServiceOptions } from './shared/service.js'
 import { A2AProvider } from './a2a/provider.js'
 import { toClientOptions } from './a2a/clients.js'
 
@@ -28,8 +28,11 @@ const CARD_TIMEOUT_MS = 10_000
  *
  * The gateway sends a task and polls it, because FastA2A has no streams. FastA2A's workers continue after a
  * cancellation. Every message begins a task there; tasks of one conversation share its history.
+ *
+ * @throws {TypeError} for an option that is unknown or of the wrong type.
  */
 export function pydanticAI(options: PydanticAIOptions = {}): AgentProvider {
+  requireServiceOptions(options, 'pydanticAI')
   return new A2AProvider(NAME, async (agent, signal = new AbortController().signal) => {
     const card = await fetchCard(agent, options, { signal })
     const [agentInterface] = card.supportedInterfaces

@@ -22,7 +22,7 @@ import {
 } from './health.js'
 import { providerName } from './provider-names.js'
 import { toAgent, type TokenHttp } from './registration.js'
-import { requireKnown, requireWhole } from '../../runtime/options.js'
+import { requireClock, requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 
 export interface StatusChange {
   /** The agent after the change. */
@@ -117,6 +117,8 @@ export class AgentRegistry {
     if (!['replace', 'reject'].includes(onDuplicate)) {
       throw new TypeError(`"onDuplicate" must be 'replace' or 'reject', got ${quote(onDuplicate)}`)
     }
+    requireFunctions(options, ['healthCheck', 'onStatusChange', 'fetch', 'urlGuard'])
+    requireClock(clock)
     this.#clock = clock
     this.#http = { fetch, urlGuard, clock }
     this.#rejectsDuplicates = onDuplicate === 'reject'

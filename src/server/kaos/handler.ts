@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readOptions, requireFinite, requireFunctions } from '../../runtime/options.js'
+import { readOptions, requireClock, requireFinite, requireFunctions } from '../../runtime/options.js'
 import type { AgentCardInput } from '../../agent-card/build.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -99,6 +99,7 @@ function toSettings<P extends Principal>(
 ): BindingSettings<P> {
   const { authenticate, onError, limits = {}, clock = systemClock } = given
   requireFunctions(given, ['authenticate', 'onError'])
+  requireClock(clock)
   const dialects = toDialects(given.dialects ?? [kaos()], undefined)
   for (const { version } of dialects) requireServed(version)
   const [first, ...others] = dialects

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { readOptions, requireDelay, requireFunction, requireFunctions } from '../../runtime/options.js'
+import {
+  readOptions,
+  requireClock,
+  requireDelay,
+  requireFunction,
+  requireFunctions,
+} from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
@@ -102,6 +108,7 @@ export class LocalTaskManager implements SessionTaskManager {
     requireFunction('describeError', describeError)
     if (given.tasks !== undefined) requireTasks(given.tasks)
     requireFunctions(given, ['onError'])
+    requireClock(clock)
     this.#processFn = processFn
     this.#tasks = given.tasks ?? new TaskManager({ maxTasks: MAX_TASKS, whenFull: 'evict-terminal', clock })
     this.#describeError = describeError

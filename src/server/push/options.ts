@@ -4,10 +4,9 @@
  * @module
  */
 import { readOptions, requireDelay, requireFunctions, requireWhole } from '../../runtime/options.js'
-import { urlGuard } from '../../http/url-guard.js'
+import { toUrlGuard } from '../../http/url-guard.js'
 import type { HttpSettings } from '../../http/request.js'
 import type { Pacing } from '../../http/retry.js'
-import { describe } from '../../runtime/describe.js'
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { platformFetch } from '../../runtime/fetch.js'
@@ -107,7 +106,6 @@ export function toPushSettings(
     'push',
     'false or an object: {} for the defaults',
   )
-  requireHosts(given.allow)
   requireFunctions(given, ['fetch', 'random'], 'push')
   if (given.resolve !== false) requireFunctions(given, ['resolve'], 'push')
   const numbers = toNumbers(given)
@@ -115,7 +113,7 @@ export function toPushSettings(
     throw new RangeError('"push.retryMinMs" must not be more than "push.retryMaxMs"')
   }
   const resolve = toResolve(given.resolve)
-  const guard = urlGuard({ allow: given.allow, resolve })
+  const guard = toUrlGuard({ allow: given.allow, resolve }, 'push.allow')
   const { fetch = (resolve && pushFetch(given.allow, resolve)) ?? platformFetch, random = platformRandom } =
     given
   const { maxAttempts: attempts, retryMinMs: baseDelayMs, retryMaxMs: maxDelayMs } = numbers
@@ -168,11 +166,6 @@ function toNumbers(given: PushOptions): typeof NUMBERS {
   }
   // It has every key of NUMBERS.
   return complete as typeof NUMBERS
-}
-
-function requireHosts(allow: unknown): void {
-  if (allow === undefined || Array.isArray(allow)) return
-  throw new TypeError(`"push.allow" must be an array of hosts, got ${describe(allow)}`)
 }
 
 /** Resolves names by the runtime's DNS; `undefined` where it has none. */

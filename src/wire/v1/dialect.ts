@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireKnown, requireOneOf } from '../../runtime/options.js'
 import { invalidParams, type A2AError } from '../../core/errors.js'
 import type { ArtifactChanged, StatusChanged } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
@@ -181,8 +182,11 @@ const STATUSES_OF_1_0_0: Readonly<Record<string, number>> = {
   INVALID_AGENT_RESPONSE: 502,
 }
 
-/** A2A 1.0, over JSON-RPC and HTTP+JSON. */
-export function v1({ profile = '1.0.1' }: V1Options = {}): Dialect {
+/** A2A 1.0, over JSON-RPC and HTTP+JSON. @throws {TypeError} for an invalid option, by its name. */
+export function v1(options: V1Options = {}): Dialect {
+  requireKnown(options, ['profile'], 'v1')
+  const { profile = '1.0.1' } = options
+  requireOneOf('profile', profile, ['1.0.0', '1.0.1'])
   const statuses = profile === '1.0.0' ? STATUSES_OF_1_0_0 : {}
   return {
     version: '1.0',

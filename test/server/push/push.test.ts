@@ -385,7 +385,7 @@ describe('push notifications', () => {
     ['null', null, '"push"'],
     ['true', true, '"push"'],
     ['an unknown option', { alow: [] }, 'alow'],
-    ['no host', { allow: ['http://a/'] }, '"allow"'],
+    ['no host', { allow: ['http://a/'] }, '"push.allow"'],
     ['no function to resolve', { resolve: true }, '"push.resolve"'],
     ['no function to fetch', { fetch: {} }, '"push.fetch"'],
     ['no function of chance', { random: 1 }, '"push.random"'],

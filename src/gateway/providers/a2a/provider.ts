@@ -14,7 +14,7 @@ import { raceAbort } from '../../../runtime/abort.js'
 import { compact } from '../../../runtime/compact.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
-import { providerError, type ServiceOptions } from '../shared/service.js'
+import { providerError, requireServiceOptions, type ServiceOptions } from '../shared/service.js'
 import { ClientCache, toClientOptions, type Connect } from './clients.js'
 import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
 
@@ -25,6 +25,16 @@ export interface A2AOptions
       ClientOptions,
       'headers' | 'extensions' | 'limits' | 'retry' | 'protocolVersions' | 'protocolBindings' | 'generateId'
     > {}
+
+const CLIENT_KEYS = [
+  'headers',
+  'extensions',
+  'limits',
+  'retry',
+  'protocolVersions',
+  'protocolBindings',
+  'generateId',
+] as const satisfies readonly (keyof A2AOptions)[]
 
 /**
  * Provider for agents that speak A2A 1.0 or 0.3, over JSON-RPC or HTTP+JSON. An agent's `endpoint.url` is its base URL
@@ -38,6 +48,7 @@ export interface A2AOptions
  * const gateway = new A2AGateway({ providers: { a2a: a2a() } })
  */
 export function a2a(options: A2AOptions = {}): AgentProvider {
+  requireServiceOptions(options, 'a2a', CLIENT_KEYS)
   const { authorize, ...others } = options
   // Validates the options now, not with the first task.
   new A2AClient(others)

@@ -13,6 +13,8 @@ import { answerUpdates } from './agentcore-answers.js'
 import { SESSION_HEADER } from './agentcore-client.js'
 import { Runtimes, sessionIn, type BedrockAgentCoreOptions } from './agentcore-runtimes.js'
 import { reachability } from './bedrock-endpoint.js'
+import { requireFunctions } from '../../../runtime/options.js'
+import { requireServiceOptions } from '../shared/service.js'
 import { fold } from '../shared/fold.js'
 
 /**
@@ -30,6 +32,8 @@ import { fold } from '../shared/fold.js'
  *   health check fetches its card, in one session that all checks share, because AgentCore starts a container for it.
  */
 export function bedrockAgentCore(options: BedrockAgentCoreOptions = {}): AgentProvider {
+  requireServiceOptions(options, 'bedrockAgentCore', ['client', 'toPayload'])
+  requireFunctions(options, ['toPayload'])
   const runtimes = new Runtimes(options)
   const http = new AgentCoreHttp(runtimes, options)
   const a2a = new AgentCoreA2A(runtimes)

@@ -8,6 +8,7 @@ import type { Fetch } from '../../../runtime/fetch.js'
 import { keepAliveClock, type Clock } from '../../../runtime/clock.js'
 import { AbortScope } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
+import { requireClock, requireFunctions, requireKnown } from '../../../runtime/options.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
@@ -93,8 +94,13 @@ const HOW_TO_ANSWER =
  *
  * AWS signs every request and frames every response, so InvokeAgent always uses the official client, and
  * `endpoint.auth` is refused with `INVALID_PARAMS`.
+ *
+ * @throws {TypeError} for an option that is unknown or of the wrong type.
  */
 export function bedrock(options: BedrockOptions = {}): AgentProvider {
+  requireKnown(options, ['client', 'fetch', 'clock', 'agentCore'], 'bedrock')
+  requireFunctions(options, ['fetch'])
+  if (options.clock !== undefined) requireClock(options.clock)
   const agents = new InvokeAgent(options)
   const runtimes = bedrockAgentCore(options.agentCore)
   const providerFor = ({ settings }: RegisteredAgent): AgentProvider =>

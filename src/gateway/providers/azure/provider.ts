@@ -6,8 +6,7 @@
 import { boolean, nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider } from '../../provider.js'
-import { requireKnown } from '../../../runtime/options.js'
-import { Service, type ServiceOptions } from '../shared/service.js'
+import { requireServiceOptions, Service, type ServiceOptions } from '../shared/service.js'
 import { parseSettings } from '../shared/answers.js'
 import { entraAuthorize, type AzureCredentials } from './credentials.js'
 import { AzureResponses } from './responses.js'
@@ -20,8 +19,6 @@ export interface AzureAIOptions extends ServiceOptions {
    */
   readonly credentials?: AzureCredentials | undefined
 }
-
-const KEYS = ['fetch', 'authorize', 'urlGuard', 'clock', 'credentials']
 
 const SettingsSchema = object({
   api: optional(oneOf(['responses', 'threads'])),
@@ -53,7 +50,7 @@ const SettingsSchema = object({
  * @throws {TypeError} for an unknown option. The error names it.
  */
 export function azureAI(options: AzureAIOptions = {}): AgentProvider {
-  requireKnown(options, KEYS, 'azureAI')
+  requireServiceOptions(options, 'azureAI', ['credentials'])
   const authorize = entraAuthorize(options.credentials)
   const apiOf = (agent: RegisteredAgent): AzureResponses | AzureThreads => {
     const service = new Service('azure_ai', agent, options, authorize)

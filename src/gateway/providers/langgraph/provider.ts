@@ -3,11 +3,19 @@
  *
  * @module
  */
-import { quote } from '../../../runtime/describe.js'
+import { requireFunctions, requireOneOf } from '../../../runtime/options.js'
 import type { AgentProvider } from '../../provider.js'
+import { requireServiceOptions } from '../shared/service.js'
 import { LangGraphServer } from './server.js'
 import { LiteLlmRsServer } from './litellm-rs.js'
 import { LANGGRAPH_STREAM_MODES, PROFILES, type LangGraphOptions } from './options.js'
+
+const STRATEGIES = [
+  'enqueue',
+  'reject',
+  'interrupt',
+  'rollback',
+] as const satisfies readonly LangGraphOptions['multitaskStrategy'][]
 
 /**
  * Provider for LangGraph servers: LangSmith Deployment, or a server of your own. An agent's `endpoint.url` is the root
@@ -19,16 +27,18 @@ import { LANGGRAPH_STREAM_MODES, PROFILES, type LangGraphOptions } from './optio
  *
  * The result is one artifact, `response`: the last text of the model, or the graph's values if there is none.
  *
- * @throws {TypeError} for an unknown `profile` or `streamMode`.
+ * @throws {TypeError} for an option that is unknown or of the wrong type, and an unknown `profile` or `streamMode`.
  */
 export function langGraph(options: LangGraphOptions = {}): AgentProvider {
-  const { profile = 'langgraph', streamMode = LANGGRAPH_STREAM_MODES } = options
+  requireServiceOptions(options, 'langGraph', ['profile', 'streamMode', 'multitaskStrategy', 'input'])
+  requireFunctions(options, ['input'])
+  const {
+    profile = 'langgraph',
+    streamMode = LANGGRAPH_STREAM_MODES,
+    multitaskStrategy = 'enqueue',
+  } = options
   requireOneOf('profile', profile, PROFILES)
+  requireOneOf('multitaskStrategy', multitaskStrategy, STRATEGIES)
   for (const mode of streamMode) requireOneOf('streamMode', mode, LANGGRAPH_STREAM_MODES)
   return profile === 'litellm-rs' ? new LiteLlmRsServer(options) : new LangGraphServer(options, streamMode)
-}
-
-function requireOneOf(name: string, value: unknown, known: readonly unknown[]): void {
-  if (known.includes(value)) return
-  throw new TypeError(`"${name}" must be one of ${known.map(quote).join(', ')}, got ${quote(value)}`)
 }

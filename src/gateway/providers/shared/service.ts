@@ -6,6 +6,7 @@
 import type { Authenticator } from '../../../http/authenticator.js'
 import { type Fetch, platformFetch } from '../../../runtime/fetch.js'
 import type { Clock } from '../../../runtime/clock.js'
+import { requireClock, requireFunctions, requireKnown } from '../../../runtime/options.js'
 import type { JsonValue } from '../../../core/json-types.js'
 import type { UrlGuard } from '../../../http/url-guard.js'
 import {
@@ -49,6 +50,23 @@ export interface ServiceOptions {
   /** Checks the URL of every request. Default is none: those who register agents trust their URLs. */
   readonly urlGuard?: UrlGuard | undefined
   readonly clock?: Clock | undefined
+}
+
+const OPTION_KEYS = ['fetch', 'authorize', 'urlGuard', 'clock']
+
+/**
+ * Checks the options of a provider: those of every provider, and `others`.
+ *
+ * @throws {TypeError} for an option that is unknown or of the wrong type.
+ */
+export function requireServiceOptions(
+  options: ServiceOptions,
+  where: string,
+  others: readonly string[] = [],
+): void {
+  requireKnown(options, [...OPTION_KEYS, ...others], where)
+  requireFunctions(options, ['fetch', 'authorize', 'urlGuard'])
+  if (options.clock !== undefined) requireClock(options.clock)
 }
 
 const MAX_BYTES = 16_777_216

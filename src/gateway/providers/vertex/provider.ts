@@ -18,8 +18,7 @@ import {
 } from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
-import { requireKnown } from '../../../runtime/options.js'
-import { Service, type ServiceOptions } from '../shared/service.js'
+import { requireServiceOptions, Service, type ServiceOptions } from '../shared/service.js'
 import { A2AProvider } from '../a2a/provider.js'
 import { toClientOptions } from '../a2a/clients.js'
 import { healthOfRequest, parseSettings } from '../shared/answers.js'
@@ -34,8 +33,6 @@ export interface VertexAIOptions extends ServiceOptions {
    */
   readonly credentials?: GoogleCredentials | undefined
 }
-
-const KEYS = ['fetch', 'authorize', 'urlGuard', 'clock', 'credentials']
 
 const SettingsSchema = object({
   resource: optional(
@@ -78,7 +75,7 @@ type Settings = z.infer<typeof SettingsSchema>
  * @throws {TypeError} for an unknown option. The error names it.
  */
 export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
-  requireKnown(options, KEYS, 'vertexAI')
+  requireServiceOptions(options, 'vertexAI', ['credentials'])
   const authorize = googleAuthorize(options.credentials)
   const serviceOf = (agent: RegisteredAgent): Service => new Service(NAME, agent, options, authorize)
   const a2a = new A2AProvider(NAME, (agent) => {
