@@ -8,7 +8,7 @@ import { EventEmitter } from 'eventemitter3'
 import type { TaskEvent, TaskEvents } from './events.js'
 import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
-import { throwLater } from '../runtime/report.js'
+import { throwLater } from '../runtime/uncaught.js'
 import type { TaskSnapshot } from './task.js'
 
 type EventName<S extends string> = keyof TaskEvents<S>

@@ -5,7 +5,6 @@
  */
 import {
   requireBound,
-  requireClock,
   requireFunction,
   requireKnown,
   requirePositive,
@@ -143,7 +142,9 @@ export function toSettings<S extends string>(
   if (!['reject', 'evict-terminal'].includes(whenFull)) {
     throw new TypeError(`"whenFull" must be 'reject' or 'evict-terminal', got ${quote(whenFull)}`)
   }
-  requireClock(clock)
+  if (typeof clock.now !== 'function' || typeof clock.schedule !== 'function') {
+    throw new TypeError('"clock" must have the methods now and schedule')
+  }
   requireFunction('generateId', generateId)
   // Without a lifecycle of the caller, S is TaskState, the default of every type that has it.
   const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { throwLater } from '../runtime/report.js'
+import { throwLater } from '../runtime/uncaught.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 
 /** A moment, as a number and as a task timestamp. Tasks of the same millisecond share one. */

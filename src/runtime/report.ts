@@ -17,13 +17,6 @@ interface Platform {
   }
 }
 
-/** Throws in a separate microtask, so that the platform reports the error as uncaught. */
-export function throwLater(error: unknown): void {
-  queueMicrotask(() => {
-    throw error
-  })
-}
-
 /** Reports an error, with its chain of causes, as a warning of the process. */
 export function reportError(
   error: unknown,

@@ -26,6 +26,7 @@ const PLATFORM = [
   'runtime/environment.ts',
   'runtime/fetch.ts',
   'runtime/report.ts',
+  'runtime/uncaught.ts',
   'runtime/timers.ts',
   'server/node/index.ts',
   'server/node/incoming.ts',

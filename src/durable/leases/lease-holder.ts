@@ -19,7 +19,7 @@ import type {
   TaskUpdate,
 } from '../../core/params.js'
 import { randomId } from '../../runtime/ids.js'
-import { throwLater } from '../../runtime/report.js'
+import { throwLater } from '../../runtime/uncaught.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey, TaskSnapshot } from '../../core/task.js'

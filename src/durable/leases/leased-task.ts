@@ -4,7 +4,7 @@
  * @module
  */
 import { endError } from '../../core/errors.js'
-import { throwLater } from '../../runtime/report.js'
+import { throwLater } from '../../runtime/uncaught.js'
 import type { Taking } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { LeaseNote } from './lease-note.js'

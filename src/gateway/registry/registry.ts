@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep } from '../../core/json.js'
 import { quote } from '../../runtime/describe.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
-import { throwLater } from '../../runtime/report.js'
+import { throwLater } from '../../runtime/uncaught.js'
 import { instantOf } from '../../core/timeline.js'
 import { AGENT_STATUSES, type AgentInput, type AgentStatus, type RegisteredAgent } from './agent.js'
 import {

@@ -27,7 +27,7 @@ import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './docum
 import { redisHints } from './hints.js'
 import { migrateLayout, toStoreError, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
-import { randomId } from '../../runtime/ids.js'
+import { platformCrypto } from '../../runtime/crypto.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
 import {
   items,
@@ -248,7 +248,13 @@ class Store implements RedisStore {
     expectedVersion: number,
   ): Promise<boolean> {
     const documentKey = [key.id, key.createdAt, kind, id]
-    const args = [...documentKey, expectedVersion, expectedVersion + 1, randomId(), toText(value)]
+    const args = [
+      ...documentKey,
+      expectedVersion,
+      expectedVersion + 1,
+      platformCrypto().randomUUID(),
+      toText(value),
+    ]
     return isOne(await this.#run('putDocument', PUT_DOCUMENT, args))
   }
 
