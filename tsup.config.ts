@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { defineConfig, type Options } from 'tsup'
 import ts from 'typescript'
+import { ENTRIES } from './.config/entries.js'
+import { mergeChunks } from './.config/merge-chunks.js'
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number]
 
@@ -14,7 +16,7 @@ const pureConstants: Plugin = {
   name: 'pure-constants',
   setup(build) {
     build.onLoad(
-      { filter: /[\\/]src[\\/](schemas|wire|client|http|agent-card)[\\/].*\.ts$/ },
+      { filter: /[\\/]src[\\/](runtime|core|schemas|wire|client|http|agent-card)[\\/].*\.ts$/ },
       async ({ path }) => {
         const file = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest)
         let contents = file.text
@@ -51,32 +53,12 @@ function constantCalls(file: ts.SourceFile): number[] {
   return [...starts].sort((a, b) => b - a)
 }
 
-export default defineConfig({
-  // Import specifier = folder: a2a-tasks/server/node is src/server/node/index.ts.
-  entry: Object.fromEntries(
-    [
-      '',
-      'schemas/',
-      'wire/',
-      'agent-card/',
-      'client/',
-      'server/',
-      'server/node/',
-      'durable/',
-      'stores/sqlite/',
-      'stores/postgres/',
-      'stores/redis/',
-      'gateway/',
-      'telemetry/',
-      'testing/',
-    ].map((folder) => [`${folder}index`, `src/${folder}index.ts`]),
-  ),
+export default defineConfig(({ outDir = 'dist' }) => ({
+  entry: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
   format: ['esm', 'cjs'],
   platform: 'neutral',
   target: 'es2022',
   splitting: true,
-  treeshake: true,
-  sourcemap: true,
   clean: true,
   // Some Workers know Node's modules by no other name.
   removeNodeProtocol: false,
@@ -90,4 +72,6 @@ export default defineConfig({
   plugins: [pureCommonJs],
   // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
-})
+  metafile: true,
+  onSuccess: () => mergeChunks(outDir, ENTRIES),
+}))

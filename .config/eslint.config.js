@@ -11,10 +11,14 @@ export default tseslint.config(
       'max-lines': ['error', 400],
       'max-lines-per-function': ['error', 60],
       'no-console': 'error',
+      // Declarations name an interface, and repeat what any other type stands for.
+      '@typescript-eslint/no-empty-object-type': ['error', { allowInterfaces: 'with-single-extends' }],
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',
         { considerDefaultExhaustiveForUnions: true },
       ],
+      // Modules of NestJS are empty classes with a decorator.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
       // Lines like `(record) => this.#remove(record)` return nothing because what they call returns nothing.
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/restrict-template-expressions': [
