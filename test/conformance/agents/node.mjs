@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http'
 import { toNodeListener } from 'a2a-tasks/server/node'
-import { createAgents } from './conformance-agent.mjs'
+import { createAgents } from './agent.mjs'
 
 const { fetchFor } = createAgents()
 

@@ -1,10 +1,12 @@
 /**
- * `node conformance-run.mjs <command…>`: starts an agent, asks it all that `conformance.mjs` has, and ends it. The agent
- * is whatever prints where it listens.
+ * `node start.mjs <command…>`: starts the agents of `agents/agent.mjs` on a runtime, runs the checks and the exchanges
+ * against them, and ends them. The command prints where it listens.
  */
 
 import { spawn } from 'node:child_process'
-import { EXCHANGES, talkTo } from './conformance.mjs'
+import { EXCHANGES, talkTo } from './exchanges/exchanges.mjs'
+import { isGood, linesOf } from './report.mjs'
+import { checkAgent } from './suite.mjs'
 
 const [command, ...args] = process.argv.slice(2)
 const server = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -25,11 +27,14 @@ const port = await new Promise((resolve, reject) => {
   server.on('exit', () => reject(new Error(`${command} does not listen:\n${output}`)))
 })
 
+const origin = `http://127.0.0.1:${port}`
 const failures = []
-const talk = talkTo(`http://127.0.0.1:${port}`)
+const talk = talkTo(origin)
 for (const exchange of EXCHANGES) await talk(exchange).catch(({ message }) => failures.push(message))
 
-for (const failure of failures) console.log(failure)
-if (failures.length > 0) console.log(output)
+const report = await checkAgent(origin, { origin })
+for (const line of [...failures, ...linesOf(report)]) console.log(line)
 console.log(`${EXCHANGES.length - failures.length} of ${EXCHANGES.length} exchanges are as they should be`)
-process.exit(failures.length === 0 ? 0 : 1)
+const passes = failures.length === 0 && isGood(report)
+if (!passes) console.log(output)
+process.exit(passes ? 0 : 1)

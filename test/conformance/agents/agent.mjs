@@ -1,23 +1,25 @@
-/** The agents that `conformance.mjs` asks, the same on every runtime. */
+/** Agents of this library for the checks of `../run.mjs` and the exchanges of `../exchanges`, the same on every runtime. */
 
 import { createRequestHandler } from 'a2a-tasks/server'
 
-/** An agent for everybody, and one below `/locked` that knows its callers. Their URLs count by their paths only. */
-export function createAgents() {
-  const shared = { execute, onError }
-  const open = createRequestHandler({ card: { name: 'Echo', url: 'https://agent.example' }, ...shared })
+/** An agent for all callers, and one below `/locked` that knows its callers. Their URLs count by their paths only. */
+export function createAgents(url = 'https://agent.example') {
+  const shared = { execute, onError, push: NO_PUSH }
+  const open = createRequestHandler({ card: { name: 'Echo', url }, anonymous: 'shared', ...shared })
   const locked = createRequestHandler({
-    card: { name: 'Locked', url: 'https://agent.example/locked' },
+    card: { name: 'Locked', url: `${url}/locked` },
     authenticate,
     ...shared,
   })
   /** The `fetch` of the agent that a URL, or a path, is of. */
-  const fetchFor = (url) =>
-    (new URL(url, 'https://agent.example').pathname.startsWith('/locked') ? locked : open).fetch
+  const fetchFor = (path) => (new URL(path, url).pathname.startsWith('/locked') ? locked : open).fetch
   return { fetchFor, fetch: (request) => fetchFor(request.url)(request) }
 }
 
-/** Everybody is who his bearer token says. */
+/** Webhooks are registered, but no request leaves the process. */
+const NO_PUSH = { resolve: false, fetch: () => Promise.resolve(new Response()) }
+
+/** A caller is who the bearer token says. */
 function authenticate(request) {
   const [, id] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
   return id === undefined ? null : { id }
@@ -29,7 +31,7 @@ function onError(error) {
 }
 
 function execute(run) {
-  return (ANSWERS[run.text] ?? echo)(run)
+  return (ANSWERS[run.text.split(' ')[0]] ?? echo)(run)
 }
 
 const SECRET = new Error('secret')
@@ -37,7 +39,7 @@ const SECRET = new Error('secret')
 const echo = async (run) => `You said: ${run.text}`
 
 const ANSWERS = {
-  async *count() {
+  async *stream() {
     yield* ['one ', 'two ', 'three']
   },
   async ask(run) {

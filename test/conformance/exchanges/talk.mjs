@@ -1,7 +1,7 @@
-/** Sends the requests of `conformance.mjs` to an agent and reads its responses. Asserts by throwing. */
+/** Sends the requests of `exchanges.mjs` to an agent and reads its responses. Asserts by throwing. */
 
 /**
- * A talk with the agent at `base`: ask it all `EXCHANGES` of `conformance.mjs`, one after the other.
+ * A talk with the agent at `base`: ask it all `EXCHANGES` of `exchanges.mjs`, one after the other.
  *
  * @param ask goes to it by another way than HTTP.
  */

@@ -1,6 +1,6 @@
 /** The agents, as Bun and Deno serve whatever has a `fetch`. Of Deno, the command says on which port. */
 
-import { createAgents } from './conformance-agent.mjs'
+import { createAgents } from './agent.mjs'
 
 const { fetch } = createAgents()
 

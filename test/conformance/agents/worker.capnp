@@ -1,4 +1,4 @@
-# The bundle of conformance-worker.mjs, served by workerd on a port that it chooses.
+# The bundle of worker.mjs, served by workerd on a port that it chooses.
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -7,8 +7,8 @@ const config :Workerd.Config = (
 );
 
 const agents :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "conformance-worker.js")],
-  compatibilityDate = "2026-11-01",
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = "2026-10-01",
   durableObjectNamespaces = [(className = "Agents", uniqueKey = "agents")],
   durableObjectStorage = (inMemory = void),
   bindings = [(name = "AGENTS", durableObjectNamespace = "Agents")],

@@ -3,7 +3,7 @@
  * and timers do.
  */
 
-import { createAgents } from './conformance-agent.mjs'
+import { createAgents } from './agent.mjs'
 
 export class Agents {
   #agents = createAgents()

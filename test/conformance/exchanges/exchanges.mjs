@@ -1,9 +1,9 @@
 /**
  * Requests to an agent over HTTP with their expected responses, for any runtime. One entry is one request.
- * `conformance-talk.mjs` asks it.
+ * `talk.mjs` asks it.
  */
 
-export { talkTo } from './conformance-talk.mjs'
+export { talkTo } from './talk.mjs'
 
 const MESSAGE_1_0 = { messageId: 'm', role: 'ROLE_USER' }
 const MESSAGE_0_3 = { kind: 'message', messageId: 'm', role: 'user' }
@@ -85,7 +85,7 @@ export const EXCHANGES = [
   },
   {
     name: 'JSON-RPC 1.0: SendStreamingMessage',
-    request: rpc('SendStreamingMessage', say('count')),
+    request: rpc('SendStreamingMessage', say('stream')),
     headers: STREAM,
     events: EVENTS.map(result),
   },
@@ -112,7 +112,6 @@ export const EXCHANGES = [
   {
     name: 'JSON-RPC: no JSON',
     request: post('/', '{'),
-    status: 400,
     json: { jsonrpc: '2.0', id: null, error: { code: -32700 } },
   },
   {
@@ -135,7 +134,7 @@ export const EXCHANGES = [
   },
   {
     name: 'HTTP+JSON 1.0: message:stream',
-    request: post('/message:stream', say('count')),
+    request: post('/message:stream', say('stream')),
     headers: STREAM,
     events: EVENTS,
     keep: { counted: 'events.0.task.id' },
@@ -235,7 +234,7 @@ export const EXCHANGES = [
   },
   {
     name: 'JSON-RPC 0.3: message/stream',
-    request: rpc('message/stream', say03('count')),
+    request: rpc('message/stream', say03('stream')),
     headers: STREAM,
     events: [
       { kind: 'task', status: { state: 'submitted' } },
@@ -277,7 +276,7 @@ export const EXCHANGES = [
   },
   {
     name: 'JSON-RPC 0.1: tasks/sendSubscribe',
-    request: rpc('tasks/sendSubscribe', { id: 'count-0.1', ...typed('count') }),
+    request: rpc('tasks/sendSubscribe', { id: 'count-0.1', ...typed('stream') }),
     headers: STREAM,
     events: [
       { status: { state: 'submitted' }, final: false },
@@ -290,7 +289,7 @@ export const EXCHANGES = [
   },
   {
     name: 'JSON-RPC 0.1: an error where a stream was asked for',
-    request: rpc('tasks/sendSubscribe', { id: 'task-0.1', ...typed('count') }),
+    request: rpc('tasks/sendSubscribe', { id: 'task-0.1', ...typed('stream') }),
     headers: STREAM,
     events: [error(-32009)],
   },
@@ -373,7 +372,7 @@ export const EXCHANGES = [
   },
   {
     name: 'LiteLLM-RS: task_send_subscribe',
-    request: rpc('task_send_subscribe', { id: 'count-rs', input: { instruction: 'count' } }),
+    request: rpc('task_send_subscribe', { id: 'count-rs', input: { instruction: 'stream' } }),
     headers: STREAM,
     events: [
       { state: 'pending' },

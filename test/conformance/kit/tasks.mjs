@@ -1,0 +1,129 @@
+/** Tasks, messages and updates of each binding and version, in one form. */
+
+import { collect, eventsIn, parse } from './http.mjs'
+import { expectResult } from './answers.mjs'
+import { ensure, Mismatch } from './mismatch.mjs'
+
+const TERMINAL = ['completed', 'failed', 'canceled', 'rejected']
+
+/** `input-required` for each spelling of the state. */
+function stateName(state) {
+  const name = String(state)
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replace(/_/g, '-')
+  return name === 'cancelled' ? 'canceled' : name
+}
+
+export function isTerminal({ state }) {
+  return TERMINAL.includes(state)
+}
+
+/** The task in the answer to a message. */
+export function sentTask(answer) {
+  const result = expectResult(answer, 'a task')
+  const task = result.task ?? (result.kind === 'task' ? result : undefined)
+  ensure(answer, task !== undefined, 'a task', answer.text)
+  return toTask(answer, task)
+}
+
+/** The task that GetTask and CancelTask answer with. */
+export function plainTask(answer) {
+  return toTask(answer, expectResult(answer, 'a task'))
+}
+
+/** The message that a message is answered with. */
+export function sentMessage(answer) {
+  const result = expectResult(answer, 'a message')
+  const message = result.message ?? (result.kind === 'message' ? result : undefined)
+  ensure(answer, message !== undefined && result.task === undefined, 'a message and no task', answer.text)
+  return { ...message, text: textOf(message) }
+}
+
+function toTask(answer, raw) {
+  const isTask = typeof raw?.id === 'string' && raw.id !== '' && typeof raw.status === 'object'
+  ensure(answer, isTask, 'a task with id and status', raw)
+  const { id, contextId, status, artifacts = [], history = [] } = raw
+  const message = status.message ?? status.update
+  return {
+    raw,
+    id,
+    contextId,
+    state: stateName(status.state),
+    message: message === undefined ? '' : textOf(message),
+    artifacts: artifacts.map((artifact) => ({ id: artifact.artifactId, text: textOf(artifact) })),
+    text: artifacts.map(textOf).join(''),
+    history: history.map((each) => ({ role: each.role, text: textOf(each) })),
+  }
+}
+
+export function expectState(answer, task, ...states) {
+  ensure(
+    answer,
+    states.includes(task.state),
+    `the state ${states.join(' or ')}`,
+    `${task.state}: ${answer.text}`,
+  )
+}
+
+/** The texts of a message or an artifact. */
+function textOf({ parts, content } = {}) {
+  return (parts ?? content ?? []).map((part) => part?.text ?? '').join('')
+}
+
+/** The update in an event of a stream: its `kind` is `task`, `message`, `status`, `artifact`, or `undefined`. */
+export function updateOf(target, stream, event) {
+  const json = parse(event.data)
+  ensure(stream, typeof json === 'object' && json !== null, 'JSON in the data of an event', event.text)
+  const value = target.isJsonRpc ? json.result : json
+  ensure(stream, typeof value === 'object' && value !== null, 'a result in the event', event.text)
+  const isByKind = target.isJsonRpc && !target.isModern
+  const wrapped = isByKind ? byKind(value) : value
+  const { task, message, statusUpdate, artifactUpdate } = wrapped
+  const base = { raw: value, event }
+  if (task !== undefined) return { ...base, kind: 'task', ...toTask(stream, task), taskId: task.id }
+  if (message !== undefined) return { ...base, kind: 'message', text: textOf(message) }
+  if (statusUpdate !== undefined) {
+    const { taskId, contextId, status, final } = statusUpdate
+    return { ...base, kind: 'status', taskId, contextId, state: stateName(status?.state), final, status }
+  }
+  if (artifactUpdate !== undefined) {
+    const { taskId, contextId, artifact, append = false, lastChunk = false } = artifactUpdate
+    const { artifactId: id } = artifact ?? {}
+    return { ...base, kind: 'artifact', taskId, contextId, id, text: textOf(artifact), append, lastChunk }
+  }
+  throw new Mismatch(stream, 'a task, a message, a status update or an artifact update', event.text)
+}
+
+const KINDS = {
+  task: 'task',
+  message: 'message',
+  'status-update': 'statusUpdate',
+  'artifact-update': 'artifactUpdate',
+}
+
+function byKind(value) {
+  const name = KINDS[value.kind]
+  return name === undefined ? {} : { [name]: value }
+}
+
+/** All updates of a stream, until the agent closes it. */
+export async function updatesOf(target, stream) {
+  return (await collect(stream)).map((event) => updateOf(target, stream, event))
+}
+
+/** The next update of a stream. */
+export async function nextUpdate(target, stream) {
+  const { value, done } = await eventsIn(stream).next()
+  ensure(stream, !done, 'another event', 'the end of the stream')
+  return updateOf(target, stream, value)
+}
+
+/** The text of each artifact that the updates build, by id (§4.2.2). */
+export function artifactsOf(updates) {
+  const texts = new Map()
+  for (const { kind, id, text, append } of updates) {
+    if (kind === 'artifact') texts.set(id, append ? (texts.get(id) ?? '') + text : text)
+  }
+  return [...texts.values()]
+}
