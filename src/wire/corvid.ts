@@ -14,6 +14,7 @@ import type { Codecs, Dialect, Requests, TaskView } from './dialect.js'
 import { describeError } from './errors.js'
 import { textOf } from './text.js'
 import { toV03Card } from './v0-3/card.js'
+import { shownState } from './v1/objects.js'
 import { notReply } from './view.js'
 
 /** Timeout of a task whose sender sets none. */
@@ -63,7 +64,7 @@ function toTask({ task }: TaskView): JsonObject {
   const { id, state, contextId, createdAt, updatedAt } = task
   return {
     id,
-    state: STATES[state],
+    state: STATES[shownState(state)],
     messages: conversationOf(task).map(toMessage),
     sessionId: contextId,
     createdAt,

@@ -12,9 +12,13 @@ import type { AgentCard } from '../schemas/agent-card.js'
 
 /** A webhook for notifications of a task's changes. */
 export interface PushConfig {
+  /** Identifies the webhook among those of the task. Default is an id of the agent's choice. */
   readonly id?: string
+  /** Where the agent sends the notifications. */
   readonly url: string
+  /** A secret that the agent sends in the header `X-A2A-Notification-Token`. */
   readonly token?: string
+  /** What the agent sends in the header `Authorization`: `{ scheme: 'Bearer', credentials: '…' }`. */
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
 }
 
@@ -32,6 +36,7 @@ interface InTenant {
 /** A received message. The server assigns an id where the version's messages have none. */
 export type IncomingMessage = Omit<Message, 'messageId'> & { readonly messageId?: string }
 
+/** A message to the agent, from any version of the protocol. */
 export interface SendRequest<M extends IncomingMessage = Message> extends InTenant {
   readonly message: M
   /** Respond as soon as there is a task, not when it has ended or needs input. */
@@ -52,15 +57,18 @@ export interface SendRequest<M extends IncomingMessage = Message> extends InTena
   readonly ifGeneration?: number
 }
 
+/** A request that concerns one task. */
 export interface TaskRequest extends InTenant {
   readonly id: string
 }
 
+/** A request for the events of a task. */
 export interface SubscribeRequest extends TaskRequest {
   /** Return a task that has ended instead of rejecting the request. */
   readonly evenIfEnded: boolean
 }
 
+/** A request for one page of tasks. */
 export interface ListRequest extends InTenant {
   readonly contextId?: string
   readonly state?: TaskState
@@ -100,6 +108,7 @@ export interface Requests {
   GetExtendedAgentCard: InTenant
 }
 
+/** The name of an operation, as A2A 1.0 names it. */
 export type Operation = keyof Requests
 
 /** A task and the extent to which it is shown. */

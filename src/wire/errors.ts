@@ -45,6 +45,7 @@ export const WIRE_ERRORS = {
   WAIT_TIMED_OUT: UNAVAILABLE,
   WAIT_ABORTED: UNAVAILABLE,
   STORE_FAILED: UNAVAILABLE,
+  HISTORY_MISMATCH: FAILURE,
   LEASE_LOST: UNAVAILABLE,
   PARSE_ERROR: wireError('PARSE_ERROR', -32700, 400, 'INVALID_ARGUMENT'),
   INVALID_REQUEST: wireError('INVALID_REQUEST', -32600, 400, 'INVALID_ARGUMENT'),
@@ -88,8 +89,8 @@ export const WIRE_ERRORS = {
 /** Whether the error may have a `retryAfterMs`. */
 export function hasRetryAfter(
   error: A2AError,
-): error is A2AError<'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED'> {
-  return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED'].includes(error.code)
+): error is A2AError<'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED' | 'TASK_LIMIT_REACHED'> {
+  return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED', 'TASK_LIMIT_REACHED'].includes(error.code)
 }
 
 /** The parts of an error that cross the wire. Its `cause` and its stack never do. */

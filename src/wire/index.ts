@@ -1,5 +1,5 @@
 /**
- * The versions of the A2A protocol as pure codecs between their JSON and the core's objects.
+ * Dialects of A2A, which translate between the JSON of each version and the objects of this library.
  *
  * @module
  */

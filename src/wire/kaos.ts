@@ -16,6 +16,7 @@ import type { Codecs, Dialect, Requests, RpcError, TaskView } from './dialect.js
 import { describeError } from './errors.js'
 import { toV03Card } from './v0-3/card.js'
 import { toPart, TYPED_PARTS } from './v0-3/messages.js'
+import { shownState } from './v1/objects.js'
 import { artifactsOf, historyOf, json, notReply } from './view.js'
 
 /** Only the texts of parts are read. */
@@ -98,7 +99,8 @@ const TEXTS: Partial<Record<TaskState, string>> = {
 
 function toTask({ task, historyLength }: TaskView): JsonObject {
   const { id, contextId, state, updatedAt, metadata } = task
-  const message = statusText(task) ?? TEXTS[state]
+  const shown = shownState(state)
+  const message = statusText(task) ?? TEXTS[shown]
   // The status explains a failure. The history must not look like a result.
   const messages = state === 'completed' ? conversationOf(task) : task.messages
   const history = historyOf({ ...task, messages }, historyLength)
@@ -106,7 +108,7 @@ function toTask({ task, historyLength }: TaskView): JsonObject {
     id,
     sessionId: contextId,
     status: {
-      state: STATES[state] ?? state,
+      state: STATES[shown] ?? shown,
       ...(message !== undefined && { message }),
       timestamp: updatedAt,
     },
@@ -153,7 +155,8 @@ const FIXED_TEXTS: Partial<Record<A2AError['code'], string>> = {
 }
 
 /** KAOS has one error code of its own. Every other refusal is sent as invalid parameters. */
-function encodeError(error: A2AError): RpcError {
+function encodeError(given: A2AError): RpcError {
+  const error = isOfEnvelope(given) ? invalidEnvelope(given) : given
   const { code, message } = describeError(error)
   const isKnown = code === -32001 || code <= -32600
   return {
@@ -161,6 +164,15 @@ function encodeError(error: A2AError): RpcError {
     message: FIXED_TEXTS[error.code] ?? textFor(error, message),
     data: null,
   }
+}
+
+/** KAOS counts parameters that are no object as a fault of the envelope. */
+function isOfEnvelope(error: A2AError): boolean {
+  return A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'params'
+}
+
+function invalidEnvelope(cause: A2AError): A2AError {
+  return new A2AError('INVALID_REQUEST', cause.message, { reason: cause.message }, { cause })
 }
 
 function textFor(error: A2AError, message: string): string {

@@ -11,7 +11,7 @@ export interface Field {
   /** The field's name in 1.0. If both names occur, the value under the name of 1.0 is used. */
   readonly name?: string
   /** Other spellings of its values. */
-  readonly values?: ReadonlyMap<unknown, string>
+  readonly values?: { get(value: unknown): unknown }
   /** The spelling of the object in it, or of each object in its list. */
   readonly of?: Spelling
   /** Whether the value is a map from names to objects. `of` is then the spelling of each object. */
@@ -48,7 +48,7 @@ export function isRecord(value: unknown): value is Unread {
 /** `['message', 'parts', 0, 'text']` → `message.parts[0].text`. */
 export function pathText(path: Path, root = ''): string {
   const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-  return `${root}${text}`.replace(/^\./, '') || 'params'
+  return `${root}${text}`.replace(/^\.+/, '') || 'params'
 }
 
 /**

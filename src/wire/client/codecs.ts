@@ -30,10 +30,11 @@ const READERS: Readers = {
   ListTaskPushNotificationConfigs: readPushConfigPage,
 }
 
-export function codecsOf(encoders: Encoders, isOld: boolean): ClientCodecs {
+/** `others`: the second forms of requests, see {@link ClientCodec}. */
+export function codecsOf(encoders: Encoders, isOld: boolean, others: Encoders = {}): ClientCodecs {
   const entries = namesOf(encoders).map((operation) => {
     const decode = (answer: unknown): unknown => decodeAs(operation, answer, isOld)
-    return [operation, { encode: encoders[operation], decode }]
+    return [operation, { encode: encoders[operation], encodeAgain: others[operation], decode }]
   })
   // Every operation has the encoder and the reader of its types.
   return Object.fromEntries(entries) as ClientCodecs

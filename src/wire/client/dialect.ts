@@ -42,6 +42,7 @@ export type RemoteEvent =
 /** The response to a message: a task, or a direct reply of the agent. */
 export type SendResult = { type: 'task'; task: RemoteTask } | { type: 'message'; message: Message }
 
+/** A webhook that an agent holds for a task. */
 export interface RemotePushConfig {
   taskId: string
   config: PushConfig
@@ -77,6 +78,8 @@ export interface ClientResults {
 /** Both directions of one operation. `decode` throws `INVALID_AGENT_RESPONSE` with the path of what is wrong. */
 export interface ClientCodec<Request, Result> {
   encode(request: Request): JsonObject
+  /** The request in another form, for agents that refuse the first one as invalid. */
+  encodeAgain?(request: Request): JsonObject
   decode(json: unknown): Result
 }
 

@@ -51,6 +51,16 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
   })
 }
 
+/**
+ * The text of an error that is not one of the protocol: servers of A2A 0.3 send `{message}`, gateways of HTTP `{detail}`.
+ * Empty if there is none.
+ */
+export function textOfError(json: unknown): string {
+  const error = objectOf(json)
+  const { message, detail = message } = objectOf(error?.['error']) ?? error ?? {}
+  return typeof detail === 'string' ? plain(detail) : ''
+}
+
 function codeOfReason(reason: unknown): ErrorCode | undefined {
   if (reason === 'INTERNAL_ERROR') return 'INTERNAL'
   return KNOWN.find((code) => code === reason)

@@ -29,6 +29,7 @@ const ROLE: Field = {
 const STATE: Field = {
   values: new Map([
     ...TASK_STATES.map((state): [string, string] => [state, STATES[state]]),
+    ['cancelled', STATES.canceled],
     ['TASK_STATE_CANCELLED', STATES.canceled],
     // The agent does not know the state, so the task counts as not ended.
     ['unknown', STATES.working],

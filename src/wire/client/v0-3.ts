@@ -27,18 +27,25 @@ function toConfigRequest({ taskId, id }: ClientRequests['GetTaskPushNotification
   return compact({ id: taskId, pushNotificationConfigId: id })
 }
 
-/** The request of the proto, which the SDKs' servers of 0.3 read. The SDKs' clients send the configuration alone. */
-function toCreateRequest({ taskId, config }: RemotePushConfig): JsonObject {
-  const { id = '' } = config
-  return {
-    taskId,
-    parent: `tasks/${taskId}`,
-    ...(id && { configId: id }),
-    config: {
-      name: `tasks/${taskId}/pushNotificationConfigs/${id}`,
-      pushNotificationConfig: toPushConfig(config),
-    },
-  }
+/** The configuration of the proto. Its name contains both ids. */
+function toNamedConfig({ taskId, config }: RemotePushConfig): JsonObject {
+  const name = `tasks/${taskId}/pushNotificationConfigs/${config.id ?? ''}`
+  return { name, pushNotificationConfig: toPushConfig(config) }
+}
+
+/**
+ * The request of the proto. The servers of the SDKs for Python and Java read only this one, and refuse other fields. So
+ * does that of `@a2a-js/sdk` 0.3.13 and 0.3.14.
+ */
+function toCreateRequest(request: RemotePushConfig): JsonObject {
+  const { taskId, config } = request
+  const { id } = config
+  return { taskId, parent: `tasks/${taskId}`, ...(id && { configId: id }), config: toNamedConfig(request) }
+}
+
+/** The configuration alone, for the other versions of `@a2a-js/sdk`, and for that of .NET, which reads a flat one. */
+function toCreateBody(request: RemotePushConfig): JsonObject {
+  return { ...toPushConfig(request.config), taskId: request.taskId, ...toNamedConfig(request) }
 }
 
 function toListQuery({ state, since, ...rest }: ClientRequests['ListTasks']): JsonObject {
@@ -84,6 +91,6 @@ export const v0_3Client: ClientDialect = {
   ),
   rpc: codecsOf(rpc(), true),
   routes: ROUTES,
-  rest: codecsOf(rest(), true),
+  rest: codecsOf(rest(), true, { CreateTaskPushNotificationConfig: toCreateBody }),
   hasTenants: false,
 }

@@ -10,6 +10,7 @@ import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../dialect.js'
 import { fileId } from './schemas.js'
 import { textOf } from '../text.js'
+import { shownState } from '../v1/objects.js'
 import { artifactsOf, completeArtifact, json, statusMessage, type CompleteArtifact } from '../view.js'
 
 /** The document has a single state for all waiting, at which streams end, and no state for a rejected task. */
@@ -184,7 +185,7 @@ export function toTask(task: TaskSnapshot): JsonObject {
   const error = errorOf(task)
   return {
     id,
-    state: STATES[state],
+    state: STATES[shownState(state)],
     input: toInput(task, request),
     ...(output !== undefined && { output }),
     ...(error !== undefined && { error }),
@@ -214,7 +215,7 @@ function taskUpdate(task: TaskSnapshot): JsonObject {
   const output = outputOf(task)
   return {
     task_id: task.id,
-    state: STATES[task.state],
+    state: STATES[shownState(task.state)],
     ...(agentMessage && fieldsOfMessage(agentMessage)),
     ...(output !== undefined && { partial_output: output }),
   }
@@ -226,7 +227,7 @@ function statusUpdate({ taskId, to, message }: StatusChanged, contextId: string)
   const hasMore = agentMessage?.parts.some((part) => part.data !== undefined || isFile(part))
   return {
     task_id: taskId,
-    state: STATES[to],
+    state: STATES[shownState(to)],
     ...(agentMessage && fieldsOfMessage(agentMessage)),
     ...(agentMessage && hasMore && { partial_output: toOutput([contentOfMessage(agentMessage)]) }),
   }

@@ -9,6 +9,7 @@ import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../../
 import type { JsonObject } from '../../core/json-types.js'
 import type { StreamEntry, TaskPushConfig, TaskView } from '../dialect.js'
 import { toPart, toPushConfig as toV03PushConfig, TYPED_PARTS } from '../v0-3/messages.js'
+import { shownState } from '../v1/objects.js'
 import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessage } from '../view.js'
 
 /**
@@ -20,7 +21,7 @@ import { artifactsOf, completeArtifact, historyOf, json, OUTPUT_ID, statusMessag
  */
 function toState(state: TaskState): string {
   if (state === 'rejected') return 'failed'
-  return state === 'auth-required' ? 'input-required' : state
+  return state === 'auth-required' ? 'input-required' : shownState(state)
 }
 
 function toParts(parts: readonly DeepReadonly<Part>[]): JsonObject[] {

@@ -17,7 +17,7 @@ interface Form {
   readonly scheme: (scheme: SecurityScheme) => JsonObject
 }
 
-/** The card at its well-known URL and in responses of JSON-RPC. */
+/** Converts a card to A2A 0.3, in the form of the well-known URL and of JSON-RPC responses. */
 export function toV03Card(card: AgentCard): JsonObject {
   const { iconUrl } = card
   return { ...cardIn(JSON_FORM, card), ...(iconUrl !== undefined && { iconUrl }) }

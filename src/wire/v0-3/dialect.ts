@@ -6,12 +6,12 @@
 import type * as z from 'zod/mini'
 import type { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
-import { check } from '../check.js'
 import type { Codecs, Dialect, RpcError, SendRequest } from '../dialect.js'
 import { describeError, errorDetails } from '../errors.js'
 import { toV03Card, toProtoCard } from './card.js'
 import { toMessage } from './messages.js'
 import { JSON_FORM, PROTO_FORM, toEntry, toTask, type Form } from './objects.js'
+import { decode } from '../proto-json.js'
 import { withQuery } from '../query.js'
 import { METHODS, ROUTES } from './routes.js'
 import {
@@ -47,7 +47,7 @@ function fromSendParams({ message, configuration = {}, metadata }: SendParams): 
 }
 
 function fromSendBody(params: unknown): SendRequest {
-  const body = check(SendBodySchema, params)
+  const body = decode(SendBodySchema, params)
   const { configuration, metadata } = body
   const message = body.message === undefined ? body.request : body.message
   const request = fromSendParams({
@@ -67,7 +67,7 @@ function fromSendBody(params: unknown): SendRequest {
 }
 
 function fromTaskParams(params: unknown): { id: string; metadata?: JsonObject } {
-  const { id, metadata } = check(TaskParamsSchema, params)
+  const { id, metadata } = decode(TaskParamsSchema, params)
   return { id, ...(metadata !== undefined && { metadata }) }
 }
 
@@ -76,7 +76,7 @@ function codecsIn(form: Form) {
   return {
     GetTask: {
       decode(params) {
-        const { id, historyLength } = check(TaskParamsSchema, params)
+        const { id, historyLength } = decode(TaskParamsSchema, params)
         return { id, ...(historyLength !== undefined && { historyLength }) }
       },
       encode: (view) => toTask(form, view),
@@ -88,14 +88,14 @@ function codecsIn(form: Form) {
     },
     GetTaskPushNotificationConfig: {
       decode(params) {
-        const { id: taskId, pushNotificationConfigId: id } = check(GetPushConfigParamsSchema, params)
+        const { id: taskId, pushNotificationConfigId: id } = decode(GetPushConfigParamsSchema, params)
         return { taskId, ...(id && { id }) }
       },
       encode: form.pushConfig,
     },
     DeleteTaskPushNotificationConfig: {
       decode(params) {
-        const { id: taskId, pushNotificationConfigId: id } = check(DeletePushConfigParamsSchema, params)
+        const { id: taskId, pushNotificationConfigId: id } = decode(DeletePushConfigParamsSchema, params)
         return { taskId, id }
       },
       encode: () => null,
@@ -108,17 +108,17 @@ function rpcCodecs() {
   return {
     ...codecsIn(JSON_FORM),
     SendMessage: {
-      decode: (params) => fromSendParams(check(SendParamsSchema, params)),
+      decode: (params) => fromSendParams(decode(SendParamsSchema, params)),
       encode: (sent) =>
         sent.type === 'task' ? toTask(JSON_FORM, sent) : toMessage(JSON_FORM.messages, sent.message),
     },
     SendStreamingMessage: {
-      decode: (params) => fromSendParams(check(SendParamsSchema, params)),
+      decode: (params) => fromSendParams(decode(SendParamsSchema, params)),
       encode: (entry) => toEntry(JSON_FORM, entry),
     },
     CreateTaskPushNotificationConfig: {
       decode(params) {
-        const { taskId, pushNotificationConfig } = check(SetPushConfigParamsSchema, params)
+        const { taskId, pushNotificationConfig } = decode(SetPushConfigParamsSchema, params)
         return { taskId, config: fromPushConfig(pushNotificationConfig) }
       },
       encode: JSON_FORM.pushConfig,
@@ -145,16 +145,16 @@ function restCodecs() {
     },
     SendStreamingMessage: { decode: fromSendBody, encode: (entry) => toEntry(PROTO_FORM, entry) },
     ListTasks: {
-      decode: (params) => fromListQuery(check(ListTasksQuerySchema, params)),
+      decode: (params) => fromListQuery(decode(ListTasksQuerySchema, params)),
       encode: ({ tasks }) => tasks.map((view) => toTask(PROTO_FORM, view)),
     },
     CreateTaskPushNotificationConfig: {
-      decode: (params) => fromSetBody(check(SetPushConfigBodySchema, params)),
+      decode: (params) => fromSetBody(decode(SetPushConfigBodySchema, params)),
       encode: PROTO_FORM.pushConfig,
     },
     ListTaskPushNotificationConfigs: {
       decode(params) {
-        const { id: taskId, pageSize, pageToken } = check(ListPushConfigsParamsSchema, params)
+        const { id: taskId, pageSize, pageToken } = decode(ListPushConfigsParamsSchema, params)
         return { taskId, ...(pageSize && { pageSize }), ...(pageToken && { pageToken }) }
       },
       encode: ({ configs, nextPageToken }) => ({
@@ -188,6 +188,30 @@ function encodeError(error: A2AError): RpcError {
   }
 }
 
+/** Classes of errors in the SDK for Python, by code. Its client over HTTP+JSON finds the class by the `type` of an error. */
+const ERROR_TYPES: ReadonlyMap<number, string> = new Map([
+  [-32700, 'JSONParseError'],
+  [-32600, 'InvalidRequestError'],
+  [-32601, 'MethodNotFoundError'],
+  [-32602, 'InvalidParamsError'],
+  [-32603, 'InternalError'],
+  [-32001, 'TaskNotFoundError'],
+  [-32002, 'TaskNotCancelableError'],
+  [-32003, 'PushNotificationNotSupportedError'],
+  [-32004, 'UnsupportedOperationError'],
+  [-32005, 'ContentTypeNotSupportedError'],
+  [-32006, 'InvalidAgentResponseError'],
+  [-32007, 'ExtendedAgentCardNotConfiguredError'],
+  [-32008, 'ExtensionSupportRequiredError'],
+  [-32009, 'VersionNotSupportedError'],
+])
+
+/** The `type` of an error. Absent where the HTTP status says more: credentials, overload. */
+function typeOf({ code, http }: { readonly code: number; readonly http: number }): JsonObject {
+  const type = code === -32603 && http !== 500 ? undefined : ERROR_TYPES.get(code)
+  return type === undefined ? {} : { type }
+}
+
 /**
  * A2A 0.3, over JSON-RPC and HTTP+JSON.
  *
@@ -207,10 +231,10 @@ export function v0_3(): Dialect {
     errorsInStream: ['SendStreamingMessage', 'SubscribeToTask'],
     encodeRpcError: encodeError,
     encodeHttpError(error: A2AError, httpStatus?: number) {
-      const { http } = describeError(error)
+      const described = describeError(error)
       // The SDKs of 0.3 use this status for an unknown method.
-      const status = error.code === 'METHOD_NOT_FOUND' ? 501 : http
-      return { status: httpStatus ?? status, body: { ...encodeError(error) } }
+      const status = error.code === 'METHOD_NOT_FOUND' ? 501 : described.http
+      return { status: httpStatus ?? status, body: { ...encodeError(error), ...typeOf(described) } }
     },
     encodeCard: toV03Card,
     // Always the whole task (§9.5).

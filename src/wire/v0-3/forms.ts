@@ -6,14 +6,14 @@
 import type { TaskState } from '../../core/lifecycle.js'
 import type { Part } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
-import { STATES, TASK_STATES } from '../v1/objects.js'
+import { shownState, STATES, TASK_STATES } from '../v1/objects.js'
 
 /** Marks the data of a part as wrapped in `{value}`, because it is not an object. All official SDKs know it. */
 export const WRAPPED = 'data_part_compat'
 
 /** The state in ProtoJSON, which spells one differently from 1.0. JSON uses the core's names. */
 export function protoState(state: TaskState): string {
-  return state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[state]
+  return state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[shownState(state)]
 }
 
 /** The states by their names in both forms. */

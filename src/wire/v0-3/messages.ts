@@ -1,7 +1,7 @@
 /**
  * Messages of A2A 0.3 in the two forms that its bindings print: JSON with kinds, and the ProtoJSON of its proto.
  *
- * Encoding only; the schemas of requests decode messages.
+ * Encoding only; `schemas.ts` decodes.
  *
  * @module
  */

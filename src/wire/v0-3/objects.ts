@@ -17,6 +17,7 @@ import {
   toPushConfig,
   type MessageForm,
 } from './messages.js'
+import { shownState } from '../v1/objects.js'
 import {
   artifactsOf,
   completeArtifact,
@@ -37,7 +38,7 @@ export interface Form {
 /** The form of JSON-RPC. */
 export const JSON_FORM: Form = {
   messages: JSON_MESSAGES,
-  state: (state) => state,
+  state: shownState,
   entry: (_type, object) => object,
   pushConfig: ({ taskId, config }) => ({ taskId, pushNotificationConfig: toPushConfig(config) }),
 }

@@ -8,7 +8,7 @@
  */
 import * as z from 'zod/mini'
 import type { Message, Part } from '../../core/task.js'
-import { JsonObjectSchema } from '../../schemas/json.js'
+import { JsonObjectSchema, JsonValueSchema } from '../../schemas/json.js'
 import { PartSchema as CorePartSchema } from '../../schemas/part.js'
 import { exactlyOneOf } from '../../schemas/one-of.js'
 import {
@@ -53,6 +53,8 @@ const CONTENTS = ['text', 'file', 'data'] as const
 const AnyPartSchema = exactlyOneOf(
   object({
     kind: optional(oneOf(CONTENTS)),
+    // The name of the kind in 0.1.
+    type: optional(JsonValueSchema),
     text: optional(string),
     file: optional(FileSchema),
     data: optional(JsonObjectSchema),
@@ -61,10 +63,18 @@ const AnyPartSchema = exactlyOneOf(
   CONTENTS,
 )
 
+function isContent(type: unknown): boolean {
+  return CONTENTS.some((content) => content === type)
+}
+
 const PartSchema = AnyPartSchema.check(
   z.refine((part) => part.kind === undefined || part[part.kind] !== undefined, {
     path: ['kind'],
     error: 'must name the content that the part has',
+  }),
+  z.refine((part) => part.kind !== undefined || part.type === undefined || isContent(part.type), {
+    path: ['type'],
+    error: `must be one of ${CONTENTS.join(', ')}`,
   }),
 )
 
@@ -94,9 +104,15 @@ export const PushNotificationConfigSchema = object({
   token: optionalText,
   authentication: optional(
     object({
-      schemes: list(nonEmptyString, 'must not be empty'),
+      // ProtoJSON leaves out an empty list.
+      schemes: optional(list(nonEmptyString)),
       credentials: optionalText,
-    }),
+    }).check(
+      z.refine(({ schemes = [], credentials }) => schemes.length > 0 || !credentials, {
+        path: ['schemes'],
+        error: 'must not be empty',
+      }),
+    ),
   ),
 })
 

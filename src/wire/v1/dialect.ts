@@ -25,7 +25,6 @@ import {
   TaskPushNotificationConfigSchema,
 } from '../../schemas/push.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import { check } from '../check.js'
 import type { Codecs, Dialect, Operation, SendRequest, StreamEntry, TaskView } from '../dialect.js'
 import { describeError, errorDetails } from '../errors.js'
 import {
@@ -33,17 +32,22 @@ import {
   fromMessage,
   fromPushConfig,
   ROLES,
+  shownState,
   STATES,
   toMessage,
   toPushConfig,
 } from './objects.js'
+import { decode } from '../proto-json.js'
 import { withQuery } from '../query.js'
 import { ROUTES } from './routes.js'
 import { artifactsOf, completeArtifact, historyOf, json, statusMessage } from '../view.js'
 
-/** `1.0.0` and `1.0.1` differ in a few HTTP statuses and in the media type of the HTTP+JSON binding. */
+/** Options of {@link v1}. */
 export interface V1Options {
-  /** Default is `'1.0.1'`. */
+  /**
+   * The release of A2A 1.0 to follow. They differ in a few HTTP statuses and in the media type of the HTTP+JSON binding.
+   * Default is `'1.0.1'`.
+   */
   readonly profile?: '1.0.0' | '1.0.1' | undefined
 }
 
@@ -54,7 +58,7 @@ function toStatus(
   taskId: string,
   contextId: string,
 ): JsonObject {
-  const status: JsonObject = { state: STATES[state], timestamp }
+  const status: JsonObject = { state: STATES[shownState(state)], timestamp }
   if (message != null) status['message'] = toMessage(statusMessage(message, taskId, contextId))
   return status
 }
@@ -97,7 +101,7 @@ function toStreamResponse(entry: StreamEntry): JsonObject {
 }
 
 function fromSendRequest(params: unknown): SendRequest {
-  const { message, configuration = {}, tenant, metadata } = check(SendMessageRequestSchema, params)
+  const { message, configuration = {}, tenant, metadata } = decode(SendMessageRequestSchema, params)
   const { returnImmediately = false, acceptedOutputModes = [], historyLength } = configuration
   const push = configuration.taskPushNotificationConfig
   return {
@@ -130,49 +134,52 @@ export const CODECS = {
     encode: (sent) => (sent.type === 'task' ? { task: toTask(sent) } : { message: toMessage(sent.message) }),
   },
   SendStreamingMessage: { decode: fromSendRequest, encode: toStreamResponse },
-  GetTask: { decode: (params) => check(GetTaskRequestSchema, params), encode: toTask },
+  GetTask: { decode: (params) => decode(GetTaskRequestSchema, params), encode: toTask },
   ListTasks: {
-    decode: (params) => fromListRequest(check(ListTasksRequestSchema, params)),
+    decode: (params) => fromListRequest(decode(ListTasksRequestSchema, params)),
     encode: ({ tasks, ...page }) => ({ tasks: tasks.map(toTask), ...page }),
   },
-  CancelTask: { decode: (params) => check(CancelTaskRequestSchema, params), encode: toTask },
+  CancelTask: { decode: (params) => decode(CancelTaskRequestSchema, params), encode: toTask },
   SubscribeToTask: {
-    decode: (params) => ({ ...check(SubscribeToTaskRequestSchema, params), evenIfEnded: false }),
+    decode: (params) => ({ ...decode(SubscribeToTaskRequestSchema, params), evenIfEnded: false }),
     encode: toStreamResponse,
   },
   CreateTaskPushNotificationConfig: {
     decode(params) {
-      const { taskId, tenant, ...config } = check(TaskPushNotificationConfigSchema, params)
+      const { taskId, tenant, ...config } = decode(TaskPushNotificationConfigSchema, params)
       if (!taskId) throw invalidParams('taskId', 'is missing')
       return { taskId, config: fromPushConfig(config), ...(tenant !== undefined && { tenant }) }
     },
     encode: ({ taskId, config }) => toPushConfig(taskId, config),
   },
   GetTaskPushNotificationConfig: {
-    decode: (params) => check(GetTaskPushNotificationConfigRequestSchema, params),
+    decode: (params) => decode(GetTaskPushNotificationConfigRequestSchema, params),
     encode: ({ taskId, config }) => toPushConfig(taskId, config),
   },
   ListTaskPushNotificationConfigs: {
-    decode: (params) => check(ListTaskPushNotificationConfigsRequestSchema, params),
+    decode: (params) => decode(ListTaskPushNotificationConfigsRequestSchema, params),
     encode: ({ configs, nextPageToken }) => ({
       configs: configs.map(({ taskId, config }) => toPushConfig(taskId, config)),
       nextPageToken,
     }),
   },
   DeleteTaskPushNotificationConfig: {
-    decode: (params) => check(DeleteTaskPushNotificationConfigRequestSchema, params),
+    decode: (params) => decode(DeleteTaskPushNotificationConfigRequestSchema, params),
     encode: () => null,
   },
   GetExtendedAgentCard: {
-    decode: (params) => check(GetExtendedAgentCardRequestSchema, params ?? {}),
+    decode: (params) => decode(GetExtendedAgentCardRequestSchema, params ?? {}),
     encode: json,
   },
 } satisfies Codecs
 
+/** The number of the role in the proto. */
+const USER = 1
+
 /** The request of the same name in KAOS has a different role. */
 function isSend({ message }: JsonObject): boolean {
   if (typeof message !== 'object' || message === null || Array.isArray(message)) return false
-  return message['role'] === ROLES.user
+  return message['role'] === ROLES.user || message['role'] === USER
 }
 
 /** HTTP statuses that differ between 1.0.0 and 1.0.1. */
@@ -182,7 +189,11 @@ const STATUSES_OF_1_0_0: Readonly<Record<string, number>> = {
   INVALID_AGENT_RESPONSE: 502,
 }
 
-/** A2A 1.0, over JSON-RPC and HTTP+JSON. @throws {TypeError} for an invalid option, by its name. */
+/**
+ * A2A 1.0, over JSON-RPC and HTTP+JSON.
+ *
+ * @throws {TypeError} for an invalid option; the message names it.
+ */
 export function v1(options: V1Options = {}): Dialect {
   requireKnown(options, ['profile'], 'v1')
   const { profile = '1.0.1' } = options

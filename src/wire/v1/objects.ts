@@ -23,6 +23,11 @@ export const STATES = {
   rejected: 'TASK_STATE_REJECTED',
 } as const satisfies Record<TaskState, string>
 
+/** The state as clients see it: one that a lifecycle adds to those of the protocol is shown as `working`. */
+export function shownState(state: TaskState): TaskState {
+  return Object.hasOwn(STATES, state) ? state : 'working'
+}
+
 // The keys of the table are the states.
 export const TASK_STATES = Object.keys(STATES) as TaskState[]
 

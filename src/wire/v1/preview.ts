@@ -7,6 +7,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Codecs, Dialect, StreamEntry, TaskView } from '../dialect.js'
 import { isRecord } from '../normalize.js'
+import { protoNameOf } from '../proto-json.js'
 import { CODECS as V1, toArtifactUpdate, toStatusUpdate, v1 } from './dialect.js'
 
 function toTask(view: TaskView): JsonObject {
@@ -31,7 +32,12 @@ function fromSendRequest(params: unknown): ReturnType<typeof V1.SendMessage.deco
 
 /** An `int64`: ProtoJSON writes it as a string and reads a number as well. */
 function readGenerationField(object: unknown, key: string, root = ''): number | undefined {
-  const value = isRecord(object) ? object[key] : undefined
+  if (!isRecord(object)) return undefined
+  const protoName = protoNameOf(key)
+  const { [key]: value = object[protoName] } = object
+  if (object[key] !== undefined && object[protoName] !== undefined) {
+    throw invalidParams(root + protoName, `must not be given together with ${key}`)
+  }
   if (value == null) return undefined
   const generation = typeof value === 'string' && /^\d{1,19}$/.test(value) ? Number(value) : value
   if (typeof generation === 'number' && Number.isInteger(generation) && generation >= 0) return generation

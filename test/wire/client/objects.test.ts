@@ -75,10 +75,30 @@ describe.each(CLIENTS)('%s is read leniently', (_name, codecs) => {
     ['TASK_STATE_CANCELED', 'canceled'],
     ['TASK_STATE_CANCELLED', 'canceled'],
     ['canceled', 'canceled'],
+    // The task-lifecycle document and agents of older versions write it so.
+    ['cancelled', 'canceled'],
     ['input-required', 'input-required'],
     ['TASK_STATE_AUTH_REQUIRED', 'auth-required'],
   ])('the state %s', (state, expected) => {
     expect(task({ ...BARE, status: { state } })).toMatchObject({ state: expected })
+  })
+
+  test('a task that is cancelled, with two l, in every answer that has one', () => {
+    const cancelled = { ...BARE, status: { state: 'cancelled' } }
+    const expected = { ...PLAIN, state: 'canceled' }
+    expect(read(codecs, 'CancelTask', cancelled)).toStrictEqual(expected)
+    for (const answer of [{ task: cancelled }, { ...cancelled, kind: 'task' }]) {
+      expect(read(codecs, 'SendMessage', answer)).toMatchObject({ task: expected })
+      expect(read(codecs, 'SubscribeToTask', answer)).toMatchObject({ task: expected })
+    }
+    const update = { taskId: 't', contextId: 'c', status: cancelled.status }
+    for (const event of [{ statusUpdate: update }, { ...update, kind: 'status-update', final: true }]) {
+      expect(read(codecs, 'SubscribeToTask', event)).toMatchObject({ state: 'canceled' })
+    }
+    if (codecs.ListTasks === undefined) return
+    const pages = [[cancelled], { tasks: [cancelled], nextPageToken: '', pageSize: 1, totalSize: 1 }]
+    const page = pages[codecs === v0_3Client.rest ? 0 : 1]
+    expect(read(codecs, 'ListTasks', page)).toMatchObject({ tasks: [expected] })
   })
 
   test('either form of an answer to a message', () => {

@@ -96,8 +96,12 @@ describe.each(['tasks/send', 'tasks/sendSubscribe'])('%s', (method) => {
     ['pushNotification.url', 'is missing', { id: 't', message: USER, pushNotification: {} }],
     [
       'pushNotification.authentication.schemes',
-      'is missing',
-      { id: 't', message: USER, pushNotification: { url: 'https://a', authentication: {} } },
+      'must not be empty',
+      {
+        id: 't',
+        message: USER,
+        pushNotification: { url: 'https://a', authentication: { credentials: 'c' } },
+      },
     ],
   ])('%s %s', (path, reason, params) => {
     refuses(method, params, path, reason)

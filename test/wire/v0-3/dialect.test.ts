@@ -205,7 +205,8 @@ describe('an error', () => {
     const error = new A2AError('TASK_NOT_FOUND', 'No task t', { taskId: 't' })
     const inRpc = dialect.encodeRpcError(error)
     expect(inRpc).toMatchObject({ code: -32001, message: 'No task t' })
-    expect(dialect.encodeHttpError(error)).toEqual({ status: 404, body: inRpc })
+    const body = { ...inRpc, type: 'TaskNotFoundError' }
+    expect(dialect.encodeHttpError(error)).toEqual({ status: 404, body })
   })
 
   const codes = Object.keys(WIRE_ERRORS) as ErrorCode[]

@@ -1,0 +1,147 @@
+/**
+ * Requests in every form that ProtoJSON allows, read by the schemas of the form of A2A 1.0 (ADR-001).
+ *
+ * The table of spellings of each schema is derived from the schema. Free JSON, such as `metadata` and the `data` of a
+ * part, has no fields and is not changed.
+ *
+ * @module
+ */
+import type * as z from 'zod/mini'
+import { invalidParams } from '../core/errors.js'
+import type { Unread } from '../runtime/unread.js'
+import { JsonValueSchema } from '../schemas/json.js'
+import { RoleSchema } from '../schemas/message.js'
+import { reasonOf } from '../schemas/scalars.js'
+import { TaskStateSchema } from '../schemas/task.js'
+import type { Schema } from './check.js'
+import { isRecord, normalize, pathText, type Field, type Path, type Spelling } from './normalize.js'
+
+/**
+ * Returns `value` as `schema` defines it, without unknown fields. As in ProtoJSON, fields have the name of JSON
+ * (`taskId`) or that of the proto (`task_id`), but not both; enums have their name or number; a number may be written as
+ * a string; and a field that is `null`, or an empty text, is absent. Takes time linear in the size of `value`.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, as `value` spells it.
+ */
+export function decode<T>(schema: Schema<T>, value: unknown): T {
+  const normalized = normalize(value, spellingOf(schema), '')
+  const parsed = schema.safeParse(normalized)
+  if (parsed.success) return parsed.data
+  // With the texts of the schemas, whatever locale the process has set.
+  const [issue] = schema.safeParse(normalized, { error: reasonOf }).error?.issues ?? []
+  throw invalidParams(pathText(asWritten(issue?.path ?? [], value)), issue?.message ?? 'is invalid')
+}
+
+const spellings = new WeakMap<z.core.$ZodType, Spelling>()
+
+/** The spellings that ProtoJSON allows of the objects of `schema`. */
+function spellingOf(schema: z.core.$ZodType): Spelling {
+  const known = spellings.get(schema)
+  if (known !== undefined) return known
+  const derived = derive(schema)
+  spellings.set(schema, derived)
+  return derived
+}
+
+/** A list of ours also has the schema of its elements. */
+type Definition = z.core.$ZodTypes['_zod']['def'] & { readonly element?: z.core.$ZodType }
+
+/** The texts that are members of a oneof, in parts and in files of 0.3. */
+const MEMBERS: readonly string[] = ['text', 'raw', 'url', 'uri', 'fileWithUri', 'bytes', 'fileWithBytes']
+
+function definitionOf(schema: z.core.$ZodType): Definition {
+  // Every schema of zod is one of these types.
+  return schema._zod.def as Definition
+}
+
+function derive(schema: z.core.$ZodType): Spelling {
+  const definition = definitionOf(schema)
+  const shape = definition.type === 'object' ? definition.shape : {}
+  const protoNames = new Map<string, string>()
+  const fields: Record<string, Field> = {}
+  for (const [name, member] of Object.entries(shape)) {
+    const protoName = protoNameOf(name)
+    if (protoName !== name) protoNames.set(protoName, name)
+    fields[name] = fieldOf(member, MEMBERS.includes(name))
+  }
+  return { fields, rewrite: (object, path) => withNames(object, protoNames, path) }
+}
+
+/** An empty text of a oneof is a value: its presence tells which member the object has. */
+function fieldOf(schema: z.core.$ZodType, isMember: boolean): Field {
+  if (schema === JsonValueSchema) return { isNullable: true }
+  const definition = definitionOf(schema)
+  const { element } = definition
+  if (element !== undefined) return fieldOf(element, true)
+  switch (definition.type) {
+    case 'optional':
+      return optionalField(definition.innerType, isMember)
+    case 'object':
+      return { of: spellingOf(schema) }
+    case 'number':
+      return NUMERIC
+    case 'enum':
+      return { values: numbersOf(Object.values(definition.entries)) }
+    default:
+      return {}
+  }
+}
+
+function optionalField(schema: z.core.$ZodType, isMember: boolean): Field {
+  const definition = definitionOf(schema)
+  // A time is a message of its own in the proto, and has a format here.
+  const isText = definition.type === 'string' && !('format' in definition)
+  return isText && !isMember ? { isEmptyTextAbsent: true } : fieldOf(schema, isMember)
+}
+
+/** The enums of the proto, in the order of their numbers. */
+const ENUMS: readonly (readonly string[])[] = [
+  ['ROLE_UNSPECIFIED', ...RoleSchema.options],
+  ['TASK_STATE_UNSPECIFIED', ...TaskStateSchema.options],
+]
+
+/** The names of an enum by their numbers. Enums that are not in the proto have none. */
+function numbersOf(values: readonly unknown[]): ReadonlyMap<unknown, string> {
+  const names = ENUMS.find((each) => each.some((name) => values.includes(name))) ?? []
+  return new Map(names.map((name, number) => [number, name]))
+}
+
+/** As JSON writes numbers. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+const NUMERIC: Field = {
+  values: {
+    get: (value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value),
+  },
+}
+
+function withNames(object: Unread, protoNames: ReadonlyMap<string, string>, path: Path): Unread {
+  let copy: Record<string, unknown> | undefined
+  for (const key in object) {
+    const name = protoNames.get(key)
+    if (name === undefined || object[key] === undefined) continue
+    if (object[name] !== undefined) {
+      throw invalidParams(pathText([...path, key]), `must not be given together with ${name}`)
+    }
+    copy ??= { ...object }
+    copy[name] = object[key]
+  }
+  return copy ?? object
+}
+
+/** `taskId` → `task_id`. */
+export function protoNameOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The names that `value` has on the way along `path`. */
+function asWritten(path: readonly PropertyKey[], value: unknown): PropertyKey[] {
+  let at = value
+  return path.map((key) => {
+    const protoName = typeof key === 'string' ? protoNameOf(key) : key
+    const isOther = isRecord(at) && !Object.hasOwn(at, key) && Object.hasOwn(at, protoName)
+    const name = isOther ? protoName : key
+    at = typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined
+    return name
+  })
+}
