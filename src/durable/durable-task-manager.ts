@@ -3,49 +3,36 @@
  *
  * @module
  */
-import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from '../core/commands.js'
+import { toAppend, toCancel, toMessage, toSignal, toUpdate, type TaskCommand } from '../core/commands.js'
 import { TaskEmitter } from '../core/emitter.js'
-import { invalidParams, type RemovalCode } from '../core/errors.js'
-import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from '../core/events.js'
-import { copyTask, create, createdEvent } from '../core/evolve.js'
+import type { RemovalCode } from '../core/errors.js'
+import type { ArtifactChanged, HistoryRecorded, MessageAdded } from '../core/events.js'
+import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
+import { copyTask } from '../core/evolve.js'
 import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
-import type { LeasedTasks, LeasedTasksListener, SharedTasks, TaskDocuments } from '../core/managers.js'
-import type {
-  AppendArtifactOptions,
-  ArtifactInput,
-  CancelOptions,
-  ChangeOptions,
-  CreateTaskParams,
-  MessageInput,
-  TaskUpdate,
-} from '../core/params.js'
-import {
-  isOwnedBy,
-  type OwnerFilter,
-  type TaskFilter,
-  type TaskPage,
-  type TaskQuery,
-} from '../core/queries.js'
-import { toRecords, type SavedTask } from '../core/restore.js'
+import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
+import type { SharedTasksStats, TaskDocuments, TasksObserver } from '../core/managers.js'
+import type { AppendArtifactOptions, ArtifactInput, CancelOptions } from '../core/params.js'
+import type { ChangeOptions, CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
+import { deadLettersOf, isOwnedBy } from '../core/queries.js'
+import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
+import type { SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
-import { TaskRecord } from '../core/task-record.js'
+import type { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
-import { Timeline } from '../core/timeline.js'
 import { rejectWatchers, signalOf, notifyWatchers, waitFor, type WaitOptions } from '../core/wait.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
-import { ChangeWatcher } from './cache/change-watcher.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
-import { TaskCache } from './cache/task-cache.js'
-import { decider, type DurableContext } from './context.js'
+import { durableContext, type DurableContext } from './context.js'
+import { createTask, restoreTasks } from './create-task.js'
 import { LeaseHolder } from './leases/lease-holder.js'
-import { Listing } from './listing.js'
 import { Maintenance } from './maintenance.js'
-import { toDurableSettings, type DurableTaskManagerOptions } from './options.js'
-import { documentsOf, storeAll, StoreClient } from './store-client.js'
+import type { DurableTaskManagerOptions } from './options.js'
+import { documentsOf } from './store-client.js'
 
 /**
  * Manages tasks that live in a store, which other processes may share.
@@ -77,23 +64,12 @@ export class DurableTaskManager<S extends string = TaskState>
 
   constructor(options: DurableTaskManagerOptions<S>) {
     super()
-    const settings = toDurableSettings(options)
-    const timeline = new Timeline(settings.clock)
-    const storeClient = new StoreClient(settings)
-    const cache = new TaskCache(settings, storeClient)
+    this.#context = durableContext(options)
+    const { settings, storeClient, cache } = this.#context
     cache.on('stored', (...args) => this.#onStored(...args))
     cache.on('changed', (cached, events) => this.#onChanged(cached, events))
     cache.on('gone', (cached, reason) => this.#onGone(cached, reason))
     this.documents = documentsOf(settings.store, storeClient)
-    this.#context = {
-      settings,
-      timeline,
-      storeClient,
-      cache,
-      watcher: new ChangeWatcher(settings, storeClient, cache, timeline),
-      listing: new Listing(settings, storeClient),
-      decideFor: decider(settings, timeline),
-    }
     this.#maintenance = new Maintenance(this.#context, this.#holders, {
       hasListeners: () => this.listenerCount('task:expired') > 0,
       onExpired: (expired) => {
@@ -116,16 +92,7 @@ export class DurableTaskManager<S extends string = TaskState>
    *   `LIMIT_EXCEEDED` when input and metadata exceed `maxInputSize`.
    */
   async createTask(params: CreateTaskParams): Promise<Task<S>> {
-    this.#context.storeClient.requireOpen()
-    const { settings, timeline, cache } = this.#context
-    const command = toCreate(params, settings)
-    // A read finds out whether a task in memory was removed by another process.
-    if (cache.isIdInUse(command.id)) await cache.read(command.id, () => null)
-    if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
-    const now = timeline.now()
-    const event = createdEvent(command, settings.lifecycle.initial, now.iso)
-    const { created } = cache.create(new TaskRecord(create(event), now), event)
-    return await created
+    return await createTask(this.#context, params)
   }
 
   /**
@@ -192,6 +159,20 @@ export class DurableTaskManager<S extends string = TaskState>
     return await this.#change(taskId, command, (_, events) => freezeDeep(events[0] as MessageAdded))
   }
 
+  /** Sends a JSON value to the code of a task, in whichever process it runs, as `TaskWriter.signal` describes. */
+  async signal(taskId: string, name: string, value: unknown = null): Promise<void> {
+    const command = toSignal<S>(name, value, this.#context.settings)
+    await this.#maintenance.waking(taskId, () => this.#change(taskId, command, () => undefined))
+  }
+
+  /**
+   * One page of the tasks that have failed for good, latest first: after all attempts of a handler's `retry`, or because their
+   * processes died. Their `failure` says why. Reads failed tasks: a page may have fewer than `pageSize`, and further ones follow.
+   */
+  async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
+    return await deadLettersOf(this, query)
+  }
+
   /** A copy of the task; `null` when there is none. O(size of the task). */
   async getTask(taskId: string): Promise<Task<S> | null> {
     return await this.#context.cache.read(taskId, copyOf)
@@ -209,23 +190,21 @@ export class DurableTaskManager<S extends string = TaskState>
     return await this.#context.cache.read(taskId, ({ task }) => task.state)
   }
 
-  /**
-   * The task, frozen, as this process last read it. Makes no request: available while this process works on the task, waits
-   * for it or reads its events; otherwise `undefined`, or an old version.
-   */
+  /** The task, frozen, as this process last read it, without a request. Current while this process works on it or reads it. */
   lastSeen(taskId: string): TaskSnapshot<S> | undefined {
     const cached = this.#context.cache.get(taskId)
     return cached?.isStored ? cached.record.snapshot() : undefined
   }
 
-  /** Copies of all matching tasks, oldest first. O(matches): use `pageTasks` where there may be many. */
+  /** Copies of all matching tasks, oldest first, those of one millisecond by their ids. Costs O(size of the matches). */
   async listTasks(filter: TaskFilter<S> | null = {}): Promise<Task<S>[]> {
     return (await this.#context.listing.all(filter ?? {}, 'listTasks')).map(copyTask)
   }
 
   /**
-   * One page of the matching tasks, latest change first, frozen. O(page). A task that changes moves ahead of the pages that
-   * were read: start over, or use `updatedSince`, to see it again. No other task is skipped or repeated.
+   * One page of the matching tasks, latest change first, frozen. Tasks that changed in the same millisecond are in descending
+   * order of their ids. O(page). A task that changes moves ahead of the pages that were read: start over, or use
+   * `updatedSince`, to see it again. No other task is skipped or repeated.
    */
   async pageTasks(query: TaskQuery<S> | null = {}): Promise<TaskPage<S>> {
     return await this.#context.listing.page(query ?? {})
@@ -248,15 +227,17 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   /**
-   * The events after the generation `after` (default `0`: all), oldest first, frozen, with every one that was stored before
-   * the call. When the store lacks some of them, one `resync` entry with the whole task replaces them all.
+   * The events after the generation `after` (default `0`: all), oldest first, frozen, with every one stored before the call.
+   * When the store lacks some of them, one `resync` entry with the whole task replaces them all.
    */
-  async events(
-    taskId: string,
-    options: { readonly after?: number | undefined } = {},
-  ): Promise<TaskStreamEvent<S>[]> {
+  async events(taskId: string, options: Pick<SubscribeOptions, 'after'> = {}): Promise<TaskStreamEvent<S>[]> {
     const { after = 0 } = readParams(options, ['after'], 'events')
     return await new LogReader<S>(this.#context, taskId, { after }).rest()
+  }
+
+  /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
+  async history(taskId: string): Promise<HistoryRecorded[]> {
+    return (await this.events(taskId)).filter((event) => event.type === 'history')
   }
 
   /**
@@ -275,8 +256,7 @@ export class DurableTaskManager<S extends string = TaskState>
    * `state`. Changes of other processes arrive in batches, so a state that the task only passed through may be missed.
    * Waiting does not keep the process alive.
    *
-   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`,
-   *   `MANAGER_DESTROYED`.
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
     const { cache, timeline, watcher } = this.#context
@@ -318,9 +298,7 @@ export class DurableTaskManager<S extends string = TaskState>
    * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of the id that is in use.
    */
   async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
-    this.#context.storeClient.requireOpen()
-    const { settings, timeline, storeClient } = this.#context
-    await storeAll(toRecords(tasks, settings, timeline.now()), settings, storeClient)
+    await restoreTasks(this.#context, tasks)
   }
 
   /**
@@ -331,6 +309,23 @@ export class DurableTaskManager<S extends string = TaskState>
     const holder = new LeaseHolder(this.#context, listener, () => this.#holders.delete(holder))
     this.#holders.add(holder)
     return holder
+  }
+
+  /** The leases of this process that include the task's; `undefined` when this process does not hold the task. */
+  leasesOf(taskId: string): LeasedTasks<S> | undefined {
+    return [...this.#holders].find((holder) => holder.stateOf(taskId) !== null)
+  }
+
+  /** Follows which tasks this process holds, as `instrumentTasks` does. Returns a function that removes the observer. */
+  observe(observer: TasksObserver<S>): () => void {
+    const { cache, observers } = this.#context
+    for (const { record } of this.#held(cache.inUse())) observer.onHeld(record.snapshot(), false)
+    return observers.add(observer)
+  }
+
+  /** What this process holds and follows. O(tasks in memory), without a request to the store. */
+  stats(): SharedTasksStats {
+    return { leases: this.#held(this.#context.cache.all()).length, logLagMs: this.#context.watcher.lagMs }
   }
 
   /**
@@ -344,13 +339,18 @@ export class DurableTaskManager<S extends string = TaskState>
     await Promise.all([...this.#holders].map((holder) => holder.close(true)))
     await Promise.all(cache.all().map((cached) => cached.settle()))
     await watcher.close()
-    const records = cache.all().map(({ record }) => record)
+    const tasks = cache.all()
     cache.close()
     storeClient.destroy()
-    for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
+    for (const { record } of tasks) this.#abandon(record, 'MANAGER_DESTROYED')
+    this.#context.observers.onDestroyed()
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
+  }
+
+  #held(all: readonly CachedTask<S>[]): CachedTask<S>[] {
+    return all.filter(({ key }) => [...this.#holders].some((holder) => holder.holds(key)))
   }
 
   async #change<T>(taskId: string, command: TaskCommand<S>, select: Select<S, T>): Promise<T> {
@@ -372,6 +372,7 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   #onChanged(cached: CachedTask<S>, events: readonly TaskEvent<S>[]): void {
+    this.#context.observers.onRead(cached.key, events)
     this.#notifyWatchers(cached)
     for (const holder of this.#holders) holder.onChanged(cached, events)
   }
@@ -387,6 +388,7 @@ export class DurableTaskManager<S extends string = TaskState>
   #onGone(cached: CachedTask<S>, reason: Error): void {
     this.#context.cache.remove(cached)
     for (const holder of this.#holders) holder.onGone(cached, reason)
+    this.#context.observers.onLetGo(cached.key, reason)
     this.#abandon(cached.record, 'TASK_EXPIRED')
     this.deliver()
   }

@@ -1,5 +1,5 @@
 /**
- * Tasks in a store that survive the process and that several processes can share.
+ * Tasks in a store, with `DurableTaskManager`, which survive the process and which several processes can share.
  *
  * @module
  */
@@ -11,6 +11,9 @@ export type {
   TaskDocuments,
   DocumentCursor,
   TaskDocument,
+  Announce,
+  SharedTasksStats,
+  TasksObserver,
 } from '../core/managers.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
@@ -31,3 +34,4 @@ export type {
   TaskStore,
 } from './task-store.js'
 export type { TaskKey } from '../core/task.js'
+export type { TraceHeaders } from '../runtime/trace-headers.js'

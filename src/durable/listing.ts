@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { invalidParams } from '../core/errors.js'
 import type { TaskEvent } from '../core/events.js'
 import { freezeDeep } from '../core/json.js'
 import {
+  byText,
+  toCursor,
   toFilter,
   toPageQuery,
+  toPosition,
   NO_OWNER,
   type Filter,
   type TaskFilter,
@@ -35,12 +37,15 @@ export class Listing<S extends string> {
   }
 
   async page(query: TaskQuery<S>): Promise<TaskPage<S>> {
-    const { filter, pageSize, cursor, updatedSince } = toPageQuery(query, this.#settings.lifecycle.states)
-    const after = cursor === undefined ? undefined : toPosition(cursor)
+    const { filter, pageSize, cursor, updatedBefore } = toPageQuery(query, this.#settings.lifecycle.states)
+    // No task has this id. Cursors are behind this position.
+    const before = updatedBefore === undefined ? undefined : { updatedAt: updatedBefore, id: '' }
+    const after = cursor === undefined ? before : toPosition(cursor)
     // One task more than requested shows whether there is a next page.
-    const found = await this.#list({ ...toStoreFilter(filter), updatedSince, after, limit: pageSize + 1 })
-    const tasks = found.slice(0, pageSize)
-    const last = tasks.at(-1)
+    const found = await this.#list({ ...toStoreFilter(filter), after, limit: pageSize + 1 })
+    const page = found.slice(0, pageSize)
+    const last = page.at(-1)
+    const tasks = before === undefined ? page : page.filter(({ updatedAt }) => updatedAt < before.updatedAt)
     return found.length > pageSize && last !== undefined ? { tasks, nextCursor: toCursor(last) } : { tasks }
   }
 
@@ -82,26 +87,8 @@ export class Listing<S extends string> {
   }
 }
 
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
-function toStoreFilter(filter: Filter): StoreFilter {
+function toStoreFilter({ equal, updatedSince }: Filter): StoreFilter {
   const given: Record<string, string | null> = {}
-  for (const [key, value] of filter) given[key] = key === 'owner' && value === NO_OWNER ? null : value
-  return given
-}
-
-/** The position of the last task on a page. Contains nothing that the page does not show. */
-function toCursor({ id, updatedAt }: TaskSnapshot<string>): string {
-  return `${Date.parse(updatedAt).toString(36)}.${encodeURIComponent(id)}`
-}
-
-function toPosition(cursor: string): { updatedAt: string; id: string } {
-  const [, ms = '', id = ''] = /^([0-9a-z]{1,12})\.(.+)$/.exec(cursor) ?? []
-  try {
-    return { updatedAt: new Date(parseInt(ms, 36)).toISOString(), id: decodeURIComponent(id) }
-  } catch (cause) {
-    throw invalidParams('cursor', 'is not the nextCursor of a page', cause)
-  }
+  for (const [key, value] of equal) given[key] = key === 'owner' && value === NO_OWNER ? null : value
+  return { ...given, updatedSince }
 }

@@ -7,13 +7,14 @@ import { A2AError, endError } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
-import type { TaskSnapshot, TaskKey } from '../core/task.js'
+import { keyOf, type TaskSnapshot, type TaskKey } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/timeline.js'
 import type { CachedTask } from './cache/cached-task.js'
 import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
 import type { LeaseHolder } from './leases/lease-holder.js'
-import { fromStoredNote, toStoredNote } from './leases/lease-note.js'
+import { fromStoredNote, PARKED, toStoredNote } from './leases/lease-note.js'
+import { countRestarts, restartedNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
 import type { EndedQuery, Grant, Orphan } from './task-store.js'
 
@@ -66,6 +67,22 @@ export class Maintenance<S extends string> {
     return count
   }
 
+  /**
+   * Makes a change that a task may wait for without a process. Its work continues soon after, also if this process dies in
+   * between.
+   */
+  async waking(taskId: string, change: () => Promise<void>): Promise<void> {
+    const { settings, cache, storeClient } = this.#context
+    const { store, leaseMs } = settings
+    const key = await cache.read(taskId, ({ task }) => keyOf(task))
+    const wakeIn = (ms: number): Promise<readonly string[]> =>
+      storeClient.callWithRetry('renew', () => store.renew(key === null ? [] : [{ key, id: PARKED }], ms))
+    await wakeIn(leaseMs)
+    await change()
+    const woken = await wakeIn(0)
+    if (woken.length > 0) void this.#recover().catch(storeClient.report)
+  }
+
   #schedule(): void {
     const { timeline, settings } = this.#context
     if (settings.sweepIntervalMs === false) return
@@ -116,17 +133,19 @@ export class Maintenance<S extends string> {
   async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<boolean> {
     const { settings, cache, storeClient } = this.#context
     const { store, leaseMs, maxRestarts } = settings
-    const { restarts, note } = fromStoredNote(stored)
+    const left = fromStoredNote(stored)
     const holders = [...this.#holders]
     // The lease expired while this process was suspended. The next renewal revives it.
     if (holders.some((holder) => holder.holds(key))) return false
     return await cache.use(key.id, true, async (cached) => {
       if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId))) return true
+      const note = await countRestarts(this.#context, cached, left)
+      const { restarts, worker } = note
       const isRestarted = restarts < maxRestarts
-      const holder = isRestarted ? holders.find(({ hasRoom }) => hasRoom) : undefined
+      const holder = isRestarted ? holders.find((each) => each.worker === worker && each.hasRoom) : undefined
       // A holder in another process may have room.
       if (isRestarted && holder === undefined) return false
-      const restarted = { restarts: isRestarted ? restarts + 1 : restarts, note }
+      const restarted = isRestarted ? restartedNote(cached, note) : note
       const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(restarted) }
       const grant = await storeClient.call('acquire', () => store.acquire(key, lease))
       // The holder has renewed its lease, or another process was faster.
@@ -135,7 +154,7 @@ export class Maintenance<S extends string> {
       await cached.refresh()
       if (cached.isGone || (await this.#needsNoHolder(cached, lease.id))) return true
       if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
-      else if (!(await failAbandoned(this.#context, cached, lease.id))) {
+      else if (!(await failAbandoned(this.#context, cached, lease.id, restarts))) {
         await storeClient.call('release', () => store.release(key, lease.id))
       }
       return true

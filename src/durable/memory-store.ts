@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../core/events.js'
+import { byText } from '../core/queries.js'
 import { systemClock } from '../runtime/clock.js'
 import { requireFunctions, requireKnown } from '../runtime/options.js'
 import type { JsonValue } from '../core/json-types.js'
@@ -26,6 +27,7 @@ import type {
 } from './task-store.js'
 import type { DocumentCursor, TaskDocument } from '../core/managers.js'
 
+/** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /** The clock by which leases expire, in ms. Default is the system clock. */
   readonly now?: (() => number) | undefined
@@ -215,12 +217,12 @@ class MemoryStore implements TaskStore {
     )
   }
 
-  release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+  release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean> {
     return step(() => {
       const row = this.#row(key)
       if (row?.lease?.id !== leaseId) return true
       if (expectedGeneration !== undefined && row.head.generation !== expectedGeneration) return false
-      row.lease = undefined
+      row.lease = next && this.#leaseOf(next)
       return true
     })
   }
@@ -368,13 +370,9 @@ function isWanted(wanted: string | null | undefined, value: string | null): bool
 }
 
 function byLatest(a: Pick<TaskHead, 'updatedAt' | 'id'>, b: Pick<TaskHead, 'updatedAt' | 'id'>): number {
-  return byText(b.updatedAt, a.updatedAt) || byText(a.id, b.id)
+  return byText(b.updatedAt, a.updatedAt) || byText(b.id, a.id)
 }
 
 function byCursor(a: DocumentCursor, b: DocumentCursor): number {
   return byText(a.taskId, b.taskId) || byText(a.createdAt, b.createdAt) || byText(a.id, b.id)
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import { requireBound, requireFunction, requireKnown, requireWhole } from '../runtime/options.js'
-import { MAX_DELAY_MS } from '../runtime/clock.js'
+import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
+import { reportError } from '../runtime/report.js'
 import type { A2AError } from '../core/errors.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { TaskState } from '../core/lifecycle.js'
@@ -27,10 +28,14 @@ export type RetentionOptions<S extends string = TaskState> = {
   readonly [state in FinalState<S> | 'default']?: RetentionRule | undefined
 }
 
+/** `NoInfer`, which TypeScript has since 5.4. */
+type Uninferred<S> = [S][S extends unknown ? 0 : never]
+
 /** The type of a custom lifecycle does not show which states are final, so every state is allowed there. */
 type FinalState<S extends string> = TaskState extends S ? Exclude<S, LiveState> : S
 type LiveState = 'submitted' | 'working' | 'input-required' | 'auth-required'
 
+/** Options of `DurableTaskManager`. Only `store` is required. An unknown option throws a `TypeError`. */
 export interface DurableTaskManagerOptions<S extends string = TaskState> extends Pick<
   TaskManagerOptions<S>,
   'maxInputSize' | 'taskTimeoutMs' | 'eventLogSize' | 'limits' | 'lifecycle' | 'clock' | 'generateId'
@@ -41,21 +46,23 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
    * How long ended tasks are kept. `false` keeps all of them. Default is 30 days for every final state. A rule for one state
    * leaves the default for the others: `{ failed: { maxAgeMs: 90 * 86_400_000 } }` keeps failed tasks for 90 days.
    */
-  readonly retention?: RetentionOptions<NoInfer<S>> | false | undefined
+  readonly retention?: RetentionOptions<Uninferred<S>> | false | undefined
   /**
    * How long a lease lasts without a renewal, in ms. Leases are renewed after a third of this time. Another process can
    * recover the tasks of a dead process once their leases have expired. Default is `30_000` (30 seconds).
    */
   readonly leaseMs?: number | undefined
   /**
-   * What happens to a task whose process has died. `'fail'`: it fails, and the streams of every process show that.
-   * `'restart'`: a process that has a handler, and room for one more run, starts the work again, so work may be done twice.
-   * All processes of the store must then run the same agent. Default is `'fail'`.
+   * What happens to a task whose process has died. `'resume'`: a process that has a handler, and room for one more run, calls
+   * `execute` again. Steps that are done return what they returned, questions that were answered their answers; all other
+   * code runs again. All processes of the store must run the same agent. A process that closes hands its unfinished tasks
+   * over in the same way, at once. `'fail'`: the task fails, and the streams of every process show that. Default is
+   * `'resume'`.
    */
-  readonly recover?: 'fail' | 'restart' | undefined
+  readonly recover?: 'fail' | 'resume' | undefined
   /**
-   * How often `recover: 'restart'` restarts the work of one turn. When the process dies once more, the task fails. Each turn
-   * has a count of its own. `0` fails the task at once. Default is `3`.
+   * How often `recover: 'resume'` resumes a turn in a row, without a new entry in its history. When the process dies once
+   * more, the task fails. `0` fails the task at once. Default is `3`.
    */
   readonly maxRestarts?: number | undefined
   /** Interval of polling for the changes of other processes, in ms. Default is `1_000`, or `5_000` when the store has hints. */
@@ -67,9 +74,15 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
   readonly sweepIntervalMs?: number | false | undefined
   /** How long a call is retried while the store fails, in ms. Default is `10_000` (10 seconds). */
   readonly storeRetryMs?: number | undefined
-  /** How many tasks are cached in memory. Tasks in use are cached beyond this limit. Default is `1_000`. */
+  /**
+   * How many tasks are cached in memory. Together they take at most about `limits.maxTotalBytes`. Tasks in use are cached
+   * beyond both limits, and count in them. Default is `1_000`.
+   */
   readonly maxCached?: number | undefined
-  /** Receives the errors of background calls to the store. Default is to ignore them: such calls are repeated. */
+  /**
+   * Receives the errors of background calls to the store, which are repeated. Default is to emit a process warning on Node,
+   * Bun and Deno, at most one a minute.
+   */
   readonly onError?: ((error: A2AError<'STORE_FAILED'>) => void) | undefined
 }
 
@@ -124,14 +137,14 @@ export function toDurableSettings<S extends string>(
 ): DurableSettings<S> {
   if (isStore(options)) throw new TypeError('Options must be an object: pass the store as { store }')
   requireKnown(options, [...OWN_KEYS, ...CORE_KEYS], 'DurableTaskManager')
-  const { store, recover = 'fail', maxRestarts = 3, onError = () => undefined } = options
+  const { store, recover = 'resume', maxRestarts = 3, onError } = options
   const { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId } = options
   requireStore(store)
-  if (!['fail', 'restart'].includes(recover)) {
-    throw new TypeError(`"recover" must be 'fail' or 'restart', got ${quote(recover)}`)
+  if (!['fail', 'resume'].includes(recover)) {
+    throw new TypeError(`"recover" must be 'fail' or 'resume', got ${quote(recover)}`)
   }
   requireWhole('maxRestarts', maxRestarts, 0)
-  requireFunction('onError', onError)
+  if (onError !== undefined) requireFunction('onError', onError)
   const settings = toSettings<S>(
     { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId },
     'DurableTaskManager',
@@ -141,15 +154,31 @@ export function toDurableSettings<S extends string>(
     store,
     retention: toRetention(options.retention, settings.lifecycle.terminal),
     leaseMs: interval('leaseMs', options.leaseMs, 30_000),
-    maxRestarts: recover === 'restart' ? maxRestarts : 0,
+    maxRestarts: recover === 'resume' ? maxRestarts : 0,
     pollIntervalMs: interval('pollIntervalMs', options.pollIntervalMs, store.hints ? 5_000 : 1_000),
     sweepIntervalMs:
       options.sweepIntervalMs !== false && interval('sweepIntervalMs', options.sweepIntervalMs, 10_000),
     storeRetryMs: interval('storeRetryMs', options.storeRetryMs, 10_000),
     maxCached: interval('maxCached', options.maxCached, 1_000),
-    onError,
+    onError: onError ?? warnSometimes(settings.clock),
   }
 }
+
+/** Reports the first of many errors, so that an outage of the store does not flood the log. */
+function warnSometimes(clock: Clock): (error: A2AError<'STORE_FAILED'>) => void {
+  let nextAt = -Infinity
+  return (error) => {
+    const now = elapsed(clock)
+    if (now < nextAt) return
+    nextAt = now + WARNING_MS
+    reportError(error, { during: 'DurableTaskManager' }, ADVICE)
+  }
+}
+
+/** The pause between warnings, in ms. */
+const WARNING_MS = 60_000
+const ADVICE =
+  'The call is repeated. Pass "onError" to handle such errors; others within a minute are not shown'
 
 /** @throws {TypeError} when a method is missing. */
 function isStore(value: unknown): boolean {

@@ -176,11 +176,15 @@ export interface TaskStore extends TaskDocuments {
   /** At most `limit` events after the generation `after`, oldest first. Empty when there is no such task. */
   events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]>
   /**
-   * One page of the matching tasks, latest `updatedAt` first. Tasks with the same `updatedAt` come in a fixed order of their
-   * ids. The page is one consistent read. Should cost O(page).
+   * One page of the matching tasks, latest `updatedAt` first. Tasks with the same `updatedAt` come in descending order of
+   * their ids, compared by code units; ids with other characters than letters, digits, `-`, `_` and `.` may come in any fixed
+   * order. The page is one consistent read. Should cost O(page).
    */
   list(query: StoreQuery): Promise<readonly StoredTask[]>
-  /** The number of matching tasks. */
+  /**
+   * The number of matching tasks, `updatedSince` included: a store that ignores a property of the filter breaks this contract.
+   * Counts without reading checkpoints or events, since clients can request a count with every page.
+   */
   count(filter: StoreFilter): Promise<number>
 
   /** Tasks that have not ended and whose `createdAt` is before `createdBefore`, oldest first. */
@@ -202,7 +206,9 @@ export interface TaskStore extends TaskDocuments {
    */
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
   /**
-   * Makes leases expire `ttlMs` from now, including expired ones that no other lease has replaced.
+   * Makes leases expire `ttlMs` from now, including expired ones that no other lease has replaced. Must not wait behind other
+   * calls, however many there are: a store over a pool keeps a connection for this method. A manager abandons a call after a
+   * third of `ttlMs`.
    *
    * @returns The ids of those that their tasks still have.
    */
@@ -214,10 +220,11 @@ export interface TaskStore extends TaskDocuments {
    * Drops the lease, if the task has it.
    *
    * @param expectedGeneration - Drops the lease only when the task has this generation.
+   * @param next - The lease that the task has in place of the dropped one, from the same atomic step on. It may last for years.
    * @returns `false` when the task has another generation, and keeps the lease. `true` in all other cases, also when the task
    *   did not have the lease.
    */
-  release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean>
+  release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean>
   /** Expired leases, the one that expired first coming first. */
   orphans(limit: number): Promise<readonly Orphan[]>
 

@@ -24,7 +24,7 @@ describe('options that make no sense are named', () => {
     ['"sweepIntervalMs"', { store, sweepIntervalMs: -1 }],
     ['"storeRetryMs"', { store, storeRetryMs: '1' }],
     ['"maxCached"', { store, maxCached: 1.5 }],
-    ['"recover" must be \'fail\' or \'restart\', got "ignore"', { store, recover: 'ignore' }],
+    ['"recover" must be \'fail\' or \'resume\', got "ignore"', { store, recover: 'ignore' }],
     ['"onError" must be a function', { store, onError: 'log' }],
     ['"retention" must be an object, got a boolean', { store, retention: true }],
     ['Unknown option "retention.working" of DurableTaskManager', { store, retention: { working: {} } }],
@@ -72,6 +72,9 @@ describe('listing', () => {
     expect(await b.size()).toBe(7)
     const { updatedAt = '' } = (await a.peekTask('6')) ?? {}
     expect((await b.pageTasks({ updatedSince: updatedAt })).tasks.map(({ id }) => id)).toEqual(['2', '6'])
+    expect(await b.countTasks({ updatedSince: updatedAt })).toBe(2)
+    expect(await b.countTasks({ updatedSince: updatedAt, state: 'working' })).toBe(1)
+    expect((await b.listTasks({ updatedSince: updatedAt })).map(({ id }) => id)).toEqual(['2', '6'])
   })
 
   test('of one moment goes on behind the task where it stopped, whatever its id', async () => {
@@ -193,6 +196,23 @@ describe('memory', () => {
     asked.length = 0
     await a.getTask(ids[0] ?? '')
     expect(asked).toContain('get')
+  })
+
+  test('is bounded in bytes, beside the tasks in use', async () => {
+    const ofOne = 50_000
+    const { a } = replicas(1, { limits: { maxTotalBytes: 10 * ofOne } })
+    const ids = Array.from({ length: 40 }, (_, index) => `${index}`)
+    const follow = reading(a.subscribe((await a.createTask({ skill: 'test', id: 'followed' })).id))
+    for (const id of ids) await a.createTask({ skill: 'test', id, input: 'x'.repeat(ofOne) })
+    for (const id of ids) await a.cancelTask(id)
+    for (const id of ids) await a.getTask(id)
+    const cached = ids.filter((id) => a.lastSeen(id) !== undefined)
+    expect(cached.length).toBeGreaterThan(0)
+    expect(cached.length).toBeLessThan(10)
+    expect(a.lastSeen('followed')).toBeDefined()
+    await a.cancelTask('followed')
+    expect(await follow.ended).toBeUndefined()
+    expect(follow.entries).toHaveLength(2)
   })
 
   test('has one picture of a task, however many load it at once, and push each other out', async () => {

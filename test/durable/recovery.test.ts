@@ -13,6 +13,7 @@ import { logOf, reading, replicas, says, turn } from './support/durable.js'
 import { pass, worker, workers, type Worker } from './support/leased.js'
 
 const ABANDONED = 'The agent stopped before this task was finished'
+const FAIL = { recover: 'fail' } as const
 
 interface Crash {
   readonly clock: ManualClock
@@ -56,7 +57,7 @@ function begin(id: string, ...states: ('working' | 'input-required')[]): (worker
 
 describe('recover: fail', () => {
   test('ends a task whose process died, which everybody hears', async () => {
-    const { clock, store, b } = await crash(begin('x', 'working'))
+    const { clock, store, b } = await crash(begin('x', 'working'), FAIL)
     const read = reading(b.subscribe('x', { after: 1 }))
     const waited = b.waitFor('x')
     await pass(clock, 29_000)
@@ -69,7 +70,7 @@ describe('recover: fail', () => {
   })
 
   test('leaves a task that waits for the user, whom another process may answer', async () => {
-    const { clock, store, b } = await crash(begin('x', 'working', 'input-required'))
+    const { clock, store, b } = await crash(begin('x', 'working', 'input-required'), FAIL)
     await pass(clock, 60_000)
     expect((await b.getTask('x'))?.state).toBe('input-required')
     expect(await store.orphans(10)).toEqual([])
@@ -77,7 +78,7 @@ describe('recover: fail', () => {
   })
 
   test('does not let go of one that was answered at the last moment', async () => {
-    const { clock, store, dead, b, faults } = await crash(begin('x', 'working', 'input-required'))
+    const { clock, store, dead, b, faults } = await crash(begin('x', 'working', 'input-required'), FAIL)
     const taking = await dead.leased.take('x')
     let isSent: boolean | undefined
     faults.before = async (step) => {
@@ -96,7 +97,7 @@ describe('recover: fail', () => {
     const many = Array.from({ length: 250 }, (_, index) => `task ${index}`)
     const { clock, b } = await crash((dead) => {
       for (const id of many) begin(id, 'working')(dead)
-    })
+    }, FAIL)
     await pass(clock, 31_000)
     clock.advance(10_000)
     for (let turns = 0; turns < 20; turns += 1) await turn()
@@ -104,8 +105,8 @@ describe('recover: fail', () => {
   })
 
   test('by two at once ends each once', async () => {
-    const { clock, store } = await crash(begin('x', 'working'))
-    replicas(3, { store }, clock)
+    const { clock, store } = await crash(begin('x', 'working'), FAIL)
+    replicas(3, { store, ...FAIL }, clock)
     await pass(clock, 60_000)
     const log = await logOf(store, 'x')
     expect(log.filter((event) => event.type === 'status' && event.to === 'failed')).toHaveLength(1)
@@ -117,7 +118,7 @@ describe('recover: fail', () => {
     const store = memoryStore({ now: () => clock.now() })
     const dead = new DurableTaskManager({ store, lifecycle, clock: new ManualClock() })
     dead.lease({ onNews: fail, onLost: fail, onOrphan: fail }).createTask({ skill: 'test', id: 'x' })
-    const left = new DurableTaskManager({ store, lifecycle, clock })
+    const left = new DurableTaskManager({ store, lifecycle, clock, ...FAIL })
     await turn()
     await pass(clock, 60_000)
     expect(await left.stateOf('x')).toBe('open')
@@ -126,7 +127,7 @@ describe('recover: fail', () => {
   })
 
   test('leaves what the dead did at the last moment', async () => {
-    const { clock, store, dead, b, faults } = await crash(begin('x', 'working'))
+    const { clock, store, dead, b, faults } = await crash(begin('x', 'working'), FAIL)
     let isDone = false
     faults.before = async (step) => {
       if (step !== 'acquire' || isDone) return
@@ -156,8 +157,8 @@ describe('recover: fail', () => {
   })
 })
 
-describe('recover: restart', () => {
-  const restart = { recover: 'restart' } as const
+describe('recover: resume', () => {
+  const restart = { recover: 'resume' } as const
 
   test('has a task worked on again, by one process that has somebody to do it', async () => {
     const { clock, store, b } = await crash(begin('x', 'working'), restart)

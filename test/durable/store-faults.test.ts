@@ -5,6 +5,7 @@ import { DurableTaskManager, memoryStore, type Hint } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, type Faults, type StepName } from '../support/faulty-store.js'
 import { uncaughtBy } from '../support/uncaught.js'
+import { expectWarnings } from '../support/warnings.js'
 import { logOf, reading, rejection, replicas, says, textsOf, turn, type Replicas } from './support/durable.js'
 
 const GONE = new Error('The connection is gone')
@@ -221,6 +222,25 @@ test('what fails in the background is told to onError, whose own errors harm nob
     expect(told).toHaveLength(sweeps)
   }
   expect(told[0]).toMatchObject({ code: 'STORE_FAILED', data: { operation: 'orphans' }, cause: GONE })
+  await tasks.destroy()
+})
+
+test('what fails in the background is a warning without onError, at most one a minute', async () => {
+  const warnings = expectWarnings(
+    /^DurableTaskManager: StoreFailedError: .*orphans.*\. The call is repeated\. Pass "onError"/,
+  )
+  const clock = new ManualClock()
+  const faults: Faults = { before: failing('orphans', Infinity) }
+  const store = faultyStore(memoryStore({ now: () => clock.now() }), faults)
+  const tasks = new DurableTaskManager({ store, clock })
+  const counts: number[] = []
+  for (let sweeps = 1; sweeps <= 14; sweeps += 1) {
+    await wait(clock, 10_000)
+    await turn()
+    counts.push(warnings.length)
+  }
+  // The first sweep fails after ten seconds, the seventh a minute later.
+  expect(counts).toEqual([...Array<number>(6).fill(1), ...Array<number>(6).fill(2), 3, 3])
   await tasks.destroy()
 })
 

@@ -176,7 +176,7 @@ describe('a step that is not answered', () => {
     const store = new Proxy(withoutHints(memoryStore()), {
       get: (target, name) => (name === 'hints' ? hints : (Reflect.get(target, name) as unknown)),
     })
-    const tasks = new DurableTaskManager({ store, clock })
+    const tasks = new DurableTaskManager({ store, clock, onError: () => undefined })
     const { id } = await tasks.createTask({ skill: 'test' })
     tasks.waitFor(id).catch(() => undefined)
     await turn()

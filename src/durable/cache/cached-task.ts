@@ -9,6 +9,7 @@ import { thawTask } from '../../core/evolve.js'
 import { quote } from '../../runtime/describe.js'
 import { randomId } from '../../runtime/ids.js'
 import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
+import type { Announce } from '../../core/managers.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
 import { copyOf, type Change, type Decide, type Executed, type Origin, type Select } from './change.js'
@@ -36,6 +37,8 @@ export interface CacheContext<S extends string> {
   readonly settings: DurableSettings<S>
   readonly storeClient: Pick<StoreClient, 'callWithRetry' | 'pause' | 'now'>
   readonly emit: <E extends keyof CacheEvents<S>>(event: E, ...args: CacheEvents<S>[E]) => void
+  /** Captures the context of a change. */
+  readonly bind: () => Announce
 }
 
 /** The most changes in one commit. */
@@ -179,18 +182,13 @@ export class CachedTask<S extends string> {
     this.#fail(error)
   }
 
-  #add<T>(
-    decide: Decide<S>,
-    events: TaskEvent<S>[],
-    select: Select<S, T>,
-    { leaseId, by }: Origin,
-  ): Promise<T> {
+  #add<T>(decide: Decide<S>, events: TaskEvent<S>[], select: Select<S, T>, origin: Origin): Promise<T> {
     const stored = new Promise<T>((resolve, reject: (error: Error) => void) => {
       const change: Change<S> = {
+        ...origin,
         decide,
-        leaseId,
-        by,
         events,
+        announce: this.#context.bind(),
         resolve: () => resolve(select(this.record, change.events)),
         reject,
       }
@@ -319,7 +317,8 @@ export class CachedTask<S extends string> {
     // Without the tip the task is in memory once. A leased task keeps it: a copy for each chunk of a run would be quadratic.
     if (!this.isBusy && change.leaseId === undefined) this.#tip = undefined
     if (this.hasEnded) this.record.trim()
-    this.#context.emit('stored', this, change.events, { isNew, by: change.by })
+    const { events, by } = change
+    change.announce(() => this.#context.emit('stored', this, events, { isNew, by }))
     change.resolve()
   }
 

@@ -26,6 +26,8 @@ export class ChangeWatcher<S extends string> {
   #isPolling = false
   #isCheckDue = false
   #checking: Promise<void> | undefined
+  /** When the last comparison of all tasks in use began that succeeded, or when the first task was in use. */
+  #comparedAt: number | undefined
   #isClosed = false
   readonly #closing = new AbortController()
 
@@ -44,6 +46,7 @@ export class ChangeWatcher<S extends string> {
   /** A task is in use: starts to poll, and to listen for hints. */
   begin(): void {
     if (this.#isClosed) return
+    this.#comparedAt ??= this.#storeClient.now()
     // A poll that is under way schedules the next one when it ends.
     if (!this.#isPolling) {
       this.#deadline ??= this.#timeline.add(this.#settings.pollIntervalMs, () => void this.#poll())
@@ -71,6 +74,11 @@ export class ChangeWatcher<S extends string> {
       this.#storeClient.report(error)
       return undefined
     })
+  }
+
+  /** The time since the last comparison with the store that succeeded, in ms; 0 while no task is in use. */
+  get lagMs(): number {
+    return this.#comparedAt === undefined ? 0 : Math.max(0, this.#storeClient.now() - this.#comparedAt)
   }
 
   /** Publishes a hint that this process has changed the task. */
@@ -116,6 +124,7 @@ export class ChangeWatcher<S extends string> {
     await this.#requestCheck()
     this.#isPolling = false
     if (this.#cache.inUse().length > 0) this.begin()
+    else this.#comparedAt = undefined
   }
 
   /** Checks all tasks in use, one pass at a time. A request during a pass starts another one after it. */
@@ -135,9 +144,19 @@ export class ChangeWatcher<S extends string> {
 
   async #checkAll(): Promise<void> {
     const tasks = this.#cache.inUse()
+    const startedAt = this.#storeClient.now()
+    let isComplete = true
     for (let start = 0; start < tasks.length && !this.#isClosed; start += PAGE) {
-      await this.#check(tasks.slice(start, start + PAGE)).catch(this.#storeClient.report)
+      const isChecked = await this.#check(tasks.slice(start, start + PAGE)).then(
+        () => true,
+        (error: unknown) => {
+          this.#storeClient.report(error)
+          return false
+        },
+      )
+      isComplete &&= isChecked
     }
+    if (isComplete) this.#comparedAt = startedAt
   }
 
   async #check(tasks: readonly CachedTask<S>[]): Promise<void> {

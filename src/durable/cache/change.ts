@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
+import type { Announce } from '../../core/managers.js'
 import { copyTask } from '../../core/evolve.js'
 import type { TaskRecord } from '../../core/task-record.js'
 import type { Task } from '../../core/task.js'
@@ -21,6 +22,8 @@ export interface Origin {
 export interface Change<S extends string> extends Origin {
   readonly decide: Decide<S>
   events: TaskEvent<S>[]
+  /** Announces the change in the context in which it was made. */
+  readonly announce: Announce
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }

@@ -99,5 +99,5 @@ export class Checkpoints {
 
 /** The approximate size of events in bytes. */
 export function sizeOf(events: readonly TaskEvent<string>[]): number {
-  return events.reduce((sum, event) => sum + payloadSize(event) + EVENT_BYTES, 0)
+  return events.reduce((sum, event) => sum + payloadSize(event).bytes + EVENT_BYTES, 0)
 }

@@ -10,6 +10,7 @@ import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
 import { instantOf } from '../../core/timeline.js'
 import { usageOf } from '../../core/sizes.js'
+import type { Observers } from '../observers.js'
 import type { DurableSettings } from '../options.js'
 import type { StoreClient } from '../store-client.js'
 import type { Lease } from '../task-store.js'
@@ -28,18 +29,25 @@ type Listeners<S extends string> = { readonly [E in keyof CacheEvents<S>]: Liste
 
 export class TaskCache<S extends string> {
   readonly #context: CacheContext<S>
+  readonly #observers: Observers<S>
   readonly #listeners: Listeners<S> = { stored: [], changed: [], gone: [] }
   /** Least recently used first. */
   readonly #byId = new Map<string, CachedTask<S>>()
+  /** The estimated bytes of heap of each task in `#byId`, when it was used last. */
+  readonly #costs = new Map<string, number>()
+  /** The sum of `#costs`. */
+  #bytes = 0
   #isClosed = false
 
-  constructor(settings: DurableSettings<S>, storeClient: StoreClient) {
+  constructor(settings: DurableSettings<S>, storeClient: StoreClient, observers: Observers<S>) {
+    this.#observers = observers
     this.#context = {
       settings,
       storeClient,
       emit: (event, ...args) => {
         for (const listener of this.#listeners[event]) listener(...args)
       },
+      bind: () => observers.bind(),
     }
   }
 
@@ -91,12 +99,14 @@ export class TaskCache<S extends string> {
   }
 
   remove(cached: CachedTask<S>): void {
-    if (this.#byId.get(cached.key.id) === cached) this.#byId.delete(cached.key.id)
+    if (this.#byId.get(cached.key.id) === cached) this.#delete(cached.key.id)
   }
 
   close(): void {
     this.#isClosed = true
     this.#byId.clear()
+    this.#costs.clear()
+    this.#bytes = 0
   }
 
   /**
@@ -171,15 +181,36 @@ export class TaskCache<S extends string> {
     return isWatched ? incrementUses(known) : undefined
   }
 
-  /** Evicts the least recently used task that is not in use when the cache is full. O(1). */
+  /** Evicts the least recently used tasks that are not in use when the cache is full. O(1). */
   #add(cached: CachedTask<S>): void {
-    this.#byId.set(cached.key.id, cached)
+    this.#insert(cached)
     let examined = 0
     for (const [id, oldest] of this.#byId) {
-      if (this.#byId.size <= this.#context.settings.maxCached || examined++ >= MAX_EXAMINED) return
-      this.#byId.delete(id)
-      if (oldest.isInUse || oldest === cached) this.#byId.set(id, oldest)
+      if (!this.#isFull || examined++ >= MAX_EXAMINED) return
+      this.#delete(id)
+      if (oldest.isInUse || oldest === cached) this.#insert(oldest)
+      else this.#observers.onLetGo(oldest.key)
     }
+  }
+
+  get #isFull(): boolean {
+    const { maxCached, limits } = this.#context.settings
+    return this.#byId.size > maxCached || this.#bytes > limits.total.maxBytes
+  }
+
+  /** Makes the task the most recently used one. */
+  #insert(cached: CachedTask<S>): void {
+    this.#delete(cached.key.id)
+    const { cost } = cached.record
+    this.#byId.set(cached.key.id, cached)
+    this.#costs.set(cached.key.id, cost)
+    this.#bytes += cost
+  }
+
+  #delete(id: string): void {
+    this.#bytes -= this.#costs.get(id) ?? 0
+    this.#costs.delete(id)
+    this.#byId.delete(id)
   }
 
   #requireOpen(taskId: string): void {
@@ -188,8 +219,7 @@ export class TaskCache<S extends string> {
 
   /** Makes the task the most recently used one. */
   #touch(cached: CachedTask<S>): CachedTask<S> {
-    this.#byId.delete(cached.key.id)
-    this.#byId.set(cached.key.id, cached)
+    this.#insert(cached)
     return cached
   }
 

@@ -9,12 +9,12 @@ import type { TaskEvent } from '../../core/events.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { Taking } from '../../core/managers.js'
 import { randomId } from '../../runtime/ids.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { TaskKey } from '../../core/task.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
 import { failAbandoned } from './fail-abandoned.js'
 import { fromStoredNote, toStoredNote, type LeaseNote } from './lease-note.js'
+import { countRestarts, restartedNote } from './restarts.js'
 
 /** Registers acquired leases. From its calls on, the holder receives changes itself. */
 interface GrantHandler<S extends string> {
@@ -39,7 +39,7 @@ export class LeaseAcquirer<S extends string> {
   }
 
   /** Concurrent calls for one task share one request and its result. */
-  acquire(taskId: string, note: JsonValue, handler: GrantHandler<S>): Promise<Taking<S>> {
+  acquire(taskId: string, note: LeaseNote, handler: GrantHandler<S>): Promise<Taking<S>> {
     const pending = this.#pending.get(taskId)
     if (pending !== undefined) return pending
     const acquired = this.#context.cache
@@ -49,7 +49,7 @@ export class LeaseAcquirer<S extends string> {
     return acquired
   }
 
-  async #acquire(cached: CachedTask<S>, note: JsonValue, handler: GrantHandler<S>): Promise<Taking<S>> {
+  async #acquire(cached: CachedTask<S>, note: LeaseNote, handler: GrantHandler<S>): Promise<Taking<S>> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs, lifecycle } = settings
     const { key } = cached
@@ -62,7 +62,7 @@ export class LeaseAcquirer<S extends string> {
       const grant = await storeClient.callWithRetry('acquire', () => {
         const id = randomId()
         ids.push(id)
-        return store.acquire(key, { id, ttlMs: leaseMs, note })
+        return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
       })
       if (grant !== undefined && grant.leaseId === ids.at(-1)) since = grant.generation
       // Reads what the previous holder did.
@@ -73,7 +73,9 @@ export class LeaseAcquirer<S extends string> {
       const { leaseId } = grant
       if (!ids.includes(leaseId)) return { type: 'elsewhere', leaseId }
       if (grant.replaced !== undefined && !isInterrupted(state, lifecycle)) {
-        const recovered = await this.#recover(cached, leaseId, fromStoredNote(grant.replaced.note), handler)
+        const replaced = fromStoredNote(grant.replaced.note)
+        if (replaced.worker !== note.worker) return await this.#putBack(cached, leaseId, replaced)
+        const recovered = await this.#recover(cached, leaseId, replaced, handler)
         if (recovered !== undefined) return recovered
       }
       const changes = received.filter(({ generation }) => generation > since)
@@ -93,19 +95,28 @@ export class LeaseAcquirer<S extends string> {
   async #recover(
     cached: CachedTask<S>,
     leaseId: string,
-    { restarts, note }: LeaseNote,
+    left: LeaseNote,
     handler: GrantHandler<S>,
   ): Promise<Taking<S> | undefined> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs: ttlMs, maxRestarts } = settings
-    if (restarts >= maxRestarts) {
-      if (!(await failAbandoned(this.#context, cached, leaseId))) return undefined
+    const replaced = await countRestarts(this.#context, cached, left)
+    if (replaced.restarts >= maxRestarts) {
+      if (!(await failAbandoned(this.#context, cached, leaseId, replaced.restarts))) return undefined
       throw terminal(cached.record.task, 'update')
     }
-    const restarted = { restarts: restarts + 1, note }
+    const restarted = restartedNote(cached, replaced)
     const lease = { id: leaseId, ttlMs, note: toStoredNote(restarted) }
     await storeClient.callWithRetry('acquire', () => store.acquire(cached.key, lease))
     return handler.onRecovered(cached, leaseId, restarted)
+  }
+
+  /** Lets the lease expire again, with the note of the dead holder: another worker recovers the task. */
+  async #putBack({ key }: CachedTask<S>, leaseId: string, replaced: LeaseNote): Promise<Taking<S>> {
+    const { storeClient, settings } = this.#context
+    const lease = { id: leaseId, ttlMs: 1, note: toStoredNote(replaced) }
+    await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease))
+    return { type: 'elsewhere', leaseId }
   }
 
   /**

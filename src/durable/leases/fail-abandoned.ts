@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { toUpdate } from '../../core/commands.js'
+import { toHistory } from '../../core/commands.js'
 import { canTransition } from '../../core/lifecycle.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
@@ -16,13 +16,15 @@ export async function failAbandoned<S extends string>(
   { settings, decideFor }: DurableContext<S>,
   cached: CachedTask<S>,
   leaseId: string,
+  restarts: number,
 ): Promise<boolean> {
   const { lifecycle } = settings
   // The next line checks that the lifecycle has the state.
   const state = 'failed' as S
   if (!lifecycle.states.includes(state)) return false
   if (!canTransition(cached.record.task.state, state, lifecycle)) return false
-  const command = toUpdate<S>({ state, message: ABANDONED }, settings)
+  const entry = { kind: 'failure', reason: 'restarts', count: Math.max(0, restarts) } as const
+  const command = toHistory<S>([entry], { update: { state, message: ABANDONED } }, settings)
   await cached.execute(decideFor(command), () => undefined, { leaseId }).stored
   return true
 }

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { toAppend, toCreate, toMessage, toUpdate, type TaskCommand } from '../../core/commands.js'
+import { toAppend, toCreate, toHistory, toMessage, toUpdate } from '../../core/commands.js'
 import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
-import type { ArtifactChanged, MessageAdded, TaskEvent } from '../../core/events.js'
+import type { ArtifactChanged, HistoryEntry, MessageAdded, TaskEvent } from '../../core/events.js'
 import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
@@ -15,6 +15,7 @@ import type {
   ArtifactInput,
   ChangeOptions,
   CreateTaskParams,
+  HistoryChange,
   MessageInput,
   TaskUpdate,
 } from '../../core/params.js'
@@ -28,9 +29,12 @@ import type { Decide } from '../cache/change.js'
 import { leaseLost } from '../cache/conflicts.js'
 import type { DurableContext } from '../context.js'
 import { LeaseAcquirer } from './acquire.js'
+import { decideOnce, decideWithRest } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
-import { isSameNote, toStoredNote, type LeaseNote } from './lease-note.js'
-import { abortEnded, callListener, grantOf, type LeasedTask } from './leased-task.js'
+import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
+import { storeNote } from './store-note.js'
+import { abortEnded, callListener, grantOf, isLoss, type LeasedTask } from './leased-task.js'
+import { handOver, releaseUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
 
 /** How many lost tasks are remembered with their reason. */
@@ -55,6 +59,10 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     this.#acquirer = new LeaseAcquirer(context)
   }
 
+  get handsOver(): boolean {
+    return this.#context.settings.maxRestarts > 0
+  }
+
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S> {
     const { settings, timeline, cache } = this.#context
     this.#requireOpen()
@@ -62,7 +70,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
     const now = timeline.now()
     const created = createdEvent(command, settings.lifecycle.initial, now.iso)
-    const first = { restarts: 0, note }
+    const first = this.#firstNote(note)
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
     const { cached } = cache.create(new TaskRecord(create(created), now), created, lease, this)
     this.#hold(cached, lease.id, first)
@@ -70,19 +78,33 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
-    const events = this.#change(taskId, toMessage(message, options, this.#context.settings))
+    const decide = this.#context.decideFor(toMessage(message, options, this.#context.settings))
     // A message command makes one message event.
-    return freezeDeep(events[0] as MessageAdded)
+    return freezeDeep(this.#change(taskId, decide)[0] as MessageAdded)
+  }
+
+  addMessageOnce(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
+    const decide = decideOnce(this.#context, toMessage(message, options, this.#context.settings))
+    // As above.
+    return freezeDeep(this.#change(taskId, decide)[0] as MessageAdded)
   }
 
   patchTask(taskId: string, update: TaskUpdate<S>): void {
-    this.#change(taskId, toUpdate(update, this.#context.settings))
+    this.#change(taskId, decideWithRest(this.#context, toUpdate(update, this.#context.settings)))
   }
 
   appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
-    const events = this.#change(taskId, toAppend(artifact, options, this.#context.settings))
+    const decide = this.#context.decideFor(toAppend(artifact, options, this.#context.settings))
+    const events = this.#change(taskId, decide)
     // A chunk makes one event of it.
     return freezeDeep(events[0] as ArtifactChanged)
+  }
+
+  recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
+    this.#change(taskId, this.#context.decideFor(toHistory(entries, change, this.#context.settings)))
+    // The work makes progress. A process that recovers the task reads this from the log.
+    const leased = this.#require(taskId)
+    leased.note = { ...leased.note, restarts: 0 }
   }
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
@@ -110,13 +132,16 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   can(taskId: string, state: S): boolean {
-    const leased = this.#leased.get(taskId)
-    if (leased === undefined) return false
-    return canTransition(leased.cached.tip.task.state, state, this.#context.settings.lifecycle)
+    const present = this.stateOf(taskId)
+    return present !== null && canTransition(present, state, this.#context.settings.lifecycle)
   }
 
   peekTask(taskId: string): TaskSnapshot<S> | null {
     return this.#leased.get(taskId)?.cached.tip.snapshot() ?? null
+  }
+
+  stateOf(taskId: string): S | null {
+    return this.#leased.get(taskId)?.cached.tip.task.state ?? null
   }
 
   signalOf(taskId: string): AbortSignal {
@@ -134,17 +159,18 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     await this.#leased.get(taskId)?.releasing?.catch(() => undefined)
     const known = this.#leased.get(taskId)
     if (known !== undefined) return grantOf(known)
-    const first = { restarts: 0, note }
-    const grant = await this.#acquirer.acquire(taskId, toStoredNote(first), {
+    const first = this.#firstNote(note)
+    const grant = await this.#acquirer.acquire(taskId, first, {
       onGranted: (cached, leaseId, changes) => {
         this.#requireOpen()
         const leased = this.#hold(cached, leaseId, first)
+        this.#context.observers.onHeld(cached.record.snapshot(), true)
         if (changes.length > 0) callListener(() => this.#listener.onNews(cached.tip.snapshot(), changes))
         return grantOf(leased)
       },
       onRecovered: (cached, leaseId, restarted) => {
         this.#requireOpen()
-        return grantOf(this.#adopt(cached, leaseId, restarted))
+        return grantOf(this.#adopt(cached, leaseId, restarted, true))
       },
     })
     const here = this.#leased.get(taskId)
@@ -163,50 +189,30 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   setNote(taskId: string, note: JsonValue): void {
+    if (!isSameNote(this.#requireChangeable(taskId).note.note, note)) this.#setNote(taskId, note)
+  }
+
+  #setNote(taskId: string, note: JsonValue | undefined): void {
     const leased = this.#requireChangeable(taskId)
-    if (isSameNote(leased.note.note, note)) return
-    leased.note = { restarts: 0, note }
-    leased.storingNote ??= this.#storeNote(leased)
+    leased.note = this.#firstNote(note, leased.note.trace)
+    const isHeld = (): boolean => this.#leased.get(taskId) === leased
+    leased.storingNote ??= storeNote(this.#context, leased, isHeld, () => this.#onMissed(leased))
   }
 
-  /** Stores the latest note after the changes that are pending now. Notes that were replaced before are skipped. */
-  async #storeNote(leased: LeasedTask<S>): Promise<void> {
-    const { settings, storeClient } = this.#context
-    const { cached, leaseId } = leased
-    for (let stored: LeaseNote | undefined; stored !== leased.note;) {
-      await cached.settle()
-      if (this.#leased.get(cached.key.id) !== leased || cached.hasEnded) break
-      stored = leased.note
-      const lease = { id: leaseId, ttlMs: settings.leaseMs, note: toStoredNote(stored) }
-      const { key } = cached
-      try {
-        // `acquire` would also acquire a lease that was lost and is free now. A renewed lease lasts until `acquire` is done.
-        const renew = (): Promise<readonly string[]> =>
-          settings.store.renew([{ key, id: leaseId }], lease.ttlMs)
-        const [renewed] = await storeClient.callWithRetry('renew', renew)
-        const grant =
-          renewed && (await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease)))
-        if (!grant || grant.leaseId !== leaseId) await this.#onMissed(leased)
-      } catch (error) {
-        storeClient.report(error)
-      }
-    }
-    leased.storingNote = undefined
-  }
-
-  release(taskId: string): Promise<boolean> {
+  release(taskId: string, wakeInMs?: number): Promise<boolean> {
     const leased = this.#leased.get(taskId)
-    if (leased !== undefined) return (leased.releasing ??= this.#release(leased))
+    if (leased !== undefined) return (leased.releasing ??= this.#release(leased, wakeInMs))
     this.#lost.delete(taskId)
     return Promise.resolve(true)
   }
 
-  async #release(leased: LeasedTask<S>): Promise<boolean> {
+  async #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
     const { cached, changeCount } = leased
+    const isUnchanged = (): boolean => leased.changeCount === changeCount
     try {
       await this.#settle(leased)
       // Changes that arrived while settling keep the lease: the listener has yet to handle them.
-      if (cached.hasEnded || (leased.changeCount === changeCount && (await this.#releaseUnchanged(leased)))) {
+      if (cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs)))) {
         this.#forget(leased)
         return true
       }
@@ -224,14 +230,6 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     if (leased.reason !== undefined) throw leased.reason
   }
 
-  /** Releases the lease, unless the task has changed in the store. */
-  async #releaseUnchanged({ cached, leaseId }: LeasedTask<S>): Promise<boolean> {
-    const { settings, storeClient } = this.#context
-    const { key, record } = cached
-    const { generation } = record.task
-    return await storeClient.callWithRetry('release', () => settings.store.release(key, leaseId, generation))
-  }
-
   /** @param isDestroyed - Whether the manager is being destroyed. */
   async close(isDestroyed = false): Promise<void> {
     this.#isClosed = true
@@ -239,7 +237,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     this.#renewal.stop()
     await Promise.all(
       [...this.#leased.values()].map(async (leased) => {
-        leased.releasing ??= this.#releaseInterrupted(leased)
+        leased.releasing ??= this.#leave(leased)
         await leased.releasing.catch(this.#context.storeClient.report)
         this.#forget(leased)
         const { id } = leased.cached.key
@@ -250,10 +248,13 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   /** Releases the lease of a task that waits for input. Other leases expire, and another process recovers the task. */
-  async #releaseInterrupted(leased: LeasedTask<S>): Promise<boolean> {
+  async #leave(leased: LeasedTask<S>): Promise<boolean> {
     const { cached } = leased
     await this.#settle(leased)
-    return isInterrupted(cached.record.task.state, cached.lifecycle) && (await this.#releaseUnchanged(leased))
+    if (isInterrupted(cached.record.task.state, cached.lifecycle))
+      return await releaseUnchanged(this.#context, leased)
+    if (this.handsOver && !cached.hasEnded) await handOver(this.#context, leased)
+    return false
   }
 
   /** Whether this holder has the lease of the task. */
@@ -293,14 +294,26 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   /** Restarts the work on a task whose holder has died. */
   adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote): void {
-    if (!this.#isClosed) this.#adopt(cached, leaseId, note)
+    if (!this.#isClosed) this.#adopt(cached, leaseId, note, false)
   }
 
-  #adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
+  #adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote, isRequested: boolean): LeasedTask<S> {
+    const { observers } = this.#context
     const leased = this.#hold(cached, leaseId, note)
+    observers.onHeld(cached.record.snapshot(), isRequested, note.trace)
     // Pending changes of this process are not in the snapshot: `onNews` receives them once they are stored.
-    callListener(() => this.#listener.onOrphan(cached.record.snapshot(), note.note))
+    observers.within(note.trace, () => this.#listener.onOrphan(cached.record.snapshot(), note.note))
     return leased
+  }
+
+  /** The name of the listener's work. */
+  get worker(): string {
+    return this.#listener.worker ?? ''
+  }
+
+  /** @param trace - Kept where no trace is active. */
+  #firstNote(note: JsonValue | undefined, trace?: LeaseNote['trace']): LeaseNote {
+    return { ...NO_NOTE, worker: this.worker, note, trace: this.#context.observers.trace() ?? trace }
   }
 
   #requireOpen(): void {
@@ -321,37 +334,17 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return leased
   }
 
-  #change(taskId: string, command: TaskCommand<S>): readonly TaskEvent<S>[] {
+  #change(taskId: string, decide: Decide<S>): readonly TaskEvent<S>[] {
     const leased = this.#requireChangeable(taskId)
     const { cached, leaseId } = leased
-    const decide = this.#decideWithRest(command)
     const { events, stored } = cached.execute(decide, () => undefined, { leaseId, by: this })
     stored.catch((error: unknown) => this.#fail(leased, error))
     return events
   }
 
-  /** When another caller has moved the task to the same state first, the rest of the update is still made. */
-  #decideWithRest(command: TaskCommand<S>): Decide<S> {
-    const decide = this.#context.decideFor(command)
-    if (command.type !== 'update' || command.state === undefined) return decide
-    const { output, artifacts, message, state } = command
-    const hasRest = output !== undefined || artifacts.length > 0 || (message ?? null) !== null
-    const decideRest = this.#context.decideFor({ ...command, state: undefined })
-    let isFirst = true
-    return (record) => {
-      const isInState = !isFirst && hasRest && record.task.state === state
-      isFirst = false
-      return isInState ? decideRest(record) : decide(record)
-    }
-  }
-
   /** A change that another caller's change makes illegal is dropped. When no change can be stored, the task is lost. */
   #fail(leased: LeasedTask<S>, error: unknown): void {
-    if (
-      ['STORE_FAILED', 'LEASE_LOST', 'UNAVAILABLE'].some((code) => A2AError.is(error) && error.code === code)
-    ) {
-      this.#lose(leased, error as Error)
-    }
+    if (isLoss(error)) this.#lose(leased, error)
   }
 
   #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
@@ -373,18 +366,19 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return leased
   }
 
-  #forget(leased: LeasedTask<S>): void {
+  #forget(leased: LeasedTask<S>, reason?: Error): void {
     const { key } = leased.cached
     if (this.#leased.get(key.id) !== leased) return
     this.#leased.delete(key.id)
     leased.cached.uses -= 1
+    this.#context.observers.onLetGo(key, reason)
   }
 
   #lose(leased: LeasedTask<S>, reason: Error): void {
     const { id } = leased.cached.key
     if (leased.reason !== undefined || this.#leased.get(id) !== leased) return
     leased.reason = reason
-    this.#forget(leased)
+    this.#forget(leased, reason)
     this.#lost.set(id, reason)
     for (const oldest of this.#lost.keys()) if (this.#lost.size > MAX_LOST) this.#lost.delete(oldest)
     leased.controller?.abort(reason)

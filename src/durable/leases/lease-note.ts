@@ -1,29 +1,62 @@
 /**
- * The note that a lease has in the store: the holder's own note, with the number of restarts.
+ * The note that a lease has in the store: the holder's own note, its worker, and the number of restarts.
  *
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
+import { readTrace, type TraceHeaders } from '../../runtime/trace-headers.js'
+
+/**
+ * The id of the lease of a task that no process holds until the lease expires: its run waits for that time, or for a signal,
+ * without a process. Sweeps find it as they find the lease of a process that has died.
+ */
+export const PARKED = 'parked'
 
 export interface LeaseNote {
-  /** How often the work was restarted since the holder wrote its note. */
+  /** How often the work was restarted since the holder wrote its note, or its history has grown. */
   readonly restarts: number
+  /** The generation of the task at the latest restart. */
+  readonly since: number | undefined
+  /** The worker of the holder's listener: only listeners with the same one recover the task. */
+  readonly worker: string
   readonly note: JsonValue | undefined
+  /** The trace in which the holder began the work that its note is about. */
+  readonly trace: TraceHeaders | undefined
 }
 
-export function toStoredNote({ restarts, note }: LeaseNote): JsonValue {
-  return { restarts, ...(note !== undefined && { note }) }
+export function toStoredNote({ restarts, since, worker, note, trace }: LeaseNote): JsonValue {
+  return {
+    restarts,
+    ...(since !== undefined && { since }),
+    ...(worker !== '' && { worker }),
+    ...(note !== undefined && { note }),
+    ...(trace && { trace }),
+  }
 }
 
 /** Reads the output of {@link toStoredNote}. Any other value counts as no note. */
 export function fromStoredNote(stored: JsonValue | undefined): LeaseNote {
-  if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return NONE
-  const { restarts, note } = stored
-  return typeof restarts === 'number' ? { restarts, note } : NONE
+  if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return NO_NOTE
+  const { restarts, since, worker = '', note, trace } = stored
+  if (typeof restarts !== 'number' || typeof worker !== 'string') return NO_NOTE
+  return {
+    restarts,
+    since: typeof since === 'number' ? since : undefined,
+    worker,
+    note,
+    trace: readTrace(trace),
+  }
 }
 
 export function isSameNote(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-const NONE: LeaseNote = { restarts: 0, note: undefined }
+/** The note of a lease without one. */
+export const NO_NOTE: LeaseNote = {
+  restarts: 0,
+  since: undefined,
+  worker: '',
+  note: undefined,
+  trace: undefined,
+}

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endError } from '../../core/errors.js'
+import { A2AError, endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/uncaught.js'
 import type { Taking } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
@@ -33,6 +33,13 @@ export function abortEnded<S extends string>({ cached, controller }: LeasedTask<
 
 export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): Taking<S> {
   return { type: 'taken', task: cached.tip.snapshot(), leaseId }
+}
+
+const LOSSES: readonly string[] = ['STORE_FAILED', 'LEASE_LOST', 'UNAVAILABLE']
+
+/** Whether no change to a task can be stored after this error. */
+export function isLoss(error: unknown): error is Error {
+  return A2AError.is(error) && LOSSES.includes(error.code)
 }
 
 /** Calls a listener. What it throws becomes an uncaught error and does not disturb the caller. */

@@ -29,9 +29,7 @@ export class LeaseRenewal<S extends string> {
 
   /** Schedules the next renewal, if leases are held and none is scheduled. */
   begin(): void {
-    if (this.#isStopped || this.#isRenewing || this.#leased.size === 0) return
-    const { timeline, settings } = this.#context
-    this.#deadline ??= timeline.add(settings.leaseMs / 3, () => void this.#renewAll())
+    this.#schedule(this.#context.settings.leaseMs / 3)
   }
 
   stop(): void {
@@ -39,18 +37,24 @@ export class LeaseRenewal<S extends string> {
     if (this.#deadline !== undefined) this.#context.timeline.remove(this.#deadline)
   }
 
+  #schedule(delayMs: number): void {
+    if (this.#isStopped || this.#isRenewing || this.#leased.size === 0) return
+    this.#deadline ??= this.#context.timeline.add(delayMs, () => void this.#renewAll())
+  }
+
   async #renewAll(): Promise<void> {
     this.#deadline = undefined
     this.#isRenewing = true
     const { storeClient, settings } = this.#context
+    const startedAt = storeClient.now()
     const all = [...this.#leased.values()].filter(({ cached }) => cached.isStored && !cached.hasEnded)
     const leases = all.map(({ cached, leaseId }) => ({ key: cached.key, id: leaseId }))
     const renew = (): Promise<readonly string[]> => settings.store.renew(leases, settings.leaseMs)
-    // The limit leaves time for two more renewals before the leases expire.
+    // The limit leaves time for one more renewal before the leases expire, which begins as soon as this one has failed.
     const renewOnce = (): Promise<readonly string[]> => storeClient.call('renew', renew, settings.leaseMs / 3)
     const renewed = leases.length === 0 ? [] : await renewOnce().catch(storeClient.report)
     this.#isRenewing = false
-    this.begin()
+    this.#schedule(Math.max(0, startedAt + settings.leaseMs / 3 - storeClient.now()))
     if (renewed === undefined) return
     const ids = new Set(renewed)
     for (const leased of all) {

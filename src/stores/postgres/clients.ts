@@ -19,6 +19,7 @@ export interface PgPool {
   connect(): Promise<PgClient>
 }
 
+/** A statement with its parameters, as `pg` takes it. */
 export interface PgQuery {
   name?: string | undefined
   text: string
@@ -35,12 +36,14 @@ export interface PgClient {
   release(destroy: boolean): void
 }
 
+/** A notification of PostgreSQL. */
 export interface PgNotification {
   readonly payload?: string | undefined
 }
 
 /** The used part of the `sql` function of `postgres`. */
 export interface PostgresJsSql {
+  readonly options?: { readonly max?: number | undefined } | undefined
   unsafe(
     text: string,
     parameters: Parameter[],
@@ -64,4 +67,5 @@ export interface PgliteDatabase {
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
 }
 
+/** The clients of PostgreSQL that {@link postgresStore} accepts. */
 export type PostgresClient = PgPool | PostgresJsSql | PgliteDatabase

@@ -5,6 +5,7 @@
  */
 import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
 import { sleep } from '../../runtime/timers.js'
+import { queueOf } from './queue.js'
 
 /** The columns of a row, in the order of the statement. Every column is selected as text. */
 export type Row = readonly (string | null)[]
@@ -167,8 +168,12 @@ class PgConnection implements Connection {
 
   /** Checks out a pool client that is used for listening only. */
   async #listener(channel: string, onPayload: (payload: string) => void): Promise<Listener> {
-    const client = await this.#pool.connect()
-    const { broken, end } = releaseOnce(client)
+    const free = queueOf(this.#pool).reserve()
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      free()
+      throw error
+    })
+    const { broken, end } = releaseOnce(client, free)
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) onPayload(payload)
     })
@@ -200,8 +205,8 @@ interface Listener {
   readonly end: () => void
 }
 
-/** Releases the client once, and destroys it, so that the pool does not reuse it. */
-function releaseOnce(client: PgClient): Listener {
+/** Releases the client once, and destroys it, so that the pool does not reuse it. Then calls `free`. */
+function releaseOnce(client: PgClient, free: () => void): Listener {
   let isReleased = false
   let resolveBroken: () => void
   const broken = new Promise<void>((resolve) => (resolveBroken = resolve))
@@ -209,6 +214,7 @@ function releaseOnce(client: PgClient): Listener {
     if (isReleased) return
     isReleased = true
     client.release(true)
+    free()
     resolveBroken()
   }
   client.on('error', end)

@@ -40,6 +40,13 @@ export function leaseStatements(s: string) {
       FROM locked WHERE t.task = locked.task RETURNING t.lease_id`,
     release: `UPDATE ${s}.tasks SET lease_id = NULL, lease_until = NULL
       WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING 'true'`,
+    replace: `WITH replaced AS (
+        UPDATE ${s}.tasks SET lease_id = $5, lease_until = ${NOW('$8')} + $6::bigint
+        WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING task
+      ), noted AS (
+        UPDATE ${s}.contents c SET lease_note = $7 FROM replaced WHERE c.task = replaced.task
+      )
+      SELECT 'true' FROM replaced`,
     whyNotReleased: `SELECT CASE WHEN generation <> $4::int THEN 'false' END
       FROM ${s}.tasks WHERE ${key} AND lease_id = $3`,
     // Scans the index of leased tasks completely. Each renewal would have to update an index by expiry.

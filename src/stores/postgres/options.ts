@@ -6,6 +6,7 @@
 import { requireFunctions, requireKnown } from '../../runtime/options.js'
 import type { PostgresClient } from './clients.js'
 
+/** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
   /**
    * The schema of the tables: lower-case letters, digits and `_`, and no name that PostgreSQL reserves. Default is

@@ -21,6 +21,7 @@ import type {
   TaskStore,
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
+import type { CallQueue, StoreOperation } from '../../durable/call-queue.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
@@ -28,11 +29,13 @@ import { toStoreError, isStale } from './errors.js'
 import { hintsOf } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
 import { countStatement, listStatement } from './query-statements.js'
+import { queueOf } from './queue.js'
 import { validated, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration } from './schema.js'
 import { taskStatements, type TaskStatements } from './task-statements.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
 
+/** The store that {@link postgresStore} returns. */
 export interface PostgresStore extends TaskStore {
   /**
    * Creates the schema and its tables, or migrates those of an older version, all or nothing. Safe to call concurrently. The
@@ -45,13 +48,17 @@ export interface PostgresStore extends TaskStore {
 }
 
 /**
- * Opens a store in PostgreSQL 11 or later, with the encoding UTF8, over the application's own client: a `Pool` of `pg`,
- * the `sql` of `postgres`, or a `PGlite`. The store expects the server's default isolation level, READ COMMITTED; under
- * a stricter one, concurrent changes fail more often. Each method is one statement, and a refused change takes a second
- * one to find the reason. The store does not close the client.
+ * Opens a store in PostgreSQL 11 or later, with the encoding UTF8. Call `migrate()` before its other methods.
  *
- * While a task is followed, hints occupy one connection of a `Pool`. Listen to the `error` event of a `Pool` of `pg`:
- * it reports idle connections that break, as when the server restarts, and ends the process when it has no listener.
+ * - Pass your own client: a `Pool` of `pg`, the `sql` of `postgres`, or a `PGlite`. The store does not close it.
+ * - Listen to the `error` event of a `Pool` of `pg`. It reports idle connections that break, as when the server restarts.
+ *   Without a listener it ends the process.
+ * - While a task is followed, hints occupy one connection of a `Pool`.
+ * - Renewals of leases do not wait behind requests: the store keeps one connection of the client free for them, and one for
+ *   changes. A client with one connection, as a `PGlite` has, makes one call at a time, renewals first and then changes. The
+ *   store cannot hold back what your application sends over the same client.
+ * - Each method is one statement. A refused change takes a second one to find the reason.
+ * - The store expects the default isolation level, READ COMMITTED. Under a stricter one, concurrent changes fail more often.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a
  * pooler does not support prepared statements. They reject with the driver's error in all other cases.
@@ -61,7 +68,8 @@ export interface PostgresStore extends TaskStore {
  * pool.on('error', (error) => console.error(error.message))
  * const store = postgresStore(pool)
  * await store.migrate()
- * @throws {TypeError | RangeError} naming the invalid option.
+ * const tasks = new DurableTaskManager({ store })
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): PostgresStore {
   return new Store(client, options)
@@ -70,12 +78,12 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 const MAX_TRIES = 100
 const COMMITTED: Row = ['committed']
 
-type Operation = keyof TaskStore | 'migrate' | 'publish'
 type Statements = TaskStatements & LeaseStatements & DocumentStatements
 
 class Store implements PostgresStore {
   readonly hints: StoreHints | undefined
   readonly #connection: Connection
+  readonly #queue: CallQueue
   /** The quoted schema name. */
   readonly #schema: string
   readonly #sql: Statements
@@ -84,6 +92,7 @@ class Store implements PostgresStore {
   constructor(client: PostgresClient, options: PostgresStoreOptions) {
     const { schema, now, prepare, listen = client } = validated(options)
     this.#connection = connectionOf('client', client, prepare)
+    this.#queue = queueOf(client)
     this.#schema = `"${schema}"`
     this.#sql = {
       ...taskStatements(this.#schema),
@@ -150,10 +159,10 @@ class Store implements PostgresStore {
     const sql = checkpoint ? this.#sql.commitWhole : this.#sql.commit
     const whyNot = [...expected, commitId, leaseId]
     const text = sql[isOne ? 'one' : 'many']
-    const attempt = async (): Promise<Row | undefined> =>
-      (await this.#withStoreErrors('commit', this.#connection.count(text, change))) > 0
-        ? COMMITTED
-        : undefined
+    const attempt = async (): Promise<Row | undefined> => {
+      const changed = await this.#call('commit', () => this.#connection.count(text, change))
+      return changed > 0 ? COMMITTED : undefined
+    }
     const [result] = (await this.#change('commit', attempt, this.#sql.whyNotCommitted, whyNot)) ?? []
     // The statements return only results of this type.
     return (result ?? 'missing') as CommitResult
@@ -225,10 +234,14 @@ class Store implements PostgresStore {
     return rows.map(([id]) => fromColumn(id ?? ''))
   }
 
-  async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+  async release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean> {
     const parameters = [...keyOf(key), toColumn(leaseId), expectedGeneration ?? null]
-    const { release, whyNotReleased } = this.#sql
-    const attempt = (): Promise<Row | undefined> => this.#row('release', release, parameters)
+    const { release, replace, whyNotReleased } = this.#sql
+    const attempt = (): Promise<Row | undefined> => {
+      if (next === undefined) return this.#row('release', release, parameters)
+      const lease = [toColumn(next.id), Math.ceil(next.ttlMs), noteOf(next), this.#time()]
+      return this.#row('release', replace, [...parameters, ...lease])
+    }
     return (await this.#change('release', attempt, whyNotReleased, parameters))?.[0] !== 'false'
   }
 
@@ -288,7 +301,7 @@ class Store implements PostgresStore {
    * change is retried, up to `MAX_TRIES` times.
    */
   async #change(
-    operation: Operation,
+    operation: StoreOperation,
     change: () => Promise<Row | undefined>,
     why: string,
     whyParameters: readonly Parameter[],
@@ -300,17 +313,21 @@ class Store implements PostgresStore {
     throw new Error(`The database makes no change, and says of nothing why not: ${operation}`)
   }
 
-  async #row(operation: Operation, text: string, parameters: readonly Parameter[]): Promise<Row | undefined> {
+  async #row(
+    operation: StoreOperation,
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<Row | undefined> {
     return (await this.#rows(operation, text, parameters))[0]
   }
 
-  #rows(operation: Operation, text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    return this.#withStoreErrors(operation, this.#connection.rows(text, parameters))
+  #rows(operation: StoreOperation, text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
+    return this.#call(operation, () => this.#connection.rows(text, parameters))
   }
 
-  async #withStoreErrors<T>(operation: Operation, answer: Promise<T>): Promise<T> {
+  async #call<T>(operation: StoreOperation, statement: () => Promise<T>): Promise<T> {
     try {
-      return await answer
+      return await this.#queue.run(operation, statement)
     } catch (error) {
       throw toStoreError(error, operation, this.#schema.replaceAll('"', ''))
     }

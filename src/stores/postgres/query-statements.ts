@@ -25,13 +25,13 @@ export function listStatement(s: string, { after, limit, ...filter }: StoreQuery
     const at = where.parameter(after.updatedAt)
     const id = where.parameter(toColumn(after.id))
     where.add(`${where.second} <= left(${at}, 19)`)
-    where.add(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${id}))`)
+    where.add(`(updated_at < ${at} OR (updated_at = ${at} AND id < ${id}))`)
   }
   const text = `SELECT c.checkpoint, ${tail(s)}
     FROM (
       SELECT task, id, updated_at FROM ${s}.tasks WHERE ${where.text}
-      ORDER BY ${where.second} DESC, updated_at DESC, id LIMIT ${where.parameter(limit)}::int
-    ) page JOIN ${s}.contents c ON c.task = page.task ORDER BY page.updated_at DESC, page.id`
+      ORDER BY ${where.second} DESC, updated_at DESC, id DESC LIMIT ${where.parameter(limit)}::int
+    ) page JOIN ${s}.contents c ON c.task = page.task ORDER BY page.updated_at DESC, page.id DESC`
   return { text, parameters: where.parameters }
 }
 

@@ -36,14 +36,14 @@ return renewed
 `)
 
 /**
- * id, createdAt, lease, expected generation or nothing → 1, or 0 when the generation differs and the lease is still
- * held
+ * now, id, createdAt, lease, expected generation or nothing; the next lease, its note and ttl, if there is one → 1, or 0
+ * when the generation differs and the lease is still held
  */
 export const RELEASE = script(`
-local task = read(ARGV[1], ARGV[2])
-if not task or task.lease ~= ARGV[3] then return 1 end
-if ARGV[4] ~= '' and ARGV[4] ~= task.generation then return 0 end
-drop_lease(ARGV[1])
+local task = read(ARGV[2], ARGV[3])
+if not task or task.lease ~= ARGV[4] then return 1 end
+if ARGV[5] ~= '' and ARGV[5] ~= task.generation then return 0 end
+if ARGV[6] then hold(ARGV[2], ARGV[6], ARGV[7], now(ARGV[1]) + ARGV[8]) else drop_lease(ARGV[2]) end
 return 1
 `)
 

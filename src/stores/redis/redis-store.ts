@@ -20,6 +20,7 @@ import type {
   TaskHead,
   TaskStore,
 } from '../../durable/task-store.js'
+import { CallQueue, type CallLimits } from '../../durable/call-queue.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
@@ -46,6 +47,7 @@ import {
 import { Scripts } from './scripts.js'
 import { COMMIT, CREATE, DELETE, EVENTS, GET, HEADS } from './task-scripts.js'
 
+/** Options of {@link redisStore}. */
 export interface RedisStoreOptions {
   /** The clock by which leases expire, in ms since 1970. Default is the clock of Redis, one clock for all processes. */
   readonly now?: (() => number) | undefined
@@ -53,6 +55,7 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined
 }
 
+/** The store that {@link redisStore} returns. */
 export interface RedisStore extends TaskStore {
   /**
    * Sets the store up, or migrates an older layout without losing tasks. Safe to call concurrently and repeatedly. Rejects
@@ -64,21 +67,30 @@ export interface RedisStore extends TaskStore {
 }
 
 /**
- * Opens a store in Redis (tested with 7.0), over a client of `ioredis` or `redis` that the caller connects and closes. Hints
- * need a second connection, a duplicate of the client. Listen to the client's `error` event: without a listener, a client of
- * `redis` ends the process when its connection breaks, although it would reconnect.
+ * Opens a store in Redis (tested with 7.0). Call `migrate()` before its other methods.
  *
- * Each method is one script, and so one atomic step. Reads and appends cost O(what is read or appended). A list or a count
- * first indexes the tasks that changed and have not ended since the last one, and then costs O(what is found). With several
- * conditions it examines the tasks that meet the narrowest one. After 500 tasks to index, 5,000 to examine, or 4 MiB found, it
- * continues in another step, and tasks that change between steps may be missed. `renew`, `delete` and `heads` process a
- * thousand tasks in a step.
+ * - Pass your own client of `ioredis` or `redis`. You connect and close it. Hints use a second connection, a duplicate of the
+ *   client.
+ * - Listen to the client's `error` event. Without a listener, a client of `redis` ends the process when its connection
+ *   breaks, although it would reconnect.
  *
- * Durability depends on the configuration of Redis. With `appendonly yes` and `appendfsync always`, acknowledged changes
- * survive a crash of Redis and of its machine. With `everysec`, the default of `appendonly yes`, a crash of the machine may
- * lose about one second; without `appendonly`, everything since the last snapshot. Replication is asynchronous, so a failover
- * may lose changes that the replica had not received. Memory must suffice for all tasks: with `maxmemory-policy noeviction` a
- * full Redis refuses changes, which reject, and loses nothing.
+ * Durability depends on the configuration of Redis:
+ *
+ * - With `appendonly yes` and `appendfsync always`, acknowledged changes survive a crash of Redis and of its machine.
+ * - With `everysec`, the default of `appendonly yes`, a crash of the machine may lose about one second.
+ * - Without `appendonly`, a crash loses everything since the last snapshot.
+ * - Replication is asynchronous, so a failover may lose changes that the replica had not received.
+ * - Memory must suffice for all tasks. With `maxmemory-policy noeviction`, a full Redis refuses changes and loses nothing.
+ *
+ * Each method is one script, and so one atomic step, except on many tasks:
+ *
+ * - Reads and appends cost O(what is read or appended).
+ * - A list or a count first indexes the live tasks that changed since the last one, and then costs O(what is found). With
+ *   several conditions it examines the tasks that meet the narrowest one. After 500 tasks to index, 5,000 to examine, or
+ *   4 MiB found, it continues in another step. It may miss tasks that change between steps.
+ * - `renew`, `delete` and `heads` process a thousand tasks in a step.
+ * - At most 8 reads and 128 changes are sent before their replies; others wait in this process. Renewals of leases are sent
+ *   at once, so they wait for no more than these.
  *
  * All keys share one hash tag. Redis Cluster works through a client that treats it as a single node, and keeps the whole store
  * on one shard.
@@ -92,7 +104,8 @@ export interface RedisStore extends TaskStore {
  * await client.connect()
  * const store = redisStore(client)
  * await store.migrate()
- * @throws {TypeError} for a client that is neither, and an option that is unknown, or has the wrong type.
+ * const tasks = new DurableTaskManager({ store })
+ * @throws {TypeError} for a client of another package, and for an option that is unknown or has the wrong type.
  */
 export function redisStore(
   client: IoRedisClient | NodeRedisClient,
@@ -104,7 +117,24 @@ export function redisStore(
   if (typeof prefix !== 'string' || !/^[^{}]+$/.test(prefix)) {
     throw new TypeError('"prefix" must be a text that is not empty and has no braces')
   }
-  return new Store(toConnection(client), `{${prefix}}`, () => (now === undefined ? '' : String(now())))
+  const time = (): string => (now === undefined ? '' : String(now()))
+  return new Store(toConnection(client), queueOf(client), `{${prefix}}`, time)
+}
+
+/**
+ * The most calls that a client sends before their replies. Redis runs them in their order, so they are what a renewal of
+ * leases can wait for. A script that reads is short, and its reply is at most some megabytes. The limits are high enough for
+ * a connection that is never idle.
+ */
+const LIMITS: CallLimits = { reads: 8, changes: 128, requests: Infinity, all: Infinity }
+
+const queues = new WeakMap<object, CallQueue>()
+
+/** The queue of all stores over this client, which share its connection. */
+function queueOf(client: IoRedisClient | NodeRedisClient): CallQueue {
+  const queue = queues.get(client) ?? new CallQueue(() => LIMITS)
+  queues.set(client, queue)
+  return queue
 }
 
 /** The most tasks that one script receives. */
@@ -115,13 +145,15 @@ class Store implements RedisStore {
   readonly hints: StoreHints
   readonly #connection: Connection
   readonly #scripts: Scripts
+  readonly #queue: CallQueue
   /** Returns an empty text for the clock of Redis. */
   readonly #now: () => string
 
-  constructor(connection: Connection, root: string, now: () => string) {
+  constructor(connection: Connection, queue: CallQueue, root: string, now: () => string) {
     this.hints = redisHints(connection, `${root}:hints`)
     this.#connection = connection
     this.#scripts = new Scripts(connection, root)
+    this.#queue = queue
     this.#now = now
   }
 
@@ -233,10 +265,10 @@ class Store implements RedisStore {
     return (await Promise.all(batches)).flatMap(texts)
   }
 
-  async release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
-    return isOne(
-      await this.#run('release', RELEASE, [key.id, key.createdAt, leaseId, expectedGeneration ?? '']),
-    )
+  async release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean> {
+    const args = [this.#now(), key.id, key.createdAt, leaseId, expectedGeneration ?? '']
+    const lease = next === undefined ? [] : [next.id, noteOf(next), next.ttlMs]
+    return isOne(await this.#run('release', RELEASE, [...args, ...lease]))
   }
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
@@ -282,7 +314,7 @@ class Store implements RedisStore {
     args: readonly (string | number)[],
   ): Promise<unknown> {
     try {
-      const answer = await this.#scripts.run(script, args)
+      const answer = await this.#queue.run(operation, () => this.#scripts.run(script, args))
       this.#wasSetUp = true
       return answer
     } catch (error) {

@@ -5,10 +5,13 @@
  */
 import { sleep } from '../../runtime/timers.js'
 
-/** The used part of a prepared statement. */
+/**
+ * The used part of a prepared statement. Its methods are called with texts, numbers and `null`, which every driver binds.
+ * The drivers' own types of the parameters differ, so any are accepted.
+ */
 export interface SqliteStatement {
-  run(...parameters: (string | number | null)[]): { readonly changes: number | bigint }
-  all(...parameters: (string | number | null)[]): readonly unknown[]
+  run(...parameters: never[]): { readonly changes: number | bigint }
+  all(...parameters: never[]): readonly unknown[]
 }
 
 /**
@@ -53,13 +56,14 @@ export class Connection {
 
   /** Always reads all rows: after `get`, a statement of libsql stays open and keeps its lock. */
   rows(sql: string, ...parameters: Parameter[]): readonly Row[] {
-    // The statement selects only these types.
-    return this.#statement(sql).all(...parameters) as readonly Row[]
+    // The statement selects only these types, and every driver binds these parameters.
+    return this.#statement(sql).all(...(parameters as never[])) as readonly Row[]
   }
 
   /** Returns the number of rows changed. */
   run(sql: string, ...parameters: Parameter[]): number {
-    return Number(this.#statement(sql).run(...parameters).changes)
+    // Every driver binds these parameters.
+    return Number(this.#statement(sql).run(...(parameters as never[])).changes)
   }
 
   /**

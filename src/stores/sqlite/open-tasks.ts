@@ -12,6 +12,7 @@ import { builtin } from '../../runtime/environment.js'
 import { sleep } from '../../runtime/timers.js'
 import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
 
+/** Options of {@link openTasks}: those of `DurableTaskManager`, without `store`. */
 export interface OpenTasksOptions<S extends string = TaskState>
   extends Omit<DurableTaskManagerOptions<S>, 'store'>, Pick<SqliteStoreOptions, 'prefix'> {
   /**
@@ -23,12 +24,14 @@ export interface OpenTasksOptions<S extends string = TaskState>
 }
 
 /**
- * Opens a manager of the tasks in a SQLite file, which is created if it does not exist. Other processes may have the
- * file open at the same time. The file is switched to WAL mode, so it cannot be on a network drive.
+ * Opens a manager of the tasks in a SQLite file. Creates the file if it does not exist, and creates or migrates its
+ * tables. Other processes may have the file open at the same time. The file is switched to WAL mode, so it cannot be on a
+ * network drive.
  *
  * @param database The path of the file, which is opened with `node:sqlite` and closed when the manager is destroyed. On
  *   runtimes without `node:sqlite`, an open database of `libsql` or `better-sqlite3`, which the caller closes.
- * @throws {TypeError} for an option that is unknown or has the wrong type, and for a value that is no database.
+ * @throws {TypeError | RangeError} for an invalid option; the message names it. `TypeError` for a value that is not a
+ *   database.
  * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has created.
  * @throws {Error} for a path on a runtime without `node:sqlite`, and for a file that cannot be in WAL mode.
  * @example

@@ -29,6 +29,7 @@ import { documentOf, keyOf, noteOf, numberOf, documentsKeyOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
+/** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
   /** The clock by which leases expire, in ms since 1970. Default is the system clock, which all processes of a file share. */
   readonly now?: (() => number) | undefined
@@ -36,6 +37,7 @@ export interface SqliteStoreOptions {
   readonly prefix?: string | undefined
 }
 
+/** The store that {@link sqliteStore} returns. */
 export interface SqliteStore extends TaskStore {
   /**
    * Creates the tables, or migrates those of an older version without losing tasks. Safe to call concurrently and
@@ -45,18 +47,21 @@ export interface SqliteStore extends TaskStore {
 }
 
 /**
- * Opens a store in a SQLite database that the caller has opened. Other processes may open the same file.
+ * Opens a store in a SQLite database that you have opened and that you close. Call `migrate()` before its other methods. For
+ * a file, `openTasks` does all of this.
  *
- * Each method is one transaction, completed before the method returns. Reads and appends cost O(what is read or appended).
- * While another process writes, a write blocks this process for up to the connection's `busy_timeout`, which the store sets
- * to 5 s if it is 0. With `PRAGMA busy_timeout = 100` a server serves other requests in between, because the manager retries.
- * A file that several processes write to should be in WAL mode (`PRAGMA journal_mode = WAL`). Acknowledged changes survive
- * the process. With `PRAGMA synchronous = FULL`, the default of SQLite, they also survive a power failure.
+ * - Each method is one transaction, completed before the method returns. Reads and appends cost O(what is read or appended).
+ * - Other processes may open the same file. If several processes write to it, use WAL mode (`PRAGMA journal_mode = WAL`).
+ * - While another process writes, a write blocks this process for up to the connection's `busy_timeout`, which the store sets
+ *   to 5 s if it is 0. With `PRAGMA busy_timeout = 100` a server serves other requests in between, because the manager
+ *   retries.
+ * - Acknowledged changes survive the process. With `PRAGMA synchronous = FULL`, the default of SQLite, they also survive a
+ *   power failure.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, the file is read-only, or the
  * connection is closed. They reject with the driver's error in all other cases.
  *
- * @throws {TypeError} for a value that is no synchronous database, and for an unknown option or one of the wrong type.
+ * @throws {TypeError} for a value that is not a synchronous database, and for an unknown option or one of the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   requireKnown(options, ['now', 'prefix'], 'sqliteStore')
@@ -228,13 +233,15 @@ class Store implements SqliteStore {
     })
   }
 
-  release(key: TaskKey, leaseId: string, expectedGeneration?: number): Promise<boolean> {
+  release(given: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean> {
     return this.#write('release', (connection, queries) => {
-      const task = this.#task(key)
-      if (task === undefined || this.#lease(numberOf(task, 'key'))?.id !== leaseId) return true
+      const task = this.#task(given)
+      const key = task && numberOf(task, 'key')
+      if (task === undefined || key === undefined || this.#lease(key)?.id !== leaseId) return true
       if (expectedGeneration !== undefined && numberOf(task, 'generation') !== expectedGeneration)
         return false
-      connection.run(queries.deleteLease, numberOf(task, 'key'))
+      if (next === undefined) connection.run(queries.deleteLease, key)
+      else this.#putLease(key, next)
       return true
     })
   }

@@ -118,7 +118,7 @@ describe('what is sent under a lease', () => {
 
 describe('a take that fails after all', () => {
   test('leaves what was sent meanwhile to whoever recovers the task', async () => {
-    const all = await waiting()
+    const all = await waiting({ recover: 'fail' })
     const { here, id, faults, clock, b } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)

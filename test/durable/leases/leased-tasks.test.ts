@@ -253,6 +253,35 @@ describe('what others do', () => {
   })
 })
 
+describe('addMessageOnce', () => {
+  const answer = { ...says('answer'), messageId: 'm1' }
+
+  test('drops a message that another caller stores first, and keeps the changes after it', async () => {
+    const { here, b } = workers()
+    const { id } = here.leased.createTask({ skill: 'test' })
+    here.leased.patchTask(id, { state: 'working' })
+    await here.leased.stored(id)
+    await b.addMessage(id, answer)
+    here.leased.addMessageOnce(id, answer)
+    here.leased.appendArtifact(id, { parts: [{ text: 'done' }] })
+    await here.leased.stored(id)
+    expect(here.news()).toEqual([['message']])
+    const task = await b.getTask(id)
+    expect(task?.messages.map(({ messageId }) => messageId)).toEqual(['m1'])
+    expect(task?.artifacts).toHaveLength(1)
+  })
+
+  test('refuses a message that the conversation has', () => {
+    const { here } = workers()
+    const { id } = here.leased.createTask({ skill: 'test' })
+    here.leased.addMessageOnce(id, answer)
+    const again = (): unknown => here.leased.addMessageOnce(id, answer)
+    expect(again).toThrow('message.messageId is in the conversation already: m1')
+    here.leased.addMessageOnce(id, { ...answer, role: 'agent' as const })
+    expect(here.leased.peekTask(id)?.messages).toHaveLength(2)
+  })
+})
+
 describe('finish', () => {
   test('ends the task when nobody came first', async () => {
     const { here, b } = workers()
@@ -300,7 +329,7 @@ describe('finish', () => {
   })
 
   test('of a task whose lease is lost rejects with the reason, which onLost was told', async () => {
-    const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000, recover: 'restart' })
+    const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000, recover: 'resume' })
     const { id } = here.leased.createTask({ skill: 'test' })
     await here.leased.stored(id)
     faults.before = (step) => {

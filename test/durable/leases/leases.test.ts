@@ -32,6 +32,26 @@ function pause({ faults }: Workers): () => void {
   return () => void (faults.before = undefined)
 }
 
+test('a renewal that gets no reply is repeated before the lease expires', async () => {
+  const { clock, faults, store, id, here } = await held({ ...LONG, leaseMs: 3_000 })
+  const { opened, open } = gate()
+  let renewals = 0
+  faults.before = (step) => {
+    if (step !== 'renew') return undefined
+    renewals += 1
+    return renewals === 1 ? opened : undefined
+  }
+  for (let ms = 0; ms < 2_500; ms += 100) {
+    clock.advance(100)
+    await turn()
+  }
+  expect(renewals).toBe(2)
+  await pass(clock, 700)
+  expect(await store.orphans(10)).toEqual([])
+  open()
+  expect(here.leased.peekTask(id)).not.toBeNull()
+})
+
 describe('taking', () => {
   test('a task that nobody holds makes it held here, once', async () => {
     const { a, here, there } = workers()
@@ -118,7 +138,7 @@ describe('a lease', () => {
   })
 
   test('that another took after it ran out is lost: the signal aborts, onLost is told once', async () => {
-    const all = await held({ ...LONG, recover: 'restart' })
+    const all = await held({ ...LONG, recover: 'resume' })
     const { here, there, id } = all
     const signal = here.leased.signalOf(id)
     const goOn = pause(all)
@@ -140,7 +160,7 @@ describe('a lease', () => {
   })
 
   test('that is lost fences off what a process does that had stood still', async () => {
-    const all = await held({ ...LONG, recover: 'restart' })
+    const all = await held({ ...LONG, recover: 'resume' })
     const { here, there, id } = all
     pause(all)
     await pass(all.clock, 31_000)
@@ -319,7 +339,7 @@ describe('giving a lease back', () => {
 
 describe('closing', () => {
   test('lets go of what waits, and has the others run out', async () => {
-    const all = await held()
+    const all = await held({ recover: 'fail' })
     const { here, there, id, clock } = all
     const waits = here.leased.createTask({ skill: 'test' }).id
     here.leased.patchTask(waits, { state: 'working' })
@@ -337,7 +357,7 @@ describe('closing', () => {
   })
 
   test('does not let go of what was answered at the last moment', async () => {
-    const all = await held()
+    const all = await held({ recover: 'fail' })
     const { here, there, id, leaseId, faults, clock } = all
     here.leased.patchTask(id, { state: 'input-required' })
     await here.leased.stored(id)

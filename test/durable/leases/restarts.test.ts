@@ -1,13 +1,13 @@
 /** Restarts of a task: their number, the process that restarts it, and its notification. */
 import { describe, expect, test } from 'vitest'
-import type { DurableTaskManagerOptions, LeasedTasksListener } from 'a2a-tasks/durable'
+import { memoryStore, type DurableTaskManagerOptions, type LeasedTasksListener } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, type Faults } from '../../support/faulty-store.js'
 import { uncaughtBy } from '../../support/uncaught.js'
 import { replicas, says, textsOf, turn, type Replicas } from '../support/durable.js'
 import { pass, worker, workers, type Worker, type Workers } from '../support/leased.js'
 
-const RESTART = { recover: 'restart' } as const
+const RESTART = { recover: 'resume' } as const
 const ABANDONED = 'The agent stopped before this task was finished'
 
 /** A task that is worked on in a process whose time does not pass from now on. */
@@ -76,6 +76,44 @@ describe('a task that kills each process that works on it', () => {
     expect((await all.b.getTask('x'))?.state).toBe('failed')
   })
 
+  test('has as many again once its history has grown, although nothing else was stored since', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    const once = { maxRestarts: 1 }
+    for (const name of ['a#1', 'b#1', 'c#1']) {
+      const dead = await killed(all, once)
+      expect(orphans(dead)).toEqual([{ first: true }])
+      dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
+      await turn()
+    }
+    expect(orphans(await killed(all, once))).toHaveLength(1)
+    expect(orphans(await killed(all, once))).toEqual([])
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+
+  test('is not given more by what it shows', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    const once = { maxRestarts: 1 }
+    const dead = await killed(all, once)
+    dead.leased.appendArtifact('x', { artifactId: 'log', parts: [{ text: 'again' }] })
+    await turn()
+    expect(orphans(await killed(all, once))).toEqual([])
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+
+  test('has as many again once its history has grown, where a message restarts it', async () => {
+    const all = await dying({ sweepIntervalMs: false, maxRestarts: 1 })
+    for (const name of ['a#1', 'b#1']) {
+      all.clock.advance(31_000)
+      const own = { ...RESTART, store: all.store, maxRestarts: 1, sweepIntervalMs: false } as const
+      const dead = worker(replicas(1, own, new ManualClock()).a)
+      await dead.leased.take('x', { other: true })
+      expect(orphans(dead)).toEqual([{ first: true }])
+      dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
+      await dead.leased.stored('x')
+    }
+    expect(await all.b.stateOf('x')).toBe('working')
+  })
+
   test('is not given more by a note that says nothing new', async () => {
     const all = await dying({ sweepIntervalMs: false })
     const once = { maxRestarts: 1 }
@@ -129,7 +167,7 @@ describe('setNote', () => {
   })
 
   test('of a lease that somebody else has by now tells that it is lost', async () => {
-    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'resume' })
     faults.before = (step) => {
       if (step === 'renew') throw new Error('Paused')
     }
@@ -143,7 +181,7 @@ describe('setNote', () => {
   })
 
   test('does not take a lease back that was lost and is free by now', async () => {
-    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'restart' })
+    const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'resume' })
     faults.before = (step) => {
       if (step === 'renew') throw new Error('Paused')
     }
@@ -182,6 +220,19 @@ describe('an orphan', () => {
     return replicas(1, { ...RESTART, store })
   }
 
+  /** Two processes after the death of one that held a task for this worker. */
+  async function leftBy(name: string): Promise<Replicas> {
+    const clock = new ManualClock()
+    const store = memoryStore({ now: () => clock.now() })
+    const { a: dead } = replicas(1, { store }, new ManualClock())
+    const leased = dead.lease({ ...listener([], 'dead', () => true), worker: name })
+    leased.createTask({ skill: 'test', id: 'x' }, 'its note')
+    leased.patchTask('x', { state: 'working' })
+    await leased.stored('x')
+    clock.advance(31_000)
+    return replicas(2, { ...RESTART, store }, clock)
+  }
+
   test('is given to the first worker that has room', async () => {
     const { a, clock } = await left()
     const told: string[] = []
@@ -203,6 +254,36 @@ describe('an orphan', () => {
     hasRoom = true
     await pass(clock, 10_000)
     expect(told).toEqual(['full'])
+  })
+
+  test('is given only to a worker of the same name', async () => {
+    const { a, b, clock } = await leftBy('gateway')
+    const told: string[] = []
+    a.lease(listener(told, 'handler', () => true))
+    await pass(clock, 20_000)
+    expect(told).toEqual([])
+    b.lease({ ...listener(told, 'gateway', () => true), worker: 'gateway' })
+    await pass(clock, 20_000)
+    expect(told).toEqual(['gateway'])
+  })
+
+  test('is left to its own worker when another one has a message for it', async () => {
+    const { a, b, clock } = await leftBy('gateway')
+    const told: string[] = []
+    const handler = a.lease(listener(told, 'handler', () => true))
+    const taking = await handler.take('x', 'another note')
+    expect(taking).toMatchObject({ type: 'elsewhere' })
+    const seen = await a.peekTask('x')
+    expect(seen && (await handler.send(seen, taking.leaseId, says('hello')))).toBe(true)
+    const notes: unknown[] = []
+    b.lease({
+      ...listener(told, 'gateway', () => true),
+      worker: 'gateway',
+      onOrphan: (task, note) => notes.push(note, textsOf(task)),
+    })
+    await pass(clock, 20_000)
+    expect(told).toEqual([])
+    expect(notes).toEqual(['its note', ['hello']])
   })
 
   test('is not given to whoever throws when he is asked', async () => {

@@ -37,7 +37,7 @@ export function replicas(
   const managers = Array.from({ length: count }, (_, index) => {
     const ids = sequentialIds()
     const generateId = (): string => `${String.fromCharCode(97 + index)}-${ids()}`
-    return new DurableTaskManager({ clock, generateId, ...options, store })
+    return new DurableTaskManager({ clock, generateId, onError: () => undefined, ...options, store })
   })
   onTestFinished(async () => {
     // What is left of a test that failed is not to be waited for.

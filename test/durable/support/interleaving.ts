@@ -60,7 +60,8 @@ export function play({ seed, managers: count, faults, eventLogSize = 1000 }: Pla
     },
     hint: (taskIds) => (isFaulty() ? [] : isFaulty() ? [...taskIds, ...taskIds] : taskIds),
   })
-  const options = { store: shared, clock, eventLogSize, storeRetryMs: 60_000 }
+  const onError = (): void => undefined
+  const options = { store: shared, clock, eventLogSize, storeRetryMs: 60_000, onError }
   const managers = Array.from({ length: count }, () => new DurableTaskManager(options))
   const moveOn = (): void => {
     if (jobs.length > 0 && (waiting.length === 0 || random() < 0.15)) {

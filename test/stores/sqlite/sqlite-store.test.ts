@@ -5,6 +5,8 @@ import Database from 'libsql'
 import { statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { StoreFilter, TaskStore } from 'a2a-tasks/durable'
+import { keyOf } from '../../../src/core/task.js'
+import { put } from '../../../src/testing/task-store-suite/samples.js'
 import { commitOf, creationOf, snapshot } from './support/sqlite-log.js'
 import { databaseFile, type DatabaseFile } from './support/sqlite.js'
 
@@ -69,6 +71,20 @@ describe('of several properties that a list asks for, the one that fewest tasks 
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...unbound(sql))
     expect(JSON.stringify(plan)).toContain(`INDEX a2a_tasks_by_${index} (`)
   })
+})
+
+test('a lease is renewed before the call returns, whatever was requested before', async () => {
+  const database = file.connect()
+  const clock = { ms: 0 }
+  const store = sqliteStore(database, { now: () => clock.ms })
+  await store.migrate()
+  const { task } = await put(store, 'leased', { lease: { id: 'l', ttlMs: 3_000 } })
+  clock.ms = 1_000
+  const lists = Array.from({ length: 33 }, () => store.list({ limit: 10 }))
+  const renewing = store.renew([{ key: keyOf(task), id: 'l' }], 3_000)
+  expect(database.prepare('SELECT ends_at FROM a2a_leases').all()).toMatchObject([{ ends_at: 4_000 }])
+  expect(await renewing).toEqual(['l'])
+  await Promise.all(lists)
 })
 
 test('appending to a large task writes little', async () => {

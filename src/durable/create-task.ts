@@ -1,0 +1,39 @@
+/**
+ * Creation of tasks in the store, without a lease.
+ *
+ * @module
+ */
+import { toCreate } from '../core/commands.js'
+import { invalidParams } from '../core/errors.js'
+import { create, createdEvent } from '../core/evolve.js'
+import type { CreateTaskParams } from '../core/params.js'
+import { TaskRecord } from '../core/task-record.js'
+import { toRecords, type SavedTask } from '../core/restore.js'
+import type { Task } from '../core/task.js'
+import type { DurableContext } from './context.js'
+import { storeAll } from './store-client.js'
+
+/** As `createTask` of the manager. */
+export async function createTask<S extends string>(
+  { storeClient, settings, timeline, cache }: DurableContext<S>,
+  params: CreateTaskParams,
+): Promise<Task<S>> {
+  storeClient.requireOpen()
+  const command = toCreate(params, settings)
+  // A read finds out whether a task in memory was removed by another process.
+  if (cache.isIdInUse(command.id)) await cache.read(command.id, () => null)
+  if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
+  const now = timeline.now()
+  const event = createdEvent(command, settings.lifecycle.initial, now.iso)
+  const { created } = cache.create(new TaskRecord(create(event), now), event)
+  return await created
+}
+
+/** As `restore` of the manager. */
+export async function restoreTasks<S extends string>(
+  { storeClient, settings, timeline }: DurableContext<S>,
+  tasks: Iterable<SavedTask<S>>,
+): Promise<void> {
+  storeClient.requireOpen()
+  await storeAll(toRecords(tasks, settings, timeline.now()), settings, storeClient)
+}

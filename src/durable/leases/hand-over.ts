@@ -1,0 +1,45 @@
+/**
+ * Release of a task, and handover of an unfinished one to another process.
+ *
+ * @module
+ */
+import type { DurableContext } from '../context.js'
+import { PARKED, toStoredNote } from './lease-note.js'
+import type { LeasedTask } from './leased-task.js'
+
+/** Lets the lease expire now, so that the next sweep of another process restarts the work. This is not one of its restarts. */
+export async function handOver<S extends string>(
+  { settings, storeClient }: DurableContext<S>,
+  { cached: { key }, leaseId, note }: LeasedTask<S>,
+): Promise<void> {
+  const { store, leaseMs } = settings
+  // `acquire` would also acquire a lease that was lost and is free now.
+  const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], leaseMs)
+  const renewed = await storeClient.callWithRetry('renew', renew)
+  if (renewed.length === 0) return
+  const handed = toStoredNote({ ...note, restarts: note.restarts - 1 })
+  await storeClient.callWithRetry('acquire', () =>
+    store.acquire(key, { id: leaseId, ttlMs: 1, note: handed }),
+  )
+}
+
+/**
+ * Releases the lease, unless the task has changed in the store.
+ *
+ * @param wakeInMs - When any process continues the work, as after a crash. This is not one of its restarts.
+ */
+export async function releaseUnchanged<S extends string>(
+  { settings, storeClient }: DurableContext<S>,
+  { cached, leaseId, note }: LeasedTask<S>,
+  wakeInMs?: number,
+): Promise<boolean> {
+  const { key, record } = cached
+  const { generation } = record.task
+  const next =
+    wakeInMs === undefined
+      ? undefined
+      : { id: PARKED, ttlMs: Math.max(1, wakeInMs), note: toStoredNote({ ...note, restarts: -1 }) }
+  return await storeClient.callWithRetry('release', () =>
+    settings.store.release(key, leaseId, generation, next),
+  )
+}

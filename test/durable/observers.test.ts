@@ -1,0 +1,79 @@
+/** Observers of a durable manager. */
+import { expect, test } from 'vitest'
+import type { Announce, TasksObserver } from 'a2a-tasks/durable'
+import { uncaughtBy } from '../support/uncaught.js'
+import { replicas, turn } from './support/durable.js'
+import { worker } from './support/leased.js'
+
+/** An observer that writes down what it is told, in order. */
+function observer(methods: Partial<TasksObserver> = {}): { told: string[]; observer: TasksObserver } {
+  const told: string[] = []
+  const all: TasksObserver = {
+    bind: () => (announce) => announce(),
+    onHeld: ({ id }, isRequested) => told.push(`held ${id} ${isRequested}`),
+    onRead: ({ id }, events) => told.push(`read ${id} ${events.length}`),
+    onLetGo: ({ id }, reason) => told.push(`let go ${id} ${reason?.message ?? 'released'}`),
+    onDestroyed: () => told.push('destroyed'),
+    ...methods,
+  }
+  return { told, observer: all }
+}
+
+test('an observer is told which tasks are held, and what others do, until it is removed', async () => {
+  const { a, b } = replicas(2)
+  const { leased } = worker(a)
+  const { id } = await b.createTask({ skill: 'x', id: 'x' })
+  const { told, observer: first } = observer()
+  const remove = a.observe(first)
+  await leased.take(id)
+  await b.updateTask(id, { state: 'working' })
+  await a.getTask(id)
+  await leased.release(id)
+  await leased.take(id)
+  expect(told).toEqual(['held x true', 'read x 1', 'let go x released', 'held x true'])
+  const { told: late, observer: second } = observer()
+  a.observe(second)
+  remove()
+  await a.destroy()
+  expect(late).toEqual(['held x false', 'let go x released', 'destroyed'])
+  expect(told).toHaveLength(4)
+})
+
+const broken: readonly [string, () => Announce][] = [
+  ['does not call what it is given', () => () => undefined],
+  [
+    'calls it twice',
+    () => (announce) => {
+      announce()
+      announce()
+    },
+  ],
+]
+
+test.each(broken)('a change is announced once by an observer that %s', async (_, bind) => {
+  const { a } = replicas(1)
+  a.observe(observer({ bind }).observer)
+  a.observe(observer().observer)
+  const events: string[] = []
+  a.on('task:event', ({ type }) => events.push(type))
+  const { id } = await a.createTask({ skill: 'x' })
+  const waited = a.waitFor(id)
+  await a.cancelTask(id)
+  expect((await waited).state).toBe('canceled')
+  expect(events).toEqual(['created', 'status'])
+})
+
+test('what an observer throws becomes an uncaught error, and the task goes on', async () => {
+  const fail = (text: string) => (): never => {
+    throw new Error(text)
+  }
+  const { a } = replicas(1)
+  a.observe(observer({ bind: fail('bind') }).observer)
+  a.observe(observer({ bind: () => fail('announce') }).observer)
+  const events: string[] = []
+  a.on('task:event', ({ type }) => events.push(type))
+  const errors = await uncaughtBy(() => void a.createTask({ skill: 'x' }))
+  await turn()
+  expect(errors.map(String)).toEqual(['Error: bind', 'Error: announce'])
+  expect(events).toEqual(['created'])
+})
