@@ -36,14 +36,14 @@ export class AbortScope {
 
   /**
    * Aborts with `REQUEST_TIMED_OUT` after `timeoutMs`. Replaces the previous timeout. Beyond the longest delay of a timer,
-   * such as `Infinity`, there is no timeout.
+   * such as `Infinity`, there is no timeout. `leftMs` is what is left of the timeout if it began earlier.
    */
-  arm(timeoutMs: number, what?: string): void {
+  arm(timeoutMs: number, what?: string, leftMs = timeoutMs): void {
     this.#disarm?.()
     this.#disarm =
-      timeoutMs > MAX_DELAY_MS
+      leftMs > MAX_DELAY_MS
         ? undefined
-        : this.#clock.schedule(() => this.abort(timedOut(timeoutMs, what)), timeoutMs)
+        : this.#clock.schedule(() => this.abort(timedOut(timeoutMs, what)), leftMs)
   }
 
   /**

@@ -31,6 +31,8 @@ export type TokenSource = string | (() => string | Promise<string>)
  *
  * @throws {A2AError} `INVALID_PARAMS` when the token is empty or not valid in a header. With a function, requests reject
  *   with that error, or with `UNAUTHENTICATED` and the function's own error as `cause`.
+ * @example
+ * const agent = await A2AClient.connect(url, { auth: bearerAuth(() => session.accessToken()) })
  */
 export function bearerAuth(token: TokenSource): Authenticator {
   if (typeof token !== 'function') {
@@ -59,8 +61,10 @@ export interface ApiKey {
 /**
  * Sends an API key with every request (A2A 1.0 §4.5.2).
  *
- * @throws {TypeError} when a property is unknown, or `in` is no place.
+ * @throws {TypeError} when a property is unknown, or `in` is not one of its three values.
  * @throws {A2AError} `INVALID_PARAMS` when `name` or `value` is empty, or not valid in that place.
+ * @example
+ * const agent = await A2AClient.connect(url, { auth: apiKeyAuth({ in: 'header', name: 'X-API-Key', value: key }) })
  */
 export function apiKeyAuth(options: ApiKey): Authenticator {
   requireKnown(options, ['name', 'value', 'in'], 'apiKeyAuth')
@@ -135,6 +139,8 @@ interface Token {
  * `REQUEST_TIMED_OUT`, or with `URL_BLOCKED`. Errors never contain the secret, a token, or text from the server.
  *
  * @throws {TypeError | RangeError} naming the option that is unknown, missing or has an invalid value.
+ * @example
+ * const auth = clientCredentialsAuth({ tokenUrl: 'https://login.example/token', clientId, clientSecret })
  */
 export function clientCredentialsAuth(options: ClientCredentials): Authenticator {
   requireKnown(options, KEYS, 'clientCredentialsAuth')

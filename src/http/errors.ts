@@ -64,10 +64,11 @@ function reasonOf(error: unknown): string {
   return error.message || code || error.name
 }
 
-export function badStatus(url: string, status: number, statusText: string): ExternalServiceError {
+/** `said`: what the response says about its status. */
+export function badStatus(url: string, status: number, statusText: string, said = ''): ExternalServiceError {
   const shown = shownUrl(url)
   const text = `${shown} answered HTTP ${status} ${statusText}`.trim()
-  return new ExternalServiceError(SERVICE, text, { url: shown, status })
+  return new ExternalServiceError(SERVICE, said ? `${text}: ${said}` : text, { url: shown, status })
 }
 
 export function timedOut(timeoutMs: number, what = 'No answer'): A2AError<'REQUEST_TIMED_OUT'> {

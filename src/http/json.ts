@@ -15,9 +15,10 @@ const CLOSING = [0x5d, 0x7d]
 /**
  * Parses `text`. Removes properties called `__proto__`, which would replace the prototype of a careless copy.
  *
+ * @param what The text, for errors: its URL.
  * @throws {A2AError} `INVALID_AGENT_RESPONSE`; `LIMIT_EXCEEDED` for `maxDepth`.
  */
-export function parseJson(text: string, maxDepth: number): unknown {
+export function parseJson(text: string, maxDepth: number, what = 'it'): unknown {
   const isLong = text.length > CHEAP_LEVELS
   if (isLong && hasManyBrackets(text) && isDeeper(text, maxDepth))
     throw tooLarge('maxDepth', maxDepth, maxDepth + 1)
@@ -25,7 +26,7 @@ export function parseJson(text: string, maxDepth: number): unknown {
   try {
     json = JSON.parse(text)
   } catch (cause) {
-    throw invalidAnswer(`it is not JSON but ${JSON.stringify(text.slice(0, 60))}`, cause)
+    throw invalidAnswer(`${what} is not JSON but ${JSON.stringify(text.slice(0, 60))}`, cause)
   }
   removePrototypeKeys(json, maxDepth, maxDepth)
   return json

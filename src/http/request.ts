@@ -64,6 +64,8 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined
   /** Time limit, in ms, of the whole response; for a stream, until it begins. */
   readonly timeoutMs: number
+  /** What is left of `timeoutMs`, if earlier requests of the same call took some of it. Default is all. */
+  readonly leftMs?: number | undefined
 }
 
 /** A response that has been read. */
@@ -106,7 +108,7 @@ export async function open(
 ): Promise<OpenResponse> {
   const scope = new AbortScope(settings.clock, limits.signal)
   try {
-    scope.arm(limits.timeoutMs)
+    scope.arm(limits.timeoutMs, undefined, limits.leftMs)
     const first = await follow(settings, call, scope)
     if (!(await renew(settings, first, scope))) {
       return { response: first.response, url: first.url, scope }

@@ -28,19 +28,25 @@ export interface Pacing {
   readonly maxDelayMs: number
 }
 
-/** Calls `work` until it succeeds, fails with an error that is not retryable, or has used all attempts. */
+/**
+ * Calls `work` until it succeeds, fails with an error that is not retryable, or has used all attempts. Does not begin a
+ * pause that would not end within `leftMs()`: throws the error at once.
+ */
 export async function retry<T>(
   pacing: Pacing,
   signal: AbortSignal | undefined,
   isRetryable: (error: unknown) => boolean,
   work: () => Promise<T>,
+  leftMs: () => number = () => Infinity,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
       if (attempt >= pacing.attempts || !isRetryable(error)) throw error
-      await pause(pacing, signal, attempt, error)
+      const delayMs = pauseAfter(pacing, attempt, error)
+      if (delayMs >= leftMs()) throw error
+      await abortableSleep(pacing.clock, delayMs, signal)
     }
   }
 }
@@ -52,8 +58,12 @@ export function pause(
   attempt: number,
   error?: unknown,
 ): Promise<void> {
+  return abortableSleep(pacing.clock, pauseAfter(pacing, attempt, error), signal)
+}
+
+function pauseAfter(pacing: Pacing, attempt: number, error: unknown): number {
   const { retryAfterMs } = A2AError.is(error, 'UNAVAILABLE') ? error.data : {}
-  return abortableSleep(pacing.clock, pauseMs(pacing, attempt, retryAfterMs), signal)
+  return pauseMs(pacing, attempt, retryAfterMs)
 }
 
 /**

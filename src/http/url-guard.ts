@@ -30,9 +30,10 @@ export interface UrlGuardOptions {
 }
 
 /**
- * Returns `url` if it uses `http` or `https`, contains no credentials, and its host may be public: neither an IP address of
- * a private, local or reserved range (an IPv4 address embedded in IPv6 included), nor a name of a local network. Does not
- * resolve names; use {@link urlGuard} with `resolve` for that.
+ * Returns `url` if it uses `http` or `https`, contains no credentials, and its host may be public.
+ *
+ * A host is not public if it is an IP address of a private, local or reserved range, also as an IPv4 address embedded in
+ * IPv6, or a name of a local network. Names are not resolved: use {@link urlGuard} with `resolve` for that.
  *
  * @throws {A2AError} `URL_BLOCKED` for any other URL.
  */
@@ -48,6 +49,8 @@ export function validateUrl(url: string | URL): URL {
  * of names. The guard throws `URL_BLOCKED`, or rejects with it when it has to resolve a name.
  *
  * @throws {TypeError | RangeError} when an option is unknown, `allow` is not an array, or an entry of it is not a host.
+ * @example
+ * const agent = await A2AClient.connect(url, { urlGuard: urlGuard({ allow: ['agent.internal'] }) })
  */
 export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
   requireKnown(options, ['allow', 'resolve'], 'urlGuard')
@@ -68,6 +71,12 @@ export function toUrlGuard({ allow = [], resolve }: UrlGuardOptions, option: str
     if (resolve === undefined || ipaddr.isValid(host)) return
     return requireAddresses(url, resolve, (address) => isPublic(address) || isAllowed(address, url))
   }
+}
+
+/** Creates a test for URLs whose host, and port if it has one, is that of an entry of `allow`. */
+export function toHostTest(option: string, allow: readonly string[]): (url: URL) => boolean {
+  const exceptions = allow.map((entry) => toException(option, entry))
+  return (url) => exceptions.some((allows) => allows(hostOf(url), url))
 }
 
 /** Refuses a string, whose characters would count as entries. */
@@ -103,8 +112,22 @@ function isStrict(address: string): boolean {
   return isPlain && !address.includes('%') && ipaddr.IPv6.isValid(address)
 }
 
-/** Names that resolve only within a network. */
-const LOCAL_NAME = /(^|\.)(localhost|localdomain|internal|intranet|lan|home|corp|svc|test|onion|arpa)$/
+/** Names that resolve only within a network, or to the computer itself. */
+const PRIVATE_NAMES = [
+  // Reserved, or in common use for private networks: RFC 6761, RFC 6762 appendix G, RFC 8375, RFC 9476.
+  /(^|\.)(localhost|localdomain|localnet|internal|intranet|private|priv|corp|home|homenet|lan)$/,
+  /(^|\.)(mail|domain|workgroup|test|invalid|alt|onion|arpa)$/,
+  // Service discovery, containers and virtual machines.
+  /(^|\.)(svc|consul|nomad|mesos|docker|podman|lxd|incus|vagrant)$/,
+  /(^|\.)(internal\.cloudapp\.net|reddog\.microsoft\.com|mshome\.net|ts\.net|beta\.tailscale\.net)$/,
+  // Routers and resolvers of home networks.
+  /(^|\.)(fritz\.(box|nas)|(myfritz|easy|o2)\.box|speedport\.ip|pi\.hole)$/,
+  /(^|\.)(routerlogin\.(net|com)|tplinkwifi\.net|router\.asus\.com)$/,
+  // Public names of the loopback address.
+  /(^|\.)((localtest|lvh|vcap)\.me|lacolhost\.com)$/,
+  // Hosts that discovery of proxies and tunnels looks up in each domain.
+  /^(wpad|isatap)\./,
+]
 /** Metadata services at addresses of public ranges: that of Azure. */
 const METADATA = ['168.63.129.16']
 
@@ -123,9 +146,13 @@ function requirePublic(url: URL): void {
     if (!isPublic(host)) throw blocked(url, `${host} is a private/reserved IP address`)
   } else if (/(^|\.)local\.?$/.test(host)) {
     throw blocked(url, `${host} is a local network hostname`)
-  } else if (!host.includes('.') || host.endsWith('.') || LOCAL_NAME.test(host)) {
+  } else if (!host.includes('.') || host.endsWith('.') || isPrivateName(host)) {
     throw blocked(url, `${host} is not allowed`)
   }
+}
+
+function isPrivateName(host: string): boolean {
+  return PRIVATE_NAMES.some((pattern) => pattern.test(host))
 }
 
 function isPublic(address: string): boolean {

@@ -14,25 +14,20 @@ export function trimSlashes(text: string): string {
 
 /** The URL, or the reason, as text, why it cannot be requested. */
 export function webUrl(text: string, base?: URL): URL | string {
-  let url: URL
-  try {
-    url = new URL(text, base)
-  } catch {
-    return 'is no URL'
-  }
-  if (!isWeb(url)) return 'is no URL of http or https: is http:// missing?'
+  const url = parseUrl(text, base)
+  if (url === undefined || !isWeb(url)) return 'is no URL of http or https: is http:// missing?'
   // An error of `fetch` would quote the password.
-  return url.username + url.password === '' ? url : 'holds credentials: use auth'
+  return url.username || url.password ? 'holds credentials: use auth' : url
 }
 
 /** A URL for error texts: without query and credentials, which may be secret. */
 export function shownUrl(text: string): string {
   const url = parseUrl(text)
-  if (url === undefined) return /^[\w ./-]{0,200}$/.test(text) ? text : '(not shown)'
+  if (url === undefined) return /^[\w ./-]{0,200}(:\d+)?$/.test(text) ? text : '(not shown)'
   if (!isWeb(url)) return url.protocol
   return text === url.origin ? text : url.origin + url.pathname
 }
 
 function isWeb({ protocol }: URL): boolean {
-  return protocol === 'http:' || protocol === 'https:'
+  return /^https?:$/.test(protocol)
 }

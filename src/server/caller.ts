@@ -1,15 +1,12 @@
 /**
- * Callers of operations, and the tasks that they own.
+ * Callers of operations, and the owners of their tasks.
  *
  * @module
  */
-import { invalidParams, taskNotFound } from '../core/errors.js'
+import { invalidParams, rateLimited } from '../core/errors.js'
 import { hasLoneSurrogate } from '../core/json.js'
-import type { OwnerFilter } from '../core/queries.js'
-import type { TaskSnapshot } from '../core/task.js'
+import type { RateLimiter } from '../runtime/rate-limit.js'
 import type { Dialect } from '../wire/dialect.js'
-import type { MaybePromise } from '../core/managers.js'
-import { isPromise, type ServedTasks } from './tasks.js'
 
 /** An authenticated client that owns tasks. */
 export interface Principal {
@@ -27,19 +24,36 @@ export interface Caller<P extends Principal = Principal> {
   readonly principal?: P | undefined
   /** The extensions that the client declares and the card lists. */
   readonly extensions: readonly string[]
+  /** The id of the request's message where it has none of its own: the header `Idempotency-Key`. */
+  readonly idempotencyKey?: string | undefined
   /** The generation of the last event that the client received, when it resumes a stream. */
   readonly lastGeneration?: number | undefined
-  /** Aborts when the client disconnects. */
+  /** Aborts when the client disconnects. Absent once the operation has answered: runs keep their caller. */
   readonly signal?: AbortSignal | undefined
+  /** Whether nothing else has the JSON of the request: the handler has parsed it itself. */
+  readonly ownsJson?: boolean
 }
 
-/** @throws {TypeError} when `authenticate` returned an invalid principal: an error of the integrator, not of the client. */
+/**
+ * Counts a request of this principal. Callers without a principal count as one.
+ *
+ * @throws {A2AError} `RATE_LIMITED`.
+ */
+export function requireRate(
+  rateLimiter: RateLimiter | undefined,
+  principal: Principal | null | undefined,
+): void {
+  const waitMs = rateLimiter?.consume(principal?.id ?? '') ?? 0
+  if (waitMs > 0) throw rateLimited(waitMs)
+}
+
+/** @throws {TypeError} when it is no principal: an error of the integrator, not of the client. */
 export function requirePrincipal<P extends Principal>(principal: P): P {
   const id: unknown = (principal as Partial<Principal>).id
   if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id) && !hasLoneSurrogate(id))
     return principal
   throw new TypeError(
-    'authenticate() must return null or an object whose "id" is a string of 1 to 512 characters, none a control character',
+    'A principal, such as authenticate() returns, must be null or an object whose "id" is a string of 1 to 512 characters, none a control character',
   )
 }
 
@@ -61,25 +75,6 @@ export function ownedBy(
   }
   // Ids contain no line breaks, so different pairs give different owners.
   return { owner: `\n${encoded}\n${principal?.id ?? ''}` }
-}
-
-/**
- * The task, if it belongs to the caller.
- *
- * @throws {A2AError} At once or as a rejection: `TASK_NOT_FOUND`, the same for a task of another owner as for none
- *   (A2A 1.0 §3.3.2).
- */
-export function requireVisible(
-  tasks: ServedTasks,
-  id: string,
-  owner: OwnerFilter,
-): MaybePromise<TaskSnapshot> {
-  const found = (task: TaskSnapshot | null): TaskSnapshot => {
-    if (task === null) throw taskNotFound(id)
-    return task
-  }
-  const task = tasks.peekTask(id, owner)
-  return isPromise(task) ? task.then(found) : found(task)
 }
 
 /** The generation in `Last-Event-ID`; `undefined` for ids of other servers, after which a stream starts over. */

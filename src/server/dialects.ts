@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { buildAgentCard, type AgentCardInput } from '../agent-card/build.js'
+import { buildAgentCard, requireCard, type AgentCardInput } from '../agent-card/build.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { corvid } from '../wire/corvid.js'
@@ -70,6 +70,7 @@ function requireDialect(value: unknown): void {
  * @throws {A2AError} naming the path of what is invalid.
  */
 export function servedCard(input: AgentCardInput, dialects: Dialects): AgentCard {
+  requireCard(input)
   const listed = nonEmpty(dialects.filter(({ isInCards }) => isInCards))
   const protocolVersions = (listed ?? dialects).map(({ version }) => version)
   const card = buildAgentCard({ protocolVersions, ...input })

@@ -1,27 +1,51 @@
 /**
- * The server side of A2A: one handler for any HTTP layer, or for none.
+ * Agents, with `createRequestHandler`, and handlers for KAOS task managers and sessions of corvid-agent.
  *
  * @module
  */
 export { createRequestHandler } from './request-handler.js'
 export type { RequestHandler } from './request-handler.js'
-export type { BoundAgent, DispatchContext } from './binding/bindings.js'
+export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
+export type {
+  DeliveryFollower,
+  HandlerObserver,
+  ObservedDelivery,
+  ObservedRequest,
+  RequestFacts,
+  RequestFollower,
+} from './observers.js'
+export type { HandlerStats, WebhookStats } from './stats.js'
+export type { HandlerFetch, RequestContext } from './binding/fetch.js'
 export type {
   ErrorContext,
-  Execute,
   FollowUpPolicy,
-  HandlerLimits,
-  Offer,
-  Outcome,
   RequestHandlerOptions,
+  StructuredHandlerOptions,
 } from './options.js'
+export type { HandlerLimits } from './limits.js'
+export type { RateLimitOptions } from '../runtime/rate-limit.js'
+export type { Execute, Offer, Outcome } from './execute.js'
+export type { ConversationEntry, ConversationOptions, ConversationPage } from './runs/run.js'
+export type { IdempotencyOptions } from './idempotency.js'
 export type { PreviewOptions } from './preview.js'
 export type { PushDeadLetter, PushDeliveries, PushHealth } from './push/health.js'
 export type { PushOptions } from './push/options.js'
 export type { PushState } from './push/outbox.js'
 export type { PushFailure } from './push/webhook.js'
+export type { AgentMessage, ArtifactOutput, Output, ReadableLike } from './runs/output.js'
 export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './runs/run.js'
+export type {
+  DelegatedMessage,
+  DelegateOptions,
+  DelegationAgent,
+  DelegationResult,
+} from './history/delegations.js'
+export type { SignalOptions, SleepOptions } from './history/waits.js'
+export type { BackoffOptions, RetryOptions } from './retry.js'
+export type { StepContext, StepOptions, StepOutput } from './history/steps.js'
 export type { Principal } from './caller.js'
+export type { AnyTasks } from './tasks.js'
+export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
 export {
   clearTaskStore,
   createInboundHandler,
@@ -43,7 +67,7 @@ export type {
   SessionCallback,
 } from './sessions/types.js'
 export { LocalTaskManager } from './kaos/local-task-manager.js'
-export type { LocalTaskManagerOptions, ProcessContext, ProcessFn } from './kaos/local-task-manager.js'
+export type { LocalTaskManagerOptions, ProcessContext, ProcessFn } from './kaos/local-options.js'
 export { NullTaskManager } from './kaos/null-task-manager.js'
 export { taskManagerFromEnvironment } from './kaos/environment.js'
 export type { TaskManagerFromEnvironmentOptions } from './kaos/environment.js'

@@ -11,81 +11,47 @@ import {
   requireFinite,
   requireFunction,
   requireFunctions,
-  requireWhole,
 } from '../runtime/options.js'
 import type { AgentCardInput } from '../agent-card/build.js'
 import { A2AError } from '../core/errors.js'
-import { describe, quote } from '../runtime/describe.js'
+import { describe } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
+import { RateLimiter, type RateLimitOptions } from '../runtime/rate-limit.js'
 import { reportError } from '../runtime/report.js'
 import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
+import { toIdempotencySettings, type IdempotencyOptions, type IdempotencySettings } from './idempotency.js'
+import { toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
-import type { Run } from './runs/run.js'
+import type { Execute, Outcome } from './execute.js'
+import { toRetrySettings, type RetryOptions, type RetrySettings } from './retry.js'
+import { requireSchema, type InputOf, type StandardSchema } from './standard-schema.js'
 import { HEARTBEAT_MS } from './streams/sse.js'
-import type { ServedTasks } from './tasks.js'
+import { isShared, requireTasks, type AnyTasks, type ServedTasks } from './tasks.js'
 import type { Principal } from './caller.js'
-
-/**
- * The result of a run. A string completes the task with the string as an artifact; an async iterable streams its strings
- * into one artifact and then completes the task; `undefined` completes the task as it is, unless the run has ended it
- * already, or the task waits for the user.
- */
-// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function may return nothing
-export type Outcome = string | AsyncIterable<string> | undefined | void
-
-/** A message that would begin a task. */
-export interface Offer<P extends Principal = Principal> extends Pick<
-  Run<P>,
-  'message' | 'text' | 'metadata' | 'tenant' | 'principal'
-> {
-  /** The owner of the task that would be created, as tasks are filtered by; `null` for no owner. */
-  readonly owner: string | null
-}
-
-/** The agent's code: does the work of one message. */
-export interface Execute<P extends Principal = Principal> {
-  (run: Run<P>): Outcome | Promise<Outcome>
-  /**
-   * Called with each message that would begin a task, before the task is created. If it throws or rejects with an
-   * `A2AError`, the client receives that error and no task is created. It must have no side effects, as the message may
-   * still be refused.
-   */
-  readonly accept?: (offer: Offer<P>) => void | Promise<void>
-}
+import type { Nothing } from './nothing.js'
 
 /**
  * How to handle a message to a task that has a run at work.
  *
  * - `'queue'`: adds the message to the conversation. It answers the next question of the run, or starts another run when
- *   this one returns; only `run.complete()`, `run.fail()` and `run.reject()` end a task with unanswered messages.
+ *   this one returns. Only `run.complete()`, `fail()`, `reject()` and `cancel()`, or a run that
+ *   throws, end the task before that.
  * - `'steer'`: adds the message to the conversation, where the run finds it in `run.messages`.
  * - `'reject'`: refuses the message.
  */
 export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 
-export interface HandlerLimits {
-  /** The largest body of a request, in bytes. Default is `4_194_304` (4 MiB). */
-  readonly maxBodyBytes?: number | undefined
-  /** The deepest nesting of JSON in a request, at most 1000. Default is `100`. */
-  readonly maxDepth?: number | undefined
-  /** How long a run may work until it ends or asks a question, in ms; after that its task fails. Default is no limit. */
-  readonly runTimeoutMs?: number | undefined
-  /** How many runs may work at a time. Further messages are refused with `UNAVAILABLE`. Default is `10_000`. */
-  readonly maxRuns?: number | undefined
-  /** How many streams may be open at a time. Further ones are refused with `UNAVAILABLE`. Default is `100_000`. */
-  readonly maxStreams?: number | undefined
-}
-
 /** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, or the name of the operation.
+   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, `waitingTasks` (tasks that wait for
+   * the user are to be canceled), or the name of the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
   readonly during: string
@@ -95,41 +61,72 @@ export interface ErrorContext {
 }
 
 /** Options of {@link createRequestHandler}. */
-export interface RequestHandlerOptions<P extends Principal = Principal, M extends ServedTasks = TaskManager> {
+export interface RequestHandlerOptions<
+  P extends Principal = Principal,
+  M extends AnyTasks = TaskManager,
+  R = Outcome,
+> {
   /** The agent's card. `{ name, url }` is enough; the rest has defaults. */
   readonly card: AgentCardInput
   /** Does the work of one message. If it throws, the task fails, and only `onError` receives the error. */
-  readonly execute: Execute<P>
+  readonly execute: Execute<P, R>
+  /** A schema for the result: see {@link StructuredHandlerOptions}. */
+  readonly output?: undefined
   /**
    * The manager of the tasks: a `TaskManager`, or a `DurableTaskManager`, whose tasks other processes may share. Default
-   * is a new `TaskManager` that removes ended tasks when it is full.
+   * is a new `TaskManager` that holds 1,000 tasks, with 10,000 events each, and removes ended tasks when it is full.
    */
   readonly tasks?: M | undefined
   /**
-   * Returns the principal that sends a request. `null` and `undefined` are answered with the HTTP status 401. Default is
-   * no authentication: tasks have no owner.
+   * Returns the principal that sends a request; `null` or `undefined` refuses it with the HTTP status 401. Clients receive
+   * an `A2AError` that it throws, such as `PERMISSION_DENIED` (403). Called for every request except that of the card, and
+   * those whose principal is passed to `fetch`. Default is no authentication: tasks have no owner, and every client can
+   * read and change a task whose id it knows, and list the tasks of a context whose id it knows.
    */
   readonly authenticate?:
     ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
   /**
-   * Returns the principal with this id, for runs that restart after their process has died (`recover: 'restart'` of the
+   * With `'shared'`, clients without a principal can list all tasks that have no owner. Default is that they must name a
+   * `contextId`, and get `INVALID_PARAMS` otherwise.
+   */
+  readonly anonymous?: 'shared' | undefined
+  /**
+   * Returns the principal with this id, for runs that restart after their process has died (`recover: 'resume'` of the
    * manager). Default is that such runs have no principal.
    */
   readonly principalOf?: ((id: string) => P | Promise<P>) | undefined
-  /** The card for authenticated clients, or a function that returns it for one of them. Requires `authenticate`. */
+  /** The card for authenticated clients, or a function that returns it for one of them. Others get 401. */
   readonly extendedCard?:
     AgentCardInput | ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
+  /**
+   * Calls `execute` again when it throws: steps that are done return what they returned, questions that were answered their
+   * answers, and a failed step whose error `execute` threw is done again. `onError` receives the error of each attempt. The
+   * attempts are counted in the history of the task, so they survive the process. Default is one attempt.
+   */
+  readonly retry?: RetryOptions | undefined
   /** How to handle a message to a task that has a run at work. Default is `'queue'`. */
   readonly onFollowUp?:
     FollowUpPolicy | ((message: Message, task: TaskSnapshot) => FollowUpPolicy) | undefined
+  /**
+   * How a message with the `messageId` of an earlier one, from the same principal and tenant, is recognized: it gets the
+   * task or reply of the earlier one instead of new work, and is refused if its content differs. `false` turns this off.
+   * Default is on for callers with a principal. The ids of their tasks derive from their messages.
+   */
+  readonly idempotency?: IdempotencyOptions | false | undefined
   /** Whether to refuse parts whose media type neither the card nor a skill lists. Default is `false`. */
   readonly checkInputModes?: boolean | undefined
   /** Receives internal errors, which no client sees. Default is a process warning, where the runtime supports them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
-  /** Limits on requests, runs and streams. */
+  /** Limits on requests, runs, streams, and tasks that wait for the user. */
   readonly limits?: HandlerLimits | undefined
   /**
-   * The dialects to serve, in order of preference: when a request fits several, the first one answers. Default is `v1()`,
+   * The rate limit of the requests of each principal, whatever tenant they name. Requests beyond it get `RATE_LIMITED` (429) with
+   * the time to wait. All callers without a principal share one. The card is not limited. Each process counts its own requests.
+   * Default is no limit.
+   */
+  readonly rateLimit?: RateLimitOptions | undefined
+  /**
+   * The dialects to serve, in order of preference: when a request fits several, the first is used. Default is `v1()`,
    * `v0_3()`, `v0_1()`, `kaos()`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
    */
   readonly dialects?: readonly Dialect[] | undefined
@@ -154,21 +151,46 @@ export interface RequestHandlerOptions<P extends Principal = Principal, M extend
   readonly generateId?: GenerateId | undefined
 }
 
-export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
+/** Options of {@link createRequestHandler} with a schema for the result. */
+export interface StructuredHandlerOptions<
+  P extends Principal = Principal,
+  M extends AnyTasks = TaskManager,
+  S extends StandardSchema = StandardSchema,
+> extends Omit<RequestHandlerOptions<P, M, InputOf<S> | Nothing>, 'output'> {
+  /**
+   * A Standard Schema for the result, such as one of zod. What `execute` returns is then always the result, whatever it looks
+   * like: the schema checks it, and the value that the schema gives becomes a data part, or a text part if it is a string. A
+   * result that it refuses fails the task, with a `TypeError` at `onError` that names each path; so does nothing, unless the
+   * run has ended the task, asked the user or replied. A task completes with a checked result only: `run.complete()`, a reply
+   * of a task, streams and generators are refused with a `TypeError`. Artifacts of `run.artifact()` are not checked.
+   */
+  readonly output: S
+}
+
+/** The options of a handler of either kind, over any manager. */
+export type AnyHandlerOptions<P extends Principal> =
+  RequestHandlerOptions<P, AnyTasks> | StructuredHandlerOptions<P, AnyTasks>
 
 /** {@link RequestHandlerOptions} with defaults. */
 export interface Settings<P extends Principal = Principal> {
   readonly card: AgentCard
-  readonly execute: Execute<P>
+  readonly execute: Execute<P, unknown>
+  readonly output: StandardSchema | undefined
   readonly tasks: ServedTasks
   readonly authenticate:
     ((request: Request) => P | null | undefined | Promise<P | null | undefined>) | undefined
+  readonly anonymous: 'shared' | undefined
   readonly principalOf: ((id: string) => P | Promise<P>) | undefined
   readonly extendedCard: ((principal: P) => AgentCardInput | Promise<AgentCardInput>) | undefined
   readonly onFollowUp: (message: Message, task: TaskSnapshot) => FollowUpPolicy
+  readonly retry?: RetrySettings | undefined
+  /** `undefined` where no message is recognized. */
+  readonly idempotency: IdempotencySettings | undefined
   readonly checkInputModes: boolean
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly limits: CompleteLimits
+  /** By the id of the principal. `undefined` where requests have no rate limit. */
+  readonly rateLimiter?: RateLimiter | undefined
   readonly dialects: readonly [Dialect, ...Dialect[]]
   readonly heartbeatMs: number
   readonly longPollMs: number
@@ -182,18 +204,31 @@ export interface Settings<P extends Principal = Principal> {
 /** The part of {@link Settings} that bindings need; KAOS' task managers are served with it, too. */
 export type BindingSettings<P extends Principal = Principal> = Pick<
   Settings<P>,
-  'card' | 'authenticate' | 'onError' | 'limits' | 'dialects' | 'heartbeatMs' | 'cardMaxAgeSeconds' | 'clock'
+  | 'card'
+  | 'authenticate'
+  | 'onError'
+  | 'limits'
+  | 'rateLimiter'
+  | 'dialects'
+  | 'heartbeatMs'
+  | 'cardMaxAgeSeconds'
+  | 'clock'
 >
 
 const KEYS = [
   'card',
   'execute',
+  'output',
   'tasks',
   'authenticate',
+  'anonymous',
   'extendedCard',
   'onFollowUp',
+  'retry',
   'onError',
   'limits',
+  'rateLimit',
+  'idempotency',
   'checkInputModes',
   'principalOf',
   'dialects',
@@ -206,26 +241,12 @@ const KEYS = [
   'generateId',
   'push',
 ]
-const LIMITS = {
-  maxBodyBytes: 4_194_304,
-  maxDepth: 100,
-  runTimeoutMs: Infinity,
-  maxRuns: 10_000,
-  maxStreams: 100_000,
-}
-/** The other limits are positive numbers. */
-const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number>> = {
-  maxDepth: requireWhole,
-  runTimeoutMs: requireDelay,
-  maxRuns: requireWhole,
-  maxStreams: requireWhole,
-}
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
 /** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
-export function toSettings<P extends Principal>(options: RequestHandlerOptions<P, ServedTasks>): Settings<P> {
+export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): Settings<P> {
   const given = readOptions(options, KEYS, 'createRequestHandler')
-  const { onFollowUp = 'queue', extendedCard, authenticate, principalOf } = given
+  const { onFollowUp = 'queue', extendedCard, authenticate, anonymous, principalOf } = given
   requireFunction('execute', given.execute)
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
   if (typeof onFollowUp !== 'function' && !POLICIES.includes(onFollowUp)) {
@@ -233,27 +254,36 @@ export function toSettings<P extends Principal>(options: RequestHandlerOptions<P
       `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
     )
   }
-  if (given.tasks !== undefined) requireTasks(given.tasks)
+  if (given.output !== undefined) requireSchema(given.output)
   if (given.checkInputModes !== undefined) requireBoolean('checkInputModes', given.checkInputModes)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
   const card = servedCard(given.card, dialects)
+  const tasks =
+    given.tasks === undefined
+      ? new TaskManager({ whenFull: 'evict', eventLogSize: 10_000 })
+      : requireTasks(given.tasks)
   const clock = given.clock ?? systemClock
   requireClock(clock)
   const push = toPushSettings(given.push, card, clock)
-  if (extendedCard !== undefined && authenticate === undefined) {
-    throw new TypeError('"extendedCard" requires "authenticate": it is for those who are known only')
+  if (![undefined, 'shared'].includes(anonymous)) {
+    throw new TypeError(`"anonymous" must be 'shared', got ${describe(anonymous)}`)
   }
   return {
     card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
     execute: given.execute,
-    tasks: given.tasks ?? new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000 }),
+    output: given.output,
+    tasks,
     authenticate,
+    anonymous,
     principalOf,
     extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
+    retry: toRetrySettings(given.retry, 'createRequestHandler'),
     onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
+    idempotency: toIdempotencySettings(given.idempotency),
     checkInputModes: given.checkInputModes ?? false,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
-    limits: toLimits(given.limits, 'createRequestHandler'),
+    limits: toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks)),
+    rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS),
     longPollMs: requireDelay('longPollMs', given.longPollMs ?? 30_000),
@@ -292,34 +322,4 @@ function once(onError: Settings['onError']): Settings['onError'] {
 
 function withExtendedCard(card: AgentCard): AgentCard {
   return { ...card, capabilities: { ...card.capabilities, extendedAgentCard: true } }
-}
-
-export function requireTasks(tasks: unknown): void {
-  if (typeof tasks !== 'object' || tasks === null)
-    throw new TypeError(`"tasks" must be a TaskManager, got ${quote(tasks)}`)
-  if ('createTask' in tasks) return
-  throw new TypeError(`"tasks" must be a TaskManager${tasksHint(tasks)}`)
-}
-
-function tasksHint(tasks: object): string {
-  if (tasks instanceof Promise) return ', got a promise: await it'
-  if ('acquire' in tasks && 'commit' in tasks) return ', got a store: new DurableTaskManager({ store })'
-  return ': new TaskManager({ … })'
-}
-
-export function toLimits(
-  limits: HandlerLimits = {},
-  where: string,
-  known: readonly string[] = Object.keys(LIMITS),
-): CompleteLimits {
-  const given = readOptions(limits, known, where, 'limits', 'an object: { maxBodyBytes: 1_000_000 }')
-  const complete: Record<string, number> = { ...LIMITS }
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue
-    const require = CHECKS[name] ?? requireFinite
-    complete[name] = require(`limits.${name}`, value)
-  }
-  if ((complete['maxDepth'] ?? 0) > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
-  // It started as a copy of LIMITS.
-  return complete as typeof LIMITS
 }

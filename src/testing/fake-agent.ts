@@ -10,6 +10,8 @@ import { parseUrl } from '../runtime/url.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { createRequestHandler } from '../server/request-handler.js'
 import type { RequestHandlerOptions } from '../server/options.js'
+import type { AnyTasks } from '../server/tasks.js'
+import type { Principal } from '../server/caller.js'
 
 type Execute = RequestHandlerOptions['execute']
 
@@ -18,11 +20,17 @@ type Execute = RequestHandlerOptions['execute']
  */
 export type FakeStep = string | Execute | Error
 
-export interface FakeAgentOptions extends Omit<RequestHandlerOptions, 'card' | 'execute'> {
+/** Options of {@link fakeAgent}: those of `createRequestHandler`, and fields of the card. */
+export interface FakeAgentOptions<M extends AnyTasks = TaskManager> extends Omit<
+  RequestHandlerOptions<Principal, M>,
+  'card' | 'execute' | 'output'
+> {
+  /** Fields of the card that replace the defaults. */
   readonly card?: Partial<AgentCardInput> | undefined
 }
 
-export interface FakeAgent {
+/** The agent that {@link fakeAgent} returns. */
+export interface FakeAgent<M extends AnyTasks = TaskManager> {
   /** The URL of the card. Default is `https://agent.test`. */
   readonly url: string
   /**
@@ -30,10 +38,13 @@ export interface FakeAgent {
    * `TypeError` for any origin other than those of `url` and the card.
    */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** The card, for `new A2AClient({ card })`. */
   readonly card: AgentCard
-  readonly tasks: TaskManager
+  /** The agent's tasks, to inspect them. */
+  readonly tasks: M
   /** All requests that have reached the agent, oldest first. */
   readonly requests: readonly Request[]
+  /** Ends all runs and streams of the agent. A manager of the options stays open. */
   readonly close: () => Promise<void>
 }
 
@@ -51,18 +62,24 @@ const DEFAULT_URL = 'https://agent.test'
  * const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
  * const result = await client.run('Translate: good day') // { ok: true, type: 'completed', text: 'Bonjour', … }
  */
-export function fakeAgent(
+export function fakeAgent<M extends AnyTasks = TaskManager>(
   script: FakeStep | readonly [FakeStep, ...FakeStep[]],
-  options: FakeAgentOptions = {},
-): FakeAgent {
+  options: FakeAgentOptions<M> = {},
+): FakeAgent<M> {
   const steps = new Steps(isList(script) ? script : [script])
   const requests: Request[] = []
   requireObject(undefined, options, 'fakeAgent')
   const { card: given = {}, ...others } = options
-  const url = given.url ?? DEFAULT_URL
-  const handler = createRequestHandler({
+  const { supportedInterfaces, url = DEFAULT_URL } = given
+  const handler = createRequestHandler<Principal, M>({
+    // Only the test that made it has its URL.
+    anonymous: 'shared',
     ...others,
-    card: { name: 'Fake agent', ...(given.supportedInterfaces === undefined && { url }), ...given },
+    card: {
+      name: 'Fake agent',
+      ...given,
+      ...(supportedInterfaces === undefined ? { url } : { supportedInterfaces }),
+    },
     execute(run) {
       const step = steps.stepFor(run.message.messageId)
       if (step instanceof Error) throw step

@@ -1,9 +1,15 @@
 /**
- * Test tools: a manual clock, sequential ids, agents in memory, and the conformance suite of task stores.
+ * Tools for tests, with agents in memory, a manual clock, sequential ids and the test suite for task stores.
  *
  * @module
  */
 export { fakeAgent, type FakeAgent, type FakeAgentOptions, type FakeStep } from './fake-agent.js'
+export {
+  testDurable,
+  type DurableReport,
+  type TestDurableOptions,
+  type UserMessage,
+} from './durable-functions/test-durable.js'
 export { ManualClock } from './manual-clock.js'
 export { sequentialIds } from './sequential-ids.js'
 export {

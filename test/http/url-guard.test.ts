@@ -51,6 +51,56 @@ describe('a URL is blocked, and the error says why', () => {
   })
 })
 
+describe('no name that only a private network resolves', () => {
+  test.each([
+    // Names reserved or commonly used for private networks: RFC 6762 appendix G, RFC 8375, RFC 9476.
+    ...['db.private', 'db.internal', 'db.intranet', 'db.corp', 'db.home', 'db.lan', 'db.mail', 'db.alt'],
+    ...['db.localnet', 'db.homenet', 'db.domain', 'db.workgroup', 'db.invalid', 'nas.home.arpa', 'db.priv'],
+    // Service discovery and containers.
+    ...['db.service.consul', 'db.docker', 'db.docker.internal', 'db.dns.podman', 'db.default.svc'],
+    ...[
+      'db.cluster.local',
+      'db.svc.cluster.local',
+      'db.lxd',
+      'db.incus',
+      'db.nomad',
+      'db.mesos',
+      'vm.vagrant',
+    ],
+    // Networks over the Internet, and of virtual machines.
+    ...['host.tailnet.ts.net', 'ts.net', 'laptop.mshome.net', 'host.user.beta.tailscale.net'],
+    ...['vm.a1.bx.internal.cloudapp.net', 'vm.reddog.microsoft.com', 'ip-10-0-0-1.ec2.internal'],
+    // Routers.
+    ...[
+      'fritz.box',
+      'nas.fritz.box',
+      'FRITZ.BOX',
+      'fritz.nas',
+      'speedport.ip',
+      'easy.box',
+      'o2.box',
+      'pi.hole',
+    ],
+    ...['routerlogin.net', 'www.routerlogin.com', 'tplinkwifi.net', 'router.asus.com', 'myfritz.box'],
+    // Discovery of proxies and tunnels, in any domain.
+    ...['wpad.example.com', 'wpad.corp.example.com', 'isatap.example.com'],
+    // Public names of the loopback address.
+    ...['localtest.me', 'app.localtest.me', 'app.lvh.me', 'app.vcap.me', 'app.lacolhost.com'],
+  ])('%s', async (host) => {
+    expect(await isAllowed(urlGuard(), `http://${host}/`)).toBe(false)
+    expect(await isAllowed(urlGuard({ allow: [host] }), `http://${host}/`)).toBe(true)
+  })
+
+  test.each([
+    ...['private.example.com', 'consul.example.com', 'docker.com', 'hub.docker.com', 'www.consul.io'],
+    ...['agents.net', 'parts.net', 'hosts.net', 'notmshome.net', 'letter.box', 'sfritz.box', 'dropbox.com'],
+    ...['mywpad.example.com', 'agent.wpad.com', 'gmail.com', 'mail.example.com', 'cloudapp.net', 'asus.com'],
+    ...['microsoft.com', 'tailscale.com', 'example.invalid.com', 'me.com', 'solvh.me'],
+  ])('unlike %s', async (host) => {
+    expect(await isAllowed(urlGuard(), `http://${host}/`)).toBe(true)
+  })
+})
+
 // What the guard of corvid-agent lets through is here, too.
 describe('no name of a local network, and no address in any spelling', () => {
   test.each([

@@ -108,7 +108,7 @@ describe('nothing is taken for something else', () => {
     ['message.messageId', { messageId: '' }],
     ['message.role', { role: 'banana' }],
     ['message.role', { role: 'user' }],
-    ['message.role', { role: 1 }],
+    ['message.role', { role: 7 }],
     ['message.role', { role: undefined }],
     ['message.role', { role: 'ROLE_UNSPECIFIED' }],
     ['message.parts', { parts: undefined }],
@@ -151,7 +151,7 @@ describe('nothing is taken for something else', () => {
   test.each<[string, string, object]>([
     ['GetTask', 'id', { id: {} }],
     ['GetTask', 'id', { id: '' }],
-    ['GetTask', 'historyLength', { id: 'x', historyLength: '5' }],
+    ['GetTask', 'historyLength', { id: 'x', historyLength: 'five' }],
     ['CancelTask', 'id', { id: 5 }],
     ['SubscribeToTask', 'id', {}],
     ['ListTasks', 'pageSize', { pageSize: 0 }],

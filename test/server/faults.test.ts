@@ -267,10 +267,10 @@ describe('faults of the agent', () => {
       throw new A2AError('TASK_NOT_FOUND', 's3cret', { taskId: 's3cret' })
     },
     'returns what it should not': () => 42 as never,
-    'returns an object': () => Promise.resolve({ text: 's3cret' } as never),
+    'returns an array': () => Promise.resolve(['s3cret'] as never),
     'yields what it should not': async function* () {
       yield await Promise.resolve('text')
-      yield { text: 's3cret' } as never
+      yield ['s3cret'] as never
     },
     'throws while it yields': async function* () {
       yield await Promise.resolve('text')

@@ -44,7 +44,7 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'a limit that there is not',
       { limits: { maxBody: 1 } },
-      'Unknown option "limits.maxBody" of createRequestHandler; known are maxBodyBytes, maxDepth',
+      'Unknown option "limits.maxBody" of createRequestHandler; known are maxBodyBytes, bodyTimeoutMs',
     ],
     [
       'a preview that there is not',
@@ -88,6 +88,17 @@ describe('createRequestHandler says what is wrong with', () => {
       'a default in capitals',
       { defaultDialect: 'KAOS' },
       '"defaultDialect" must be one of 1.0, 0.3, 0.1, kaos, corvid, litellm, got "KAOS": it is "kaos"',
+    ],
+    ['no card', { card: undefined }, 'card must be an object: { name, url }, got undefined'],
+    [
+      'a URL as the card',
+      { card: 'http://localhost' },
+      'card must be an object: { name, url }, got a string',
+    ],
+    [
+      'the path of a database',
+      { tasks: 'tasks.db' },
+      '"tasks" must be a TaskManager, got "tasks.db": await openTasks() opens a file',
     ],
     ['a card without a place', { card: { name: 'Test' } }, 'card.url is missing: say where'],
     [
@@ -261,6 +272,6 @@ test('SSEStream refuses options that make no sense', () => {
     new TypeError('Unknown option "heartbeat" of SSEStream; known are maxBufferBytes, heartbeatMs, clock'),
   )
   expect(() => new SSEStream({ heartbeatMs: 0 })).toThrow(
-    '"heartbeatMs" must be from 1 to 2147483647 ms, got 0',
+    '"heartbeatMs" must be a number from 1 to 2147483647 ms, got 0',
   )
 })

@@ -308,6 +308,7 @@ describe('over a socket', () => {
     const began = gate<Run>()
     const handler = createRequestHandler({
       card: { name: 'Test', url: 'http://localhost' },
+      anonymous: 'shared',
       execute: (run) => {
         run.start()
         began.open(run)

@@ -10,15 +10,27 @@ import type { JsonObject } from '../../core/json-types.js'
 import { keepAlive } from '../../runtime/timers.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect } from '../../wire/dialect.js'
-import { DIRECT, type Respond } from './exchange.js'
-import { toFetch } from './fetch.js'
+import { DIRECT, type HttpRequest, type Respond } from './exchange.js'
+import { toFetch, type HandlerFetch } from './fetch.js'
 import { HttpBinding } from './http-binding.js'
 import { jsonOf } from '../streams/frame-stream.js'
 import { answerRpc } from './json-rpc.js'
+import { PendingOutput } from './pending-output.js'
+import type { IsInMemory } from './removed-tasks.js'
 import { knownExtensions } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
+import { untilLeft } from '../operations/facts.js'
+import type { HandlerObserver, Observers } from '../observers.js'
+import { observedDispatch, observedRespond, type Dispatch } from './observed.js'
 import type { BindingSettings } from '../options.js'
-import { generationFromHeader, requirePrincipal, type Caller, type Principal } from '../caller.js'
+import { readIdempotencyKey } from '../idempotency.js'
+import {
+  generationFromHeader,
+  requirePrincipal,
+  requireRate,
+  type Caller,
+  type Principal,
+} from '../caller.js'
 
 /** The context of a request that HTTP would transmit in headers. */
 export interface DispatchContext<P extends Principal = Principal> {
@@ -28,23 +40,23 @@ export interface DispatchContext<P extends Principal = Principal> {
   readonly version?: string | undefined
   /** The value of the header `A2A-Extensions`: URIs, separated by commas. */
   readonly extensions?: string | undefined
+  /** The value of the header `Idempotency-Key`: the id of a message in a dialect whose messages have none. */
+  readonly idempotencyKey?: string | undefined
   /** The value of the header `Last-Event-ID`: the generation of the last event that the client received. */
   readonly lastEventId?: string | undefined
   /** Abort it when the client disconnects. */
   readonly signal?: AbortSignal | undefined
 }
 
-const CONTEXT_KEYS = ['principal', 'version', 'extensions', 'lastEventId', 'signal']
+const CONTEXT_KEYS = ['principal', 'version', 'extensions', 'idempotencyKey', 'lastEventId', 'signal']
 
-/** An agent with its bindings. */
-export interface BoundAgent<P extends Principal = Principal> {
-  /** The agent's card, with all defaults. */
-  readonly card: AgentCard
+/** The functions that answer requests. */
+export interface ObservedAgent<P extends Principal = Principal> {
   /**
    * Answers any request: the card, JSON-RPC, HTTP+JSON, streams. Never rejects. Does not use `this`, so it can be passed
-   * around as a function.
+   * around as a function. `fetch(request, { principal })` passes the client that a middleware has authenticated.
    */
-  readonly fetch: (request: Request) => Promise<Response>
+  readonly fetch: HandlerFetch<P>
   /**
    * Answers one JSON-RPC request without HTTP. Resolves to the response, or to an iterator of responses where the
    * operation streams. Errors of the protocol are responses too, so it does not reject. Leaving the loop over a stream ends
@@ -53,34 +65,57 @@ export interface BoundAgent<P extends Principal = Principal> {
   readonly dispatch: (
     body: unknown,
     context?: DispatchContext<P>,
-  ) => Promise<JsonObject | AsyncIterableIterator<JsonObject, undefined>>
-  /** Accepts no more work, lets work under way end within `graceMs` (default 10 s), and ends the rest. */
+  ) => Promise<JsonObject | AsyncIterableIterator<JsonObject>>
+  /**
+   * Makes functions that answer as those of this handler, and tell the observer of each request. From now on the observer
+   * also receives the runs and deliveries of the handler, whichever function the requests arrive by. `instrumentHandler`
+   * of `a2a-tasks/telemetry` uses it.
+   */
+  readonly observe: (observer: HandlerObserver) => ObservedAgent<P>
+}
+
+/** An agent with its bindings. */
+export interface BoundAgent<P extends Principal = Principal> extends ObservedAgent<P> {
+  /** The agent's card, with all defaults. */
+  readonly card: AgentCard
+  /**
+   * Accepts no more work, lets current work end within `graceMs` (default 10,000 ms), and aborts the rest. A
+   * `RequestHandler` also waits until its streams have written their last events.
+   */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
 
 /** Operations that hold resources until they are closed. */
 export type ClosableOperations<P extends Principal> = Operations<P> & {
+  /** The observers of what operations do in the background. */
+  readonly observers?: Observers
   close(graceMs: number): Promise<void>
 }
 
+/** @param isInMemory Whether the manager has a task in memory. Default is that it has all. */
 export function bind<P extends Principal>(
   settings: BindingSettings<P>,
   operations: ClosableOperations<P>,
+  isInMemory: IsInMemory = () => true,
 ): BoundAgent<P> {
-  const http = new HttpBinding(settings, operations)
-  const respond: Respond = (request) => http.respond(request)
+  const http = new HttpBinding(settings, operations, isInMemory)
+  const output = new PendingOutput(settings.limits, settings.clock)
+  const respond: Respond = Object.assign((request: HttpRequest) => http.respond(request), { output })
+  const dispatch = dispatcher(settings, operations)
+  const observable = (observers: readonly HandlerObserver[]): ObservedAgent<P> => {
+    const observed = observers.length === 0 ? respond : observedRespond(respond, observers)
+    return {
+      fetch: Object.assign(toFetch<P>(observed), { [DIRECT]: observed }),
+      dispatch: observers.length === 0 ? dispatch : observedDispatch(dispatch, observers),
+      observe(observer) {
+        operations.observers?.add(observer)
+        return observable([...observers, observer])
+      },
+    }
+  }
   return {
     card: settings.card,
-    fetch: Object.assign(toFetch(respond), { [DIRECT]: respond }),
-    async dispatch(body, given) {
-      const context = given === undefined ? {} : readParams(given, CONTEXT_KEYS, 'dispatch')
-      const answer = await answerRpc({ settings, operations }, body, context.version, (dialect) =>
-        callerOf(settings, context, dialect),
-      )
-      if (answer.type === 'json') return answer.json
-      const { frames } = answer
-      return jsonOf(frames, context.signal)
-    },
+    ...observable([]),
     async close(options = {}) {
       const { graceMs = 10_000 } = readParams(options, ['graceMs'], 'close')
       requireDelay('graceMs', graceMs, 0)
@@ -95,9 +130,26 @@ export function bind<P extends Principal>(
   }
 }
 
+/** Answers calls of `dispatch`. */
+function dispatcher<P extends Principal>(
+  settings: BindingSettings<P>,
+  operations: ClosableOperations<P>,
+): Dispatch<DispatchContext<P>> {
+  return async (body, given, trail) => {
+    const context = given === undefined ? {} : readParams(given, CONTEXT_KEYS, 'dispatch')
+    const admit = (): void => requireRate(settings.rateLimiter, context.principal)
+    const answer = await answerRpc({ admit, settings, operations, trail }, body, context.version, (dialect) =>
+      callerOf(settings, context, dialect),
+    )
+    if (answer.type === 'json') return answer.json
+    const { frames } = answer
+    return jsonOf(trail === undefined ? frames : untilLeft(frames, () => trail.end()), context.signal)
+  }
+}
+
 function callerOf<P extends Principal>(
   { card, authenticate }: BindingSettings<P>,
-  { principal, version, extensions, lastEventId, signal }: DispatchContext<P>,
+  { principal, version, extensions, idempotencyKey, lastEventId, signal }: DispatchContext<P>,
   dialect: Dialect,
 ): Caller<P> {
   const isAnonymous = principal === undefined || principal === null
@@ -109,6 +161,7 @@ function callerOf<P extends Principal>(
     namesVersion: Boolean(version?.trim()),
     principal: isAnonymous ? undefined : requirePrincipal(principal),
     extensions: knownExtensions(card, extensions ?? null),
+    idempotencyKey: readIdempotencyKey(idempotencyKey),
     lastGeneration: generationFromHeader(lastEventId),
     signal,
   }

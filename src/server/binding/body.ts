@@ -1,33 +1,94 @@
 /**
- * Request bodies, read within a size limit.
+ * Request bodies, read within limits of size, time and memory.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import { elapsed, type Clock } from '../../runtime/clock.js'
+import { parseUrl } from '../../runtime/url.js'
 import type { HttpRequest } from './exchange.js'
+import { BodyBudget, IncomingBody } from './incoming-body.js'
 
 /** `fatal` rejects invalid UTF-8 instead of replacing it. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * The JSON in the body; `undefined` when there is no body.
- *
- * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`, `PARSE_ERROR`.
- */
-export async function readJson(
-  request: HttpRequest,
-  maxBytes: number,
-  mediaTypes: readonly string[],
-): Promise<unknown> {
-  const bytes = await request.read(maxBytes)
-  if (bytes.byteLength === 0) return undefined
-  requireMediaType(request.header('content-type'), mediaTypes)
-  return parse(bytes)
+interface BodyLimits {
+  readonly maxBodyBytes: number
+  readonly bodyTimeoutMs: number
+  readonly maxBodyBytesInFlight: number
+  readonly maxNodes: number
+}
+
+/** Reads the bodies of one handler's requests. */
+export class BodyReader {
+  readonly #limits: BodyLimits
+  readonly #clock: Clock
+  readonly #budget: BodyBudget
+  /** All bodies have the same time limit, so the first one of the set is due first. */
+  readonly #bodies = new Set<IncomingBody>()
+  #disarm: (() => void) | undefined
+
+  constructor(limits: BodyLimits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#budget = new BodyBudget(limits.maxBodyBytesInFlight)
+  }
+
+  /**
+   * The JSON in the body; `undefined` when there is no body.
+   *
+   * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`, `PARSE_ERROR`; `UNAVAILABLE` when too many bytes
+   *   are in flight, or the client disconnects.
+   */
+  async readJson(request: HttpRequest, mediaTypes: readonly string[]): Promise<unknown> {
+    const { maxBodyBytes, bodyTimeoutMs, maxNodes } = this.#limits
+    const dueAt = elapsed(this.#clock) + bodyTimeoutMs
+    const body = new IncomingBody(maxBodyBytes, dueAt, this.#budget)
+    this.#bodies.add(body)
+    try {
+      if (this.#disarm === undefined) this.#arm(bodyTimeoutMs)
+      const bytes = await request.read(body)
+      if (bytes.byteLength === 0) {
+        requireOwnSite(request, mediaTypes)
+        return undefined
+      }
+      requireMediaType(request.header('content-type'), mediaTypes)
+      requireFewNodes(bytes, maxNodes)
+      return parse(bytes)
+    } finally {
+      this.#bodies.delete(body)
+      body.release()
+      if (this.#bodies.size === 0) this.#stop()
+    }
+  }
+
+  /** One timer serves all bodies. Those that are complete do not move it, so it may fire early. */
+  #arm(delayMs: number): void {
+    this.#disarm = this.#clock.schedule(() => this.#expire(), delayMs)
+  }
+
+  #stop(): void {
+    this.#disarm?.()
+    this.#disarm = undefined
+  }
+
+  #expire(): void {
+    this.#disarm = undefined
+    const now = elapsed(this.#clock)
+    for (const body of this.#bodies) {
+      if (body.dueAt > now) {
+        this.#arm(body.dueAt - now)
+        return
+      }
+      this.#bodies.delete(body)
+      body.refuse(tooSlow(this.#limits.bodyTimeoutMs, now - body.dueAt))
+    }
+  }
 }
 
 /** Browsers send other types from foreign pages without a preflight request, so only declared JSON is read. */
 function requireMediaType(header: string | null, mediaTypes: readonly string[]): void {
-  const mediaType = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const mediaType = essence(header)
   if (mediaTypes.includes(mediaType)) return
   const shown = mediaType === '' ? 'none' : mediaType.slice(0, 80)
   throw new A2AError(
@@ -35,6 +96,64 @@ function requireMediaType(header: string | null, mediaTypes: readonly string[]):
     `Content-Type must be ${mediaTypes.join(' or ')}, got ${shown}`,
     { mediaType: shown },
   )
+}
+
+/**
+ * Refuses a request without a body that a browser sends for a page of another origin, with the user's cookies. A JSON type
+ * passes: browsers send it only after a preflight request that the integrator's CORS settings have allowed.
+ */
+function requireOwnSite(request: HttpRequest, mediaTypes: readonly string[]): void {
+  const header = request.header('content-type')
+  if (mediaTypes.includes(essence(header)) || !isFromOtherSite(request)) return
+  const shown = essence(header).slice(0, 80) || 'none'
+  throw new A2AError(
+    'CONTENT_TYPE_NOT_SUPPORTED',
+    `A request from another site needs the Content-Type ${mediaTypes.join(' or ')}, got ${shown}`,
+    { mediaType: shown },
+  )
+}
+
+/** Clients that are no browsers send neither header. */
+function isFromOtherSite(request: HttpRequest): boolean {
+  const site = request.header('sec-fetch-site')
+  if (site !== null) return site !== 'same-origin' && site !== 'none'
+  const origin = request.header('origin')
+  // Browsers of before 2023 send only this one. The scheme is not compared: a proxy may have terminated TLS.
+  return origin !== null && parseUrl(origin)?.host !== new URL(request.url).host
+}
+
+/** The media type without its parameters, in lower case. */
+function essence(header: string | null): string {
+  return (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const BRACE = 0x7b
+
+/**
+ * Counts the values before they are parsed, which can block the process for a hundred times as long: outside of strings,
+ * each value but the first follows a comma or an opening bracket. Bytes within characters of UTF-8 are not below 128.
+ *
+ * @throws {A2AError} `LIMIT_EXCEEDED`.
+ */
+function requireFewNodes(bytes: Uint8Array, max: number): void {
+  const { length } = bytes
+  // No value is shorter than a byte.
+  if (length <= max) return
+  let count = 1
+  for (let at = 0; at < length; at += 1) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at += 1
+      while (at < length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+    } else if (byte === COMMA || byte === BRACKET || byte === BRACE) {
+      count += 1
+      if (count > max) throw tooMany(max)
+    }
+  }
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -46,71 +165,31 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/**
- * Whether the request declares its length.
- *
- * @throws {A2AError} `LIMIT_EXCEEDED` when it is more than `max`.
- */
-export function requireLength(declared: string | null, max: number): boolean {
-  if (declared === null || !/^\d{1,15}$/.test(declared)) return false
-  requireSize(Number(declared), max)
-  return true
+const STATUSES = new Map([
+  ['maxBodyBytes', 413],
+  ['maxNodes', 413],
+  ['bodyTimeoutMs', 408],
+  // The manager of the tasks has no room now.
+  ['maxTotalBytes', 503],
+])
+
+/** The HTTP status of a request whose body was not read; `undefined` for other errors. */
+export function bodyStatusOf(error: A2AError): number | undefined {
+  return A2AError.is(error, 'LIMIT_EXCEEDED') ? STATUSES.get(error.data.limit) : undefined
 }
 
-/** @throws {A2AError} `LIMIT_EXCEEDED`. */
-export function requireSize(size: number, max: number): void {
-  if (size > max) throw tooLarge(max, size)
-}
-
-/** Reads a body. Beyond `max` bytes it stops without canceling, which would close the connection. */
-export async function collect(body: ReadableStream<Uint8Array>, max: number): Promise<Uint8Array> {
-  const chunks = new Chunks(max)
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return chunks.join()
-      chunks.add(value)
-    }
-  } finally {
-    reader.releaseLock()
-  }
-}
-
-/** The chunks of a body, up to a limit. */
-export class Chunks {
-  readonly #chunks: Uint8Array[] = []
-  readonly #max: number
-  #size = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  /** @throws {A2AError} `LIMIT_EXCEEDED`. */
-  add(chunk: Uint8Array): void {
-    this.#size += chunk.byteLength
-    requireSize(this.#size, this.#max)
-    this.#chunks.push(chunk)
-  }
-
-  join(): Uint8Array {
-    const [first] = this.#chunks
-    if (first !== undefined && this.#chunks.length === 1) return first
-    const bytes = new Uint8Array(this.#size)
-    let offset = 0
-    for (const chunk of this.#chunks) {
-      bytes.set(chunk, offset)
-      offset += chunk.byteLength
-    }
-    return bytes
-  }
-}
-
-function tooLarge(max: number, actual: number): A2AError {
-  return new A2AError('LIMIT_EXCEEDED', `The body exceeds maxBodyBytes (${max})`, {
-    limit: 'maxBodyBytes',
+function tooMany(max: number): A2AError {
+  return new A2AError('LIMIT_EXCEEDED', `The body has more values than maxNodes (${max})`, {
+    limit: 'maxNodes',
     max,
-    actual,
+    actual: max + 1,
+  })
+}
+
+function tooSlow(max: number, late: number): A2AError {
+  return new A2AError('LIMIT_EXCEEDED', `The body was not complete within bodyTimeoutMs (${max})`, {
+    limit: 'bodyTimeoutMs',
+    max,
+    actual: Math.ceil(max + late),
   })
 }

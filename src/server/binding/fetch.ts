@@ -3,26 +3,53 @@
  *
  * @module
  */
-import { collect, requireLength, requireSize } from './body.js'
+import { collect, type IncomingBody } from './incoming-body.js'
 import type { EventSource, HttpAnswer, HttpRequest, Respond } from './exchange.js'
-import { formatFrame, HEARTBEAT } from '../streams/sse.js'
+import { LargeText } from './large-texts.js'
+import type { HeldOutput, PendingOutput } from './pending-output.js'
+import { HEARTBEAT } from '../streams/sse.js'
+import type { Principal } from '../caller.js'
 
-export function toFetch(respond: Respond): (request: Request) => Promise<Response> {
-  return async (request) => {
+/** What the layer around a handler knows about a request. */
+export interface RequestContext<P extends Principal = Principal> {
+  /**
+   * The client, where a middleware has authenticated it; `authenticate` is not called then. For `null` and `undefined`,
+   * `authenticate` decides; a handler without it responds with 401.
+   */
+  readonly principal: P | null | undefined
+}
+
+/**
+ * The `fetch` of a handler. It ignores other second arguments, such as those that Bun, Deno and Workers pass. Their types
+ * do not fit one signature with an optional parameter.
+ */
+export type HandlerFetch<P extends Principal = Principal> = ((request: Request) => Promise<Response>) &
+  ((request: Request, context: RequestContext<P>) => Promise<Response>)
+
+export function toFetch<P extends Principal>(respond: Respond): HandlerFetch<P> {
+  return async (request: Request, context?: Partial<RequestContext<P>>) => {
     // Frameworks for Node may pass Node's own request.
     if (typeof (request as Partial<Request>).headers?.get !== 'function') {
-      throw new TypeError('handler.fetch takes a Request; in Node use toNodeListener(handler.fetch)')
+      throw new TypeError(`handler.fetch takes a Request; ${requestHint(request)}`)
     }
-    return toResponse(await respond(toHttpRequest(request)))
+    return toResponse(await respond(toHttpRequest(request, context)), respond.output)
   }
 }
 
-function toHttpRequest(request: Request): HttpRequest {
+function requestHint(given: unknown): string {
+  const isUrl = typeof given === 'string' || given instanceof URL
+  return isUrl
+    ? 'for a client: fetch: (url, init) => handler.fetch(new Request(url, init))'
+    : 'in Node use toNodeListener(handler.fetch)'
+}
+
+function toHttpRequest(request: Request, context?: Partial<RequestContext>): HttpRequest {
   return {
+    principal: principalIn(context),
     method: request.method,
     url: request.url,
     header: (name) => request.headers.get(name),
-    read: (max) => readBytes(request, max),
+    read: (body) => readBytes(request, body),
     toFetch: () => request,
     get signal() {
       return request.signal
@@ -30,28 +57,100 @@ function toHttpRequest(request: Request): HttpRequest {
   }
 }
 
-async function readBytes(request: Request, max: number): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array()
-  // Runtimes enforce a declared length; without one the bytes must be counted.
-  if (!requireLength(request.headers.get('content-length'), max)) return collect(request.body, max)
-  const bytes = new Uint8Array(await request.arrayBuffer())
-  requireSize(bytes.byteLength, max)
-  return bytes
+/** Runtimes pass second arguments of their own, which have no such property. */
+function principalIn(context: Partial<RequestContext> | null | undefined): HttpRequest['principal'] {
+  if (typeof context !== 'object' || context === null || !('principal' in context)) return undefined
+  const { principal } = context
+  return () => principal
 }
 
-function toResponse({ status, headers, body }: HttpAnswer): Response {
-  const isText = typeof body === 'string' || body === null
-  return new Response(isText ? body : toReadable(body), { status, headers })
+async function readBytes(request: Request, body: IncomingBody): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array()
+  body.declare(request.headers.get('content-length'))
+  // `arrayBuffer()` would keep every chunk until the last, and could not be stopped.
+  return collect(request.body, body)
+}
+
+function toResponse({ status, headers, body }: HttpAnswer, output: PendingOutput): Response {
+  // The rest of a body that did not arrive in time must not be read as the next request (RFC 9110 §15.5.9).
+  const closing = status === 408 ? { connection: 'close' } : {}
+  const init = { status, headers: { ...headers, ...closing } }
+  if (typeof body === 'string' || body === null) return new Response(body, init)
+  return new Response(body instanceof LargeText ? toReadable(body, output) : toEvents(body, output), init)
+}
+
+const encoder = new TextEncoder()
+
+/** Text that a reader has begun. If it requests nothing more for `stalledTimeoutMs`, the text is dropped. */
+class TextReader {
+  readonly #text: LargeText
+  readonly #output: PendingOutput
+  readonly #held: HeldOutput | undefined
+  #left = Number.MAX_SAFE_INTEGER
+
+  constructor(text: LargeText, output: PendingOutput, onStall: (error: Error) => void) {
+    this.#text = text
+    this.#output = output
+    const drop = (): void => {
+      this.close()
+      onStall(new Error('The reader has taken nothing for "limits.stalledTimeoutMs"'))
+    }
+    text.drop = drop
+    // Its bytes are those of the runtime, which has all that was requested.
+    this.#held = output.hold(0, { left: () => this.#left, drop })
+  }
+
+  /** The next piece; `undefined` after the last. */
+  read(): Uint8Array | undefined {
+    this.#left -= 1
+    const piece = this.#text.next()
+    if (piece === undefined) this.close()
+    return typeof piece === 'string' ? encoder.encode(piece) : piece
+  }
+
+  close(): void {
+    this.#output.release(this.#held)
+    this.#text.release()
+  }
+}
+
+function toReadable(text: LargeText, output: PendingOutput): ReadableStream<Uint8Array> {
+  let reader: TextReader | undefined
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        reader = new TextReader(text, output, (error) => controller.error(error))
+      },
+      pull(controller) {
+        const piece = reader?.read()
+        if (piece === undefined) controller.close()
+        else controller.enqueue(piece)
+      },
+      cancel() {
+        reader?.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 /**
  * Encodes each event when the reader has taken the one before it: a reader that stalls delays nothing, and takes no memory
  * beyond its connection.
  */
-function toReadable({ frames, heartbeat }: EventSource): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
+function toEvents(
+  { frames, heartbeat, textOf }: EventSource,
+  output: PendingOutput,
+): ReadableStream<Uint8Array> {
   let stopBeating = (): void => {}
   let isWaiting = false
+  let reader: TextReader | undefined
+  const leave = async (): Promise<void> => {
+    isWaiting = false
+    stopBeating()
+    reader?.close()
+    await frames.return()
+  }
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -60,21 +159,33 @@ function toReadable({ frames, heartbeat }: EventSource): ReadableStream<Uint8Arr
         })
       },
       async pull(controller) {
+        const piece = reader?.read()
+        if (piece !== undefined) {
+          controller.enqueue(piece)
+          return
+        }
+        reader = undefined
         isWaiting = true
         const { done, value } = await frames.next()
         isWaiting = false
-        if (!done) {
-          controller.enqueue(encoder.encode(formatFrame(value)))
+        if (done) {
+          stopBeating()
+          controller.close()
+          void frames.return()
           return
         }
-        stopBeating()
-        controller.close()
+        const text = textOf(value)
+        if (typeof text === 'string') {
+          controller.enqueue(encoder.encode(text))
+          return
+        }
+        reader = new TextReader(await text, output, (error) => {
+          controller.error(error)
+          void leave()
+        })
+        controller.enqueue(reader.read() ?? encoder.encode(HEARTBEAT))
       },
-      async cancel() {
-        isWaiting = false
-        stopBeating()
-        await frames.return()
-      },
+      cancel: leave,
     },
     { highWaterMark: 0 },
   )

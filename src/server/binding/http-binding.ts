@@ -5,15 +5,17 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { AgentCard } from '../../schemas/agent-card.js'
 import { hasRetryAfter, WIRE_ERRORS } from '../../wire/errors.js'
 import type { Dialect } from '../../wire/dialect.js'
-import { readJson } from './body.js'
+import { bodyStatusOf, BodyReader } from './body.js'
 import { CardRoute } from './card-route.js'
+import { challengeOf } from './challenge.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Source } from '../streams/frame-stream.js'
 import { requireSafeJson } from './safe-json.js'
 import { answerRpc, failure } from './json-rpc.js'
+import { LargeTexts, type LargeText } from './large-texts.js'
+import type { IsInMemory } from './removed-tasks.js'
 import {
   chooseDialect,
   isSpoken,
@@ -24,11 +26,18 @@ import {
 } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
-import { perform } from '../operations/perform.js'
+import { perform, type Encode } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { Routes, type RouteMatch } from './routes.js'
-import { SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
-import { generationFromHeader, requirePrincipal, type Caller, type Principal } from '../caller.js'
+import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
+import { readIdempotencyKey } from '../idempotency.js'
+import {
+  generationFromHeader,
+  requirePrincipal,
+  requireRate,
+  type Caller,
+  type Principal,
+} from '../caller.js'
 
 const CARD_PATH = '/.well-known/agent-card.json'
 /** The path that clients of versions before 0.3, and of KAOS, request. */
@@ -36,23 +45,35 @@ const OLD_CARD_PATH = '/.well-known/agent.json'
 const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'
 
+/** What a caller knows of its connection. */
+interface Connection {
+  request: HttpRequest | undefined
+}
+
 export class HttpBinding<P extends Principal> {
   readonly #settings: BindingSettings<P>
   readonly #operations: Operations<P>
   readonly #routes: Routes
   readonly #card: CardRoute
+  readonly #bodies: BodyReader
   readonly #heartbeat: SseHeartbeat
+  readonly #texts: LargeTexts
+  readonly #encode: Encode
   readonly #challenge: string
   /** The dialects of the card, for requests that name no version. */
   readonly #inCards: Dialects
 
-  constructor(settings: BindingSettings<P>, operations: Operations<P>) {
-    const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs } = settings
+  constructor(settings: BindingSettings<P>, operations: Operations<P>, isInMemory: IsInMemory) {
+    const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs, limits } = settings
     this.#settings = settings
     this.#operations = operations
     this.#routes = new Routes(card, dialects)
     this.#card = new CardRoute(card, cardMaxAgeSeconds, clock)
+    this.#bodies = new BodyReader(limits, clock)
     this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
+    // The other half is for what sockets have not taken.
+    this.#texts = new LargeTexts(limits.maxPendingBytes / 2, isInMemory)
+    this.#encode = (codec, view, answer) => this.#texts.encode(codec, view, answer)
     this.#challenge = challengeOf(card)
     this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
   }
@@ -62,6 +83,8 @@ export class HttpBinding<P extends Principal> {
     const [preferred] = this.#settings.dialects
     let dialect = preferred
     try {
+      // A message may have had tasks removed.
+      if (request.method === 'POST') this.#texts.trim()
       const { pathname, searchParams } = new URL(request.url)
       const version = versionOf(request, searchParams)
       if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version, this.#inCards)
@@ -75,13 +98,14 @@ export class HttpBinding<P extends Principal> {
       const candidates = this.#candidates(request, pathname, version, matches)
       if ('status' in candidates) return candidates
       dialect = candidates[0].dialect
-      const principal = await this.#authenticate(request)
+      const principal = await this.#admit(request)
       const match = candidates.length === 1 ? candidates[0] : await this.#choose(candidates, principal)
       dialect = match.dialect
       return await this.#respondRest(request, searchParams, match, principal)
     } catch (thrown) {
       const error = toA2AError(thrown, `${request.method} request`, this.#settings.onError)
-      const { status, body } = dialect.encodeHttpError(error, isTooLarge(error) ? 413 : undefined)
+      request.trail?.record({ error })
+      const { status, body } = dialect.encodeHttpError(error, bodyStatusOf(error))
       return this.#json(body, status, this.#headers(mediaTypeFor(request, dialect), request, dialect, error))
     }
   }
@@ -129,6 +153,7 @@ export class HttpBinding<P extends Principal> {
     version: string | null,
     all: Dialects,
   ): Promise<HttpAnswer> | HttpAnswer {
+    request.trail?.record({ route: CARD_PATH })
     if (!['GET', 'HEAD'].includes(request.method)) {
       return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
     }
@@ -139,16 +164,25 @@ export class HttpBinding<P extends Principal> {
   }
 
   async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
-    const { dialects, limits, onError } = this.#settings
+    const { dialects, onError } = this.#settings
+    const connection: Connection = { request }
+    request.trail?.record({ binding: 'JSONRPC' })
     try {
-      const principal = await this.#authenticate(request)
-      const body = (await readJson(request, limits.maxBodyBytes, [JSON_TYPE])) ?? null
+      const principal = await this.#admit(request)
+      const body = await this.#bodies.readJson(request, [JSON_TYPE])
+      if (body === undefined) throw noBody()
       const answer = await answerRpc(
-        { settings: this.#settings, operations: this.#operations },
+        {
+          settings: this.#settings,
+          operations: this.#operations,
+          encode: this.#encode,
+          trail: request.trail,
+        },
         body,
         version,
-        (dialect) => this.#callerOf(request, dialect, principal, version),
+        (dialect) => this.#callerOf(request, dialect, principal, version, connection),
       )
+      connection.request = undefined
       const headers = this.#headers(
         JSON_TYPE,
         request,
@@ -157,14 +191,15 @@ export class HttpBinding<P extends Principal> {
       )
       if (answer.type === 'stream') return this.#events(answer.frames, headers)
       const { json, error } = answer
-      return this.#json(json, error === undefined ? 200 : rpcStatusOf(error, answer.dialect), headers)
+      const status = error === undefined ? 200 : rpcStatusOf(error, answer.dialect)
+      return await this.#answer(json, status, headers)
     } catch (thrown) {
       // The request was not read, so its id is unknown.
       const error = toA2AError(thrown, 'authenticate', onError)
       const [dialect] = isSpoken(dialects, version) ? dialectsFor(dialects, version) : dialects
       return this.#json(
-        failure(null, dialect, error),
-        rpcStatusOf(error, dialect),
+        failure(null, dialect, error, request.trail),
+        unreadStatusOf(error, dialect),
         this.#headers(JSON_TYPE, request, dialect, error),
       )
     }
@@ -177,30 +212,47 @@ export class HttpBinding<P extends Principal> {
     principal: P | undefined,
   ): Promise<HttpAnswer> {
     const { dialect, route, params } = match
-    const { maxBodyBytes, maxDepth } = this.#settings.limits
+    const { trail } = request
+    trail?.record({ binding: 'HTTP+JSON' })
     const body =
-      route.verb === 'POST' ? await readJson(request, maxBodyBytes, [A2A_TYPE, JSON_TYPE]) : undefined
-    requireSafeJson(body, maxDepth)
-    const caller = this.#callerOf(request, dialect, principal, versionOf(request, query))
+      route.verb === 'POST' ? await this.#bodies.readJson(request, [A2A_TYPE, JSON_TYPE]) : undefined
+    requireSafeJson(body, this.#settings.limits.maxDepth)
+    const connection: Connection = { request }
+    const caller = this.#callerOf(request, dialect, principal, versionOf(request, query), connection)
     const asked = paramsOf(route, query, body, params)
-    const performed = await perform(route.operation, this.#operations, dialect.rest, asked, caller)
+    const { operation } = route
+    const performing = { encode: this.#encode, trail }
+    const performed = await perform(operation, this.#operations, dialect.rest, asked, caller, performing)
+    connection.request = undefined
     const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
     if (performed.type === 'stream') {
       const { entries, encode } = performed
-      const encodeError = (thrown: unknown): JsonValue =>
-        dialect.encodeHttpError(toA2AError(thrown, route.operation, this.#settings.onError)).body
-      return this.#events(new FrameStream(entries, { encode, encodeError }), headers)
+      const encodeError = (thrown: unknown): JsonValue => {
+        const error = toA2AError(thrown, operation, this.#settings.onError)
+        trail?.record({ error })
+        return dialect.encodeHttpError(error).body
+      }
+      return this.#events(new FrameStream(entries, { encode, encodeError, namesErrors: true }), headers)
     }
     // Responses differ by principal and change over time.
     headers['cache-control'] = 'private, no-cache'
-    return this.#json(performed.json ?? {}, 200, headers)
+    return await this.#answer(performed.json ?? {}, 200, headers)
+  }
+
+  /** The client, if it may send a request now. */
+  async #admit(request: HttpRequest): Promise<P | undefined> {
+    const principal = await this.#authenticate(request)
+    requireRate(this.#settings.rateLimiter, principal)
+    return principal
   }
 
   async #authenticate(request: HttpRequest): Promise<P | undefined> {
     const { authenticate } = this.#settings
-    if (authenticate === undefined) return undefined
+    if (authenticate === undefined && request.principal === undefined) return undefined
     try {
-      const principal = await authenticate(request.toFetch())
+      // `fetch` and `toNodeListener` take the type of this handler's principals.
+      const known = (await request.principal?.()) as P | null | undefined
+      const principal = known ?? (await authenticate?.(request.toFetch()))
       if (principal) return requirePrincipal(principal)
     } catch (error) {
       throw toA2AError(error, 'authenticate', this.#settings.onError)
@@ -208,11 +260,13 @@ export class HttpBinding<P extends Principal> {
     throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
   }
 
+  /** @param connection Has the request until its operation has answered. The caller does not keep it any longer. */
   #callerOf(
     request: HttpRequest,
     dialect: Dialect,
     principal: P | undefined,
     version: string | null,
+    connection: Connection,
   ): Caller<P> {
     return {
       dialect,
@@ -222,10 +276,12 @@ export class HttpBinding<P extends Principal> {
         this.#settings.card,
         request.header(dialect.extensionsHeader.toLowerCase()),
       ),
+      idempotencyKey: readIdempotencyKey(request.header('idempotency-key')),
       lastGeneration: generationFromHeader(request.header('last-event-id')),
       get signal() {
-        return request.signal
+        return connection.request?.signal
       },
+      ownsJson: true,
     }
   }
 
@@ -242,7 +298,7 @@ export class HttpBinding<P extends Principal> {
     )
     if (extensions.length > 0) headers[dialect.extensionsHeader] = extensions.join(', ')
     if (error?.code === 'UNAUTHENTICATED') headers['www-authenticate'] = this.#challenge
-    if (error !== undefined && [429, 503].includes(WIRE_ERRORS[error.code].http)) {
+    if (error !== undefined && [429, 503].includes(bodyStatusOf(error) ?? WIRE_ERRORS[error.code].http)) {
       headers['retry-after'] = String(retryAfterSeconds(error))
     }
     return headers
@@ -252,27 +308,53 @@ export class HttpBinding<P extends Principal> {
     return { status, headers, body: JSON.stringify(json) }
   }
 
+  async #answer(
+    json: JsonValue,
+    status: number,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<HttpAnswer> {
+    if (!this.#texts.isLarge(json)) return this.#json(json, status, headers)
+    return { status, headers, body: await this.#texts.of(json) }
+  }
+
+  readonly #textOf = (frame: Frame): string | Promise<LargeText> => {
+    const { json, event, id } = frame
+    if (!this.#texts.isLarge(json)) return formatFrame(frame)
+    return this.#texts.of(json, `${eventHead(event, id)}data: `, '\n\n')
+  }
+
   #events(frames: Source<Frame>, headers: Readonly<Record<string, string>>): HttpAnswer {
     return {
       status: 200,
       headers: { ...headers, ...SSE_HEADERS },
-      body: { frames, heartbeat: this.#heartbeat },
+      body: { frames, heartbeat: this.#heartbeat, textOf: this.#textOf },
     }
   }
 }
 
-/** 200 for JSON-RPC errors, unless HTTP has its own status for them or the request could not be read. */
+/** The statuses with which HTTP itself refuses a request, also over JSON-RPC. */
+const REFUSALS: readonly number[] = [401, 403, 429, 503]
+
+/** 200 for JSON-RPC errors, as in the official SDKs, unless HTTP itself refuses the request. */
 function rpcStatusOf(error: A2AError, { isAlwaysOk = false }: Dialect): number {
   const { http } = WIRE_ERRORS[error.code]
   if (isAlwaysOk && http !== 401 && http !== 403) return 200
-  const isOfHttp = [401, 403, 429].includes(http) || http >= 500
-  const isUnread = ['PARSE_ERROR', 'INVALID_REQUEST', 'CONTENT_TYPE_NOT_SUPPORTED'].includes(error.code)
-  if (isTooLarge(error)) return 413
-  return isOfHttp || isUnread ? http : 200
+  return bodyStatusOf(error) ?? (REFUSALS.includes(http) ? http : 200)
 }
 
-function isTooLarge(error: A2AError): boolean {
-  return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxBodyBytes'
+/**
+ * The status for a request that was not read, so its client may wait for a stream. A2A 1.0.0 and 1.0.1 have different ones
+ * for the media type of its body.
+ */
+function unreadStatusOf(error: A2AError, dialect: Dialect): number {
+  const { status } = dialect.encodeHttpError(error)
+  const isOfHttp = error.code === 'CONTENT_TYPE_NOT_SUPPORTED' || status >= 500
+  return isOfHttp && dialect.isAlwaysOk !== true ? status : rpcStatusOf(error, dialect)
+}
+
+function noBody(): A2AError {
+  const reason = 'The request has no body'
+  return new A2AError('PARSE_ERROR', reason, { reason })
 }
 
 /** The version that a request names, in its header or in its query (A2A 1.0 §3.6.1). */
@@ -291,21 +373,4 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
 function retryAfterSeconds(error: A2AError): number {
   const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
   return Math.max(1, Math.ceil(retryAfterMs / 1_000))
-}
-
-/** `WWW-Authenticate` for the card's security schemes (RFC 9110 §11.6.1); `Bearer` where the card has no HTTP scheme. */
-function challengeOf({ securitySchemes = {}, name }: AgentCard): string {
-  const realm = name.replace(/[^\x20-\x7e]|["\\]/g, '')
-  const schemes = Object.values(securitySchemes).flatMap((scheme) => {
-    const { httpAuthSecurityScheme: http } = scheme
-    if (http !== undefined)
-      return [/^[\w!#$%&'*+.^`|~-]+$/.test(http.scheme) ? capitalize(http.scheme) : 'Bearer']
-    return scheme.oauth2SecurityScheme || scheme.openIdConnectSecurityScheme ? ['Bearer'] : []
-  })
-  const asked = schemes.length === 0 ? ['Bearer'] : [...new Set(schemes)]
-  return asked.map((scheme) => `${scheme} realm="${realm}"`).join(', ')
-}
-
-function capitalize(scheme: string): string {
-  return scheme.charAt(0).toUpperCase() + scheme.slice(1)
 }

@@ -13,8 +13,9 @@ import type { Frame } from '../streams/sse.js'
 import { chooseDialect, nonEmpty, dialectsFor } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
+import type { Trail } from '../observers.js'
 import { requireSafeJson } from './safe-json.js'
-import { perform } from '../operations/perform.js'
+import { perform, type Performing } from '../operations/perform.js'
 import { isPromise } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
 
@@ -35,9 +36,16 @@ interface RpcRequest {
   readonly params: unknown
 }
 
+interface RpcAgent<P extends Principal> extends Performing {
+  /** Refuses the request by throwing, where its caller has not been admitted before. */
+  readonly admit?: () => void
+  readonly settings: BindingSettings<P>
+  readonly operations: Operations<P>
+}
+
 /** Answers one JSON-RPC request. Never rejects: errors are answers. */
 export async function answerRpc<P extends Principal>(
-  { settings, operations }: { readonly settings: BindingSettings<P>; readonly operations: Operations<P> },
+  { admit, settings, operations, encode, trail }: RpcAgent<P>,
   body: unknown,
   version: string | null | undefined,
   callerOf: (dialect: Dialect) => Caller<P>,
@@ -47,9 +55,11 @@ export async function answerRpc<P extends Principal>(
   let operation: Operation | undefined
   try {
     id = idOf(body)
+    admit?.()
     requireSafeJson(body, settings.limits.maxDepth)
     const request = toRequest(body)
     id = request.id
+    trail?.record({ binding: 'JSONRPC', rpcId: id })
     const { method, params } = request
     // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
@@ -58,6 +68,7 @@ export async function answerRpc<P extends Principal>(
     dialect = candidates?.[0] ?? spoken[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
     const [first] = candidates
+    operation = first.methods.get(method)
     const chosen = chooseDialect(candidates, params, (taskId) =>
       operations.dialectOf?.(taskId, callerOf(first).principal),
     )
@@ -67,19 +78,22 @@ export async function answerRpc<P extends Principal>(
     operation = dialect.methods.get(method)
     if (operation === undefined)
       return { type: 'json', json: success(answerFromCard(dialect, method, settings)), dialect }
-    const performed = await perform(operation, operations, dialect.rpc, params, caller)
+    const performed = await perform(operation, operations, dialect.rpc, params, caller, { encode, trail })
     if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
-    const { entries, encode } = performed
+    const { entries, encode: encodeEntry } = performed
     const frames = new FrameStream(entries, {
-      encode: (entry) => success(encode(entry)),
-      encodeError: (thrown) => failure(id, dialect, toA2AError(thrown, request.method, settings.onError)),
+      encode: (entry) => success(encodeEntry(entry)),
+      encodeError: (thrown) =>
+        failure(id, dialect, toA2AError(thrown, request.method, settings.onError), trail),
+      // A JSON-RPC response says itself that it is an error. Clients of 0.3 take a named event for another fault.
+      namesErrors: false,
     })
     return { type: 'stream', frames, dialect }
   } catch (thrown) {
     const error = toA2AError(thrown, operation ?? 'dispatch', settings.onError)
-    const json = failure(id, dialect, error)
+    const json = failure(id, dialect, error, trail)
     if (operation !== undefined && dialect.errorsInStream.includes(operation)) {
-      return { type: 'stream', frames: sourceOf<Frame>({ json, event: 'error' }), dialect }
+      return { type: 'stream', frames: sourceOf<Frame>({ json }), dialect }
     }
     return { type: 'json', json, error, dialect }
   }
@@ -99,8 +113,10 @@ function answerFromCard(
 }
 
 /** The error response to the request `id`. */
-export function failure(id: Id, dialect: Dialect, error: A2AError): JsonObject {
-  return { jsonrpc: '2.0', id, error: { ...dialect.encodeRpcError(error) } }
+export function failure(id: Id, dialect: Dialect, error: A2AError, trail?: Trail): JsonObject {
+  const encoded = dialect.encodeRpcError(error)
+  trail?.record({ error: { code: error.code, rpcCode: encoded.code } })
+  return { jsonrpc: '2.0', id, error: { ...encoded } }
 }
 
 /** Reads the envelope (JSON-RPC 2.0 §4). A2A has no notifications and no batches. */
@@ -114,7 +130,8 @@ function toRequest(body: unknown): RpcRequest {
   if (id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
   if (!isId(id)) throw invalidRequest('id must be a string, an integer or null')
   if (typeof method !== 'string') throw invalidRequest(`method must be a string, got ${describe(method)}`)
-  if (params !== undefined && params !== null && (typeof params !== 'object' || Array.isArray(params))) {
+  // An array is valid in JSON-RPC, but no method of A2A has such parameters. `perform` refuses it.
+  if (params !== undefined && params !== null && typeof params !== 'object') {
     throw invalidRequest(`params must be an object, got ${describe(params)}`)
   }
   return { id, method, params: params ?? {} }

@@ -5,6 +5,7 @@
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { Route } from '../../wire/dialect.js'
+import { protoNameOf } from '../../wire/proto-json.js'
 
 /** The parameters of a request. Those in the path override those in the body or the query. */
 export function paramsOf(
@@ -13,11 +14,21 @@ export function paramsOf(
   body: unknown,
   path: Readonly<Record<string, string>>,
 ): unknown {
-  if (route.verb !== 'POST') return { ...queryParams(route, query), ...path }
+  if (route.verb !== 'POST') return withPath(queryParams(route, query), path)
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body))) {
     throw invalidParams('body', 'must be a JSON object')
   }
-  return { ...body, ...path }
+  return withPath(body ?? {}, path)
+}
+
+/** A parameter in the path overrides one in the body by either of its names. */
+function withPath(params: object, path: Readonly<Record<string, string>>): object {
+  const merged = { ...params, ...path }
+  for (const name in path) {
+    const protoName = protoNameOf(name)
+    if (protoName !== name) Reflect.deleteProperty(merged, protoName)
+  }
+  return merged
 }
 
 /** Converts the query to the types of the route. Invalid values stay strings, which the schema refuses. */

@@ -6,15 +6,17 @@
 import { readOptions } from '../../runtime/options.js'
 import { quote } from '../../runtime/describe.js'
 import { environment } from '../../runtime/environment.js'
+import { LocalTaskManager } from './local-task-manager.js'
 import {
-  LocalTaskManager,
   OPTION_KEYS,
+  toLocalSettings,
   type LocalTaskManagerOptions,
   type ProcessFn,
-} from './local-task-manager.js'
+} from './local-options.js'
 import { NullTaskManager } from './null-task-manager.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 
+/** Options of {@link taskManagerFromEnvironment}. Those of `LocalTaskManager` have no effect on a `NullTaskManager`. */
 export interface TaskManagerFromEnvironmentOptions extends LocalTaskManagerOptions {
   /** Variables to read `TASK_STORE_TYPE` from. Default is the environment of the process, where the runtime has one. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
@@ -35,13 +37,13 @@ export function taskManagerFromEnvironment(
   options: TaskManagerFromEnvironmentOptions = {},
 ): SessionTaskManager {
   const { env, ...given } = readOptions(options, KEYS, 'taskManagerFromEnvironment')
-  // Created in every case, so that wrong options fail in every environment.
-  const local = new LocalTaskManager(processFn, given)
+  // In every case, so that wrong options fail in every environment.
+  toLocalSettings(processFn, given)
   const type = (env === undefined ? environment(VARIABLE) : env[VARIABLE]) ?? ''
   switch (type.trim().toLowerCase()) {
     case '':
     case 'local':
-      return local
+      return new LocalTaskManager(processFn, given)
     case 'null':
     case 'none':
       return new NullTaskManager()

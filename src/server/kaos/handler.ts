@@ -15,17 +15,13 @@ import { bind, type BoundAgent } from '../binding/bindings.js'
 import { servedCard, toDialects } from '../dialects.js'
 import { SessionOperations } from './operations.js'
 import type { Dialects } from '../negotiation.js'
-import {
-  guarded,
-  toLimits,
-  type BindingSettings,
-  type HandlerLimits,
-  type RequestHandlerOptions,
-} from '../options.js'
+import { toLimits, type HandlerLimits } from '../limits.js'
+import { guarded, type BindingSettings, type RequestHandlerOptions } from '../options.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 import { HEARTBEAT_MS } from '../streams/sse.js'
 import type { Principal } from '../caller.js'
 
+/** Options of {@link createTaskManagerHandler}. */
 export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   /**
    * The agent's card: `{ name, url }` is enough. Default is no streaming. A KAOS agent that streams its chat may declare
@@ -38,7 +34,19 @@ export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   readonly authenticate?: RequestHandlerOptions<P>['authenticate']
   /** Receives internal errors, which clients do not see. Default is a process warning, where the runtime has them. */
   readonly onError?: RequestHandlerOptions['onError']
-  readonly limits?: Pick<HandlerLimits, 'maxBodyBytes' | 'maxDepth'> | undefined
+  /** Limits on requests. Defaults are those of `createRequestHandler`. */
+  readonly limits?:
+    | Pick<
+        HandlerLimits,
+        | 'maxBodyBytes'
+        | 'bodyTimeoutMs'
+        | 'maxBodyBytesInFlight'
+        | 'maxNodes'
+        | 'maxDepth'
+        | 'maxPendingBytes'
+        | 'stalledTimeoutMs'
+      >
+    | undefined
   /**
    * The dialects to serve, the preferred one first. Default is `kaos()`. `v0_1()`, `corvid()` and `litellm()` are refused:
    * their clients choose ids and time limits, or expect an answer at once.
@@ -50,7 +58,9 @@ export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   readonly clock?: Clock | undefined
 }
 
+/** The handler that {@link createTaskManagerHandler} returns. */
 export interface TaskManagerHandler<P extends Principal = Principal> extends BoundAgent<P> {
+  /** The manager of the options. */
   readonly taskManager: SessionTaskManager
 }
 
@@ -64,15 +74,23 @@ const KEYS = [
   'cardMaxAgeSeconds',
   'clock',
 ]
-const LIMIT_KEYS = ['maxBodyBytes', 'maxDepth']
+const LIMIT_KEYS = [
+  'maxBodyBytes',
+  'bodyTimeoutMs',
+  'maxBodyBytesInFlight',
+  'maxNodes',
+  'maxDepth',
+  'maxPendingBytes',
+  'stalledTimeoutMs',
+]
 /** Dialects whose cards have `stateTransitionHistory`. */
 const WITH_HISTORY = ['0.3', 'kaos']
 /** Dialects whose clients choose ids and time limits, or expect an answer at once. The port supports none of it. */
 const UNSUPPORTED = ['0.1', 'corvid', 'litellm']
 
 /**
- * Serves a task manager as KAOS does: SendMessage answers with the ended task once the work on its text is done, and
- * GetTask and CancelTask find that task. Nothing streams, and no task accepts a second message.
+ * Serves a task manager as KAOS does: SendMessage returns the ended task when the work on its text is done. GetTask and
+ * CancelTask find the task by its id. Nothing streams, and no task accepts a second message.
  *
  * With `authenticate`, clients see only their own tasks.
  *

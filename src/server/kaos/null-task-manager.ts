@@ -8,10 +8,7 @@ import { systemClock } from '../../runtime/clock.js'
 import type { Task } from '../../core/task.js'
 import type { SessionTaskManager } from './session-task-manager.js'
 
-/**
- * Discards every text and answers it with a completed, empty task that is not stored. Does what KAOS' `NullTaskManager`
- * does.
- */
+/** Runs nothing and stores nothing, as KAOS' class of the same name: each text returns a completed, empty task. */
 export class NullTaskManager implements SessionTaskManager {
   readonly keepsTasks = false
 
@@ -35,18 +32,22 @@ export class NullTaskManager implements SessionTaskManager {
     })
   }
 
+  /** Always `null`. */
   getTask(): Promise<null> {
     return Promise.resolve(null)
   }
 
+  /** Always `false`. */
   cancelTask(): Promise<false> {
     return Promise.resolve(false)
   }
 
+  /** Always `null`, at once. */
   waitForCompletion(): Promise<null> {
     return Promise.resolve(null)
   }
 
+  /** Does nothing. */
   shutdown(): Promise<void> {
     return Promise.resolve()
   }

@@ -5,6 +5,7 @@
  */
 import type { Task } from '../../core/task.js'
 
+/** Options of `sendMessage`. */
 export interface SessionMessageOptions {
   /** The conversation of the text: the task's `contextId`. Default is a new one. */
   readonly sessionId?: string | undefined
@@ -14,6 +15,7 @@ export interface SessionMessageOptions {
   readonly owner?: string | undefined
 }
 
+/** Options of `waitForCompletion`. */
 export interface CompletionOptions {
   /** Time limit, in ms; `0` does not wait. Default is `60_000` (1 minute). */
   readonly timeoutMs?: number | undefined

@@ -4,6 +4,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { A2AError } from '../../core/errors.js'
 
 export function headersOf(req: IncomingMessage): Headers {
@@ -23,6 +24,58 @@ export function signalOf(res: ServerResponse): AbortSignal {
     if (!res.writableFinished) controller.abort()
   })
   return controller.signal
+}
+
+/** How many requests may wait on one connection, and in this process. Clients that pipeline send a few, if any do. */
+const MAX_PIPELINED = 1_000
+const MAX_WAITING = 20_000
+
+const pipelined = new WeakMap<Socket, number>()
+let waiting = 0
+
+/**
+ * Calls `begin` when the responses before this one on its connection are complete: HTTP/1.1 sends them in the order of
+ * their requests, so those that are made early wait in memory. While requests wait, nothing more is read: what a client
+ * sends ahead would take memory for as long as the first response takes. A connection with too many requests is closed.
+ */
+export function inTurn(req: IncomingMessage, res: ServerResponse, begin: () => void): void {
+  const { socket } = req
+  // Node gives the socket to one response at a time. Responses of test tools may have no socket at all.
+  const { _httpMessage: current } = socket as Partial<Socket> & { readonly _httpMessage?: unknown }
+  if (res.socket !== null || current === undefined || current === null || current === res) {
+    begin()
+    return
+  }
+  if (!pipelined.has(socket)) socket.once('close', () => count(socket, -(pipelined.get(socket) ?? 0)))
+  if ((pipelined.get(socket) ?? 0) >= MAX_PIPELINED || waiting >= MAX_WAITING) {
+    socket.destroy()
+    return
+  }
+  count(socket, 1)
+  // Not at once: Node reads on after each request that it has read to its end.
+  queueMicrotask(() => {
+    if (pipelined.get(socket) !== 0) socket.pause()
+  })
+  res.once('socket', () => {
+    count(socket, -1)
+    // Only the request that was read last can lack a part of its body.
+    if (pipelined.get(socket) === 0) socket.resume()
+    begin()
+  })
+}
+
+function count(socket: Socket, change: number): void {
+  pipelined.set(socket, (pipelined.get(socket) ?? 0) + change)
+  waiting += change
+}
+
+/**
+ * Keeps the rest of a body that is not read from doing harm: on HTTP/1.1 Node would read it as the next request, on HTTP/2
+ * it would take the window that all streams of the connection share.
+ */
+export function refuseRest(req: IncomingMessage, res: ServerResponse): void {
+  if (req.httpVersionMajor < 2) res.setHeader('connection', 'close')
+  else res.once('finish', () => void req.destroy())
 }
 
 /**

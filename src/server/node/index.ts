@@ -1,42 +1,73 @@
 /**
- * Listener of Node's HTTP server for a handler, or for any function from a `Request` to a `Response`.
+ * Listener that serves a handler on Node's HTTP server, and a `fetch` that connects to checked addresses only.
  *
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { A2AError } from '../../core/errors.js'
+import type { MaybePromise } from '../../core/managers.js'
+import { readOptions, requireFunction } from '../../runtime/options.js'
 import { parseUrl } from '../../runtime/url.js'
-import { Chunks, requireLength, requireSize } from '../binding/body.js'
-import {
-  DIRECT,
-  type EventSource,
-  type HttpAnswer,
-  type HttpRequest,
-  type Respond,
-} from '../binding/exchange.js'
-import { formatFrame, HEARTBEAT } from '../streams/sse.js'
+import { DIRECT, type HttpRequest, type Respond } from '../binding/exchange.js'
+import type { HandlerFetch, RequestContext } from '../binding/fetch.js'
+import type { IncomingBody } from '../binding/incoming-body.js'
+import { LargeText } from '../binding/large-texts.js'
+import type { Principal } from '../caller.js'
 import { answerByFetch } from './by-fetch.js'
-import { headersOf, parsedBody, signalOf } from './incoming.js'
+import { headersOf, inTurn, parsedBody, refuseRest, signalOf } from './incoming.js'
+import { endWith, sendEvents, sendText } from './outgoing.js'
 
 export { pinnedFetch } from './pinned-fetch.js'
 
 /** A listener for `http.createServer`, and for frameworks that pass on Node's request and response. */
-export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
+export type NodeListener<R extends IncomingMessage = IncomingMessage> = (req: R, res: ServerResponse) => void
+
+type AnyFetch<P extends Principal> = (
+  request: Request,
+  context?: RequestContext<P>,
+) => Promise<Response> | Response
+
+/** Options of {@link toNodeListener}. */
+export interface NodeListenerOptions<
+  P extends Principal = Principal,
+  R extends IncomingMessage = IncomingMessage,
+> {
+  /**
+   * Returns the client that a middleware has authenticated, such as `req.user` of Express; `authenticate` is not called
+   * then. For `null` and `undefined`, `authenticate` decides; a handler without it responds with 401. Clients receive an
+   * `A2AError` that it throws. It is not called for requests of the card.
+   */
+  readonly principal: (req: R) => P | null | undefined | Promise<P | null | undefined>
+}
 
 /**
- * Creates a listener from a handler's `fetch`: `createServer(toNodeListener(handler.fetch))`, `app.use(toNodeListener(…))`
- * in Express, the raw request and response in Fastify and Koa. Below a framework's mount path, the rest of the path counts.
+ * Creates a listener from a handler's `fetch`, or from any other function from a `Request` to a `Response`, such as a
+ * receiver of push notifications.
  *
- * Any other function from a `Request` to a `Response` works too, such as a receiver of push notifications. Bodies stream
- * both ways with backpressure, and the request's signal aborts when the connection closes before the response is complete.
- * When the function throws, the listener answers with 500 and no body, and emits a process warning.
+ * Pass it to `createServer`, to `app.use` of Express, or call it with the raw request and response of Fastify or Koa. Below
+ * the mount path of a framework, the handler sees the rest of the path. Bodies stream both ways with backpressure. The
+ * request's signal aborts when the connection closes before the response is complete. When the function throws, the
+ * listener responds with 500 and no body, and emits a process warning.
  *
- * @throws {TypeError} when `fetch` is not a function.
+ * @throws {TypeError} when `fetch` is not a function, and for an invalid option; the message names it.
+ * @example
+ * createServer(toNodeListener(handler.fetch)).listen(3000)
+ * @example
+ * app.use('/agent', toNodeListener(handler.fetch, { principal: (req: express.Request) => req.user }))
  */
-export function toNodeListener(fetch: (request: Request) => Promise<Response> | Response): NodeListener {
+export function toNodeListener(fetch: (request: Request) => Promise<Response> | Response): NodeListener
+export function toNodeListener<P extends Principal, R extends IncomingMessage = IncomingMessage>(
+  fetch: HandlerFetch<P>,
+  options: NodeListenerOptions<P, R>,
+): NodeListener<R>
+export function toNodeListener<P extends Principal, R extends IncomingMessage>(
+  fetch: AnyFetch<P>,
+  options?: NodeListenerOptions<P, R>,
+): NodeListener<R> {
   if (typeof fetch !== 'function') {
     throw new TypeError('toNodeListener() takes a function, such as the "fetch" of a handler')
   }
+  const principalOf = toPrincipalOf(options)
   const { [DIRECT]: respond } = fetch as { [DIRECT]?: Respond }
   return (req, res) => {
     const url = urlOf(req)
@@ -44,35 +75,57 @@ export function toNodeListener(fetch: (request: Request) => Promise<Response> | 
       res.writeHead(400).end()
       return
     }
-    const answered =
-      respond === undefined ? answerByFetch(fetch, url, req, res) : answer(respond, url, req, res)
-    answered.catch(() => {
-      // The connection itself has failed, so no response can be sent.
-      res.destroy()
+    inTurn(req, res, () => {
+      const principal = principalOf && ((): MaybePromise<P | null | undefined> => principalOf(req))
+      const answered =
+        respond === undefined
+          ? answerByFetch(withPrincipal(fetch, principal), url, req, res)
+          : answer(respond, toHttpRequest(url, req, res, principal), req, res)
+      answered.catch(() => {
+        // The connection itself has failed, so no response can be sent.
+        res.destroy()
+      })
     })
   }
 }
 
+function toPrincipalOf<P extends Principal, R extends IncomingMessage>(
+  options: NodeListenerOptions<P, R> | undefined,
+): NodeListenerOptions<P, R>['principal'] | undefined {
+  if (options === undefined) return undefined
+  const { principal } = readOptions(options, ['principal'], 'toNodeListener')
+  requireFunction('principal', principal)
+  return principal
+}
+
+function withPrincipal<P extends Principal>(
+  fetch: AnyFetch<P>,
+  principal: (() => MaybePromise<P | null | undefined>) | undefined,
+): (request: Request) => Promise<Response> | Response {
+  if (principal === undefined) return fetch
+  return async (request) => fetch(request, { principal: await principal() })
+}
+
 async function answer(
   respond: Respond,
-  url: string,
+  request: HttpRequest,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { status, headers, body } = await respond(toHttpRequest(url, req, res))
-  // Node would read the rest of the body as the next request.
-  if (!req.complete) res.setHeader('connection', 'close')
-  if (typeof body === 'string' || body === null) send(res, { status, headers, body })
-  else {
-    res.writeHead(status, headers)
-    res.flushHeaders()
-    await sendEvents(res, body)
+  const { status, headers, body } = await respond(request)
+  if (!req.complete) refuseRest(req, res)
+  if (typeof body === 'string' || body === null) {
+    if (body !== null) res.setHeader('content-length', Buffer.byteLength(body))
+    endWith(res.writeHead(status, headers), body ?? undefined, respond.output)
+    return
   }
-}
-
-function send(res: ServerResponse, { status, headers, body }: HttpAnswer & { body: string | null }): void {
-  if (body !== null) res.setHeader('content-length', Buffer.byteLength(body))
-  res.writeHead(status, headers).end(body ?? undefined)
+  res.writeHead(status, headers)
+  if (body instanceof LargeText) {
+    await sendText(res, body, respond.output)
+    return
+  }
+  res.flushHeaders()
+  await sendEvents(res, body, respond.output)
 }
 
 /** `undefined` for a malformed `Host` header: a path within it would bypass checks of the path. */
@@ -86,17 +139,23 @@ function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefi
   return parseUrl(text) === undefined ? undefined : text
 }
 
-function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): HttpRequest {
+function toHttpRequest(
+  url: string,
+  req: IncomingMessage,
+  res: ServerResponse,
+  principal: HttpRequest['principal'],
+): HttpRequest {
   const method = req.method ?? 'GET'
   const header = (name: string): string | null => {
     const value = req.headers[name]
     return Array.isArray(value) ? value.join(', ') : (value ?? null)
   }
   return {
+    principal,
     method,
     url,
     header,
-    read: (max) => read(req, header('content-length'), max),
+    read: (body) => read(req, header('content-length'), body),
     toFetch: () => new Request(url, { method, headers: headersOf(req) }),
     // Created on demand: few requests wait long enough to need it.
     get signal() {
@@ -105,70 +164,42 @@ function toHttpRequest(url: string, req: IncomingMessage, res: ServerResponse): 
   }
 }
 
-function read(req: IncomingMessage, declared: string | null, max: number): Promise<Uint8Array> {
-  requireLength(declared, max)
+function read(req: IncomingMessage, declared: string | null, body: IncomingBody): Promise<Uint8Array> {
+  body.declare(declared)
   if (req.readableEnded) {
-    const bytes = parsedBody(req)
-    requireSize(bytes.byteLength, max)
-    return Promise.resolve(bytes)
+    body.add(parsedBody(req))
+    return Promise.resolve(body.bytes())
   }
-  const chunks = new Chunks(max)
-  return new Promise((resolve, reject: (reason: Error) => void) => {
+  // The listeners hold the promise for as long as the request lives, so it has no bytes of the body.
+  const complete = new Promise<void>((resolve, reject: (reason: Error) => void) => {
     const onData = (chunk: Uint8Array): void => {
       try {
-        chunks.add(chunk)
+        body.add(chunk)
       } catch (error) {
-        req.off('data', onData).pause()
-        // The only error is LIMIT_EXCEEDED.
-        reject(error as Error)
+        // `add` throws no other values.
+        refuse(error as Error)
       }
     }
+    const refuse = (error: Error): void => {
+      req.off('data', onData).pause()
+      reject(error)
+    }
+    body.onRefused = refuse
     const onClose = (): void => reject(disconnected())
     if (req.destroyed) onClose()
     req.on('data', onData)
     req.on('end', () => {
       // Every request closes after its end. Creating an unused error then would cost its stack trace.
       req.off('close', onClose)
-      resolve(chunks.join())
+      resolve()
     })
     req.on('error', onClose)
     req.on('close', onClose)
   })
+  return complete.then(() => body.bytes())
 }
 
 function disconnected(): A2AError {
   const reason = 'The client has gone'
   return new A2AError('UNAVAILABLE', reason, { reason })
-}
-
-/** Writes events with backpressure. Ends the stream when the connection closes. */
-async function sendEvents(res: ServerResponse, { frames, heartbeat }: EventSource): Promise<void> {
-  let resume = (): void => {}
-  let isWaiting = false
-  const stopBeating = heartbeat.add(() => {
-    if (isWaiting) res.write(HEARTBEAT)
-  })
-  res.on('drain', () => resume())
-  res.on('close', () => {
-    resume()
-    void frames.return()
-  })
-  // The connection may have closed before the listener above was added.
-  const isGone = (): boolean => res.destroyed
-  try {
-    while (!isGone()) {
-      isWaiting = true
-      const { done, value } = await frames.next()
-      isWaiting = false
-      if (done || isGone()) break
-      if (res.write(formatFrame(value)) || isGone()) continue
-      await new Promise<void>((resolve) => {
-        resume = resolve
-      })
-    }
-  } finally {
-    stopBeating()
-    void frames.return()
-    res.end()
-  }
 }

@@ -27,8 +27,8 @@ import { resolveWith, toPinnedFetch } from '../../http/pinned-fetch.js'
  * The function rejects with `URL_BLOCKED` before it sends anything to a refused URL, with the signal's reason, and with a
  * `TypeError` that has a `cause` for every other failure, as `fetch` does.
  *
- * @param options - As those of `urlGuard`. `resolve` defaults to the operating system's resolver.
- * @throws {RangeError | TypeError} when an option is wrong.
+ * @param options As those of `urlGuard`. `resolve` defaults to the operating system's resolver.
+ * @throws {RangeError | TypeError} for an invalid option; the message names it.
  * @example
  * const agent = await A2AClient.connect(url, { fetch: pinnedFetch() })
  */

@@ -4,43 +4,36 @@
  * @module
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { OwnerFilter, TaskFilter, TaskPage } from '../../core/queries.js'
+import type { OwnerFilter, TaskPage } from '../../core/queries.js'
 import type { ListRequest, Results } from '../../wire/dialect.js'
 import type { ServedTasks } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
+import type { PageTokens } from './page-tokens.js'
 
+/** @param tokens - Seal the cursors of a manager in memory. Those of a store tell only the last task of the page. */
 export async function listTasks(
   tasks: ServedTasks,
   request: ListRequest,
   owner: OwnerFilter,
+  tokens: PageTokens | undefined,
 ): Promise<Results['ListTasks']> {
   const { contextId, state, pageSize, pageToken, historyLength, since, includeArtifacts } = request
-  const filter = { contextId, state, ...owner }
-  const counted = async (): Promise<number> =>
-    since === undefined ? tasks.countTasks(filter) : countSince(tasks, filter, since)
+  const scope = JSON.stringify([owner.owner, contextId, state, since])
+  const cursor = pageToken && tokens ? await tokens.open(pageToken, scope) : pageToken
+  const filter = { contextId, state, updatedSince: since, ...owner }
+  const counted = async (): Promise<number> => tasks.countTasks(filter)
   // Both are requested before the tasks can change.
   const [page, totalSize] = await Promise.all([
-    readPage(() => tasks.pageTasks({ ...filter, pageSize, cursor: pageToken, updatedSince: since })),
+    readPage(() => tasks.pageTasks({ ...filter, pageSize, cursor })),
     counted(),
   ])
+  const { nextCursor = '' } = page
   return {
     tasks: page.tasks.map((task) => ({ task, historyLength, artifacts: includeArtifacts })),
-    nextPageToken: page.nextCursor ?? '',
+    nextPageToken: tokens && nextCursor !== '' ? await tokens.seal(nextCursor, scope) : nextCursor,
     pageSize,
     totalSize,
   }
-}
-
-/** Managers have no count by time. */
-async function countSince(tasks: ServedTasks, filter: TaskFilter, updatedSince: string): Promise<number> {
-  let count = 0
-  let cursor: string | undefined
-  do {
-    const page: TaskPage = await tasks.pageTasks({ ...filter, updatedSince, pageSize: 1000, cursor })
-    count += page.tasks.length
-    cursor = page.nextCursor
-  } while (cursor !== undefined)
-  return count
 }
 
 /** Reports an invalid token under its name in the protocol; managers call it a cursor. */

@@ -4,11 +4,12 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import type { StreamLimit } from '../streams/stream-limit.js'
 import type { ServedTasks } from '../tasks.js'
 
 export interface LongPoll {
-  readonly taskId: string
+  readonly task: Pick<TaskSnapshot, 'id' | 'owner'>
   /** The generation that the client knows. */
   readonly after: number
   readonly timeoutMs: number
@@ -20,25 +21,26 @@ export interface LongPoll {
  * Resolves when the task has a generation after `after` or has ended. Resolves without a change when the time is up, the
  * client disconnects, or the agent shuts down. Counts as an open stream while it waits.
  *
- * @throws {A2AError} As a rejection: `UNAVAILABLE` when too many streams are open; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
+ * @throws {A2AError} As a rejection: `UNAVAILABLE` or `RATE_LIMITED` when too many streams are open; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
  */
 export async function waitForChange(
   tasks: ServedTasks,
   streams: StreamLimit,
-  { taskId, after, timeoutMs, signal }: LongPoll,
+  { task, after, timeoutMs, signal }: LongPoll,
 ): Promise<void> {
   const controller = new AbortController()
   const close = (): void => controller.abort()
-  const slot = streams.open(streams.reserve(), (leave) => ({ close, leave }))
+  const slot = streams.open(streams.reserve(task.owner ?? null), (listeners) => ({ close, ...listeners }))
   signal?.addEventListener('abort', close, { once: true })
   if (signal?.aborted) close()
   try {
     const until = ({ generation }: { readonly generation: number }): boolean => generation > after
-    await tasks.waitFor(taskId, { until, timeoutMs, signal: controller.signal })
+    await tasks.waitFor(task.id, { until, timeoutMs, signal: controller.signal })
   } catch (error) {
     if (!A2AError.is(error, 'WAIT_TIMED_OUT') && !A2AError.is(error, 'WAIT_ABORTED')) throw error
   } finally {
     signal?.removeEventListener('abort', close)
-    slot.leave()
+    slot.onEnd()
+    slot.onLeave()
   }
 }

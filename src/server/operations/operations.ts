@@ -5,10 +5,10 @@
  */
 import { elapsed } from '../../runtime/clock.js'
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskDocuments } from '../../core/managers.js'
-import type { Part, TaskSnapshot } from '../../core/task.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type {
   Dialect,
@@ -23,8 +23,10 @@ import type {
 import type { AcceptedMessage } from '../runs/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
+import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import { waitForChange } from './long-poll.js'
+import { PageTokens } from './page-tokens.js'
 import type { Settings } from '../options.js'
 import { TaskDialects } from './task-dialects.js'
 import { MemoryDocuments } from '../memory-documents.js'
@@ -32,10 +34,13 @@ import { pushNotSupported } from '../push/config.js'
 import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
 import { PushRegistry, type Register } from '../push/registry.js'
 import { RunManager } from '../runs/run-manager.js'
+import { Observers } from '../observers.js'
+import { NO_WEBHOOKS, type HandlerStats } from '../stats.js'
 import { StreamLimit } from '../streams/stream-limit.js'
 import type { MaybePromise } from '../../core/managers.js'
+import { findChosen, requireVisible } from '../chosen-ids.js'
 import { isPromise, isShared, lastSeen } from '../tasks.js'
-import { ownedBy, requireVisible, type Caller, type Principal } from '../caller.js'
+import { ownedBy, type Caller, type Principal } from '../caller.js'
 
 /** The operations that answer with a stream. */
 export type StreamOperation = 'SendStreamingMessage' | 'SubscribeToTask'
@@ -50,36 +55,50 @@ export interface DialectLookup {
 /** Each rejects with an `A2AError` where the protocol defines an error; other errors go to `onError`. */
 export type Operations<P extends Principal> = {
   readonly [O in Operation]: (request: Requests[O], caller: Caller<P>) => Answer<O> | Promise<Answer<O>>
-} & DialectLookup
+} & DialectLookup & {
+    /** Throws if no request can succeed because the agent does not have what `operation` needs. */
+    requireSupported?(operation: Operation): void
+  }
 
 export function isStreamOperation(operation: Operation): operation is StreamOperation {
   return operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
 }
 
-/** The least time, in ms, to deliver to webhooks how closing has ended tasks. */
+const NO_CONTEXT = `is required without authentication. To allow lists of all tasks, set "authenticate" on the handler, \
+or anonymous: 'shared'`
+
+/** The least time, in ms, to deliver to streams and webhooks how closing has ended tasks. */
 const LAST_DELIVERIES_MS = 1_000
 
 /** The agent behind every binding. */
 export class Agent<P extends Principal> implements Operations<P> {
+  readonly observers = new Observers()
   readonly #settings: Settings<P>
   readonly #runs: RunManager<P>
   readonly #streams: StreamLimit
   readonly #documents: TaskDocuments
   readonly #dialects: TaskDialects
   readonly #push: PushRegistry | undefined
+  readonly #pageTokens = new PageTokens()
 
   constructor(settings: Settings<P>) {
     this.#settings = settings
     const { tasks, push, limits } = settings
     this.#documents = isShared(tasks) ? tasks.documents : new MemoryDocuments(tasks)
     this.#dialects = new TaskDialects(settings, this.#documents)
-    this.#runs = new RunManager(settings, (taskId, caller) => this.#dialects.note(taskId, caller))
-    this.#streams = new StreamLimit(limits.maxStreams)
-    this.#push = push && new PushRegistry(push, settings, this.#documents)
+    const note = (taskId: string, caller: Caller<P>): void => this.#dialects.note(taskId, caller)
+    this.#runs = new RunManager(settings, note, this.observers)
+    this.#streams = new StreamLimit(limits)
+    this.#push = push && new PushRegistry(push, { ...settings, observers: this.observers }, this.#documents)
   }
 
   get push(): PushDeliveries {
     return this.#push ?? NO_DELIVERIES
+  }
+
+  stats(): HandlerStats {
+    const webhooks = this.#push?.count() ?? NO_WEBHOOKS
+    return { runs: this.#runs.count, streams: this.#streams.count, webhooks }
   }
 
   /** Ends all runs and streams, and then the deliveries to webhooks. */
@@ -87,11 +106,9 @@ export class Agent<P extends Principal> implements Operations<P> {
     const { clock } = this.#settings
     const start = elapsed(clock)
     await this.#runs.close(graceMs)
-    this.#streams.close()
     // Runs may have used all of it, and closing has ended their tasks just now.
-    await this.#push?.close(
-      Math.max(graceMs - (elapsed(clock) - start), Math.min(graceMs, LAST_DELIVERIES_MS)),
-    )
+    const restMs = Math.max(graceMs - (elapsed(clock) - start), Math.min(graceMs, LAST_DELIVERIES_MS))
+    await Promise.all([this.#streams.close(clock, restMs), this.#push?.close(restMs)])
     this.#dialects.close()
     if (this.#documents instanceof MemoryDocuments) this.#documents.close()
   }
@@ -122,9 +139,8 @@ export class Agent<P extends Principal> implements Operations<P> {
     request: Requests['SendMessage'],
     caller: Caller<P>,
   ): Promise<Source<StreamEntry>> {
-    this.#requireStreaming('SendStreamingMessage')
     this.#requireAcceptable(request, caller)
-    const release = this.#streams.reserve()
+    const release = this.#streams.reserve(ownedBy(caller.principal, request.tenant).owner)
     let accepted: AcceptedMessage
     try {
       accepted = await this.#accept(request, caller, true)
@@ -143,9 +159,9 @@ export class Agent<P extends Principal> implements Operations<P> {
     const { contextId = '' } = opening ?? {}
     const stream = this.#streams.open(
       release,
-      (onEnd) =>
+      (listeners) =>
         new TaskStream(subscription, {
-          ...{ opening, contextId, historyLength, endsAtInput: true, onEnd },
+          ...{ opening, contextId, historyLength, endsAtInput: true, ...listeners },
           task: this.#peek(taskId),
         }),
     )
@@ -159,14 +175,19 @@ export class Agent<P extends Principal> implements Operations<P> {
     let task = isPromise(found) ? await found : found
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
-      await waitForChange(tasks, this.#streams, { taskId: task.id, after, timeoutMs, signal: caller.signal })
+      await waitForChange(tasks, this.#streams, { task, after, timeoutMs, signal: caller.signal })
       task = await this.#find(request, caller)
     }
     return { task, historyLength }
   }
 
   ListTasks(request: ListRequest, caller: Caller<P>): Promise<Results['ListTasks']> {
-    return listTasks(this.#settings.tasks, request, ownedBy(caller.principal, request.tenant))
+    const { tasks, anonymous } = this.#settings
+    if (caller.principal === undefined && !request.contextId && anonymous !== 'shared') {
+      throw invalidParams('contextId', NO_CONTEXT)
+    }
+    const owner = ownedBy(caller.principal, request.tenant)
+    return listTasks(tasks, request, owner, isShared(tasks) ? undefined : this.#pageTokens)
   }
 
   async CancelTask(request: Requests['CancelTask'], caller: Caller<P>): Promise<Results['CancelTask']> {
@@ -188,8 +209,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     request: Requests['SubscribeToTask'],
     caller: Caller<P>,
   ): Promise<Source<StreamEntry>> {
-    this.#requireStreaming('SubscribeToTask')
-    const { id, state, contextId, generation } = await this.#find(request, caller)
+    const { id, state, contextId, generation, owner = null } = await this.#find(request, caller)
     const { lastGeneration } = caller
     // A client that resumes a stream still receives its end. One that has received it is refused, so that it stops.
     const hasMore = lastGeneration === undefined ? request.evenIfEnded : lastGeneration < generation
@@ -197,13 +217,13 @@ export class Agent<P extends Principal> implements Operations<P> {
       const message = `Cannot subscribe to a task in terminal state: ${state}`
       throw new A2AError('TASK_TERMINAL', message, { taskId: id, state })
     }
-    const release = this.#streams.reserve()
+    const release = this.#streams.reserve(owner)
     const subscription = this.#settings.tasks.subscribe(id, { after: lastGeneration })
     return this.#streams.open(
       release,
-      (onEnd) =>
+      (listeners) =>
         new TaskStream(subscription, {
-          ...{ contextId, historyLength: undefined, endsAtInput: false, onEnd, after: lastGeneration },
+          ...{ contextId, historyLength: undefined, endsAtInput: false, ...listeners, after: lastGeneration },
           task: this.#peek(id),
         }),
     )
@@ -214,10 +234,10 @@ export class Agent<P extends Principal> implements Operations<P> {
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
     const push = this.#requirePush()
-    await this.#find({ id, tenant }, caller)
-    const register = await push.prepare(config, caller, id, false)
+    const { id: taskId } = await this.#find({ id, tenant }, caller)
+    const register = await push.prepare(config, caller, taskId, false)
     // The task may have been removed while the configuration was checked.
-    return await register(id, await this.#find({ id, tenant }, caller))
+    return await register(taskId, await this.#find({ id: taskId, tenant }, caller))
   }
 
   async GetTaskPushNotificationConfig(
@@ -318,11 +338,12 @@ export class Agent<P extends Principal> implements Operations<P> {
   ): Promise<Register> {
     const push = this.#requirePush()
     // Whether a task of another owner has webhooks must not be revealed either.
-    if (message.taskId !== undefined) await this.#find({ id: message.taskId, tenant }, caller)
     const { tasks } = this.#settings
-    const isKnown =
-      chosenId !== undefined && (await tasks.peekTask(chosenId, ownedBy(caller.principal, tenant))) !== null
-    return await push.prepare(pushConfig, caller, message.taskId ?? (isKnown ? chosenId : undefined), true)
+    const known =
+      message.taskId !== undefined
+        ? await this.#find({ id: message.taskId, tenant }, caller)
+        : chosenId && (await findChosen(tasks, chosenId, ownedBy(caller.principal, tenant)))
+    return await push.prepare(pushConfig, caller, known ? known.id : undefined, true)
   }
 
   #requirePush(): PushRegistry {
@@ -341,8 +362,9 @@ export class Agent<P extends Principal> implements Operations<P> {
     return () => lastSeen(this.#settings.tasks, id)
   }
 
-  #requireStreaming(operation: string): void {
-    if (this.#settings.card.capabilities.streaming) return
+  requireSupported(operation: Operation): void {
+    if (operation.includes('PushNotification')) this.#requirePush()
+    if (!isStreamOperation(operation) || this.#settings.card.capabilities.streaming) return
     throw new A2AError('UNSUPPORTED_OPERATION', 'Streaming is not supported', { operation })
   }
 
@@ -357,29 +379,4 @@ export class Agent<P extends Principal> implements Operations<P> {
     const message = `Extension support required: ${missing.join(', ')}`
     throw new A2AError('EXTENSION_SUPPORT_REQUIRED', message, { extensions: missing })
   }
-}
-
-/**
- * Refuses parts of a media type that neither the card nor any of its skills lists (A2A 1.0 §3.1.1). Parts without a
- * media type are accepted.
- *
- * @throws {A2AError} `CONTENT_TYPE_NOT_SUPPORTED`.
- */
-function requireInputModes(card: AgentCard, parts: readonly Part[]): void {
-  const modes = [card.defaultInputModes, ...card.skills.map(({ inputModes = [] }) => inputModes)].flat()
-  const isAccepted = (type: string): boolean =>
-    modes.some((mode) =>
-      [essence(type), `${essence(type).split('/')[0]}/*`, '*/*', '*'].includes(essence(mode)),
-    )
-  const refused = parts.find(({ mediaType }) => mediaType !== undefined && !isAccepted(mediaType))
-  if (refused === undefined) return
-  const mediaType = refused.mediaType ?? ''
-  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `The agent takes no parts of type ${mediaType}`, {
-    mediaType,
-  })
-}
-
-/** The media type without parameters, in lower case. */
-function essence(mediaType: string): string {
-  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }

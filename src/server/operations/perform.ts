@@ -3,10 +3,13 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { Codec, Codecs, Operation, StreamEntry } from '../../wire/dialect.js'
+import type { Codec, Codecs, Operation, Results, StreamEntry } from '../../wire/dialect.js'
+import { shownEntry, shownResult } from '../chosen-ids.js'
 import type { Source } from '../streams/frame-stream.js'
+import type { Trail } from '../observers.js'
+import { factsOfAnswer, factsOfRequest, recordEntries } from './facts.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { isStreamOperation, type Operations } from './operations.js'
 import type { Caller, Principal } from '../caller.js'
@@ -26,6 +29,17 @@ type UntypedOperations<P extends Principal> = Record<
   (request: unknown, caller: Caller<P>) => Promise<unknown>
 >
 
+/** Encodes `view`, as which clients see what an operation has answered with: `answer`. */
+export type Encode = (codec: Codec<unknown, unknown>, view: unknown, answer: unknown) => JsonValue
+
+/** What a binding adds to the performing of an operation. */
+export interface Performing {
+  readonly encode?: Encode | undefined
+  readonly trail?: Trail | undefined
+}
+
+const encodeAlways: Encode = (codec, view) => codec.encode(view)
+
 /** @throws {A2AError} As a rejection: `METHOD_NOT_FOUND` where the dialect lacks the operation; errors of both steps. */
 export async function perform<P extends Principal>(
   operation: Operation,
@@ -33,17 +47,30 @@ export async function perform<P extends Principal>(
   codecs: Codecs,
   params: unknown,
   caller: Caller<P>,
+  { encode = encodeAlways, trail }: Performing = {},
 ): Promise<Performed> {
+  const isStream = isStreamOperation(operation)
+  const { dialect, extensions } = caller
+  trail?.record({ operation, version: dialect.version, extensions, isStream })
   const codec = (codecs as unknown as UntypedCodecs)[operation]
   if (codec === undefined) {
     throw new A2AError('METHOD_NOT_FOUND', `${operation} is not part of this version`, { method: operation })
   }
-  const answer = await (operations as unknown as UntypedOperations<P>)[operation](
-    codec.decode(params),
-    caller,
-  )
-  if (!isStreamOperation(operation)) return { type: 'result', json: codec.encode(answer) }
+  // A client learns that the agent lacks an operation before it learns how to call it.
+  operations.requireSupported?.(operation)
+  if (Array.isArray(params)) throw invalidParams('params', 'must be an object, got an array')
+  const request = codec.decode(params)
+  trail?.record(factsOfRequest(request))
+  const answer = await (operations as unknown as UntypedOperations<P>)[operation](request, caller)
+  if (!isStream) {
+    trail?.record(factsOfAnswer(answer))
+    return { type: 'result', json: encode(codec, shownResult(answer as Results[Operation]), answer) }
+  }
   const entries = answer as Source<StreamEntry>
   if (entries instanceof TaskStream) entries.profile = codec.stream
-  return { type: 'stream', entries, encode: (entry) => codec.encode(entry) }
+  return {
+    type: 'stream',
+    entries: trail === undefined ? entries : recordEntries(entries, trail),
+    encode: (entry) => encode(codec, shownEntry(entry), entry),
+  }
 }

@@ -13,7 +13,8 @@ import type { Dialect } from '../../wire/dialect.js'
 import type { AcceptedMessage } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
 import { isShared, lastSeen } from '../tasks.js'
-import type { Caller, Principal } from '../caller.js'
+import { ownedBy, type Caller, type Principal } from '../caller.js'
+import { keptId } from '../chosen-ids.js'
 
 type Needed = 'tasks' | 'dialects' | 'onError' | 'clock'
 
@@ -89,8 +90,12 @@ export class TaskDialects {
     // The id has not been validated, and no store has such ids.
     if (this.#isClosed || taskId === '' || taskId.length > MAX_ID || hasLoneSurrogate(taskId))
       return undefined
-    const origin = await this.#originOf(taskId)
-    if (origin === undefined || (origin.principalId ?? undefined) !== principal?.id) return undefined
+    const isOwn = (origin: Origin | undefined): boolean =>
+      (origin?.principalId ?? undefined) === principal?.id
+    let origin = await this.#originOf(taskId)
+    const kept = keptId(ownedBy(principal, undefined), taskId)
+    if (kept !== taskId && (origin === undefined || !isOwn(origin))) origin = await this.#originOf(kept)
+    if (origin === undefined || !isOwn(origin)) return undefined
     return this.#settings.dialects.find(({ version }) => version === origin.dialect)
   }
 

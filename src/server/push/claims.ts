@@ -8,17 +8,21 @@ import { randomId } from '../../runtime/ids.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { ErrorContext, Settings } from '../options.js'
-import { isShared, type ServedTasks } from '../tasks.js'
+import type { Observers } from '../observers.js'
+import type { WebhookStats } from '../stats.js'
+import { isShared, lastSeen, type ServedTasks } from '../tasks.js'
 import { CLAIM_MS, Delivery } from './delivery.js'
 import type { Progress, PushStorage, Registration, StoredProgress } from './storage.js'
 import type { PushSettings } from './options.js'
 import { webhookError } from './webhook.js'
 import { ConcurrencyLimit } from './concurrency.js'
+import { FirstDeliveries } from './first-deliveries.js'
 import { NotificationReader } from './notifications.js'
 import { PayloadQueue, TaskPayloads } from './payloads.js'
 
 export interface PushContext extends Pick<Settings, 'onError' | 'generateId' | 'clock' | 'dialects'> {
   readonly tasks: ServedTasks
+  readonly observers: Observers
 }
 
 /** How often claims are renewed, and claims that have run out are looked for, in ms. */
@@ -44,6 +48,7 @@ export class Claims {
   readonly #storage: PushStorage
   readonly #isShared: boolean
   readonly #limit: ConcurrencyLimit
+  readonly #firstDeliveries: FirstDeliveries
   readonly #payloads: PayloadQueue
   readonly #by = randomId()
   /** By the ids of their progress documents. */
@@ -60,6 +65,7 @@ export class Claims {
     this.#context = context
     this.#storage = storage
     this.#limit = new ConcurrencyLimit(settings.maxConcurrent)
+    this.#firstDeliveries = new FirstDeliveries(settings.firstDeliveries, context.clock)
     this.#payloads = new PayloadQueue(context.clock)
     const { tasks } = context
     this.#isShared = isShared(tasks)
@@ -76,6 +82,19 @@ export class Claims {
     return this.#live.get(outbox)
   }
 
+  /** The deliveries of this process, by state, and how far they are behind the logs of their tasks. */
+  count(): WebhookStats {
+    const count = { idle: 0, delivering: 0, retrying: 0, disabled: 0, backlog: 0 }
+    for (const { key, outbox, cursor } of this.#live.values()) {
+      const { state } = outbox
+      if (state === 'done') continue
+      count[state] += 1
+      const { generation = 0 } = lastSeen(this.#context.tasks, key.id) ?? {}
+      if (state !== 'idle') count.backlog += Math.max(1, generation - (cursor ?? 0))
+    }
+    return count
+  }
+
   /** A claim of this process, to be stored. */
   claim(): NonNullable<Progress['claim']> {
     return { by: this.#by, until: this.#context.clock.now() + CLAIM_MS }
@@ -84,15 +103,16 @@ export class Claims {
   /**
    * Starts a delivery. `progress` is stored already, with a claim of this process.
    *
-   * @param opening - The first notification of a new registration: the task as it was then.
+   * @param fresh - Of a new registration. `opening` is its first notification: the task as it was then. `isOfNewTask`
+   *   tells whether it came with the message that began the task.
    */
   begin(
     task: TaskSnapshot,
     registration: Registration,
     progress: Pick<StoredProgress, 'value' | 'version'>,
-    opening?: TaskSnapshot,
+    fresh?: { readonly opening: TaskSnapshot; readonly isOfNewTask: boolean },
   ): void {
-    const { tasks, onError, dialects, clock } = this.#context
+    const { tasks, onError, dialects, clock, observers } = this.#context
     const dialect = dialects.find((each) => each.version === registration.version)
     const { outbox } = registration
     if (dialect === undefined || this.#live.has(outbox)) return
@@ -112,12 +132,20 @@ export class Claims {
       },
       {
         settings: this.#settings,
+        observers,
         limit: this.#limit,
+        firstDeliveries: this.#firstDeliveries,
+        isOfNewTask: fresh?.isOfNewTask === true,
         owner: task.owner,
         dialect,
         payloads: dialect.encodeTaskNotification && this.#payloadsOf(key, registration.version, task.owner),
         read: (turn, after) =>
-          new NotificationReader(tasks, task, turn, after === undefined ? { opening } : { after }),
+          new NotificationReader(
+            tasks,
+            task,
+            turn,
+            after === undefined ? { opening: fresh?.opening } : { after },
+          ),
       },
       progress,
     )

@@ -5,14 +5,16 @@
  */
 import { AbortScope } from '../../http/abort.js'
 import { requireAllowed } from '../../http/request.js'
-import { A2AError, invalidParams } from '../../core/errors.js'
+import { A2AError, invalidParams, type AnyA2AError } from '../../core/errors.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
 import type { Caller } from '../caller.js'
 import { unavailable } from '../unavailable.js'
 import type { Settings } from '../options.js'
+import { challenge } from './challenge.js'
 import { ConcurrencyLimit } from './concurrency.js'
 import type { PushSettings } from './options.js'
+import { webhookError } from './webhook.js'
 import { parseUrl } from '../../runtime/url.js'
 
 const MAX = { id: 256, url: 2_048, token: 4_096, scheme: 64, credentials: 8_192 }
@@ -25,7 +27,7 @@ const VALUE = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xf
 interface Checking {
   /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal | undefined
-  /** Waits for a slot to look a name up; resolves to what releases it. */
+  /** Waits for a slot to look a name up, or to send a challenge; resolves to what releases it. */
   readonly acquire: (host: string, signal: AbortSignal) => Promise<() => void>
 }
 
@@ -45,6 +47,7 @@ export class PushChecks {
    * Returns `config` if notifications may be sent to it. Why a URL is refused goes to `onError`, without its path and
    * without secrets, and not to the client.
    *
+   * @param isKnown - Whether the task has a webhook with this URL, which is not verified again.
    * @throws {A2AError} As a rejection: `INVALID_PARAMS`, which reveals nothing about the addresses of a name;
    *   `UNAVAILABLE` when too many are being checked; `REQUEST_ABORTED`.
    */
@@ -52,13 +55,17 @@ export class PushChecks {
     config: PushConfig,
     { signal, principal }: Pick<Caller, 'signal' | 'principal'>,
     taskId: string | undefined,
+    isKnown: boolean,
   ): Promise<PushConfig> {
     requireFields(config)
     const acquire = (host: string, until: AbortSignal): Promise<() => void> =>
       this.#limit.acquire([principal?.id ?? '', host], until)
-    await requireReachable(config.url, this.#settings, { signal, acquire }, (refusal) =>
-      this.#onError(refusal, { during: 'push', taskId, configId: config.id }),
-    )
+    const onRefused = (refusal: AnyA2AError): void =>
+      this.#onError(refusal, { during: 'push', taskId, configId: config.id })
+    const checking = { signal, acquire }
+    await requireReachable(config.url, this.#settings, checking, onRefused)
+    const mustVerify = this.#settings.isVerified && !isKnown
+    if (mustVerify) await requireVerified(config.url, this.#settings, checking, onRefused)
     return config
   }
 }
@@ -102,28 +109,70 @@ function requireHeader(path: string, text: string, max: number, pattern: RegExp)
 /** Refuses with one text whatever the reason, so that clients cannot probe the names in the agent's network. */
 async function requireReachable(
   text: string,
-  { http, timeoutMs }: PushSettings,
-  { signal, acquire }: Checking,
-  onRefused: (refusal: A2AError<'URL_BLOCKED'>) => void,
+  settings: PushSettings,
+  checking: Checking,
+  onRefused: (refusal: AnyA2AError) => void,
 ): Promise<void> {
+  const { http, timeoutMs } = settings
   const refused = invalidParams(
     'url',
-    'must be a URL of http or https, with a public host and no credentials',
+    'must be a URL of http or https, with a public host, an allowed port and no credentials',
   )
   const url = parseUrl(text)
   if (url === undefined) throw refused
-  const scope = new AbortScope(http.clock, signal)
+  const release = await slotFor(url, settings, checking)
+  const scope = new AbortScope(http.clock, checking.signal)
   scope.arm(timeoutMs)
-  let release: (() => void) | undefined
   try {
-    release = await acquire(url.hostname, scope.signal)
     const check = checkWithSlot(http, url, release, timeoutMs)
     await scope.race(() => check)
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (release === undefined) throw unavailable('is checking too many webhooks')
     onRefused(refusalOf(url, error))
     throw refused
+  } finally {
+    scope.dispose()
+  }
+}
+
+/**
+ * Requires the webhook to send a challenge back. Refuses with one text whatever the reason, so that clients cannot probe
+ * which ports of a host are open.
+ */
+async function requireVerified(
+  text: string,
+  settings: PushSettings,
+  checking: Checking,
+  onRefused: (refusal: AnyA2AError) => void,
+): Promise<void> {
+  const url = new URL(text)
+  const release = await slotFor(url, settings, checking)
+  try {
+    const failure = await challenge(settings, text, checking.signal)
+    if (failure === undefined) return
+    onRefused(webhookError(url.origin, 'was refused, because it did not answer the challenge', failure))
+    throw invalidParams('url', UNVERIFIED)
+  } finally {
+    release()
+  }
+}
+
+const UNVERIFIED =
+  'must be verified: respond to the GET with the "validationToken" of its query, as text/plain and with the status 200'
+
+/** @throws {A2AError} As a rejection: `UNAVAILABLE` when no slot is free within `timeoutMs`; `REQUEST_ABORTED`. */
+async function slotFor(
+  { hostname }: URL,
+  { http, timeoutMs }: PushSettings,
+  { signal, acquire }: Checking,
+): Promise<() => void> {
+  const scope = new AbortScope(http.clock, signal)
+  scope.arm(timeoutMs)
+  try {
+    return await acquire(hostname, scope.signal)
+  } catch (error) {
+    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
+    throw unavailable('is checking too many webhooks')
   } finally {
     scope.dispose()
   }

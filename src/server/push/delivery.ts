@@ -34,7 +34,10 @@ interface DeliveryContext {
 }
 
 /** The parts of an {@link OutboxContext} that the delivery does not supply itself. */
-type OutboxParts = Pick<OutboxContext, 'settings' | 'limit' | 'owner' | 'dialect' | 'payloads'> & {
+type OutboxParts = Pick<
+  OutboxContext,
+  'settings' | 'observers' | 'limit' | 'firstDeliveries' | 'isOfNewTask' | 'owner' | 'dialect' | 'payloads'
+> & {
   /** Opens the task's log after the generation `after`, or at the start if nothing has been delivered. */
   readonly read: (turn: (() => Promise<void>) | undefined, after: number | undefined) => NotificationReader
 }
@@ -81,12 +84,18 @@ export class Delivery implements OutboxRecord {
       ...parts,
       taskId: key.id,
       config: registration.config,
+      trace: registration.trace,
       record: this,
       onFault: onError,
       read: (turn) => read(turn, this.#cursor ?? undefined),
       onDisabled: (failure) => this.#onDisabled(failure),
     })
     this.ended = this.outbox.ended.then(() => this.#end())
+  }
+
+  /** The generation of the last notification that has arrived; `null` before the first. */
+  get cursor(): number | null {
+    return this.#cursor
   }
 
   /** Whether nothing more is sent from here, or will not be soon. */

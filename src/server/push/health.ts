@@ -25,7 +25,7 @@ export interface PushHealth {
   readonly nextAttemptAt?: string
 }
 
-/** A notification that was given up. The notifications after it wait in the task's log. */
+/** A notification that could not be delivered and is not retried. Later notifications wait in the task's log. */
 export interface PushDeadLetter {
   readonly taskId: string
   /** The id of the configuration. */
@@ -40,9 +40,11 @@ export interface PushDeadLetter {
 }
 
 /**
- * The deliveries to webhooks; empty where the agent sends no push notifications. Over a `DurableTaskManager` these are
- * the deliveries of all processes that share its store: the health of a webhook that another process delivers to is what
- * that process stored last, without `nextAttemptAt`, and methods reject with `STORE_FAILED`.
+ * The deliveries to webhooks. Empty if the agent sends no push notifications.
+ *
+ * Over a `DurableTaskManager`, these are the deliveries of all processes that share its store. For a webhook that another
+ * process delivers to, the health is the one that it stored last, without `nextAttemptAt`. When the store fails, the
+ * methods reject with `STORE_FAILED`.
  */
 export interface PushDeliveries {
   /**
@@ -57,9 +59,9 @@ export interface PushDeliveries {
    */
   readonly deadLetters: () => Promise<PushDeadLetter[]>
   /**
-   * Enables a configuration again: sends the notification that was given up, and then those after it, in order. If the
-   * task's log has moved past it, the webhook receives the task as it is instead. Over a store it does not matter which
-   * process disabled the configuration: this one continues.
+   * Enables a disabled configuration: sends the failed notification again, and then those after it, in order. If the
+   * task's log no longer has that notification, the webhook receives the current task instead. Over a store, this process
+   * takes over the delivery, whichever process disabled it.
    *
    * @returns Whether the configuration was disabled.
    */

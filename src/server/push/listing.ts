@@ -21,6 +21,8 @@ export interface Candidate {
   readonly dialect: Dialect
   /** Whether it came with a message. */
   readonly isInline: boolean
+  /** Whether that message began the task. */
+  readonly isOfNewTask: boolean
 }
 
 /** The same configuration, registered already: some clients send it with each message of a conversation. */

@@ -159,7 +159,7 @@ class WholeTaskReader implements TaskSubscription {
     while (generation !== this.#latest()) {
       const result = await this.#events.next()
       const { value: event } = result
-      if (event === undefined || !(isProduct(event) || event.type === 'message')) {
+      if (event === undefined || !(isProduct(event) || isSilent(event))) {
         this.#ahead = result
         break
       }
@@ -175,6 +175,11 @@ class WholeTaskReader implements TaskSubscription {
     if (event.type === 'snapshot' || event.type === 'resync') this.#task = thawTask(event.task)
     else if (this.#task !== undefined) apply(this.#task, event)
   }
+}
+
+/** Makes no notification of its own. */
+function isSilent({ type }: TaskStreamEvent): boolean {
+  return type === 'message' || type === 'history'
 }
 
 type Product = Extract<TaskEvent, ArtifactChanged | OutputChanged>

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { readOptions, requireDelay, requireFunctions, requireWhole } from '../../runtime/options.js'
+import {
+  readOptions,
+  requireDelay,
+  requireFunctions,
+  requireOneOf,
+  requireWhole,
+} from '../../runtime/options.js'
 import { toUrlGuard } from '../../http/url-guard.js'
 import type { HttpSettings } from '../../http/request.js'
 import type { Pacing } from '../../http/retry.js'
@@ -19,6 +25,8 @@ import {
   type Resolve,
 } from '../../http/pinned-fetch.js'
 import { builtin, isCloudflareWorker } from '../../runtime/environment.js'
+import type { FirstDeliveryLimits } from './first-deliveries.js'
+import { withPorts } from './ports.js'
 
 /** Options of push notifications. */
 export interface PushOptions {
@@ -28,6 +36,11 @@ export interface PushOptions {
    * clients choose where the agent sends requests, and must not reach its own network that way.
    */
   readonly allow?: readonly string[] | undefined
+  /**
+   * Ports that webhooks may have: single ones, and ranges whose ends are included. An entry of `allow` with a port permits
+   * that port for its host. Port 25 (SMTP) is refused in every range. Default is `[80, 443, [1024, 65_535]]`.
+   */
+  readonly ports?: readonly (number | readonly [from: number, to: number])[] | undefined
   /**
    * Returns the IP addresses of a name, called before every attempt; all of them must be public or allowed. `false` skips
    * the check, for a `fetch` that reaches public addresses only. Default is the DNS of Node (20.16 or later), Bun and Deno;
@@ -40,6 +53,13 @@ export interface PushOptions {
    * with `resolve: false`, the default is the platform's `fetch`.
    */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /**
+   * `'challenge'` verifies each URL before it is registered: the agent sends a GET with a random `validationToken` in the
+   * query, and the webhook must respond with 2xx and this token as its body within `timeoutMs`. `answerChallenge` of
+   * `a2a-tasks/client` does so. A URL that the task has a webhook for is not verified again. A message with a
+   * webhook waits for its verification. Default is `false`: the agent sends notifications to every URL that is allowed.
+   */
+  readonly verifyWebhooks?: 'challenge' | false | undefined
   /** How long a webhook may take to respond, in ms. Default is `10_000` (10 seconds). */
   readonly timeoutMs?: number | undefined
   /** How many times a notification is sent before its configuration is disabled. Default is `8`. */
@@ -50,6 +70,20 @@ export interface PushOptions {
   readonly retryMaxMs?: number | undefined
   /** How many configurations a task may have. Default is `10`. */
   readonly maxPerTask?: number | undefined
+  /**
+   * How many bytes of first notifications of one task are sent per minute, repetitions included. The first notification
+   * is the whole task, and a client can register webhooks again and again: beyond this, first notifications wait, and
+   * nothing is lost. The first attempt for a webhook that comes with the message that begins the task is not counted.
+   * The bytes of one minute may be sent at once. Counted in each process. Default is `4_194_304` (4 MiB).
+   */
+  readonly maxFirstBytesPerTask?: number | undefined
+  /**
+   * As `maxFirstBytesPerTask`, for all tasks of one owner. Callers without a principal are one owner. Default is
+   * `33_554_432` (32 MiB).
+   */
+  readonly maxFirstBytesPerOwner?: number | undefined
+  /** As `maxFirstBytesPerTask`, for all webhooks of one host. Default is `134_217_728` (128 MiB). */
+  readonly maxFirstBytesPerHost?: number | undefined
   /**
    * How many requests are sent at a time, and how many names are looked up at a time during registration. The next slot
    * goes to the owner of tasks, then to the host, then to the origin that uses the fewest, so that webhooks that hang delay
@@ -68,20 +102,35 @@ export interface PushSettings {
   readonly http: HttpSettings
   readonly pacing: Pacing
   readonly timeoutMs: number
+  /** Whether a webhook must send a challenge back before it is registered. */
+  readonly isVerified: boolean
   readonly maxPerTask: number
   readonly maxConcurrent: number
+  readonly firstDeliveries: FirstDeliveryLimits
 }
 
+const MIB = 1_048_576
 const NUMBERS = {
   timeoutMs: 10_000,
   maxAttempts: 8,
   retryMinMs: 1_000,
   retryMaxMs: 60_000,
   maxPerTask: 10,
+  maxFirstBytesPerTask: 4 * MIB,
+  maxFirstBytesPerOwner: 32 * MIB,
+  maxFirstBytesPerHost: 128 * MIB,
   maxConcurrent: 64,
 }
-const COUNTS = ['maxAttempts', 'maxPerTask', 'maxConcurrent']
-const KEYS = [...Object.keys(NUMBERS), 'allow', 'resolve', 'fetch', 'random']
+/** The others are delays. */
+const COUNTS = [
+  'maxAttempts',
+  'maxPerTask',
+  'maxFirstBytesPerTask',
+  'maxFirstBytesPerOwner',
+  'maxFirstBytesPerHost',
+  'maxConcurrent',
+]
+const KEYS = [...Object.keys(NUMBERS), 'allow', 'ports', 'resolve', 'fetch', 'random', 'verifyWebhooks']
 /** The responses of webhooks are not used; reading at most this many bytes lets connections be used again. */
 export const MAX_ANSWER_BYTES = 4_096
 
@@ -108,12 +157,14 @@ export function toPushSettings(
   )
   requireFunctions(given, ['fetch', 'random'], 'push')
   if (given.resolve !== false) requireFunctions(given, ['resolve'], 'push')
+  requireOneOf('push.verifyWebhooks', given.verifyWebhooks ?? false, ['challenge', false])
   const numbers = toNumbers(given)
   if (numbers.retryMinMs > numbers.retryMaxMs) {
     throw new RangeError('"push.retryMinMs" must not be more than "push.retryMaxMs"')
   }
   const resolve = toResolve(given.resolve)
-  const guard = toUrlGuard({ allow: given.allow, resolve }, 'push.allow')
+  const { allow = [] } = given
+  const guard = withPorts(toUrlGuard({ allow, resolve }, 'push.allow'), given.ports, allow)
   const { fetch = (resolve && pushFetch(given.allow, resolve)) ?? platformFetch, random = platformRandom } =
     given
   const { maxAttempts: attempts, retryMinMs: baseDelayMs, retryMaxMs: maxDelayMs } = numbers
@@ -121,8 +172,14 @@ export function toPushSettings(
     http: { fetch, clock, headers: {}, urlGuard: guard, maxResponseBytes: MAX_ANSWER_BYTES },
     pacing: { clock, random: toRandom(random), attempts, baseDelayMs, maxDelayMs },
     timeoutMs: numbers.timeoutMs,
+    isVerified: given.verifyWebhooks === 'challenge',
     maxPerTask: numbers.maxPerTask,
     maxConcurrent: numbers.maxConcurrent,
+    firstDeliveries: {
+      perTask: numbers.maxFirstBytesPerTask,
+      perOwner: numbers.maxFirstBytesPerOwner,
+      perHost: numbers.maxFirstBytesPerHost,
+    },
   }
 }
 

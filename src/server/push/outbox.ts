@@ -7,16 +7,19 @@ import { pauseMs, abortableSleep } from '../../http/retry.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
+import { shownEntry, shownId, shownTask } from '../chosen-ids.js'
+import type { Observers } from '../observers.js'
+import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { PushSettings } from './options.js'
 import type { ConcurrencyLimit } from './concurrency.js'
+import type { BudgetKeys, FirstDeliveries } from './first-deliveries.js'
 import type { NotificationReader, TaskNotification } from './notifications.js'
 import type { TaskPayloads } from './payloads.js'
 import { sendNotification, type DeliveryFailure, type HttpNotification, type PushFailure } from './webhook.js'
 
 /**
  * State of a delivery. `'idle'`: nothing to send. `'delivering'`: a notification is being sent, or waits for its turn.
- * `'retrying'`: it waits to be sent again. `'disabled'`: it was given up, and later notifications wait. `'done'`:
- * everything was delivered, or the delivery has ended.
+ * `'retrying'`: it waits to be sent again. `'disabled'`: it and later ones wait. `'done'`: everything has arrived or ended.
  */
 export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
@@ -37,10 +40,16 @@ export interface OutboxRecord {
 export interface OutboxContext {
   readonly settings: PushSettings
   readonly limit: ConcurrencyLimit
+  readonly firstDeliveries: FirstDeliveries
+  /** Whether the webhook came with the message that began the task: its first attempt waits for no budget. */
+  readonly isOfNewTask: boolean
   readonly taskId: string
   /** The owner of the task. */
   readonly owner: string | undefined
   readonly config: PushConfig & { readonly id: string }
+  /** The trace in which the webhook was registered. */
+  readonly trace: TraceHeaders | undefined
+  readonly observers: Observers
   /** The dialect in which the configuration was registered. */
   readonly dialect: Dialect
   /** Present where the dialect sends whole tasks; shared with the other webhooks of this task and dialect. */
@@ -56,6 +65,8 @@ export interface OutboxContext {
 
 /** Errors that end a task's events before the task ends. */
 const ENDS: readonly ErrorCode[] = ['TASK_EXPIRED', 'MANAGER_DESTROYED', 'TASK_NOT_FOUND']
+/** Whether the notification arrived is unknown. */
+const ABORTED: DeliveryFailure = { reason: 'aborted', isFinal: false, retryAfterMs: 0 }
 const FAULT: PushFailure = { reason: 'a fault of the agent' }
 
 /** Reads the task's log at the webhook's pace, so nothing is queued: undelivered events stay behind the cursor. */
@@ -81,10 +92,15 @@ export class Outbox {
   #mustReopen = false
   /** A notification waits for its turn to be encoded. */
   #isPreparing = false
+  #isFirstAttempt = true
+  readonly #budget: BudgetKeys
 
   constructor(context: OutboxContext) {
     this.#context = context
-    this.origin = new URL(context.config.url).origin
+    const { taskId: task, owner = '' } = context
+    const { origin, hostname } = new URL(context.config.url)
+    this.origin = origin
+    this.#budget = { task, owner, host: hostname }
     this.configId = context.config.id
     const { delivered, attempts, failure } = context.record.begun
     this.#delivered = delivered
@@ -240,34 +256,77 @@ export class Outbox {
   async #deliver(notification: TaskNotification): Promise<boolean> {
     const { settings, record } = this.#context
     const { signal } = this.#controller
-    while (!signal.aborted && (await record.isHeld())) {
+    for (;;) {
+      if (this.#waitMs() > 0) await this.#waitForBudget()
+      if (signal.aborted || !(await record.isHeld())) return false
       const failure = await this.#attempt(notification)
+      if (failure === 'later') continue
       this.#failure = failure && toPushFailure(failure)
       if (failure === undefined) return true
       record.onAttempt(undefined)
       if (failure.isFinal || this.#attempts >= settings.pacing.attempts) await this.#disable()
       else await this.#pause(failure)
     }
-    return false
   }
 
-  async #attempt(notification: TaskNotification): Promise<DeliveryFailure | undefined> {
-    const { settings, limit, config, owner, payloads } = this.#context
+  /** Resolves to the failure, if any; to `'later'` when the budget for first deliveries was used up during the wait. */
+  async #attempt(notification: TaskNotification): Promise<DeliveryFailure | 'later' | undefined> {
+    const { limit, payloads, firstDeliveries } = this.#context
     const { signal } = this.#controller
     await payloads?.turn(signal)
-    const { origin, hostname } = new URL(config.url)
-    const releaseSlot = await limit.acquire([owner ?? '', hostname, origin], signal)
-    this.#attempts += 1
+    const { owner, host } = this.#budget
+    const releaseSlot = await limit.acquire([owner, host, this.origin], signal)
     try {
+      if (this.#waitMs() > 0) return 'later'
+      const isCounted = this.#isCounted
       const { text, release } = this.#payloadOf(notification)
+      if (isCounted) firstDeliveries.charge(this.#budget, new TextEncoder().encode(text).byteLength)
+      this.#attempts += 1
+      this.#isFirstAttempt = false
       try {
-        return await sendNotification(settings, config, this.#toHttp(notification, text), signal)
+        return await this.#send(this.#toHttp(notification, text))
       } finally {
         release()
       }
     } finally {
       releaseSlot()
     }
+  }
+
+  async #send(notification: HttpNotification): Promise<DeliveryFailure | undefined> {
+    const { settings, config, observers, taskId, trace } = this.#context
+    const about = { taskId, url: config.url, attempt: this.#attempts, trace }
+    const follower = observers.onDelivery(about)
+    const { signal } = this.#controller
+    let failure: DeliveryFailure | undefined = ABORTED
+    try {
+      failure = await sendNotification(
+        settings,
+        config,
+        { ...notification, headers: follower?.headers ?? {} },
+        signal,
+      )
+      return failure
+    } finally {
+      follower?.end(failure)
+    }
+  }
+
+  /** Whether the next attempt sends the first notification, and the client can repeat it at will. */
+  get #isCounted(): boolean {
+    const isOfMessage = this.#context.isOfNewTask && this.#isFirstAttempt
+    return this.#delivered === 0 && !isOfMessage
+  }
+
+  /** The time until the budget for first deliveries allows an attempt, in ms. */
+  #waitMs(): number {
+    return this.#isCounted ? this.#context.firstDeliveries.waitMs(this.#budget) : 0
+  }
+
+  async #waitForBudget(): Promise<void> {
+    const { clock } = this.#context.settings.pacing
+    const sleep = (delayMs: number): Promise<void> => abortableSleep(clock, delayMs, this.#controller.signal)
+    await this.#context.firstDeliveries.wait(this.#budget, sleep)
   }
 
   async #pause({ retryAfterMs }: DeliveryFailure): Promise<void> {
@@ -318,13 +377,13 @@ export class Outbox {
 
 /** The value of the header `X-A2A-Notification-Id`. */
 export function notificationIdOf(taskId: string, configId: string, { generation }: TaskNotification): string {
-  return `${encodeURIComponent(taskId)}/${encodeURIComponent(configId)}/${generation}`
+  return `${encodeURIComponent(shownId(taskId))}/${encodeURIComponent(configId)}/${generation}`
 }
 
 function encodeNotification(dialect: Dialect, { entry, task }: TaskNotification): JsonObject {
   // Registering requires a dialect that has one of the two encoders.
-  if (task === undefined) return dialect.encodeNotification?.(entry) ?? {}
-  return dialect.encodeTaskNotification?.(task) ?? {}
+  if (task === undefined) return dialect.encodeNotification?.(shownEntry(entry)) ?? {}
+  return dialect.encodeTaskNotification?.(shownTask(task)) ?? {}
 }
 
 /** The notification as JSON; empty if it cannot be encoded, so that one faulty entry does not hide a whole list. */

@@ -7,6 +7,7 @@ import type { TaskDocuments } from '../../core/managers.js'
 import { randomId } from '../../runtime/ids.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { PushConfig, Requests, Results, TaskPushConfig } from '../../wire/dialect.js'
+import type { WebhookStats } from '../stats.js'
 import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { Claims, type PushContext } from './claims.js'
@@ -66,11 +67,11 @@ export class PushRegistry implements PushDeliveries {
   ): Promise<Register> {
     const { dialect } = caller
     requireNotifications(dialect)
-    // Registering checks this again: other configurations may be registered in between.
-    if (taskId !== undefined) await this.#requireRoom(taskId, { config, dialect, isInline })
-    const checked = await this.#checks.check(config, caller, taskId)
+    const about = { dialect, isInline, isOfNewTask: taskId === undefined }
+    const isKnown = taskId !== undefined && (await this.#isKnown(taskId, { config, ...about }))
+    const checked = await this.#checks.check(config, caller, taskId, isKnown)
     this.#requireOpen()
-    return (id, task) => this.#register(id, task, { config: checked, dialect, isInline })
+    return (id, task) => this.#register(id, task, { config: checked, ...about })
   }
 
   /** The configuration with this id; without an id, the latest. */
@@ -94,6 +95,11 @@ export class PushRegistry implements PushDeliveries {
       await this.#end(key, found)
       return { result: undefined, changed: { list: list.filter((one) => one !== found), next } }
     })
+  }
+
+  /** The deliveries of this process. */
+  count(): WebhookStats {
+    return this.#claims.count()
   }
 
   /** Registers nothing more, and ends deliveries within `graceMs`. */
@@ -144,11 +150,18 @@ export class PushRegistry implements PushDeliveries {
     if (this.#isClosed) throw unavailable()
   }
 
-  async #requireRoom(taskId: string, candidate: Candidate): Promise<void> {
+  /**
+   * Whether the task has a webhook with this URL.
+   *
+   * @throws {A2AError} As a rejection: `LIMIT_EXCEEDED` when the task has no room for it. Registering checks this again:
+   *   other configurations may be registered in between.
+   */
+  async #isKnown(taskId: string, candidate: Candidate): Promise<boolean> {
     const task = await this.#peek(taskId)
-    if (task === null) return
+    if (task === null) return false
     const known = await this.#of(task)
     if (isNewTo(known, candidate)) requireAtMost(this.#settings.maxPerTask, known.length + 1)
+    return known.some(({ config }) => config.url === candidate.config.url)
   }
 
   async #register(taskId: string, task: TaskSnapshot | null, candidate: Candidate): Promise<TaskPushConfig> {
@@ -157,7 +170,9 @@ export class PushRegistry implements PushDeliveries {
     // The task may have been removed since its message was accepted: then there is nothing to deliver.
     if (task === null || this.#isClosed) return { taskId, config }
     const key = keyOf(task)
-    const fresh = { config, version: candidate.dialect.version, outbox: randomId() }
+    const trace = this.#context.observers.trace()
+    const traced = trace && { trace }
+    const fresh = { config, version: candidate.dialect.version, outbox: randomId(), ...traced }
     const value: Progress = { ...FRESH, claim: this.#claims.claim() }
     const written = { isOutbox: false, isAll: false }
     try {
@@ -174,7 +189,9 @@ export class PushRegistry implements PushDeliveries {
         return { result, changed: { list: [...others, result], next: Math.max(next, result.number + 1) } }
       })
       written.isAll = registered.outbox === fresh.outbox
-      if (written.isAll) this.#claims.begin(task, registered, { value, version: 1 }, task)
+      const { isOfNewTask } = candidate
+      if (written.isAll)
+        this.#claims.begin(task, registered, { value, version: 1 }, { opening: task, isOfNewTask })
       // Registering the same configuration again enables it again.
       else await this.#enable(key, registered)
       return { taskId, config: registered.config }

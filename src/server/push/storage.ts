@@ -10,6 +10,7 @@ import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/man
 import { taskNotFound } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { TaskKey } from '../../core/task.js'
+import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import { unavailable } from '../unavailable.js'
 import type { Listed } from './listing.js'
 import type { PushFailure } from './webhook.js'
@@ -20,6 +21,8 @@ export interface Registration extends Listed {
   readonly outbox: string
   /** How many notifications have arrived; set once all have. The name is a part of the stored format. */
   readonly told?: number
+  /** The trace in which it was registered. */
+  readonly trace?: TraceHeaders
 }
 
 interface Configurations {

@@ -6,6 +6,7 @@
 import { chunksOf, open, type HttpCall, type OpenResponse } from '../../http/request.js'
 import { retryAfterMs } from '../../http/retry.js'
 import { A2AError } from '../../core/errors.js'
+import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { PushConfig } from '../../wire/dialect.js'
 import { MAX_ANSWER_BYTES, type PushSettings } from './options.js'
 
@@ -17,6 +18,8 @@ export interface HttpNotification {
   readonly version: string | undefined
   readonly mediaType: string
   readonly body: string
+  /** Headers that continue a trace. */
+  readonly headers?: TraceHeaders
 }
 
 /** Why a notification did not arrive, without secrets, addresses or paths. */
@@ -68,12 +71,13 @@ export async function sendNotification(
 }
 
 function callOf({ url, token, authentication }: PushConfig, notification: HttpNotification): HttpCall {
-  const { id, version, mediaType, body } = notification
+  const { id, version, mediaType, body, headers } = notification
   return {
     method: 'POST',
     url,
     headers: { 'content-type': mediaType },
     callerHeaders: {
+      ...headers,
       'x-a2a-notification-id': id,
       ...(version !== undefined && { 'a2a-version': version }),
       ...(token && { 'x-a2a-notification-token': token }),
@@ -104,7 +108,7 @@ async function readRest({ response, url, scope }: OpenResponse): Promise<void> {
 }
 
 /** Errors of a `fetch` may contain the URL with its secrets anywhere, so they are classified and never printed. */
-function failureOf(error: unknown, timeoutMs: number): DeliveryFailure {
+export function failureOf(error: unknown, timeoutMs: number): DeliveryFailure {
   try {
     return readFailure(error, timeoutMs)
   } catch {

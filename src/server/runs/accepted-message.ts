@@ -20,6 +20,16 @@ export interface AcceptedTask {
 
 export type AcceptedMessage = AcceptedTask | { readonly type: 'message'; readonly message: Message }
 
+/** A message that its task has had before. */
+export function acceptedAgain(
+  registry: { runOf(taskId: string): { readonly broken: Promise<never> } | undefined },
+  task: TaskSnapshot,
+): AcceptedTask {
+  // Without a run here, the task itself shows what becomes of it.
+  const { broken = new Promise<never>(() => undefined) } = registry.runOf(task.id) ?? {}
+  return { type: 'task', taskId: task.id, opening: task, broken }
+}
+
 export function acceptedBy<P extends Principal>(
   { broken }: ActiveRun<P>,
   taskId: string,

@@ -3,10 +3,20 @@
  *
  * @module
  */
+import { isInterrupted } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { OpenTurn } from '../history/earlier-attempts.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunController } from './run-controller.js'
 import type { Principal } from '../caller.js'
+import { unavailable } from '../unavailable.js'
+
+/** What continues the turn of a run that was let go: the time `wakeAt`, in ms, or a signal. */
+export interface Parked {
+  readonly wakeAt: number
+  /** The names of the signals. */
+  readonly signals: readonly string[]
+}
 
 export interface ActiveRun<P extends Principal> {
   readonly run: RunController<P>
@@ -24,9 +34,17 @@ export interface ActiveRun<P extends Principal> {
   readonly steered: Set<QueuedMessage<P>>
   /** Messages that another process accepted and this run worked on. Their notes are deleted when it ends. */
   readonly forwarded: QueuedMessage<P>[]
+  /** Whether the manager counts the task of the run among the owner's: one that existed before, or is stored. */
+  isCounted: boolean
   /** Where tasks are shared: resolves when the task of a new run is stored. */
   stored: Promise<void> | undefined
   stopTimer: () => void
+  /** Set when the run was let go while its task stays `working`. */
+  parked: Parked | undefined
+  /** Whether the executor has thrown, and the run waits for its next attempt. */
+  isPausing: boolean
+  /** The turn that is to be attempted again. */
+  again: OpenTurn | undefined
   /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
   readonly broken: Promise<never>
   /** Makes {@link broken} reject. */
@@ -67,6 +85,7 @@ export function toActiveRun<P extends Principal>(
   return {
     run,
     message,
+    isCounted: false,
     stored: undefined,
     ended: Promise.resolve(),
     task: undefined,
@@ -75,7 +94,17 @@ export function toActiveRun<P extends Principal>(
     steered: new Set(),
     forwarded: [],
     stopTimer: () => {},
+    parked: undefined,
+    isPausing: false,
+    again: undefined,
     broken,
     break: reject,
   }
+}
+
+/** Answers the clients that wait for this run: another process continues its task, or they send the message again. */
+export function handOver<P extends Principal>(active: ActiveRun<P>): void {
+  const { run } = active
+  if (run.createdId === undefined) run.response.reject(unavailable())
+  else if (!run.isTerminal && !isInterrupted(run.task.state)) active.break(unavailable())
 }

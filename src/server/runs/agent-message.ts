@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireMessage } from '../../core/validate.js'
+import { refuseUnknownKeys, requireMessage } from '../../core/validate.js'
 import { JsonReader } from '../../core/json.js'
 import { describe } from '../../runtime/describe.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
@@ -52,5 +52,7 @@ export function toArtifact(artifact: string | ArtifactInput): ArtifactInput {
  */
 export function toReply(say: Say, messageId: string, contextId: string): Message {
   const given = { messageId, ...toMessage(say), contextId }
-  return requireMessage(new JsonReader(MAX_REPLY, MAX_DEPTH).readObject(given, 'reply'), 'reply')
+  const message = requireMessage(new JsonReader(MAX_REPLY, MAX_DEPTH).readObject(given, 'reply'), 'reply')
+  refuseUnknownKeys(message, 'reply')
+  return message
 }

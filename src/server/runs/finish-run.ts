@@ -4,101 +4,144 @@
  * @module
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import { describe } from '../../runtime/describe.js'
-import type { GenerateId } from '../../runtime/ids.js'
+import type { ArtifactInput } from '../../core/params.js'
 import type { ActiveRun } from './active-run.js'
-import type { Outcome } from '../options.js'
+import type { Settings } from '../options.js'
 import type { MessageQueues } from './message-queue.js'
-import type { Run } from './run.js'
+import {
+  closeStream,
+  isStream,
+  outputsOf,
+  refuseOutput,
+  toContent,
+  type Content,
+  type ReadableLike,
+} from './output.js'
 import type { RunController } from './run-controller.js'
+import { refuseStream, type StandardSchema } from '../standard-schema.js'
+import { validOutput } from '../structured-output.js'
 import { isPromise } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
 /**
  * Completes the task, unless it is terminal, waits for the user, or has messages that wait for another run.
  *
- * @throws {TypeError} As a rejection, when the executor returned neither a text, nor texts, nor nothing.
+ * @throws {TypeError} As a rejection, when the executor returned something else than an `Outcome`, or what the schema refuses.
  */
 export async function finish<P extends Principal>(
   active: ActiveRun<P>,
-  outcome: Outcome,
+  outcome: unknown,
   queues: MessageQueues<P>,
-  generateId: GenerateId,
+  { output }: Pick<Settings, 'output'>,
 ): Promise<void> {
   const { run } = active
-  if (typeof outcome === 'string') {
+  if (!isStream(outcome)) run.turn.requireReplayed()
+  const content = output === undefined ? returned(outcome) : await checked(run, outcome, output)
+  if (content !== undefined) {
     if (run.replied !== undefined)
-      throw new TypeError('execute() returned a text, and replied: do one of the two')
+      throw new TypeError('execute() returned a result, and replied: do one of the two')
+    requireAwaited(run, outcome)
     requeueUnread(active, queues)
-    if (!(await complete(run, queues, outcome))) run.artifact(outcome)
+    await completeWith(run, queues, content)
     return
   }
-  if (outcome !== undefined) await streamTexts(run, outcome, generateId())
+  if (isStream(outcome)) await streamOutputs(run, outcome)
+  run.turn.requireReplayed()
   await run.replied
   if (run.hasReplied) return
   requeueUnread(active, queues)
   const { state } = run.task
-  const isDone = isTerminal(state) || (outcome === undefined && isInterrupted(state))
-  if (!isDone) await complete(run, queues)
+  if (!isTerminal(state) && !isInterrupted(state)) await complete(run, queues)
+}
+
+function returned(outcome: unknown): Content | undefined {
+  if (outcome === undefined || isStream(outcome)) return undefined
+  return toContent(outcome) ?? refuseOutput('return', outcome)
+}
+
+/** A result that the schema has checked; `undefined` where the run has ended its turn in another way. */
+async function checked<P extends Principal>(
+  run: RunController<P>,
+  outcome: unknown,
+  schema: StandardSchema,
+): Promise<Content | undefined> {
+  if (isStream(outcome)) {
+    await closeStream(outcome)
+    refuseStream()
+  }
+  const isWaiting = run.createdId !== undefined && !run.isTerminal && isInterrupted(run.task.state)
+  const isOver = run.replied !== undefined || run.isTerminal || isWaiting
+  return outcome === undefined && isOver ? undefined : await validOutput(schema, outcome)
 }
 
 /** Puts unread answers before the messages that wait, and unread steered messages after them. The run reads no more. */
 export function requeueUnread<P extends Principal>(active: ActiveRun<P>, queues: MessageQueues<P>): void {
   active.hasReturned = true
   const { run, steered } = active
-  const unread = run.removeUnread()
-  if (run.taskId === undefined) return
-  queues.unshift(run.taskId, unread)
-  for (const message of steered) queues.push(run.taskId, message)
+  const unread = run.turn.removeUnread()
+  if (run.createdId === undefined) return
+  queues.unshift(run.createdId, unread)
+  for (const message of steered) queues.push(run.createdId, message)
   steered.clear()
+}
+
+async function completeWith<P extends Principal>(
+  run: RunController<P>,
+  queues: MessageQueues<P>,
+  content: Content,
+): Promise<void> {
+  if (content.type === 'message') {
+    if (hasWaiting(run, queues)) run.update({ message: content.message })
+    else run.complete(content.message)
+    return
+  }
+  const artifact = content.type === 'part' ? { parts: [content.part] } : content.artifact
+  if (!(await complete(run, queues, artifact))) run.artifact(artifact)
 }
 
 /** `false` when a message waits for another run. */
 async function complete<P extends Principal>(
   run: RunController<P>,
   queues: MessageQueues<P>,
-  text?: string,
+  artifact?: ArtifactInput,
 ): Promise<boolean> {
   for (;;) {
-    if (run.taskId !== undefined && queues.has(run.taskId)) return false
-    const finished = run.finish(text)
+    if (hasWaiting(run, queues)) return false
+    const finished = run.finish(artifact)
     if (isPromise(finished) ? await finished : finished) return true
   }
 }
 
+function hasWaiting<P extends Principal>(run: RunController<P>, queues: MessageQueues<P>): boolean {
+  return run.createdId !== undefined && queues.has(run.createdId)
+}
+
 /**
- * Appends texts to one artifact as they arrive.
+ * Adds outputs as they arrive. Texts, parts and data are appended to one artifact. A message becomes the status message.
  *
- * @throws {TypeError} As a rejection, when the elements are not texts; what the iterable throws; what the run throws once
- *   its task has ended. The iterable is closed in every case.
+ * @throws {TypeError} As a rejection, for an element that is not an `Output`; what the stream throws; what the run throws
+ *   once its task has ended. The stream is closed in every case.
  */
-async function streamTexts(run: Pick<Run, 'artifact'>, texts: unknown, artifactId: string): Promise<void> {
-  if (typeof texts !== 'object' || texts === null || !(Symbol.asyncIterator in texts)) {
-    throw new TypeError(
-      `execute() must return a string, an async iterable of strings, or nothing, got ${describe(texts)}`,
-    )
-  }
-  for await (const text of withResult(texts as AsyncIterable<unknown, unknown>)) {
-    if (typeof text !== 'string') throw new TypeError(`execute() must yield strings, got ${describe(text)}`)
-    run.artifact({ artifactId, parts: [{ text }] })
+async function streamOutputs<P extends Principal>(
+  run: RunController<P>,
+  stream: AsyncIterable<unknown> | ReadableLike<unknown>,
+): Promise<void> {
+  const artifactId = run.turn.newId()
+  for await (const output of outputsOf(stream)) {
+    requireAwaited(run, output)
+    const content = toContent(output) ?? refuseOutput('yield', output)
+    if (content.type === 'part') run.artifact({ artifactId, parts: [content.part] })
+    else if (content.type === 'artifact') run.artifact(content.artifact)
+    else run.update({ message: content.message })
   }
 }
 
-/** The elements of `texts`, and its return value: a generator may return its last text instead of yielding it. */
-export async function* withResult(
-  texts: AsyncIterable<unknown, unknown>,
-): AsyncGenerator<unknown, undefined> {
-  const iterator = texts[Symbol.asyncIterator]()
-  let isDone = false
-  try {
-    while (!isDone) {
-      // An iterator that throws is done: it must not be closed.
-      isDone = true
-      const result = await iterator.next()
-      isDone = result.done ?? false
-      if (!isDone || result.value !== undefined) yield result.value
-    }
-  } finally {
-    if (!isDone) await iterator.return?.()
-  }
+/**
+ * A promise of `requireInput()` in a template literal becomes this text.
+ *
+ * @throws {TypeError} when the run waits for an answer that the text should contain.
+ */
+function requireAwaited<P extends Principal>(run: RunController<P>, output: unknown): void {
+  if (!run.isWaiting || typeof output !== 'string' || !output.includes('[object Promise]')) return
+  throw new TypeError('execute() used the promise of run.requireInput() as a text: await it')
 }

@@ -9,12 +9,29 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { describe } from '../../runtime/describe.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import { acceptedBy, type AcceptedTask } from './accepted-message.js'
+import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
+import { messageOf, recognizes, requireSame } from '../idempotency.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 import type { Principal } from '../caller.js'
+
+/**
+ * Whether the conversation of the task has the message already.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` when it has another message with this id.
+ */
+export function isRepeat<P extends Principal>(
+  { idempotency }: Pick<Settings<P>, 'idempotency'>,
+  task: TaskSnapshot,
+  { request: { message }, caller }: QueuedMessage<P>,
+): boolean {
+  const first = recognizes(idempotency, caller) ? messageOf(task, message.messageId) : undefined
+  if (first === undefined) return false
+  requireSame(first, message)
+  return true
+}
 
 /**
  * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; `INVALID_PARAMS` when the message names another context
@@ -66,31 +83,49 @@ export function policyFor(
  */
 export function acceptHere<P extends Principal>(
   { settings, registry, begin }: RunHost<P>,
-  scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned'>,
+  scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned' | 'continueTurn'>,
   task: TaskSnapshot,
   incoming: QueuedMessage<P>,
   references?: readonly TaskSnapshot[],
 ): AcceptedTask {
   const { tasks } = scheduler
   const { request } = incoming
+  if (isRepeat(settings, task, incoming)) return acceptedAgain(registry, task)
   requireAcceptsMessage(task, request)
   const { id, contextId, state } = task
   const message = { ...request.message, contextId }
   const isWorking = registry.runOf(id) !== undefined && !isInterrupted(state)
   const policy = isWorking ? policyFor(settings.onFollowUp, message, task) : undefined
   // Starting or resuming work needs a run slot.
-  if (!isWorking) registry.requireRoom()
+  if (!isWorking) registry.requireRoom(incoming.owner)
   // The manager compares the generation again: onFollowUp() may have changed the task.
   const { ifGeneration: expectedGeneration } = request
-  tasks.addMessage(id, message, expectedGeneration === undefined ? {} : { expectedGeneration })
+  const options = expectedGeneration === undefined ? {} : { expectedGeneration }
+  const isOnce = recognizes(settings.idempotency, incoming.caller) && tasks.addMessageOnce !== undefined
+  if (isOnce) tasks.addMessageOnce(id, message, options)
+  else tasks.addMessage(id, message, options)
   const queued = { ...incoming, request: { ...request, message } }
   // A listener of this message may have sent another one, which began a run.
   const active = registry.runOf(id)
+  if (active === undefined && task.turn !== undefined && scheduler.continueTurn !== undefined) {
+    // Before any client reads the task: one that waits for this turn must not see the state in which the run was let go.
+    if (isInterrupted(state)) tasks.patchTask(id, { state: 'working' })
+    registry.queues.push(id, queued)
+    scheduler.continueTurn(id)
+    return {
+      type: 'task',
+      taskId: id,
+      opening: tasks.peekTask(id) ?? undefined,
+      broken: new Promise(() => undefined),
+    }
+  }
   if (active === undefined) {
     const started = begin(queued, { isStream: true, task, references })
     return acceptedBy(started, id, started.opening)
   }
-  const isGiven = isWorking ? policy === 'steer' && isListening(active) : active.run.resume(queued)
+  const isGiven = isWorking
+    ? policy === 'steer' && isListening(active)
+    : active.run.turn.questions.resume(queued)
   if (!isGiven) registry.queues.push(id, queued)
   else if (isWorking) void steer(active, queued)
   else scheduler.assigned(id, queued)

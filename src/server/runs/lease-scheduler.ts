@@ -7,16 +7,21 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { ActiveRun } from './active-run.js'
+import type { ActiveRun, Parked } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
+import { readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
 import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
+import type { EarlierAttempts } from './run-context.js'
 import type { RunHost } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 
 /** Delay before the next attempt to release a task whose store failed, in ms. */
 const RETRY_MS = 10_000
+
+/** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
+const RECHECK_MS = 86_400_000
 
 interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
@@ -107,15 +112,25 @@ export class LeaseScheduler<P extends Principal> {
         if (registry.runOf(taskId) !== undefined) return
         // No await until the release begins: a message that arrives in between would be missed.
         const task = leased.peekTask(taskId)
+        const parked = this.#previous.get(taskId)?.parked
+        if (task !== null && parked !== undefined && isToPark(task, parked)) {
+          if (await this.#park(task, parked)) break
+          continue
+        }
+        if (task !== null && this.#isToContinue(task)) {
+          // The lease expires, and another process continues the turn.
+          if (registry.isClosing) break
+          if (await this.#continue(task)) return
+          continue
+        }
         const next = this.#takeNext(taskId, task)
         if (task !== null && next !== undefined) {
-          if (next.isForwarded && registry.isClosing) {
-            // Another process accepted the message. The lease expires, and a process that recovers the task reads it.
-            if (next.note === undefined) leased.setNote(taskId, toNote(next))
-            registry.queues.delete(taskId)
+          if (this.#isLeftToOthers(next)) {
+            this.#leaveToOthers(taskId, next)
             break
           }
-          if (await this.#begin(task, next)) return
+          const attempts = next.note === undefined ? undefined : await this.#attempts(task, next)
+          if (attempts !== 'over' && (await this.#begin(task, next, attempts))) return
         } else if (task !== null && isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
           // The lease expires, and another process recovers the task.
           if (registry.isClosing) break
@@ -140,17 +155,33 @@ export class LeaseScheduler<P extends Principal> {
    * @param isSteered - Whether the first message's run reads this message, so it needs no run of its own.
    */
   restart(task: TaskSnapshot, note: JsonValue | undefined, isSteered: (message: Message) => boolean): void {
-    const { notes } = this.#context
     const { id } = task
-    const [first, ...later] = unansweredMessages(task, note)
-    const waiting = later.filter((message) => !isSteered(message))
-    if (first !== undefined) {
-      const interrupted = { ...notes.received(task, first, undefined), note: note ?? null }
-      const others = waiting.map((message) => notes.received(task, message, undefined))
-      this.#host.registry.queues.unshift(id, [interrupted, ...others])
+    if (task.turn === undefined) {
+      const { notes } = this.#context
+      const [first, ...later] = unansweredMessages(task, note)
+      const waiting = later.filter((message) => !isSteered(message))
+      const queued = waiting.map((message) => notes.received(task, message, undefined))
+      const interrupted = first && { ...notes.received(task, first, undefined), note: note ?? null }
+      this.#host.registry.queues.unshift(id, interrupted === undefined ? queued : [interrupted, ...queued])
     }
     this.#restarting += 1
-    void this.run(id, () => this.nextTurn(id)).finally(() => (this.#restarting -= 1))
+    void this.run(id, async () => {
+      if (task.turn !== undefined) await this.#requeueUnread(task, isSteered)
+      await this.nextTurn(id)
+    }).finally(() => (this.#restarting -= 1))
+  }
+
+  /** Queues the messages that an unfinished turn has not read. The turn itself continues from its history. */
+  async #requeueUnread(task: TaskSnapshot, isSteered: (message: Message) => boolean): Promise<void> {
+    try {
+      const open = await readOpenTurn(this.#context.tasks, task)
+      const unread = open === undefined ? [] : unreadMessages(task, open, isSteered)
+      const { notes } = this.#context
+      const queued = unread.map((message) => notes.received(task, message, undefined))
+      this.#host.registry.queues.unshift(task.id, queued)
+    } catch (error) {
+      this.report(error, task.id)
+    }
   }
 
   /** Drops a task that is not held here any more. */
@@ -163,6 +194,17 @@ export class LeaseScheduler<P extends Principal> {
 
   report(error: unknown, taskId: string): void {
     this.#host.settings.onError(error, { during: 'execute', taskId })
+  }
+
+  /** Releases a task that sleeps or waits for a signal. Messages that wait for the end of its turn are left to the process that continues it. */
+  async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<boolean> {
+    const { leased, notes } = this.#context
+    const { queues } = this.#host.registry
+    for (let next = queues.shift(task.id); next !== undefined; next = queues.shift(task.id)) {
+      if (next.isForwarded !== true) await notes.put(task, next)
+    }
+    const wakeInMs = wakeAt - this.#host.settings.clock.now()
+    return await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs)
   }
 
   #takeNext(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
@@ -188,21 +230,63 @@ export class LeaseScheduler<P extends Principal> {
     return next.isForwarded ? notes.recall(task, next, this.latestMessage(task.id)) : next
   }
 
+  /** Whether the task is in a turn whose code has to be called again: there is a message for it, or it was not waiting. */
+  #isToContinue({ id, turn, state }: TaskSnapshot): boolean {
+    if (turn === undefined || isTerminal(state)) return false
+    return this.#host.registry.queues.has(id) || !isInterrupted(state)
+  }
+
+  /**
+   * What earlier attempts of the message's turn have shown. `'over'` for a turn that has ended: messages that it has read are
+   * removed from the queue.
+   */
+  async #attempts(task: TaskSnapshot, { request }: QueuedMessage<P>): Promise<EarlierAttempts | 'over'> {
+    const turn = await readUnmarkedTurn(this.#context.tasks, task, request.message.messageId)
+    if (!turn.isOver) return turn
+    this.#host.registry.queues.remove(task.id, turn.read)
+    return 'over'
+  }
+
+  /** Begins a run that continues the task's turn. When that is impossible the task fails, and this resolves to `false`. */
+  async #continue(task: TaskSnapshot): Promise<boolean> {
+    const open = await readOpenTurn(this.#context.tasks, task)
+    if (open === undefined) {
+      this.report(new Error('The history of this task cannot be read'), task.id)
+      this.#fail(task.id, FAILED)
+      return false
+    }
+    const { message, note = null } = open
+    // The turn goes on where it began, with the request as it came in.
+    const previous = this.#previous.get(task.id)?.message
+    const isKnown = previous?.request.message.messageId === message.messageId
+    const first = isKnown ? previous : this.#context.notes.received(task, message, undefined)
+    return await this.#begin(task, { ...first, note }, open, isKnown)
+  }
+
   /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */
-  async #begin(task: TaskSnapshot, next: QueuedMessage<P>): Promise<boolean> {
+  async #begin(
+    task: TaskSnapshot,
+    next: QueuedMessage<P>,
+    earlier?: EarlierAttempts,
+    isComplete = false,
+  ): Promise<boolean> {
     const { tasks, leased } = this.#context
     const { registry, begin } = this.#host
     const { id, owner = null } = task
     try {
-      const message = await this.#restore(task, next)
+      const message = isComplete ? next : await this.#restore(task, next)
       const references = await referencesOf(tasks, message.request, { owner })
       registry.requireOpen()
-      const { broken } = begin(message, { task, references, isNoted: next.note !== undefined })
+      const { broken } = begin(message, { task, references, isNoted: next.note !== undefined, earlier })
       const previous = this.#previous.get(id)
       if (previous !== undefined) broken.catch(previous.break)
       this.#previous.delete(id)
       return true
     } catch (error) {
+      if (this.#isLeftToOthers(next)) {
+        this.#leaveToOthers(id, next)
+        return false
+      }
       registry.queues.delete(id)
       const { state } = leased.peekTask(id) ?? { state: 'canceled' }
       if (isTerminal(state)) return false
@@ -210,6 +294,17 @@ export class LeaseScheduler<P extends Principal> {
       this.#fail(id, registry.isClosing ? SHUT_DOWN : FAILED)
       return false
     }
+  }
+
+  /** Whether a process that recovers the task begins the run of this message, which is stored. */
+  #isLeftToOthers({ isForwarded }: QueuedMessage<P>): boolean {
+    return this.#host.registry.isClosing && (isForwarded === true || this.#context.leased.handsOver)
+  }
+
+  /** The lease expires, and a process that recovers the task begins with this message. */
+  #leaveToOthers(taskId: string, next: QueuedMessage<P>): void {
+    if (next.note === undefined) this.#context.leased.setNote(taskId, toNote(next))
+    this.#host.registry.queues.delete(taskId)
   }
 
   /** Tries again to release a task after the store has failed for too long. */
@@ -235,6 +330,10 @@ export class LeaseScheduler<P extends Principal> {
 
 function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | undefined): boolean {
   return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
+}
+
+function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked): boolean {
+  return !isTerminal(state) && !signals.some(({ name }) => parked.signals.includes(name))
 }
 
 /** A queue for each key. Queues of different keys are independent. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
+import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { LocalTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
@@ -15,9 +16,11 @@ import type { QueuedMessage } from './message-queue.js'
 import { FAILED } from './failure-texts.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
+import { keptId } from '../chosen-ids.js'
 
 export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly tasks: LocalTasks
+  readonly handsOver = false
   readonly #host: RunHost<P>
 
   constructor(tasks: LocalTasks, host: RunHost<P>) {
@@ -25,6 +28,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.#host = host
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
+    tasks.on('task:event', this.#onEvent)
   }
 
   acceptChosen(accept: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
@@ -42,8 +46,10 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   }
 
   referencesOf({ message }: SendRequest, owner: OwnerFilter): TaskSnapshot[] {
-    const found = (message.referenceTaskIds ?? []).map((id) => this.tasks.peekTask(id, owner))
-    return found.filter((task) => task !== null)
+    return (message.referenceTaskIds ?? []).flatMap((id) => {
+      const own = this.tasks.peekTask(id, owner) ?? this.tasks.peekTask(keptId(owner, id), owner)
+      return own === null ? [] : [own]
+    })
   }
 
   noteOf(): undefined {
@@ -62,14 +68,15 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     // A task that refused its first message was never assigned to the run.
     if (active.task === undefined) return
     const { registry, failures, settings, begin } = this.#host
-    const next = registry.queues.shift(taskId)
+    const { again } = active
+    const next = again === undefined ? registry.queues.shift(taskId) : active.message
     if (next === undefined) return
     try {
       if (active.run.isTerminal || registry.isClosing) {
         registry.queues.delete(taskId)
         failures.shutDown(active)
       } else {
-        const { broken } = begin(next, { task: active.task })
+        const { broken } = begin(next, { task: active.task, earlier: again })
         broken.catch(active.break)
       }
     } catch (error) {
@@ -83,7 +90,12 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   close(): Promise<void> {
     this.tasks.off('task:evicted', this.#onGone)
     this.tasks.off('task:expired', this.#onGone)
+    this.tasks.off('task:event', this.#onEvent)
     return Promise.resolve()
+  }
+
+  readonly #onEvent = (event: TaskEvent): void => {
+    if (isSignal(event)) this.#host.registry.runOf(event.taskId)?.run.turn.onSignal()
   }
 
   /** A new task with the same id may be worked on already: it keeps its run. */

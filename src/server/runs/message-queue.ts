@@ -5,14 +5,18 @@
  */
 import type { JsonValue } from '../../core/json-types.js'
 import type { OwnerFilter } from '../../core/queries.js'
+import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { Caller, Principal } from '../caller.js'
+import type { HeldRequests } from './held-requests.js'
 
 /** An accepted message, with everything that a run needs to know of its request. */
 export interface QueuedMessage<P extends Principal> {
   readonly request: SendRequest
   readonly caller: Caller<P>
   readonly owner: OwnerFilter
+  /** The trace of the request, for a run that begins later or in another process. */
+  readonly trace?: TraceHeaders | undefined
   /** Whether another process accepted the message. A document beside the task may hold the rest of its request. */
   readonly isForwarded?: boolean
   /** The lease's note on the message, when its run is started over because the process that had it died. */
@@ -22,6 +26,11 @@ export interface QueuedMessage<P extends Principal> {
 /** One queue for each task, first in, first out. */
 export class MessageQueues<P extends Principal> {
   readonly #byTask = new Map<string, QueuedMessage<P>[]>()
+  readonly #held: HeldRequests
+
+  constructor(held: HeldRequests) {
+    this.#held = held
+  }
 
   has(taskId: string): boolean {
     return this.#byTask.has(taskId)
@@ -33,21 +42,34 @@ export class MessageQueues<P extends Principal> {
 
   push(taskId: string, message: QueuedMessage<P>): void {
     this.#of(taskId).push(message)
+    this.#held.add(message)
   }
 
   /** Puts messages before those that wait already. */
   unshift(taskId: string, messages: readonly QueuedMessage<P>[]): void {
     if (messages.length > 0) this.#of(taskId).unshift(...messages)
+    for (const message of messages) this.#held.add(message)
   }
 
   shift(taskId: string): QueuedMessage<P> | undefined {
     const queue = this.#byTask.get(taskId)
     const next = queue?.shift()
     if (queue?.length === 0) this.#byTask.delete(taskId)
+    if (next !== undefined) this.#held.remove(next)
     return next
   }
 
+  /** Removes the messages with these ids. */
+  remove(taskId: string, messageIds: ReadonlySet<string>): void {
+    const queue = this.#byTask.get(taskId) ?? []
+    this.delete(taskId)
+    for (const message of queue) {
+      if (!messageIds.has(message.request.message.messageId)) this.push(taskId, message)
+    }
+  }
+
   delete(taskId: string): void {
+    for (const message of this.#byTask.get(taskId) ?? []) this.#held.remove(message)
     this.#byTask.delete(taskId)
   }
 

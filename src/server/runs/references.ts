@@ -7,6 +7,7 @@ import type { SharedTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
+import { findOwn } from '../chosen-ids.js'
 
 /** The most tasks that are read for one message. */
 const MAX_REFERENCES = 100
@@ -19,7 +20,7 @@ export async function referencesOf(
 ): Promise<TaskSnapshot[]> {
   const found: TaskSnapshot[] = []
   for (const id of message.referenceTaskIds?.slice(0, MAX_REFERENCES) ?? []) {
-    const task = await tasks.peekTask(id, owner)
+    const task = await findOwn(tasks, id, owner)
     if (task !== null) found.push(task)
   }
   return found

@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { TaskEvent } from '../../core/events.js'
+import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks, Taking } from '../../core/managers.js'
@@ -12,16 +12,18 @@ import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
+import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer, type ActiveRun } from './active-run.js'
-import { acceptHere, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
+import { acceptHere, isRepeat, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
 import { LeaseScheduler } from './lease-scheduler.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
 import { RequestNotes, toNote } from './request-notes.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Settings } from '../options.js'
-import { requireVisible, type Principal } from '../caller.js'
+import type { Principal } from '../caller.js'
+import { findChosen, requireVisible } from '../chosen-ids.js'
+import { recognizes } from '../idempotency.js'
 import { unavailable } from '../unavailable.js'
 
 /** Attempts to deliver a message while the process that holds its task changes. */
@@ -48,6 +50,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly #scheduler: LeaseScheduler<P>
   /** Messages on their way through the store to tasks that are held here. */
   readonly #inFlight = new Map<string, QueuedMessage<P>>()
+  /** Messages that came in here to tasks that are held here, until they are stored. */
+  readonly #storing = new StoringMessages()
 
   constructor(shared: SharedTasks, host: RunHost<P>) {
     this.#settings = host.settings
@@ -56,6 +60,10 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.#notes = new RequestNotes(host.settings, shared.documents)
     this.tasks = shared.lease(this)
     this.#scheduler = new LeaseScheduler({ tasks: shared, leased: this.tasks, notes: this.#notes }, host)
+  }
+
+  get handsOver(): boolean {
+    return this.tasks.handsOver
   }
 
   async acceptChosen(
@@ -67,7 +75,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       return await accept()
     } catch (error) {
       const isInUse = A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id'
-      if (!isInUse || (await this.#shared.peekTask(taskId, ownerOf())) === null) throw error
+      if (!isInUse || (await findChosen(this.#shared, taskId, ownerOf())) === null) throw error
       return await accept()
     }
   }
@@ -78,8 +86,24 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const held = this.tasks.peekTask(taskId)
     if (held === null || !isOwnedBy(held, owner)) await requireVisible(this.#shared, taskId, owner)
     const references = await referencesOf(this.#shared, request, owner)
+    try {
+      return await this.#followUp(taskId, incoming, references)
+    } catch (error) {
+      // The message may be stored by now, from another request with it, and the task changed or ended since.
+      const task = await this.#shared.peekTask(taskId, owner)
+      if (task === null || !isRepeat(this.#settings, task, incoming)) throw error
+      return acceptedAgain(this.#host.registry, task)
+    }
+  }
+
+  async #followUp(
+    taskId: string,
+    incoming: QueuedMessage<P>,
+    references: readonly TaskSnapshot[],
+  ): Promise<AcceptedTask> {
     const delivered = await this.#scheduler.run(taskId, () => this.#deliver(taskId, incoming, references))
     await delivered.stored
+    const { request, owner } = incoming
     const task = await requireVisible(this.#shared, taskId, owner)
     const { messageId } = request.message
     // Another process may have ended the task before the message was stored.
@@ -109,6 +133,10 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     return stored
   }
 
+  continueTurn(taskId: string): void {
+    this.#scheduler.schedule(taskId)
+  }
+
   assigned(taskId: string, message: QueuedMessage<P>): void {
     this.#scheduler.assigned(taskId, message)
   }
@@ -130,6 +158,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     references: readonly TaskSnapshot[],
   ): Promise<Delivered> {
     const { registry } = this.#host
+    // A task created here may turn out to have an id that is in use: then the message is for the other task.
+    if (this.#shared.lastSeen(taskId) === undefined) await this.stored(taskId).catch(() => undefined)
     const wasHeld = this.tasks.peekTask(taskId) !== null
     try {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -162,15 +192,20 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     // An end that is not stored yet may be overtaken by a message from elsewhere. Generations are compared in the store.
     if (isTerminal(task.state) || incoming.request.ifGeneration !== undefined) return undefined
     const accepted = acceptHere(this.#host, this, task, incoming, references)
-    return { accepted, stored: this.stored(taskId) }
+    const stored = this.stored(taskId)
+    if (recognizes(this.#settings.idempotency, incoming.caller))
+      this.#storing.add(taskId, incoming.request.message, stored)
+    return { accepted, stored }
   }
 
   /** Sends the message under the task's lease. `undefined` when the lease is held here by now, or the task has changed. */
   async #deliverByStore(taskId: string, incoming: QueuedMessage<P>): Promise<Delivered | undefined> {
     const { request, owner } = incoming
-    // A task created here may turn out to have an id that is in use: then the message is for the other task.
     await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#shared, taskId, owner)
+    if (isRepeat(this.#settings, task, incoming)) {
+      return { accepted: acceptedAgain(this.#host.registry, task), stored: undefined }
+    }
     requireAcceptsMessage(task, request)
     const taking = await this.tasks.take(taskId, toNote(incoming, task.messages.length))
     const isHere = taking.type === 'taken'
@@ -222,19 +257,25 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const active = this.#host.registry.runOf(task.id)
     if (active === undefined) this.#scheduler.schedule(task.id)
     else if (hasEnded) active.run.abort(active.run.abortReason ?? endedElsewhere(task))
+    else if (events.some(isSignal)) active.run.turn.onSignal()
   }
 
   /** Gives a message that came through the store to the task's run, or queues it. */
   #receive(task: TaskSnapshot, message: Message): void {
     const { id } = task
     const { registry } = this.#host
+    if (this.#storing.has(id, message)) {
+      // Another process has received the same message and stored it first. A run here has it already.
+      void this.#notes.remove(task, message)
+      return
+    }
     const active = registry.runOf(id)
     const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)
     const queued = this.#sentFromHere(task, message) ?? this.#notes.received(task, message, similar)
     if (active === undefined || !isListening(active)) {
       registry.queues.push(id, queued)
     } else if (active.run.isWaiting) {
-      active.run.resume(queued)
+      active.run.turn.questions.resume(queued)
       this.assigned(id, queued)
     } else if (this.#isSteered(task, message)) {
       void this.#steer(task, active, queued)
@@ -273,6 +314,25 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   readonly onOrphan = (task: TaskSnapshot, note: JsonValue | undefined): void => {
     this.#scheduler.restart(task, note, (message) => this.#isSteered(task, message))
+  }
+}
+
+class StoringMessages {
+  readonly #keys = new Set<string>()
+
+  add(taskId: string, message: Message, stored: Promise<void>): void {
+    const key = this.#keyOf(taskId, message)
+    this.#keys.add(key)
+    const remove = (): unknown => this.#keys.delete(key)
+    stored.then(remove, remove)
+  }
+
+  has(taskId: string, message: Message): boolean {
+    return this.#keys.has(this.#keyOf(taskId, message))
+  }
+
+  #keyOf(taskId: string, { messageId }: Message): string {
+    return JSON.stringify([taskId, messageId])
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { TaskDocuments } from '../../core/managers.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { readTrace } from '../../runtime/trace-headers.js'
 import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { Settings } from '../options.js'
@@ -25,12 +26,14 @@ interface RequestNote {
   readonly tenant?: string
   /** The principal's id. */
   readonly principal?: string
+  /** The trace of the request. The note on a lease has none, because the lease has one itself. */
+  readonly trace?: JsonValue
 }
 
 export function toNote<P extends Principal>(
   { request, caller }: Pick<QueuedMessage<P>, 'request' | 'caller'>,
   after?: number,
-): JsonValue {
+): JsonObject {
   const { message, metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
   return {
@@ -73,7 +76,9 @@ export class RequestNotes<P extends Principal> {
     const { messageId } = queued.request.message
     // Forwarding the message alone is better than refusing it for the length of its id.
     if (messageId.length > MAX_ID || !isWorthNoting(queued)) return false
-    return await this.#documents.putDocument({ ...documentOf(task, messageId), value: toNote(queued) }, 0)
+    const { trace } = queued
+    const value = { ...toNote(queued), ...(trace && { trace }) }
+    return await this.#documents.putDocument({ ...documentOf(task, messageId), value }, 0)
   }
 
   /** Deletes a note. A failure is reported to `onError`: the note is deleted with its task at the latest. */
@@ -148,6 +153,7 @@ export class RequestNotes<P extends Principal> {
       caller: { dialect, namesVersion: false, principal, extensions },
       owner: { owner: task.owner ?? null },
       isForwarded: true,
+      trace: readTrace(note.trace),
     }
   }
 }
@@ -168,10 +174,10 @@ export function unansweredMessages(
   return [first, ...later]
 }
 
-function isWorthNoting<P extends Principal>({ request, caller }: QueuedMessage<P>): boolean {
+function isWorthNoting<P extends Principal>({ request, caller, trace }: QueuedMessage<P>): boolean {
   const { metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
-  if ([metadata, tenant, principal].some((value) => value !== undefined)) return true
+  if ([metadata, tenant, principal, trace].some((value) => value !== undefined)) return true
   return acceptedOutputModes.length > 0 || extensions.length > 0
 }
 

@@ -4,21 +4,65 @@
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
-import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Lifecycle } from '../../core/lifecycle.js'
+import type { HistoryRecorded } from '../../core/events.js'
+import type { Artifact, DeepReadonly, TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { QueuedMessage } from './message-queue.js'
+import type { ConversationOptions, ConversationPage } from './run.js'
+import type { StandardSchema } from '../standard-schema.js'
+import type { HistoryLimits } from '../history/history-size.js'
+import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
+/** The ids of a run's task, which may not exist yet. */
+export interface RunIds {
+  readonly taskId: string
+  readonly contextId: string
+}
+
+/** What earlier attempts of a turn have done, when the turn continues. */
+export interface EarlierAttempts {
+  /** The number of the attempt that begins. */
+  readonly attempt: number
+  /** The history of the turn, as far as the attempt replays it. */
+  readonly history: readonly HistoryRecorded[]
+  /**
+   * The artifacts that the last attempt has written after the end of its history, by id: what they held before;
+   * `undefined` for those that it created.
+   */
+  readonly artifacts: ReadonlyMap<string, DeepReadonly<Artifact> | undefined>
+}
+
 export interface RunContext<P extends Principal> {
-  readonly settings: { readonly card: AgentCard; readonly generateId: GenerateId }
+  readonly settings: {
+    readonly card: AgentCard
+    readonly generateId: GenerateId
+    readonly tasks: { readonly lifecycle: Lifecycle }
+    readonly output?: StandardSchema | undefined
+    readonly clock: Clock
+    readonly retry?: RetrySettings | undefined
+    readonly limits: HistoryLimits & {
+      readonly maxStepBytes: number
+      readonly maxDepth: number
+      readonly maxDelegationDepth: number
+    }
+  }
+  /** Absent for a new turn. */
+  readonly earlier?: EarlierAttempts | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
   /** The note for the lease of a new task. Absent where tasks have no leases. */
   readonly note?: JsonValue | undefined
   /** The tasks that the message refers to and its owner may read. */
   readonly referenceTasks: () => readonly TaskSnapshot[]
+  /** Reads a page of the earlier tasks of the context. */
+  readonly history: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
+  /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
+  readonly stored: (taskId: string) => Promise<void> | undefined
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
   /** Removes and returns the next queued message of the task. */

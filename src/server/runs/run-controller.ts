@@ -5,32 +5,44 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
+import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
-import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { JsonObject } from '../../core/json-types.js'
-import type { QueuedMessage } from './message-queue.js'
-import { Question } from './question.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type { AskingState } from '../history/questions.js'
+import { Turn } from '../history/turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
-import { textOf } from '../../wire/text.js'
-import type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run.js'
+import { refuseComplete } from '../standard-schema.js'
+import type { ArtifactOptions, ConversationOptions, ConversationPage, Progress } from './run.js'
+import type { ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
+import { RunRequest } from './run-request.js'
 import { RunTask } from './run-task.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
-export class RunController<P extends Principal> implements Run<P> {
-  readonly message: Message
+export class RunController<P extends Principal> extends RunRequest<P> implements Run<P> {
+  readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
   #task: RunTask | undefined
   #contextId: string | undefined
+  /** The id of the task to come, once the executor has read it. */
+  #reservedId: string | undefined
   #controller: AbortController | undefined
-  #abortReason: Error | undefined
-  #question: Question<P> | undefined
-  readonly #answered: Question<P>[] = []
+  #ended: Error | undefined
+  /** What the code does in this turn, and did in earlier attempts of it. */
+  readonly turn: Turn<P>
+  readonly step: Run<P>['step']
+  readonly delegate: Run<P>['delegate']
+  readonly sleep: Run<P>['sleep']
+  readonly waitFor: Run<P>['waitFor']
+  readonly now: Run<P>['now']
+  readonly random: Run<P>['random']
+  readonly uuid: Run<P>['uuid']
+  readonly changed: Run<P>['changed']
   /** Whether the executor has returned. */
   #hasReturned = false
   #replied: Promise<void> | undefined
@@ -38,15 +50,41 @@ export class RunController<P extends Principal> implements Run<P> {
   #isWorking = false
 
   constructor(context: RunContext<P>, taskId?: string) {
+    super(context)
     this.#context = context
+    this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
-    this.message = context.message.request.message
     // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
+    this.turn = new Turn(context, {
+      task: () => this.#requireTask(),
+      signal: () => this.signal,
+      move: (state, entries, say) =>
+        say === undefined
+          ? this.#move(state, undefined, entries)
+          : this.#moveWithMessage(state, say, entries),
+      work: () => void this.#requireWorking(),
+      change: (change) => this.#change(change),
+    })
+    ;({
+      step: this.step,
+      delegate: this.delegate,
+      sleep: this.sleep,
+      waitFor: this.waitFor,
+      now: this.now,
+      random: this.random,
+      uuid: this.uuid,
+      changed: this.changed,
+    } = this.turn)
   }
 
-  get text(): string {
-    return textOf(this.message)
+  get taskId(): string {
+    const { message, settings } = this.#context
+    return this.createdId ?? (this.#reservedId ??= message.request.chosenId ?? settings.generateId())
+  }
+
+  get contextId(): string {
+    return (this.#contextId ??= this.taskId)
   }
 
   get task(): TaskSnapshot {
@@ -55,30 +93,6 @@ export class RunController<P extends Principal> implements Run<P> {
 
   get messages(): readonly ReadonlyMessage[] {
     return this.#task === undefined ? [this.message] : this.task.messages
-  }
-
-  get referenceTasks(): readonly TaskSnapshot[] {
-    return this.#context.referenceTasks()
-  }
-
-  get principal(): P | undefined {
-    return this.#context.message.caller.principal
-  }
-
-  get tenant(): string | undefined {
-    return this.#context.message.request.tenant
-  }
-
-  get metadata(): JsonObject {
-    return this.#context.message.request.metadata ?? {}
-  }
-
-  get extensions(): readonly string[] {
-    return this.#context.message.caller.extensions
-  }
-
-  get acceptedOutputModes(): readonly string[] {
-    return this.#context.message.request.acceptedOutputModes
   }
 
   get signal(): AbortSignal {
@@ -98,6 +112,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   readonly update = (report: string | Progress): void => {
     const progress = toProgress(report)
+    if (this.turn.isReplaying) return
     const task = this.#requireWorking()
     const message = this.#toMessage(progress)
     this.#change(() => task.setStatusMessage(message))
@@ -106,23 +121,31 @@ export class RunController<P extends Principal> implements Run<P> {
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
-    const { id } = this.#requireWorking()
-    const event = this.#change(() => this.#tasks.appendArtifact(id, given, checked))
-    // The task manager adds an id where the artifact has none.
-    return event.artifact.artifactId ?? ''
+    const artifactId = given.artifactId ?? this.turn.newId()
+    if (this.turn.isReplaying) return artifactId
+    this.#requireWorking()
+    this.turn.write({ ...given, artifactId }, checked)
+    return artifactId
   }
 
-  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
+  readonly history = (options?: ConversationOptions): Promise<ConversationPage> =>
+    this.#context.history(this, options)
 
+  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
   readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('auth-required', prompt)
 
-  readonly complete = (message?: Say): void => this.#end('completed', message)
-
+  readonly complete = (message?: Say): void => this.#endAs('completed', message)
   readonly fail = (message?: Say): void => this.#end('failed', message)
 
-  readonly reject = (message?: Say): void => this.#end('rejected', message)
+  /** Fails the task, whose last attempt threw `error`. */
+  failForGood(text: string, error: unknown): void {
+    this.#end('failed', text, this.turn.failureEntries(this.attempt, error))
+  }
 
-  readonly reply = (message: Say | Promise<Say>): Promise<void> => {
+  readonly reject = (message?: Say): void => this.#endAs('rejected', message)
+  readonly cancel = (message?: Say): void => this.#endAs('canceled', message)
+
+  readonly reply = (message: Say | Promise<Say | undefined>): Promise<void> => {
     const replied = this.#reply(message)
     // The run itself awaits the reply and fails with it, so it must not be an unhandled rejection here.
     replied.catch(() => undefined)
@@ -135,19 +158,25 @@ export class RunController<P extends Principal> implements Run<P> {
     return this.#replied
   }
 
-  async #reply(message: Say | Promise<Say>): Promise<void> {
+  async #reply(message: Say | Promise<Say | undefined>): Promise<void> {
     const reply = await message
+    if (reply === undefined) {
+      this.#replied = undefined
+      this.startUnlessReplying()
+      return
+    }
     if (this.response.value?.type === 'message') throw new TypeError('run.reply() has answered already')
     if (this.#task !== undefined) {
       this.complete(reply)
       return
     }
     const { generateId } = this.#context.settings
-    const contextId = this.message.contextId ?? generateId()
+    const contextId = this.#contextId ?? generateId()
     this.response.resolve({ type: 'message', message: toReply(reply, generateId(), contextId) })
   }
 
-  get taskId(): string | undefined {
+  /** The id of the task; `undefined` when there is none yet. */
+  get createdId(): string | undefined {
     return this.#task?.id
   }
 
@@ -166,8 +195,8 @@ export class RunController<P extends Principal> implements Run<P> {
     const { signal } = this.#task
     if (!signal?.aborted) return undefined
     // Every call of `signalOf` may create another reason: the run keeps the first.
-    this.#abortReason = signal.reason as Error
-    return this.#abortReason
+    this.#ended = signal.reason as Error
+    return this.#ended
   }
 
   /** Starts the task, so that clients get it while the executor waits. */
@@ -175,70 +204,53 @@ export class RunController<P extends Principal> implements Run<P> {
     if (this.#replied === undefined && this.#task === undefined) this.start()
   }
 
-  /**
-   * Moves a waiting task to `working` and answers the run's question with a message that is in the conversation already.
-   *
-   * @returns `false` when the run has no open question: the message is then for another run.
-   */
-  resume(message: QueuedMessage<P>): boolean {
-    const question = this.#question
-    this.#question = undefined
-    this.#move('working')
-    this.#context.onWaiting(false)
-    if (question === undefined) return false
-    this.#answered.push(question)
-    question.resolve(message)
-    return true
-  }
-
   get isWaiting(): boolean {
-    return this.#question !== undefined
+    return this.turn.isAsking
   }
 
-  /** Removes and returns the answers that the executor has not read, oldest first. */
-  removeUnread(): QueuedMessage<P>[] {
-    const unread = this.#answered.flatMap((question) => question.unread ?? [])
-    this.#answered.length = 0
-    return unread
+  /** Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere. */
+  letGo(reason: Error): void {
+    this.turn.abandon()
+    this.#task?.detach(reason)
   }
 
   /** The executor has returned: drops its question, and rejects the response if there is none. */
   leave(): void {
     this.#hasReturned = true
-    this.#task?.keepLast()
-    this.#question?.drop()
-    this.#question = undefined
+    // Last of all, as the reason needs a signal of the task.
+    if (this.#task !== undefined && !this.isTerminal && this.abortReason === undefined) this.turn.end()
+    this.#task?.keepLast(this.#controller)
+    this.turn.drop()
     if (this.response.value === undefined) this.response.reject(new Error('The run came to nothing'))
   }
 
   /** Aborts the run's signal and its question. Does not change the task. */
   abort(reason: Error): void {
-    this.#abortReason ??= reason
+    this.#ended ??= reason
     this.#controller?.abort(reason)
-    this.#question?.drop(reason)
-    this.#question = undefined
+    this.turn.drop(reason)
   }
 
   /** Aborts the run, and cuts it off from a task that is gone or held elsewhere. */
   detach(reason: Error): void {
     this.#task?.detach(reason)
-    this.#answered.length = 0
+    this.turn.removeUnread()
     this.abort(reason)
   }
 
   /**
-   * Completes the task, with `text` as an artifact, in one change.
+   * Completes the task, with the artifact, in one change.
    *
    * @returns `false`, with nothing changed, when a change of another process came first.
    */
-  finish(text?: string): MaybePromise<boolean> {
+  finish(artifact?: ArtifactInput): MaybePromise<boolean> {
     const { id } = this.#requireTask()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const update: TaskUpdate = {
       state: 'completed',
-      ...(text !== undefined && {
-        artifacts: [{ artifactId: this.#context.settings.generateId(), parts: [{ text }] }],
+      ...(artifact !== undefined && {
+        artifacts: [{ artifactId: this.turn.newId(), ...artifact }],
       }),
       ...(this.#task?.hasStatusMessage && { message: null }),
     }
@@ -249,6 +261,11 @@ export class RunController<P extends Principal> implements Run<P> {
     return this.#tasks.finish(id, update).catch((error: unknown) => {
       throw this.#reasonOf(error)
     })
+  }
+
+  /** After the run, only its signal learns of the end of the task. */
+  get #abortReason(): Error | undefined {
+    return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
   }
 
   get #tasks(): WorkedTasks {
@@ -264,10 +281,9 @@ export class RunController<P extends Principal> implements Run<P> {
     const { settings, message, note } = this.#context
     const { request, owner } = message
     const { contextId, referenceTaskIds } = this.message
-    const [skill] = settings.card.skills
     const params = {
-      skill: skill?.id ?? 'default',
-      id: request.chosenId,
+      skill: settings.card.skills[0]?.id ?? 'default',
+      id: request.chosenId ?? this.#reservedId,
       contextId,
       referenceTaskIds,
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
@@ -296,73 +312,55 @@ export class RunController<P extends Principal> implements Run<P> {
   }
 
   #followTaskSignal(): void {
-    const signal = this.#task?.signal
-    if (signal === undefined) return
-    const abort = (): void => this.abort(signal.reason as Error)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
+    this.#task?.follow((reason) => this.abort(reason))
   }
 
-  #ask(state: 'input-required' | 'auth-required', prompt: Say): Promise<ReadonlyMessage> {
-    if (this.isWaiting) throw new TypeError('The run waits for an answer already')
-    if (this.#hasReturned) throw new TypeError('The run is over: nobody would get the answer')
-    const { id } = this.#requireTask()
-    const question = new Question<P>(id)
-    const next = this.#context.nextMessage(id)
-    if (next !== undefined) {
-      this.#answered.push(question)
-      question.resolve(next)
-      return question.answer
-    }
-    // Before the task changes: a listener of the change may answer synchronously.
-    this.#question = question
-    try {
-      this.#moveWithMessage(state, prompt)
-    } catch (error) {
-      this.#question = undefined
-      throw error
-    }
-    this.#context.onWaiting(this.isWaiting)
-    const { signal } = this
-    if (signal.aborted) this.abort(signal.reason as Error)
-    return question.answer
+  #ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+    if (this.#hasReturned) throw new TypeError('The run is over: nothing would receive the answer')
+    // Refuses a prompt that is no message, before the task changes.
+    toMessage(prompt)
+    return this.turn.questions.ask(state, prompt)
   }
 
   /** Rejects the open question, if any: the run goes on without its answer, or has ended its task. */
   #dropQuestion(): void {
-    if (this.#question === undefined) return
-    this.#question.drop()
-    this.#question = undefined
+    if (!this.isWaiting) return
+    this.turn.questions.drop()
     this.#context.onWaiting(false)
   }
 
-  #end(state: TaskState, message: Say | undefined): void {
+  #endAs(state: TaskState, message: Say | undefined): void {
+    this.turn.requireReplayed(state)
+    this.#end(state, message)
+  }
+
+  #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
+    if (state === 'completed') refuseComplete(this.#context.settings.output)
     if (message === undefined) this.#move(state)
-    else this.#moveWithMessage(state, message)
+    else this.#moveWithMessage(state, message, entries)
     this.#dropQuestion()
   }
 
   /** Moves the task and adds `say` to the conversation. */
-  #moveWithMessage(state: TaskState, say: Say): void {
+  #moveWithMessage(state: TaskState, say: Say, entries: readonly HistoryEntry[] = []): void {
     const { id } = this.#requireTask()
     const message = this.#toMessage(say)
-    this.#change(() => this.#tasks.addMessage(id, message))
-    this.#move(state, message)
+    if (entries.length === 0) this.#change(() => this.#tasks.addMessage(id, message))
+    this.#move(state, message, entries)
   }
 
-  #move(to: TaskState, message?: MessageInput): void {
+  #move(to: TaskState, message?: MessageInput, entries?: readonly HistoryEntry[]): void {
     const task = this.#requireTask()
-    const path = task.stepsTo(to, this.#abortReason)
+    const path = task.stepsTo(to, this.#abortReason, this.#context.settings.tasks.lifecycle)
     // Before the task changes: a listener of the change may move the task on, and its value has to stay.
     this.#isWorking = to === 'working' && path.length > 0
-    this.#change(() => task.enter(path, message))
+    this.#change(() => task.enter(path, message, entries))
   }
 
   #toMessage(say: Say): MessageInput {
     const { settings } = this.#context
     const { id: taskId } = this.#requireTask()
-    const contextId = this.#contextId
-    return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId }
+    return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId: this.#contextId }
   }
 
   /** Runs `change`. Throws the reason for which the run was ended instead of the error that results from it. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endError } from '../../core/errors.js'
+import { A2AError, endError } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { ActiveRun } from './active-run.js'
 import { FAILED, isAbort, SHUT_DOWN, TIMED_OUT } from './failure-texts.js'
@@ -12,9 +12,11 @@ import type { Principal } from '../caller.js'
 
 export class RunFailures<P extends Principal> {
   readonly #onError: Settings<P>['onError']
+  readonly #hasRetry: boolean
 
-  constructor(onError: Settings<P>['onError']) {
+  constructor({ onError, retry }: Pick<Settings<P>, 'onError' | 'retry'>) {
     this.#onError = onError
+    this.#hasRetry = retry !== undefined
   }
 
   /** Handles an error that the executor threw. An abort from outside is expected: its cause has changed the task. */
@@ -23,18 +25,28 @@ export class RunFailures<P extends Principal> {
     const { abortReason } = run
     const isExpected = abortReason !== undefined && (error === abortReason || isAbort(error))
     if (isExpected) return
-    this.failTask(active, FAILED)
-    this.#onError(error, { during: 'execute', taskId: run.taskId })
+    if (isIdTaken(active, error)) {
+      // Another process has begun the task of this message.
+      run.response.reject(error)
+      return
+    }
+    this.failTask(active, FAILED, this.#hasRetry ? { error } : undefined)
+    this.#onError(error, { during: 'execute', taskId: run.createdId })
     // A message that the task refused has no response yet.
     run.response.reject(error as Error)
   }
 
-  /** Fails the task with `text`; creates the task first where the run has none. */
-  failTask(active: ActiveRun<P>, text: string): void {
+  /**
+   * Fails the task with `text`; creates the task first where the run has none.
+   *
+   * @param cause - What the last attempt of the turn threw.
+   */
+  failTask(active: ActiveRun<P>, text: string, cause?: { readonly error: unknown }): void {
     const { run } = active
     if (run.hasReplied || run.isTerminal) return
     try {
-      run.fail(text)
+      if (cause === undefined) run.fail(text)
+      else run.failForGood(text, cause.error)
     } catch {
       this.#failSilently(active)
     }
@@ -44,7 +56,7 @@ export class RunFailures<P extends Principal> {
   timeOut(active: ActiveRun<P>): void {
     const { run } = active
     this.failTask(active, TIMED_OUT)
-    const { taskId = '' } = run
+    const { createdId: taskId = '' } = run
     const reason = endError('TASK_TIMED_OUT', taskId)
     this.#onError(reason, { during: 'execute', taskId })
     run.abort(reason)
@@ -54,7 +66,7 @@ export class RunFailures<P extends Principal> {
   shutDown(active: ActiveRun<P>): void {
     const { run } = active
     if (run.isTerminal) return
-    if (run.taskId === undefined || !isInterrupted(run.task.state)) this.failTask(active, SHUT_DOWN)
+    if (run.createdId === undefined || !isInterrupted(run.task.state)) this.failTask(active, SHUT_DOWN)
   }
 
   /** Fails the task without a message, which may have exceeded the conversation's limit. */
@@ -67,4 +79,10 @@ export class RunFailures<P extends Principal> {
       active.break(error as Error)
     }
   }
+}
+
+/** Whether the run could not create its task, because there is one with the id of the request. */
+function isIdTaken<P extends Principal>({ run, message }: ActiveRun<P>, error: unknown): error is A2AError {
+  if (run.createdId !== undefined || !A2AError.is(error, 'INVALID_PARAMS')) return false
+  return error.data.path === 'id' && error.data.reason === `is taken: ${message.request.chosenId ?? ''}`
 }

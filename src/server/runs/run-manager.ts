@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { invalidParams } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
+import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
@@ -12,8 +13,8 @@ import { requireMessage } from '../../core/validate.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { Requests, SendRequest } from '../../wire/dialect.js'
 import { textOf } from '../../wire/text.js'
-import { acceptedBy, type AcceptedMessage } from './accepted-message.js'
-import { toActiveRun, type ActiveRun } from './active-run.js'
+import { acceptedAgain, acceptedBy, type AcceptedMessage } from './accepted-message.js'
+import { handOver, toActiveRun, type ActiveRun } from './active-run.js'
 import { AutoStart } from './auto-start.js'
 import { failLate } from './deadlines.js'
 import { finish, requeueUnread } from './finish-run.js'
@@ -24,62 +25,105 @@ import type { RunContext } from './run-context.js'
 import { RunController } from './run-controller.js'
 import { RunFailures } from './run-failures.js'
 import { RunRegistry } from './run-registry.js'
+import { attemptedAgain, waitToRetry } from '../history/run-retries.js'
 import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
-import type { Offer, Settings } from '../options.js'
+import { findChosen, keptId, requireChosenId } from '../chosen-ids.js'
+import { readHistory } from '../conversation.js'
+import { recognizes, sentId } from '../idempotency.js'
+import type { Offer } from '../execute.js'
+import type { Observers } from '../observers.js'
+import type { Settings } from '../options.js'
+import { OwnerTasks } from '../owner-tasks.js'
+import { RepeatedMessages } from '../repeated-messages.js'
 import { isPromise, isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
+import { WaitingTasks } from '../waiting-tasks.js'
 
 type MessageRequest = Requests['SendMessage']
 
 export class RunManager<P extends Principal> {
   readonly #settings: Settings<P>
   readonly #onCreated: (taskId: string, caller: Caller<P>) => void
+  readonly #observers: Observers
   readonly #registry: RunRegistry<P>
   readonly #failures: RunFailures<P>
   readonly #autoStart: AutoStart<P>
   readonly #scheduler: RunScheduler<P>
+  readonly #ownerTasks: OwnerTasks
+  readonly #waitingTasks: WaitingTasks
+  readonly #repeated: RepeatedMessages | undefined
 
   /** @param onCreated - Called with each new task, before any client can request it. */
-  constructor(settings: Settings<P>, onCreated: (taskId: string, caller: Caller<P>) => void) {
-    const { tasks, clock, limits } = settings
+  constructor(
+    settings: Settings<P>,
+    onCreated: (taskId: string, caller: Caller<P>) => void,
+    observers: Observers,
+  ) {
+    const { tasks, clock, limits, idempotency } = settings
     this.#settings = settings
     this.#onCreated = onCreated
-    this.#registry = new RunRegistry(clock, limits.maxRuns)
-    this.#failures = new RunFailures(settings.onError)
+    this.#observers = observers
+    this.#registry = new RunRegistry(clock, limits)
+    this.#ownerTasks = new OwnerTasks(settings, (owner) => this.#registry.beginning(owner))
+    this.#waitingTasks = new WaitingTasks(settings)
+    this.#failures = new RunFailures(settings)
     this.#autoStart = new AutoStart(clock)
     const host: RunHost<P> = {
       settings,
       registry: this.#registry,
       failures: this.#failures,
-      begin: (message, options) => this.#begin(message, options),
+      begin: (message, options) => observers.within(message.trace, () => this.#begin(message, options)),
     }
     this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, host) : new LocalRuns(tasks, host)
+    const accepted = (task: TaskSnapshot): AcceptedMessage => acceptedAgain(this.#registry, task)
+    this.#repeated = idempotency && new RepeatedMessages(settings, idempotency, accepted)
   }
 
   /**
    * Accepts a message: as the beginning of a new task, as an answer to a task that waits, or as a follow-up of one that is
-   * worked on.
+   * worked on. A message that was accepted before leads to the same task or reply.
    *
-   * @throws {A2AError} `UNAVAILABLE`; `INVALID_PARAMS`; for a task that the message names: `TASK_NOT_FOUND`,
+   * @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED`; `INVALID_PARAMS`; for a task that the message names: `TASK_NOT_FOUND`,
    *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
    *   Where tasks are shared, `STORE_FAILED`.
    */
-  accept(request: MessageRequest, caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
-    const accept = (): Promise<AcceptedMessage> => this.#accept(request, caller, isStream)
-    const { chosenId, tenant } = request
-    if (chosenId === undefined) return accept()
-    return this.#scheduler.acceptChosen(accept, chosenId, () => ownedBy(caller.principal, tenant))
+  accept(given: MessageRequest, caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+    const { chosenId, tenant } = given
+    const repeated = recognizes(this.#settings.idempotency, caller) ? this.#repeated : undefined
+    const messageId = repeated && sentId(given.message, caller)
+    const message = messageId === undefined ? given.message : { ...given.message, messageId }
+    const request = message === given.message ? given : { ...given, message }
+    const accept = (newId?: string): Promise<AcceptedMessage> =>
+      this.#accept(request, caller, isStream, newId)
+    const ownerOf = (): ReturnType<typeof ownedBy> => ownedBy(caller.principal, tenant)
+    if (chosenId !== undefined) return this.#scheduler.acceptChosen(() => accept(), chosenId, ownerOf)
+    if (repeated === undefined || messageId === undefined || message.taskId !== undefined) return accept()
+    return repeated.accept({ ...ownerOf(), message: { ...message, messageId } }, accept)
   }
 
-  /** Refuses new work. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. */
+  /** How many runs are at work, and how many wait for the user. */
+  get count(): { readonly working: number; readonly waiting: number } {
+    return this.#registry.count()
+  }
+
+  /**
+   * Refuses new work. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. The tasks of
+   * aborted runs fail, or are handed over to another process.
+   */
   async close(graceMs: number): Promise<void> {
     this.#registry.close()
-    for (const { run } of this.#registry) if (run.isWaiting) run.abort(unavailable())
+    this.#waitingTasks.close()
+    for (const active of this.#registry) {
+      if (active.isPausing) {
+        this.#leave(active)
+        active.run.abort(unavailable())
+      } else this.#stopWaiting(active)
+    }
     const ended = [...this.#registry].map((active) => active.ended)
     await settleWithin(this.#settings.clock, graceMs, ended)
     for (const active of this.#registry) {
-      this.#failures.shutDown(active)
+      this.#leave(active)
       active.run.detach(unavailable())
       this.#release(active)
     }
@@ -87,7 +131,19 @@ export class RunManager<P extends Principal> {
     await this.#scheduler.close()
   }
 
-  async #accept(given: MessageRequest, caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+  /** The agent shuts down: another process continues the task, or it fails. */
+  #leave(active: ActiveRun<P>): void {
+    if (this.#scheduler.handsOver) handOver(active)
+    else this.#failures.shutDown(active)
+  }
+
+  /** @param newId - The id of the task, if the message begins one. Default is one of the task manager's choice. */
+  async #accept(
+    given: MessageRequest,
+    caller: Caller<P>,
+    isStream: boolean,
+    newId?: string,
+  ): Promise<AcceptedMessage> {
     this.#registry.requireOpen()
     const owner = ownedBy(caller.principal, given.tenant)
     const identified = this.#identify(given, owner)
@@ -97,22 +153,50 @@ export class RunManager<P extends Principal> {
     }
     // The same checks as the core's, before any work begins.
     const { taskId } = requireMessage(asJson(request.message), 'message')
-    const queued = { request, caller, owner }
-    if (taskId !== undefined) return this.#scheduler.followUp(taskId, queued)
+    if (caller.ownsJson) {
+      shareJson(request.message.parts)
+      shareJson(request.message.metadata)
+    }
+    const chosen = newId === undefined ? request : { ...request, chosenId: newId }
+    const queued = { request: chosen, caller, owner, trace: this.#observers.trace() }
+    this.#registry.held.requireRoom(request)
+    if (taskId !== undefined) {
+      const accepted = this.#followUp(taskId, queued)
+      return isPromise(accepted) ? await accepted : accepted
+    }
     const loading = this.#scheduler.loadReferences(request, owner)
     const references = loading && (await loading)
-    this.#registry.requireRoom()
+    this.#registry.requireRoom(owner)
     const accepting = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
-    if (accepting !== undefined) {
-      await accepting
-      // Other messages were accepted in between, and the agent may be closing.
-      this.#registry.requireRoom()
-    }
+    if (accepting !== undefined) await accepting
+    const counting = this.#ownerTasks.count(owner)
+    const live = isPromise(counting) ? await counting : counting
+    // Other messages may have been accepted in between, and the agent may be closing.
+    if (accepting !== undefined || isPromise(counting)) this.#registry.requireRoom(owner)
+    const refusing = live && this.#ownerTasks.refusal(owner, live)
+    if (refusing !== undefined) throw await refusing
     const active = this.#begin(queued, { isStream, references })
     const response = await active.run.response.wait()
     if (response.type === 'message') return response
     if (active.stored !== undefined) await active.stored
     return acceptedBy(active, response.taskId, active.opening)
+  }
+
+  /** A task whose id the client chose is kept under another one: it is looked up where there is none with that id. */
+  #followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedMessage> {
+    const follow = (error: unknown): MaybePromise<AcceptedMessage> => {
+      const kept = keptId(message.owner, taskId)
+      if (!A2AError.is(error, 'TASK_NOT_FOUND') || kept === taskId) throw error
+      const { request } = message
+      const own = { ...request, message: { ...request.message, taskId: kept } }
+      return this.#scheduler.followUp(kept, { ...message, request: own })
+    }
+    try {
+      const accepted: MaybePromise<AcceptedMessage> = this.#scheduler.followUp(taskId, message)
+      return isPromise(accepted) ? accepted.catch(follow) : accepted
+    } catch (error) {
+      return follow(error)
+    }
   }
 
   /** Adds the message's id, and the task that the client's chosen id belongs to, if it exists. */
@@ -122,18 +206,22 @@ export class RunManager<P extends Principal> {
     const complete = { ...message, messageId: message.messageId ?? generateId() }
     const request = { ...given, message: complete }
     if (chosenId === undefined) return request
+    const kept = requireChosenId(owner, chosenId)
+    // The context of a task without one is the chosen id, and not the one that it is kept under.
+    const inContext =
+      kept === chosenId ? complete : { ...complete, contextId: complete.contextId ?? chosenId }
     // Clients that choose ids may send a new context with every message: the task's own counts.
     const withTask = (task: TaskSnapshot | null): SendRequest =>
       task === null
-        ? request
+        ? { ...request, chosenId: kept, message: inContext }
         : { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
-    const known = tasks.peekTask(chosenId, owner)
+    const known = findChosen(tasks, chosenId, owner)
     return isPromise(known) ? known.then(withTask) : withTask(known)
   }
 
   /** The callback of schedulers: see {@link RunHost.begin}. */
   #begin(message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> {
-    const { isStream = false, task, references, isNoted = false } = options
+    const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
     const scheduler = this.#scheduler
     const { request, caller, owner } = message
@@ -141,6 +229,9 @@ export class RunManager<P extends Principal> {
       if (task === undefined) {
         this.#onNewTask({ id, createdAt }, request, caller)
         active.stored = scheduler.stored(id)
+        const count = (): unknown => (active.isCounted = true)
+        if (active.stored === undefined) count()
+        else active.stored.then(count, count)
       }
       active.task = { id, createdAt }
       registry.assign(id, active)
@@ -151,7 +242,13 @@ export class RunManager<P extends Principal> {
       tasks: scheduler.tasks,
       message,
       note: scheduler.noteOf(message),
+      earlier,
+      stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
+      history: ({ taskId, contextId }, options) => {
+        const { createdAt } = active.task ?? {}
+        return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
+      },
       onTask,
       nextMessage: (id) => {
         const next = registry.queues.shift(id)
@@ -161,11 +258,13 @@ export class RunManager<P extends Principal> {
       onWaiting: (isWaiting) => {
         active.stopTimer()
         if (!isWaiting && registry.has(active)) this.#startTimer(active)
-        if (isWaiting && registry.isClosing) run.abort(unavailable())
+        if (isWaiting && registry.isClosing) this.#stopWaiting(active)
+        else if (isWaiting && isShared(this.#settings.tasks)) this.#letGoLater(active)
       },
     }
     const run = new RunController(context, task?.id)
     const active = toActiveRun(run, message)
+    active.isCounted = task !== undefined
     if (task !== undefined) {
       // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
       run.start()
@@ -176,7 +275,7 @@ export class RunManager<P extends Principal> {
     this.#startTimer(active)
     active.ended = this.#execute(active, request.needsTask === true).catch((error: unknown) => {
       // The manager of tasks itself has failed.
-      this.#settings.onError(error, { during: 'execute', taskId: run.taskId })
+      this.#settings.onError(error, { during: 'execute', taskId: run.createdId })
       run.response.reject(error as Error)
     })
     return active
@@ -196,21 +295,33 @@ export class RunManager<P extends Principal> {
     this.#autoStart.add(run)
     try {
       if (needsTask) run.start()
-      const { execute, generateId } = this.#settings
-      await finish(active, await execute(run), queues, generateId)
+      await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {
       // The required task could not be created, so there is none to fail.
-      if (needsTask && run.taskId === undefined) run.response.reject(error as Error)
-      else this.#failures.fail(active, error)
+      if (needsTask && run.createdId === undefined) run.response.reject(error as Error)
+      else if (this.#settings.retry === undefined) this.#failures.fail(active, error)
+      else await this.#failOrRetry(active, error)
     } finally {
       this.#autoStart.delete(run)
       this.#registry.delete(active)
       active.stopTimer()
-      run.leave()
-      // A message may have arrived since the executor returned.
-      requeueUnread(active, queues)
+      if (active.again === undefined) {
+        run.leave()
+        // A message may have arrived since the executor returned.
+        requeueUnread(active, queues)
+      }
       this.#release(active)
+      if (active.again !== undefined) run.detach(attemptedAgain(active))
     }
+  }
+
+  async #failOrRetry(active: ActiveRun<P>, error: unknown): Promise<void> {
+    try {
+      active.again = await waitToRetry(active, error, this.#settings)
+    } catch (failure) {
+      this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
+    }
+    if (active.again === undefined) this.#failures.fail(active, active.run.abortReason ?? error)
   }
 
   /** Ends the run's claim on its task, whose next turn is then the scheduler's to decide. */
@@ -218,7 +329,7 @@ export class RunManager<P extends Principal> {
     const { run, task } = active
     if (task === undefined) {
       // A task that refused its first message has ended, and was never assigned to the run.
-      if (run.taskId !== undefined) this.#scheduler.runEnded(run.taskId, active)
+      if (run.createdId !== undefined) this.#scheduler.runEnded(run.createdId, active)
       return
     }
     if (this.#registry.runOf(task.id) !== active) return
@@ -231,6 +342,35 @@ export class RunManager<P extends Principal> {
     const { limits, clock } = this.#settings
     if (!Number.isFinite(limits.runTimeoutMs)) return
     active.stopTimer = clock.schedule(() => this.#failures.timeOut(active), limits.runTimeoutMs)
+  }
+
+  /** Ends a run that waits, because the agent is closing. */
+  #stopWaiting(active: ActiveRun<P>): void {
+    const { run } = active
+    if (run.isWaiting) run.abort(unavailable())
+    else if (run.turn.wakeAt !== undefined) this.#letGo(active)
+  }
+
+  /** Lets go of a run that only waits: its turn continues from the history, in any process. */
+  #letGoLater(active: ActiveRun<P>): void {
+    const { clock, limits } = this.#settings
+    const { wakeAt } = active.run.turn
+    // One that sleeps for longer is let go at once.
+    const delayMs = wakeAt === undefined || wakeAt === Infinity ? limits.waitingRunMs : 0
+    if (wakeAt !== undefined && wakeAt <= clock.now() + limits.waitingRunMs) return
+    active.stopTimer = clock.schedule(() => this.#letGo(active), delayMs)
+  }
+
+  #letGo(active: ActiveRun<P>): void {
+    const { run, task } = active
+    const { wakeAt, signals } = run.turn
+    if (task === undefined || wakeAt === undefined || this.#registry.runOf(task.id) !== active) return
+    if (!run.isWaiting) active.parked = { wakeAt, signals }
+    run.letGo(new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id }))
+    this.#autoStart.delete(run)
+    this.#registry.delete(active)
+    active.stopTimer()
+    this.#release(active)
   }
 
   /** Fails a task at its deadline, also while it waits for the user or no run works on it. */

@@ -4,29 +4,36 @@
  * @module
  */
 import { A2AError, endError } from '../../core/errors.js'
+import { isSameOwner, type OwnerFilter } from '../../core/queries.js'
 import type { TaskKey } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { ActiveRun } from './active-run.js'
 import { Deadlines } from './deadlines.js'
+import { HeldRequests } from './held-requests.js'
 import { MessageQueues } from './message-queue.js'
 import type { Principal } from '../caller.js'
+import type { CompleteLimits } from '../limits.js'
+import { tooManyOf } from '../owner-counts.js'
 import { unavailable } from '../unavailable.js'
 
 /** Reasons for which this process stops working on a task that still exists. */
 const MOVED_CODES = ['LEASE_LOST', 'STORE_FAILED', 'UNAVAILABLE'] as const
 
+type RunLimits = Pick<CompleteLimits, 'maxRuns' | 'maxRunsPerOwner'>
+
 /** The state that the run manager and its scheduler share. */
 export class RunRegistry<P extends Principal> {
-  readonly queues = new MessageQueues<P>()
+  readonly held = new HeldRequests()
+  readonly queues = new MessageQueues<P>(this.held)
   readonly deadlines: Deadlines
   readonly #active = new Set<ActiveRun<P>>()
   readonly #byTask = new Map<string, ActiveRun<P>>()
-  readonly #maxRuns: number
+  readonly #limits: RunLimits
   #isClosing = false
 
-  constructor(clock: Clock, maxRuns: number) {
+  constructor(clock: Clock, limits: RunLimits) {
     this.deadlines = new Deadlines(clock)
-    this.#maxRuns = maxRuns
+    this.#limits = limits
   }
 
   get isClosing(): boolean {
@@ -49,10 +56,11 @@ export class RunRegistry<P extends Principal> {
 
   add(active: ActiveRun<P>): void {
     this.#active.add(active)
+    this.held.add(active.message)
   }
 
   delete(active: ActiveRun<P>): void {
-    this.#active.delete(active)
+    if (this.#active.delete(active)) this.held.remove(active.message)
   }
 
   /** The run that works on a task in this process. */
@@ -73,21 +81,46 @@ export class RunRegistry<P extends Principal> {
     if (this.#isClosing) throw unavailable()
   }
 
-  /** @throws {A2AError} `UNAVAILABLE` when no run can begin now. */
-  requireRoom(): void {
+  /** @throws {A2AError} `UNAVAILABLE` when no run can begin now; `RATE_LIMITED` when no more run of this owner can. */
+  requireRoom({ owner = null }: OwnerFilter): void {
     this.requireOpen()
     if (!this.hasRoom(0)) throw unavailable('has too much to do')
+    const { maxRunsPerOwner } = this.#limits
+    if (maxRunsPerOwner === Infinity) return
+    const working = this.#countOf(owner, ({ run }) => !run.turn.isIdle)
+    if (working >= maxRunsPerOwner) throw tooManyOf('runs')
+  }
+
+  /** How many runs of this owner may yet begin a task, or have begun one that its manager does not count. */
+  beginning({ owner = null }: OwnerFilter): number {
+    return this.#countOf(owner, ({ isCounted, run }) => !isCounted && !run.hasReplied)
   }
 
   /**
-   * Whether one more run can begin, beside `others` that are about to. Runs that wait for the user do not count. Runs
+   * Whether one more run can begin, beside `others` that are about to. Runs that only wait do not count. Runs
    * whose task has ended count for as long as their executor goes on.
    */
   hasRoom(others: number): boolean {
-    if (this.#active.size + others < this.#maxRuns) return true
+    const { maxRuns } = this.#limits
+    if (this.#active.size + others < maxRuns) return true
     let working = others
-    for (const { run } of this.#active) if (!run.isWaiting) working += 1
-    return working < this.#maxRuns
+    for (const { run } of this.#active) if (!run.turn.isIdle) working += 1
+    return working < maxRuns
+  }
+
+  #countOf(owner: string | null, isMeant: (active: ActiveRun<P>) => boolean): number {
+    let count = 0
+    for (const active of this.#active) {
+      if (isSameOwner(active.message.owner.owner, owner) && isMeant(active)) count += 1
+    }
+    return count
+  }
+
+  /** How many runs are at work, and how many wait. */
+  count(): { readonly working: number; readonly waiting: number } {
+    let waiting = 0
+    for (const { run } of this.#active) if (run.turn.isIdle) waiting += 1
+    return { working: this.#active.size - waiting, waiting }
   }
 
   /** Detaches the task's run with `reason`, and drops its queue. Default is that the task is gone. */

@@ -14,6 +14,7 @@ import type { SendRequest } from '../../wire/dialect.js'
 import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
 import type { ActiveRun } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
+import type { EarlierAttempts } from './run-context.js'
 import type { RunFailures } from './run-failures.js'
 import type { RunRegistry } from './run-registry.js'
 import type { Settings } from '../options.js'
@@ -40,6 +41,8 @@ export interface BeginOptions {
   readonly isStream?: boolean
   /** The tasks that the message refers to, where they were read before. */
   readonly references?: readonly TaskSnapshot[] | undefined
+  /** The earlier attempts of the turn that the message began, where it continues. */
+  readonly earlier?: EarlierAttempts | undefined
   /** Whether the lease's note names the message already, perhaps with more of its request than this process knows. */
   readonly isNoted?: boolean
 }
@@ -47,6 +50,8 @@ export interface BeginOptions {
 export interface RunScheduler<P extends Principal> {
   /** The tasks that runs change. */
   readonly tasks: WorkedTasks
+  /** Whether another process restarts the work that is unfinished at {@link close}. */
+  readonly handsOver: boolean
 
   /**
    * Accepts a message with `accept`. When a task with the id that the client has chosen appears at the same time, the
@@ -73,6 +78,8 @@ export interface RunScheduler<P extends Principal> {
   /** Resolves when the task that a run has created is stored. */
   stored(taskId: string): Promise<void> | undefined
 
+  /** Continues a turn whose code is not in memory, with the messages that are queued. Absent where tasks are in memory. */
+  readonly continueTurn?: ((taskId: string) => void) | undefined
   /** A run that is under way now works on this message. */
   assigned(taskId: string, message: QueuedMessage<P>): void
   /** The task's run has ended: the next queued message gets its run, or the task is released. */

@@ -6,10 +6,14 @@
 import { stepsTo } from '../../core/advance.js'
 import { terminal } from '../../core/decide.js'
 import { A2AError, endError } from '../../core/errors.js'
-import { isTerminal, type TaskState } from '../../core/lifecycle.js'
-import type { MessageInput } from '../../core/params.js'
+import type { HistoryEntry } from '../../core/events.js'
+import { isTerminal, type Lifecycle, type TaskState } from '../../core/lifecycle.js'
+import type { MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { WorkedTasks } from '../tasks.js'
+
+/** By the signal of a task: removes the listener of the last run that has left the task. */
+const unfollowLast = new WeakMap<AbortSignal, () => void>()
 
 /** Shows the current task while the run works on it, and the last state it saw afterwards. Moves it along its lifecycle. */
 export class RunTask {
@@ -18,6 +22,7 @@ export class RunTask {
   #gone: Error | undefined
   #last: TaskSnapshot | undefined
   #hasStatusMessage: boolean
+  #followed: { readonly signal: AbortSignal; readonly unfollow: () => void } | undefined
 
   constructor(id: string, tasks: WorkedTasks, hasStatusMessage: boolean) {
     this.id = id
@@ -52,6 +57,16 @@ export class RunTask {
     return this.peek() === null ? undefined : this.#tasks.signalOf(this.id)
   }
 
+  /** Calls `onAbort` with the reason when the task's signal aborts: at once if it has. */
+  follow(onAbort: (reason: Error) => void): void {
+    const { signal } = this
+    if (signal === undefined) return
+    const abort = (): void => onAbort(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    this.#followed = { signal, unfollow: () => signal.removeEventListener('abort', abort) }
+  }
+
   /**
    * Requires that the run may still change the task.
    *
@@ -77,20 +92,32 @@ export class RunTask {
    *
    * @throws As {@link show}.
    */
-  stepsTo(to: TaskState, reason: Error | undefined): readonly TaskState[] {
-    return this.#tasks.can(this.id, to) ? [to] : stepsTo(this.show(reason).state, to)
+  stepsTo(to: TaskState, reason: Error | undefined, lifecycle: Lifecycle): readonly TaskState[] {
+    return this.#tasks.can(this.id, to) ? [to] : stepsTo(this.show(reason).state, to, lifecycle)
   }
 
-  /** Enters the states of `path` in order. `message` replaces the status message; without it, the status message is removed. */
-  enter(path: readonly TaskState[], message: MessageInput | undefined): void {
-    const last = path.at(-1)
+  /**
+   * Enters the states of `path` in order. `message` replaces the status message; without it, the status message is removed.
+   *
+   * @param entries - Entries of the history. They are recorded in one change with the last state and with `message`, which
+   *   joins the conversation then.
+   */
+  enter(
+    path: readonly TaskState[],
+    message: MessageInput | undefined,
+    entries: readonly HistoryEntry[] = [],
+  ): void {
     for (const state of path.slice(0, -1)) {
       this.#tasks.patchTask(this.id, { state, ...this.#clearStatusMessage() })
     }
     if (message !== undefined) this.#hasStatusMessage = true
-    if (last !== undefined) {
-      this.#tasks.patchTask(this.id, { state: last, ...(message ? { message } : this.#clearStatusMessage()) })
-    } else if (message !== undefined) this.#tasks.patchTask(this.id, { message })
+    const state = path.at(-1)
+    const shown = message !== undefined ? { message } : state !== undefined && this.#clearStatusMessage()
+    const update: TaskUpdate = { ...(state !== undefined && { state }), ...shown }
+    const isEmpty = Object.keys(update).length === 0
+    if (entries.length > 0) {
+      this.#tasks.recordHistory?.(this.id, entries, { message, update: isEmpty ? undefined : update })
+    } else if (!isEmpty) this.#tasks.patchTask(this.id, update)
   }
 
   /** The update that removes the status message of the previous state. */
@@ -100,15 +127,30 @@ export class RunTask {
     return { message: null }
   }
 
-  /** The executor has returned: keeps the last state, to show it once the task is gone. */
-  keepLast(): void {
+  /**
+   * The executor has returned: keeps the last state, to show it once the task is gone. From now on `controller` alone
+   * follows the task.
+   */
+  keepLast(controller: AbortController | undefined): void {
     this.#last = this.peek() ?? undefined
+    if (this.#followed === undefined) return
+    this.#followed.unfollow()
+    if (controller !== undefined) this.follow(abortBy(controller))
+    // The last run still learns of a cancel while its task waits. A task may have any number of runs before it.
+    const { signal, unfollow } = this.#followed
+    unfollowLast.get(signal)?.()
+    unfollowLast.set(signal, unfollow)
   }
 
   /** Cuts the run off from the task. Clients choose ids, so a new task may have this id at once. */
   detach(reason: Error): void {
     this.#gone = reason
   }
+}
+
+/** A closure of the run would keep the run, with its request, for as long as the task waits. */
+function abortBy(controller: AbortController): (reason: Error) => void {
+  return (reason) => controller.abort(reason)
 }
 
 function closedError({ id, state }: TaskSnapshot): A2AError {

@@ -5,8 +5,13 @@
  */
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
+import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
+import type { DelegatedMessage, DelegateOptions } from '../history/delegations.js'
+import type { DelegationAgent, DelegationResult } from '../history/delegations.js'
+import type { StepContext, StepOptions, StepOutput } from '../history/steps.js'
+import type { SignalOptions, SleepOptions } from '../history/waits.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {
@@ -33,6 +38,37 @@ export interface Progress {
   readonly total?: number | undefined
 }
 
+/** A message of an earlier task, or one of its results. */
+export interface ConversationEntry {
+  /** `'artifact'` for a result: an artifact of a task that has ended. */
+  readonly type: 'message' | 'artifact'
+  /** Who has written it. Results are the agent's. */
+  readonly role: 'user' | 'agent'
+  /** The texts of {@link parts}, joined. Empty where there is none, as in data. */
+  readonly text: string
+  readonly parts: readonly DeepReadonly<Part>[]
+  readonly taskId: string
+  /** The present state of the task. */
+  readonly state: TaskState
+}
+
+/** Options of `run.history`. */
+export interface ConversationOptions {
+  /** The most entries of the page, 1 to 1000. Default is `100`. */
+  readonly limit?: number | undefined
+  /** The `before` of the page that was read last. Default is the page of the latest entries. */
+  readonly before?: string | undefined
+}
+
+/** A page of the history. */
+export interface ConversationPage {
+  /** Oldest first. */
+  readonly entries: readonly ConversationEntry[]
+  /** Where the page of the entries before these begins. Absent when there are no earlier entries. */
+  readonly before?: string
+}
+
+/** Options of `run.artifact`. */
 export interface ArtifactOptions {
   /** Appends to the artifact with this `artifactId`, if there is one, instead of replacing it. Default is `true`. */
   readonly append?: boolean | undefined
@@ -56,6 +92,10 @@ export interface Run<P extends Principal = Principal> {
   readonly message: ReadonlyMessage
   /** The texts of {@link message}, joined. */
   readonly text: string
+  /** The id of the task. Reading it does not create the task. */
+  readonly taskId: string
+  /** The id of the conversation that the task belongs to. Reading it does not create the task. */
+  readonly contextId: string
   /** The current task, frozen. Creates the task if there is none. */
   readonly task: TaskSnapshot
   /** The conversation so far, oldest first, with {@link message} and all messages that arrived since. */
@@ -72,8 +112,28 @@ export interface Run<P extends Principal = Principal> {
   readonly extensions: readonly string[]
   /** The media types that the client accepts. Empty for any. */
   readonly acceptedOutputModes: readonly string[]
-  /** Aborts when the work is no longer wanted: the task is canceled, times out or expires, or the agent shuts down. */
+  /**
+   * Aborts when the work is no longer wanted: the task is canceled, times out or expires, or the agent shuts down. After
+   * the run, it follows the task until the task's next run ends.
+   */
   readonly signal: AbortSignal
+
+  /**
+   * Reads what was said and produced in the earlier tasks of this context, as far as they belong to the same owner: their
+   * messages, and the artifacts of those that have ended. Not this task, whose conversation is {@link messages}, nor tasks
+   * that were created after it. Removed tasks are missing.
+   *
+   * Entries are oldest first. What belongs to one task is together, and tasks are in the order of their latest change. A
+   * page has at most `limit` entries, the latest ones or those before `before`, and about 1 MiB of parts: a larger entry is a
+   * page of its own.
+   *
+   * Without `authenticate`, the context's id is the only secret: a client that knows it sees the tasks of the context, as in
+   * `ListTasks`.
+   *
+   * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
+   * @throws {A2AError} As a rejection: `INVALID_PARAMS` for a `before` that is of no page; `STORE_FAILED`.
+   */
+  readonly history: (options?: ConversationOptions) => Promise<ConversationPage>
 
   /**
    * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves. An open question is
@@ -83,8 +143,8 @@ export interface Run<P extends Principal = Principal> {
   /** Reports progress as the task's status message. It does not join the conversation. */
   readonly update: (report: string | Progress) => void
   /**
-   * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`. A text becomes an artifact with one
-   * text part.
+   * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`: pass `append: false` to replace it
+   * instead. A text becomes an artifact with one text part.
    *
    * @returns The artifact's id, generated where it has none. Pass it to the next call to append.
    * @throws {TypeError} when the artifact has no parts.
@@ -92,8 +152,8 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly artifact: (artifact: string | ArtifactInput, options?: ArtifactOptions) => string
   /**
-   * Asks the user: the task is `input-required` until the user answers, then `working` again. A run that waits takes no
-   * place in `limits.maxRuns`, and the time does not count for `limits.runTimeoutMs`.
+   * Asks the user: the task is `input-required` until the user answers, then `working` again. A run that waits does not
+   * count towards `limits.maxRuns`, and the time that it waits does not count towards `limits.runTimeoutMs`.
    *
    * To end the turn with the question, return without awaiting the promise: the answer then begins another run. To give up
    * waiting, as after `Promise.race`, call {@link start}.
@@ -109,6 +169,88 @@ export interface Run<P extends Principal = Principal> {
    * (A2A 1.0 §7.6.4).
    */
   readonly requireAuth: (prompt: Say) => Promise<ReadonlyMessage>
+  /**
+   * Does `work`, and resolves to its output when that is stored. Over a store, the output becomes part of the task's history:
+   * when the turn continues in another process, `step` returns it and does not call `work` again. So does the error of a step
+   * that has failed.
+   *
+   * When a process dies after the work and before its output is stored, the work is done again: pass `key` to services as the
+   * idempotency key. What `work` shows (artifacts, updates) before that is replaced. Names repeat: the second `price` is
+   * another step than the first.
+   *
+   * @returns A copy of the output, which must be JSON or `undefined`.
+   * @throws What `work` throws after its last attempt; from the history, an `Error` with the same `name` and `message`.
+   *   {@link A2AError} `HISTORY_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
+   *   beyond `limits.maxSteps` or a history beyond `limits.maxHistoryBytes`; `INVALID_PARAMS` for one
+   *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.
+   */
+  readonly step: <T extends StepOutput>(
+    name: string,
+    work: (step: StepContext) => T | Promise<T>,
+    options?: StepOptions,
+  ) => Promise<T>
+  /**
+   * Sends a message to another agent, such as an `A2AClient`, and follows the agent's task until it ends. Over a store, the
+   * result becomes part of the task's history: when the turn continues in another process, this process follows the same task
+   * of the agent, or returns the result.
+   *
+   * The `messageId` is made of the task and the name, so that agents that recognize repeated messages begin one task only.
+   * Others are asked for the message before it is sent again. When this task is canceled or times out while its run is in a
+   * process, the agent's task is canceled. Questions of the agent are put to the user, unless `onInputRequired` answers them.
+   *
+   * @returns The result. Check `ok`: an agent that fails, or cannot be reached, does not reject. Rejects with `LIMIT_EXCEEDED`
+   *   beyond `limits.maxDelegationDepth`, and for a result over `limits.maxStepBytes`; `UNSUPPORTED_OPERATION` for an agent
+   *   that has led to this task; `HISTORY_MISMATCH`; the signal's reason.
+   */
+  readonly delegate: (
+    name: string,
+    agent: DelegationAgent,
+    message: DelegatedMessage,
+    options?: DelegateOptions,
+  ) => Promise<DelegationResult>
+  /**
+   * Resolves after `ms` milliseconds, or at the time `until`: a `Date`, or milliseconds since 1970. The task stays `working`.
+   *
+   * Over a store the due time becomes part of the task's history. A run that only sleeps, for longer than
+   * `limits.waitingRunMs`, leaves the memory of its process at once, and holds no lease and no timer: after the due time, at
+   * most the manager's `sweepIntervalMs` later, any process continues the turn. What the code does beside the sleep belongs in
+   * steps. A run that sleeps does not count towards `limits.maxRuns` and `limits.runTimeoutMs`. Names repeat as those of
+   * steps.
+   *
+   * @returns Rejects with the signal's reason when the task ends before, and with `HISTORY_MISMATCH`.
+   * @throws {TypeError | RangeError} naming the invalid option.
+   */
+  readonly sleep: (name: string, options: SleepOptions) => Promise<void>
+  /**
+   * Waits for a signal: a JSON value that other code sends to this task, in any process, by `tasks.signal(taskId, name, value)`.
+   * The task stays `working`. Signals of one name are received in their order, also those that came before. Each call receives
+   * one.
+   *
+   * Over a store, a run that only waits leaves the memory after `limits.waitingRunMs`, as one that {@link sleep}s. The signal
+   * continues its turn.
+   *
+   * @returns The value; with a `schema`, what the schema returns. The schema is called again when the turn continues. Rejects
+   *   with `INVALID_PARAMS` for a value that the schema refuses, which is received all the same; with `HISTORY_MISMATCH`; with
+   *   the signal's reason when the task ends before.
+   * @throws {TypeError} naming the invalid option.
+   */
+  readonly waitFor: <T = ReadonlyJson>(name: string, options?: SignalOptions<T>) => Promise<T>
+  /**
+   * The number of this attempt of the turn: `1`, and one more each time that `execute` has thrown and is called again. See the
+   * option `retry` of `createRequestHandler`.
+   */
+  readonly attempt: number
+  /** The time in ms since 1970. When the turn continues in another process, the same call returns the same time. */
+  readonly now: () => number
+  /** A random number from 0 to 1, the same when the turn continues in another process. Not for secrets. */
+  readonly random: () => number
+  /** A new UUID v4, the same when the turn continues in another process. */
+  readonly uuid: () => string
+  /**
+   * Whether this turn goes the new way of a function that you have changed: `true` unless an earlier attempt of the turn has
+   * passed this point with the old function. Pass each change a name of its own.
+   */
+  readonly changed: (name: string) => boolean
   /** Ends the task as `completed`. `message` joins the conversation. */
   readonly complete: (message?: Say) => void
   /** Ends the task as `failed`. `message` joins the conversation, and clients read it. */
@@ -116,11 +258,18 @@ export interface Run<P extends Principal = Principal> {
   /** Ends the task as `rejected`: the agent does not do this work. `message` joins the conversation. */
   readonly reject: (message?: Say) => void
   /**
+   * Ends the task as `canceled`, and aborts {@link signal}. Call it when the user's message, or a system that your agent
+   * calls, says that the work is not wanted. When a client cancels the task, you need not call it. `message` joins the
+   * conversation.
+   */
+  readonly cancel: (message?: Say) => void
+  /**
    * Replies with a message instead of a task. Where the task exists already, completes it with the message. Pass a promise
-   * to announce the reply before its content is known: no task is created while it is pending.
+   * to announce the reply before its content is known: no task is created while it is pending. If it resolves to
+   * `undefined`, there is no reply, and the run continues with a task.
    *
    * @returns Resolves once the reply is made. Rejects with what `message` rejects with, which also fails the run.
    * @throws {TypeError} As a rejection, when the run has replied already.
    */
-  readonly reply: (message: Say | Promise<Say>) => Promise<void>
+  readonly reply: (message: Say | Promise<Say | undefined>) => Promise<void>
 }

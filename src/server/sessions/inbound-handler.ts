@@ -12,8 +12,10 @@ import { reportError } from '../../runtime/report.js'
 import { inboundFetch } from './routes.js'
 import { InboundStore } from './store.js'
 import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from './types.js'
+import type { HandlerObserver } from '../observers.js'
 import { guarded, type ErrorContext } from '../options.js'
 
+/** Options of {@link createInboundHandler}. */
 export interface InboundHandlerOptions {
   /** The most tasks to hold, ended ones included. Default is `1_000`. */
   readonly maxTasks?: number | undefined
@@ -30,14 +32,22 @@ export interface InboundHandler {
   /** As {@link clearTaskStore}. */
   readonly clearTaskStore: () => void
   /**
-   * Answers `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}` with tasks, and everything else with `{ error }`: 400 for a
-   * malformed request, 404, 405, 413 for more than 1 MiB, 503 while no task is accepted, 500 for what the functions of
-   * `deps` throw, which `onError` receives. Never rejects. Does not use `this`, so it can be passed to `toNodeListener`.
+   * Serves `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}`. Failures have the body `{ error }`: 400 for an invalid request,
+   * 404, 405, 408 for a body that takes longer than 30 seconds, 413 for more than 1 MiB, 503 while no task is accepted or
+   * too many bytes of bodies are being received, and 500 when a function of `deps` throws; `onError` receives that error.
+   * Never rejects. Does not use `this`, so you can pass it to `toNodeListener`.
    */
   readonly fetch: (request: Request) => Promise<Response>
+  /** As `observe` of a `RequestHandler`: makes a `fetch` that tells the observer of each request. */
+  readonly observe: (observer: HandlerObserver) => Pick<InboundHandler, 'fetch' | 'observe'>
   /** Clears the store, and refuses new tasks. */
   readonly close: () => void
 }
+
+/** Both functions answer before a store could, and another process cannot receive the events of a session of this one. */
+const NO_TASKS =
+  '"tasks" is no option of createInboundHandler: its tasks live as long as the sessions of this process. ' +
+  'Use createRequestHandler({ tasks, execute, dialects: [corvid()] }), which serves the same routes'
 
 /**
  * Creates a handler whose tasks are separate from those of every other handler.
@@ -54,6 +64,7 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   options: InboundHandlerOptions = {},
 ): InboundHandler {
   requireDeps(deps)
+  if (Object.hasOwn(Object(options) as object, 'tasks')) throw new TypeError(NO_TASKS)
   const { maxTasks, onError } = readOptions(options, ['maxTasks', 'onError'], 'createInboundHandler')
   const report = onError === undefined ? reportError : guarded(onError)
   const store = new InboundStore({ clock: deps.clock ?? systemClock, maxTasks, onError: report })
@@ -66,7 +77,7 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   return {
     handleTaskSend: send,
     handleTaskGet: get,
-    fetch: inboundFetch({ send, get, onError: report }),
+    ...inboundFetch({ send, get, onError: report, clock: store.clock }),
     clearTaskStore: () => store.clear(),
     close() {
       isClosed = true
@@ -79,12 +90,12 @@ export function createInboundHandler<Db, Session extends InboundSession>(
 let shared: InboundStore | undefined
 
 /**
- * Creates a task, and a session of the first agent with a `defaultProjectId` that works on it. The session's texts join
- * the task's messages. The task is completed when the session exits or is stopped, and fails with an error of the session
- * or after `timeoutMs`.
+ * Creates a task, and a session that works on it, for the first agent with a `defaultProjectId`. The texts of the session
+ * join the task's messages. The task is completed when the session exits or is stopped. It fails when the session reports an
+ * error, and after `timeoutMs`.
  *
- * Tasks live in one store of this module, up to 1,000. When it is full, the 100 tasks that ended longest ago are removed. A
- * task that is worked on is never removed.
+ * One store of this module holds up to 1,000 tasks. When it is full, the 100 tasks that ended longest ago are removed. A task
+ * that has not ended is never removed.
  *
  * The parameters may be in `body` or in `body.params`, as in {@link A2ATaskSendRequest}. `body.params` takes precedence.
  *

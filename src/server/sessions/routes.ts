@@ -3,15 +3,20 @@
  *
  * @module
  */
-import { taskNotFound } from '../../core/errors.js'
+import { A2AError, taskNotFound } from '../../core/errors.js'
 import { corvid } from '../../wire/corvid.js'
-import { readJson } from '../binding/body.js'
+import { BodyReader, bodyStatusOf } from '../binding/body.js'
+import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../limits.js'
+import type { Clock } from '../../runtime/clock.js'
 import { DIRECT, type HttpAnswer, type HttpRequest, type Respond } from '../binding/exchange.js'
 import { toFetch } from '../binding/fetch.js'
+import { defaultPendingBytes, PendingOutput, STALLED_TIMEOUT_MS } from '../binding/pending-output.js'
 import { toA2AError } from '../streams/frame-stream.js'
 import type { A2ATask } from './types.js'
 import type { ErrorContext } from '../options.js'
 import { decode } from '../binding/routes.js'
+import { observedRespond } from '../binding/observed.js'
+import type { HandlerObserver } from '../observers.js'
 
 const PATH = /^\/a2a\/tasks\/([^/]+)$/
 /** Limit of a body. JSON escapes may make a message of 1 MiB six times as long. */
@@ -21,33 +26,63 @@ export interface InboundRoutes {
   readonly send: (body: unknown) => A2ATask
   readonly get: (taskId: string) => A2ATask | null
   readonly onError: (error: unknown, context: ErrorContext) => void
+  readonly clock: Clock
+}
+
+interface InboundFetch {
+  readonly fetch: (request: Request) => Promise<Response>
+  readonly observe: (observer: HandlerObserver) => InboundFetch
 }
 
 /** A `fetch` function over both routes. Never rejects: errors are answered as `{ error }`, like corvid-agent's. */
-export function inboundFetch(routes: InboundRoutes): (request: Request) => Promise<Response> {
+export function inboundFetch(routes: InboundRoutes): InboundFetch {
   const dialect = corvid()
-  const respond: Respond = async (request) => {
+  const limits = {
+    maxBodyBytes: MAX_BYTES,
+    bodyTimeoutMs: BODY_TIMEOUT_MS,
+    maxBodyBytesInFlight: defaultBytesInFlight(MAX_BYTES),
+    maxNodes: MAX_NODES,
+  }
+  const bodies = new BodyReader(limits, routes.clock)
+  const answerTo = async (request: HttpRequest): Promise<HttpAnswer> => {
     const { pathname } = new URL(request.url)
     const [, id] = PATH.exec(pathname) ?? []
     if (id === undefined) return answer(404, { error: 'Not found' })
     const verb = id === 'send' ? 'POST' : 'GET'
     if (request.method !== verb) return answer(405, { error: `Use ${verb}` }, { allow: verb })
+    const operation = verb === 'POST' ? 'SendMessage' : 'GetTask'
+    const { trail } = request
+    trail?.record({ operation, version: dialect.version, binding: 'HTTP+JSON', isStream: false })
     try {
-      return answer(200, verb === 'POST' ? await send(routes, request) : get(routes, decode(id, 'id')))
+      if (request.principal !== undefined && !(await request.principal())) {
+        throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
+      }
+      const task =
+        verb === 'POST'
+          ? routes.send(await bodies.readJson(request, ['application/json']))
+          : get(routes, decode(id, 'id'))
+      trail?.record({ taskId: task.id, state: task.state })
+      return answer(200, task)
     } catch (thrown) {
       const error = toA2AError(thrown, 'handleTaskSend', routes.onError)
+      trail?.record({ error })
       const { status, body } = dialect.encodeHttpError(
         error,
-        error.code === 'LIMIT_EXCEEDED' ? 413 : undefined,
+        bodyStatusOf(error) ?? (error.code === 'LIMIT_EXCEEDED' ? 413 : undefined),
       )
       return answer(status, body, status === 503 ? { 'retry-after': '1' } : {})
     }
   }
-  return Object.assign(toFetch(respond), { [DIRECT]: respond })
-}
-
-async function send(routes: InboundRoutes, request: HttpRequest): Promise<A2ATask> {
-  return routes.send(await readJson(request, MAX_BYTES, ['application/json']))
+  const pending = { maxPendingBytes: defaultPendingBytes(), stalledTimeoutMs: STALLED_TIMEOUT_MS }
+  const respond: Respond = Object.assign(answerTo, { output: new PendingOutput(pending, routes.clock) })
+  const observable = (observers: readonly HandlerObserver[]): InboundFetch => {
+    const observed = observers.length === 0 ? respond : observedRespond(respond, observers)
+    return {
+      fetch: Object.assign(toFetch(observed), { [DIRECT]: observed }),
+      observe: (observer) => observable([...observers, observer]),
+    }
+  }
+  return observable([])
 }
 
 function get(routes: InboundRoutes, id: string): A2ATask {

@@ -70,6 +70,7 @@ export interface InboundProcessManager<Session> {
    * one. A promise that rejects fails the task and stops the session.
    */
   subscribe(sessionId: string, callback: SessionCallback): unknown
+  /** Ends a subscription. Not called when `subscribe` returned a function. */
   unsubscribe?(sessionId: string, callback: SessionCallback): unknown
   /** May return a promise: if it rejects, the task fails. */
   startProcess(session: Session, prompt: string, options: { schedulerMode: true }): unknown

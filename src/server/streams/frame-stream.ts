@@ -6,6 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
+import { shownError } from '../chosen-ids.js'
 import type { Frame } from './sse.js'
 
 /** How a binding encodes the entries and errors of a stream. */
@@ -13,6 +14,8 @@ export interface FrameEncoding {
   encode(entry: StreamEntry): JsonValue
   /** Encodes anything thrown. */
   encodeError(thrown: unknown): JsonValue
+  /** Whether an error has the SSE event name `error`. */
+  readonly namesErrors: boolean
 }
 
 /** Maps anything thrown to an `A2AError` for the client. Reports unexpected errors and store failures to `onError`. */
@@ -22,11 +25,11 @@ export function toA2AError(
   onError: (error: unknown, context: { readonly during: string }) => void,
 ): A2AError {
   if (!A2AError.is(error) || error.code === 'STORE_FAILED') onError(error, { during })
-  if (A2AError.is(error)) return error
+  if (A2AError.is(error)) return shownError(error)
   return new A2AError('INTERNAL', 'Internal error', {}, { cause: error })
 }
 
-/** An iterator that its reader can always end early. */
+/** An iterator that its reader ends with `return()`: early, or after it has written the last element. */
 export interface Source<T> extends AsyncIterableIterator<T, undefined> {
   return(): Promise<IteratorResult<T, undefined>>
 }
@@ -69,8 +72,10 @@ export class FrameStream implements Source<Frame> {
       const result = await this.#entries.next()
       return result.done ? result : { done: false, value: this.#frameOf(result.value) }
     } catch (error) {
-      void this.return()
-      return { done: false, value: { json: this.#encoding.encodeError(error), event: 'error' } }
+      this.#isEnded = true
+      const { namesErrors } = this.#encoding
+      const json = this.#encoding.encodeError(error)
+      return { done: false, value: { json, event: namesErrors ? 'error' : undefined } }
     }
   }
 

@@ -7,8 +7,12 @@ import { readOptions, requireDelay, requireFinite } from '../../runtime/options.
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import { formatEvent, HEARTBEAT, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat } from './sse.js'
 
+/** Options of {@link SSEStream}. */
 export interface SSEStreamOptions {
-  /** Bytes to buffer for a reader that is slow or not connected yet. Beyond it the stream ends. Default is `1_048_576` (1 MiB). */
+  /**
+   * Bytes to buffer for a reader that is slow or not connected yet. Beyond it the stream ends. Default is `1_048_576`
+   * (1 MiB).
+   */
   readonly maxBufferBytes?: number | undefined
   /** Interval of heartbeats on an idle stream, in ms. Default is `15_000` (15 seconds). */
   readonly heartbeatMs?: number | undefined

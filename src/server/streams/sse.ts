@@ -29,10 +29,15 @@ export interface Frame {
 
 /** Formats one event. `data` may have several lines, `event` and `id` one each. */
 export function formatEvent(data: string, event?: string, id?: string | number): string {
-  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
+  const head = eventHead(event, id)
   if (!/[\r\n]/.test(data)) return `${head}data: ${data}\n\n`
   const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   return `${head}${lines.join('')}\n`
+}
+
+/** The lines of an event before its data. */
+export function eventHead(event?: string, id?: string | number): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
 }
 
 export function formatFrame({ json, event, id }: Frame): string {

@@ -27,6 +27,8 @@ export interface TaskStreamOptions {
   readonly task: () => TaskSnapshot | undefined
   /** Called once, when the stream ends for any reason. */
   readonly onEnd: () => void
+  /** Called with each `return()`. Readers call it after the last entry is written, too. */
+  readonly onLeave?: (() => void) | undefined
 }
 
 /**
@@ -89,6 +91,7 @@ export class TaskStream implements Source<StreamEntry> {
   return(): Promise<IteratorResult<StreamEntry, undefined>> {
     this.#queued = undefined
     this.#end()
+    this.#options.onLeave?.()
     return Promise.resolve({ done: true, value: undefined })
   }
 
@@ -149,7 +152,7 @@ export class TaskStream implements Source<StreamEntry> {
     return this.#taskEntry(opening, false)
   }
 
-  /** `undefined` for events that streams do not show: a message that joined the conversation. */
+  /** `undefined` for events that streams do not show, such as a message that joined the conversation. */
   #entryOf({ value: event }: IteratorResult<TaskStreamEvent, undefined>): StreamEntry | 'end' | undefined {
     if (event === undefined) return 'end'
     this.#readGeneration = event.generation
@@ -166,6 +169,7 @@ export class TaskStream implements Source<StreamEntry> {
         return { type: 'artifact', contextId, event: outputEvent(event), last: false, source: this }
       case 'created':
       case 'message':
+      case 'history':
         return undefined
     }
   }

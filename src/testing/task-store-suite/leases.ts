@@ -139,6 +139,29 @@ const releaseTests: StoreTests = {
     }
   },
 
+  'another lease can take the place of a released one, for years': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: ['old'] } })
+    const key = keyOf(task)
+    await move(store, task)
+    const YEARS = 10 * 366 * 86_400_000
+    const next = { id: 'n', ttlMs: YEARS, note: ['new'] }
+    equal('release() of another', await store.release(key, 'm', 2, next), true)
+    equal('release() at generation 1', await store.release(key, 'l', 1, next), false)
+    equal('renew() of the old one', await store.renew([{ key, id: 'l' }], TTL), ['l'])
+    equal('release() at generation 2', await store.release(key, 'l', 2, next), true)
+    equal('release() again', await store.release(key, 'l', 2, next), true)
+    equal('renew() of the old one, now', await store.renew([{ key, id: 'l' }], TTL), [])
+    clock.ms += YEARS - 1
+    equal('acquire() before its end', await holder(store.acquire(key, { id: 'm', ttlMs: TTL })), 'n')
+    equal('orphans() before its end', await store.orphans(10), [])
+    clock.ms += 1
+    equal('orphans() at its end', await store.orphans(10), [{ key, leaseId: 'n', note: ['new'] }])
+    const bare = { id: 'o', ttlMs: TTL }
+    equal('release() for one without a note', await store.release(key, 'n', undefined, bare), true)
+    clock.ms += TTL
+    equal('orphans() without a note', await store.orphans(10), [{ key, leaseId: 'o' }])
+  },
+
   'an expired lease can be released': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })).task)
     clock.ms += TTL

@@ -72,6 +72,17 @@ const orderTests: StoreTests = {
     equal('list() after it', last && (await store.list({ limit: 10, after: cursorOf(last) })), [])
   },
 
+  'tasks that changed at the same time are in descending order of their ids': async ({ store }) => {
+    const ascending = ['0', '10', '9', 'A', 'B', 'Z', '_', 'a', 'a-b', 'a.b', 'aB', 'ab', 'b', 'z'].sort()
+    const ids = [...ascending].reverse()
+    for (const [n, id] of ascending.entries())
+      await put(store, ids[(n * 5) % ids.length] ?? id, { owner: 'alice' })
+    equal('ids of list()', await idsOf(store), ids)
+    equal('ids of list() of the owner', await idsOf(store, { owner: 'alice' }), ids)
+    const listed = (await pages(store, { limit: 3 })).map(({ checkpoint }) => checkpoint.id)
+    equal('ids in pages', listed, ids)
+  },
+
   'an empty store lists nothing': async ({ store }) => {
     equal('list()', await store.list({ limit: 10 }), [])
     equal('count()', await store.count({}), 0)
@@ -161,6 +172,27 @@ const filterTests: StoreTests = {
     await finds(store, { updatedSince: at(10), owner: null }, ['a', 'b'])
     await finds(store, { updatedSince: at(10), owner: 'alice' }, ['c'])
     await finds(store, { updatedSince: at(-86_400_000) }, ['a', 'b', 'c'])
+  },
+
+  'a count since a time combines with every other property': async ({ store }) => {
+    const of = { state: 'working', skill: 's', contextId: 'c', owner: 'alice' } as const
+    // Before, within and after the second of the time that is searched for.
+    for (const [n, ms] of [-3_000, 0, 499, 500, 501, 4_000].entries()) {
+      await put(store, `mine ${n}`, { ...of, createdAt: at(ms) })
+      await put(store, `other ${n}`, { state: 'submitted', skill: 't', contextId: 'd', createdAt: at(ms) })
+    }
+    const ids = ['mine 3', 'mine 4', 'mine 5']
+    for (const [name, value] of Object.entries(of)) {
+      await finds(store, { [name]: value, updatedSince: at(500) }, ids)
+      await finds(store, { [name]: value, updatedSince: at(4_001) }, [])
+    }
+    await finds(store, { ...of, updatedSince: at(500) }, ids)
+    await finds(store, { ...of, state: 'submitted', updatedSince: at(500) }, [])
+    const { task } = creation('mine 0', { ...of, createdAt: at(-3_000) })
+    await move(store, task, { state: 'completed', updatedAt: at(6_000) })
+    await finds(store, { ...of, updatedSince: at(500) }, ids)
+    await finds(store, { owner: 'alice', updatedSince: at(500) }, [...ids, 'mine 0'])
+    equal('count() of the tasks of all owners', await store.count({ updatedSince: at(500) }), 7)
   },
 }
 

@@ -50,11 +50,13 @@ export interface OlderSchema {
   ) => Promise<StoreUnderTest>
 }
 
+/** What a test requires of its store. */
 export interface CreateStoreOptions {
   /** The clock by which leases expire, in ms since 1970. Every client must use it. */
   readonly now: () => number
 }
 
+/** Parameters of {@link testTaskStore}. */
 export interface TestTaskStoreOptions {
   /** Registers a test. The `test` function of any runner fits. */
   readonly test: (name: string, run: () => Promise<void>) => unknown

@@ -54,10 +54,10 @@ describe('A2ARequest::task_send(task)', () => {
 
   test('gives the agent the context, the files, the session and the parent of the task', async () => {
     const a = agent((run) => {
-      const [, context, file] = run.message.parts
+      const [, context, ...files] = run.message.parts
       const { contextId, referenceTaskIds } = run.message
       run.artifact({
-        parts: [{ data: { context: { ...context }, contextId, referenceTaskIds } }, { ...file }],
+        parts: [{ data: { context: { ...context }, contextId, referenceTaskIds } }, ...files],
       })
     })
     const task = newTask()
@@ -124,27 +124,29 @@ describe('the same id, sent twice', () => {
     expect((await stream.results()).at(-1)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('by somebody else is refused, whatever has become of the task', async () => {
-    const a = agent((run) => (run.text === 'wait' ? void run.requireInput('Secret question') : 'Secret'), {
+  test('by another owner is another task, whatever has become of the first', async () => {
+    const a = agent((run) => (run.text === 'wait' ? void run.requireInput('Secret question') : 'Done'), {
       authenticate,
     })
     const waiting = { ...newTask('wait'), id: 'waiting' }
     await result(a, 'task_send', { ...newTask(), id: 'ended' }, as('ann'))
     await result(a, 'task_send', waiting, as('ann'))
-    const snapshot = a.tasks.snapshot()
-    const refusal = async (id: string) =>
-      JSON.stringify(await failure(a, 'task_send', { ...newTask('mine'), id }, as('bob'))).replaceAll(
-        id,
-        'ID',
-      )
-    expect(await refusal('waiting')).toBe(await refusal('ended'))
-    expect(await refusal('waiting')).toMatch(/-32602(?!.*[Ss]ecret)/)
-    expect([a.tasks.snapshot(), a.errors]).toEqual([snapshot, []])
+    const answer = async (id: string) => {
+      const task = await result(a, 'task_send', { ...newTask('mine'), id }, as('bob'))
+      expect(await result(a, 'task_get', { task_id: id }, as('bob'))).toEqual(task)
+      return { ...task, id: '', created_at: 0, updated_at: 0, metadata: {} }
+    }
+    expect(await answer('waiting')).toEqual(await answer('ended'))
+    expect(await answer('free')).toEqual(await answer('other'))
+    expect(await result(a, 'task_get', { task_id: 'waiting' }, as('ann'))).toMatchObject({
+      id: 'waiting',
+      state: 'input_required',
+    })
+    expect(a.errors).toEqual([])
     // The ids of 0.1 are the same.
     const message = { role: 'user', parts: [{ type: 'text', text: 'mine' }] }
-    expect(await failure(a, 'tasks/send', { id: 'ended', message }, as('bob'))).toMatchObject({
-      code: -32602,
-    })
+    const error = await failure(a, 'tasks/send', { id: 'ended', message }, as('bob'))
+    expect(error['code']).toBe(-32009)
   })
 })
 

@@ -1,4 +1,4 @@
-/** Negotiation of the dialect of a request: the rules of docs/dialects.md, in order. */
+/** How the handler recognizes the dialect of a request: the rules of docs/reference/dialects.md. */
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
@@ -373,7 +373,7 @@ describe("the look of an answer tells nobody of somebody else's task", () => {
 })
 
 describe('a dialect of your own', () => {
-  /** As docs/dialects.md has it. */
+  /** As docs/reference/dialects.md has it. */
   const shouting: Dialect = {
     ...v1(),
     version: 'shouting',

@@ -33,7 +33,7 @@ async function stream(a: TestAgent, method: string, params: JsonObject) {
   if (!(Symbol.asyncIterator in answer)) throw new Error('No stream')
   return {
     async next(): Promise<Told | undefined> {
-      const { value } = await answer.next()
+      const { value } = (await answer.next()) as IteratorResult<JsonObject, undefined>
       return value?.['result'] as Told | undefined
     },
   }

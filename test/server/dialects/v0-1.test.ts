@@ -106,8 +106,8 @@ describe('the examples of the specification', () => {
 
   test('9.5: files, there and back', async () => {
     const a = agent((run) => {
-      const [, file] = run.message.parts
-      run.artifact({ name: 'processed', parts: [{ url: 'https://storage.example/output.png' }, { ...file }] })
+      const [, ...files] = run.message.parts
+      run.artifact({ name: 'processed', parts: [{ url: 'https://storage.example/output.png' }, ...files] })
     })
     const bytes = { name: 'input_image.png', mimeType: 'image/png', bytes: 'iVBORw0KGgo=' }
     const message = { role: 'user', parts: [text('Highlight any faces.'), { type: 'file', file: bytes }] }
@@ -155,7 +155,7 @@ describe('tasks/send to a task that there is', () => {
     const ended = { code: -32009, message: expect.stringContaining('terminal') as unknown }
     expect(await failure(a, 'tasks/send', say('t', 'more'))).toMatchObject(ended)
     const stream = await listen(a, 'tasks/sendSubscribe', say('t', 'more'))
-    expect(await stream.next()).toMatchObject({ event: 'error', body: { id: 1, error: ended } })
+    expect(await stream.next()).toMatchObject({ body: { id: 1, error: ended } })
     expect(await stream.next()).toBeUndefined()
     expect(await result(a, 'tasks/get', { id: 't' })).toEqual(sent)
   })
@@ -302,12 +302,13 @@ describe('tasks/pushNotification', () => {
   })
 
   test('is nothing that there is none of, or that is somebody else’s', async () => {
+    const hook = await receiver()
     const a = pushAgent({ authenticate, execute: (run) => void run.requireInput('Really?') })
     const [ann, bob] = [{ principal: { id: 'ann' } }, { principal: { id: 'bob' } }]
     await a.call('tasks/send', say('t', 'hi'), ann)
     const get = (id: string, who: object) => a.call('tasks/pushNotification/get', { id }, who)
     await expect(get('t', ann)).rejects.toThrow('-32001')
-    const set = { id: 't', pushNotificationConfig: { url: 'http://127.0.0.1:1/' } }
+    const set = { id: 't', pushNotificationConfig: { url: hook.url } }
     await expect(a.call('tasks/pushNotification/set', set, bob)).rejects.toThrow('-32001')
     await a.call('tasks/pushNotification/set', set, ann)
     await expect(get('t', bob)).rejects.toThrow('-32001')
@@ -358,7 +359,7 @@ describe('an error has a code of 0.1, a text, and an object of details; HTTP say
     async (method) => {
       const a = agent(() => 'done', { card: { ...CARD, capabilities: { streaming: false } } })
       const stream = await listen(a, method, say('t', 'hi'), OLD)
-      expect(await stream.next()).toMatchObject({ event: 'error', body: { id: 1, error: { code: -32006 } } })
+      expect(await stream.next()).toMatchObject({ body: { id: 1, error: { code: -32006 } } })
       expect(await stream.next()).toBeUndefined()
     },
   )

@@ -1,5 +1,5 @@
 /** Clients of 0.1 choose the ids of their tasks: two processes may be asked for the same one at once. */
-import type { Execute, Run } from 'a2a-tasks/server'
+import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { as, authenticate, gate, user, call as callOf, jsonRpc } from '../spec/support/agent.js'
 import { failure, result } from '../dialects/support/dialects.js'
@@ -12,22 +12,6 @@ const sending = (id: string, text: string): object => ({
 })
 
 const asking: Execute = async (run) => `You said ${textOf(await run.requireInput('Which?'))}`
-
-/** Works until it is told to end, and keeps its runs. */
-function stubborn(): { readonly execute: Execute; readonly runs: Run[]; readonly finish: () => void } {
-  const runs: Run[] = []
-  const { opened, open } = gate()
-  const execute: Execute = async (run) => {
-    runs.push(run)
-    run.start()
-    await opened
-    return `done for ${run.text}`
-  }
-  return { execute, runs, finish: () => open() }
-}
-
-const outcome = async (answer: Promise<unknown>): Promise<unknown> =>
-  answer.catch((error: unknown) => ({ refused: error }))
 
 async function ask(at: Replica, id: string, text: string, who: string): Promise<Record<string, unknown>> {
   const body = { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: sending(id, text) }
@@ -43,33 +27,32 @@ describe('an id that a client chooses', () => {
     expect(task['artifacts']).toMatchObject([{ parts: [{ text: 'You said this' }] }])
   })
 
-  test("that somebody else's task has elsewhere is refused, and the run is aborted", async () => {
-    const { execute, runs, finish } = stubborn()
-    const { a, b } = replicas(execute, { authenticate })
-    const first = outcome(result(a, 'tasks/send', sending('report', 'alice'), as('alice')))
-    await settle()
-    const error = await failure(b, 'tasks/send', sending('report', 'mallory'), as('mallory'))
-    expect(error).toMatchObject({ code: -32602 })
-    expect(JSON.stringify(error)).toContain('is taken')
-    expect(runs).toHaveLength(2)
-    expect(runs[1]?.signal.aborted).toBe(true)
-    expect(() => runs[1]?.artifact('secret')).toThrow('is taken')
-    finish()
-    expect(await first).toMatchObject({ artifacts: [{ parts: [{ text: 'done for alice' }] }] })
+  test('is that of another task for another owner, at every process', async () => {
+    const { a, b } = replicas(asking, { authenticate })
+    await result(a, 'tasks/send', sending('report', 'go'), as('alice'))
+    const message = { role: 'user', parts: [{ type: 'text', text: 'of mallory' }] }
+    for (const at of [a, b]) {
+      const error = await failure(at, 'tasks/cancel', { id: 'report' }, as('mallory'))
+      expect(error).toMatchObject({ code: -32001 })
+    }
+    const other = await result(b, 'tasks/send', { id: 'report', message }, as('mallory'))
+    expect(other).toMatchObject({ id: 'report', status: { state: 'input-required' } })
+    const task = await result(b, 'tasks/send', sending('report', 'this'), as('alice'))
+    expect(task).toMatchObject({ id: 'report', status: { state: 'completed' } })
+    expect(JSON.stringify(task)).not.toContain('mallory')
+    const read = await result(a, 'tasks/get', { id: 'report' }, as('mallory'))
+    expect(read).toMatchObject({ id: 'report', status: { state: 'input-required' } })
     expect([a.errors, b.errors]).toEqual([[], []])
-    const read = await result(b, 'tasks/get', { id: 'report' }, as('alice'))
-    expect(read).toMatchObject({ status: { state: 'completed' } })
+    expect(await a.tasks.size()).toBe(2)
   })
 
-  test("that somebody else's task has here is refused, and leaves that alone", async () => {
-    const { execute, runs, finish } = stubborn()
-    const { a } = replicas(execute, { authenticate })
-    const first = outcome(result(a, 'tasks/send', sending('report', 'alice'), as('alice')))
-    const error = await failure(a, 'tasks/send', sending('report', 'mallory'), as('mallory'))
-    expect(JSON.stringify(error)).toContain('is taken')
-    expect(runs[0]?.signal.aborted).toBe(false)
-    finish()
-    expect(await first).toMatchObject({ artifacts: [{ parts: [{ text: 'done for alice' }] }] })
+  test('may be named in A2A 1.0 at a process that has not seen the task', async () => {
+    const { a, b } = replicas(asking, { authenticate })
+    await result(a, 'tasks/send', sending('report', 'go'), as('alice'))
+    const message = user('this', { taskId: 'report' })
+    const sent = await result(b, 'SendMessage', { message }, as('alice'))
+    expect(sent['task']).toMatchObject({ id: 'report', status: { state: 'TASK_STATE_COMPLETED' } })
+    expect(JSON.stringify(sent)).not.toContain('~')
   })
 
   test('twice at once at one process is one task, with both messages', async () => {
@@ -89,8 +72,8 @@ describe('an id that a client chooses', () => {
     const answers = await Promise.all([ask(a, 'report', '1', 'alice'), ask(b, 'report', '2', 'alice')])
     expect(answers).toMatchObject([{ result: { id: 'report' } }, { result: { id: 'report' } }])
     expect(await b.tasks.size()).toBe(1)
-    const { messages = [] } = (await a.tasks.getTask('report')) ?? {}
-    expect(messages.map(textOf)).toEqual(expect.arrayContaining(['1', '2']))
+    const [task] = await a.tasks.listTasks()
+    expect(task?.messages.map(textOf)).toEqual(expect.arrayContaining(['1', '2']))
   })
 })
 

@@ -12,7 +12,7 @@ test.each(SEEDS)('a webhook hears of everything in order, whatever dies: %i', as
   const play = new Play(random, heard)
   const first = play.alive()
   const { id } = await first.tasks.createTask({ skill: 'test' })
-  await first.create(id, { url: 'http://127.0.0.1:9/' })
+  await first.create(id, { url: 'http://127.0.0.1:9999/' })
   // Until it has heard of the task, it is told of that as it is by then.
   while (!(await play.isBegun())) await play.pass()
   await play.change((at) => at.tasks.updateTask(id, { state: 'working' }))

@@ -27,7 +27,7 @@ describe('a webhook that one process has registered, at another', () => {
     const [a, b] = quiet(world)
     const id = await task(a)
     const config = {
-      url: 'http://127.0.0.1:9/',
+      url: 'http://127.0.0.1:9999/',
       token: 't',
       authentication: { scheme: 'Bearer', credentials: 'c' },
     }
@@ -49,9 +49,9 @@ describe('a webhook that one process has registered, at another', () => {
     const [a, b] = quiet(shop())
     const id = await task(a)
     for (const name of ['one', 'two', 'three'])
-      await (name === 'two' ? b : a).create(id, { url: 'http://127.0.0.1:9/', id: name })
+      await (name === 'two' ? b : a).create(id, { url: 'http://127.0.0.1:9999/', id: name })
     // Replaced, it stays where it was.
-    await b.create(id, { url: 'http://127.0.0.1:9/other', id: 'one' })
+    await b.create(id, { url: 'http://127.0.0.1:9999/other', id: 'one' })
     const page = (at: PushReplica, pageToken: string): Promise<{ configs: Made[]; nextPageToken: string }> =>
       at.call('ListTaskPushNotificationConfigs', { taskId: id, pageSize: 2, pageToken })
     const first = await page(b, '')
@@ -168,20 +168,20 @@ describe('how many a task may have', () => {
     const names = ['1', '2', '3', '4', '5', '6', '7', '8']
     const outcomes = await Promise.all(
       names.map((name, index) =>
-        outcomeOf((index % 2 ? a : b).create(id, { url: `http://127.0.0.1:9/${name}` })),
+        outcomeOf((index % 2 ? a : b).create(id, { url: `http://127.0.0.1:9999/${name}` })),
       ),
     )
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(3)
     for (const outcome of outcomes) expect(outcome).toMatch(/^taken$|at most 3/)
     expect(await b.list(id)).toHaveLength(3)
-    await expect(b.create(id, { url: 'http://127.0.0.1:9/more' })).rejects.toThrow('at most 3')
+    await expect(b.create(id, { url: 'http://127.0.0.1:9999/more' })).rejects.toThrow('at most 3')
   })
 
   test('leaves nothing behind of those that were too many', async () => {
     const world = shop()
     const [a, b] = quiet(world, { maxPerTask: 1 })
     const id = await task(a)
-    const url = 'http://127.0.0.1:9/'
+    const url = 'http://127.0.0.1:9999/'
     await Promise.all([outcomeOf(a.create(id, { url })), outcomeOf(b.create(id, { url }))])
     expect(await a.list(id)).toHaveLength(1)
     expect(await world.documents('push-outbox')).toHaveLength(1)
@@ -198,7 +198,7 @@ describe('processes that register and delete at the same time', () => {
       const at = random() < 0.5 ? a : b
       const name = `c${Math.floor(random() * 5)}`
       if (random() < 0.3) return () => at.remove(id, name)
-      return () => at.create(id, { url: `http://127.0.0.1:9/${Math.floor(random() * 3)}`, id: name })
+      return () => at.create(id, { url: `http://127.0.0.1:9999/${Math.floor(random() * 3)}`, id: name })
     })
     for (const outcome of await Promise.all(jobs.map((job) => outcomeOf(job())))) {
       expect(outcome).toMatch(/^taken$|at most 4/)

@@ -69,7 +69,7 @@ describe('a process that closes', () => {
     const a = world.open()
     const id = await task(a)
     await a.handler.close()
-    await expect(a.create(id, { url: 'http://127.0.0.1:9/' })).rejects.toThrow('UNAVAILABLE')
+    await expect(a.create(id, { url: 'http://127.0.0.1:9999/' })).rejects.toThrow('UNAVAILABLE')
     expect(await world.documents('push')).toEqual([])
     expect(a.clock.pending).toBeLessThanOrEqual(2)
   })

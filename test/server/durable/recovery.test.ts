@@ -49,11 +49,13 @@ const untilAborted =
     )
   }
 
+const FAIL = { manager: { recover: 'fail' } } as const
+
 const state = async (at: Replica, id: string): Promise<string> => stateName((await get(at, id)).status.state)
 
 describe('a process that dies', () => {
   test('leaves tasks that fail, which streams elsewhere are told', async () => {
-    const { a, b, clock } = replicas(forEver)
+    const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
     const events = await subscribe(b, id)
@@ -64,7 +66,7 @@ describe('a process that dies', () => {
   })
 
   test('leaves whoever waits for an answer elsewhere with one', async () => {
-    const { a, b, clock } = replicas(forEver)
+    const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
     const sent = send(b, 'and?', id)
@@ -74,18 +76,18 @@ describe('a process that dies', () => {
     expect(stateName((await sent).status.state)).toBe('failed')
   })
 
-  test('leaves a task that waits for the user waiting: his answer begins a run elsewhere', async () => {
-    const { a, b, clock } = replicas([asking, (run) => `At b: ${run.text}`])
+  test('leaves a task that waits for the user waiting: his answer continues its turn elsewhere', async () => {
+    const { a, b, clock } = replicas(asking)
     const { id } = await send(a, 'go')
     a.store.fail()
     await pass(clock, () => clock.now() >= Date.parse('2026-01-01T00:02:00Z'))
     expect(await state(b, id)).toBe('input-required')
-    expect(textsOf(await send(b, 'this', id))).toEqual(['At b: this'])
+    expect(textsOf(await send(b, 'this', id))).toEqual(['You said this'])
   })
 
   test('has its runs aborted with the reason, and writes nothing any more', async () => {
     const began = gate<Run>()
-    const { a, b, clock } = replicas(untilAborted(began))
+    const { a, b, clock } = replicas(untilAborted(began), FAIL)
     const waiting = call(jsonRpc, a, 'SendMessage', { message: user('go') })
     const run = await began.opened
     const { id } = run.task
@@ -99,7 +101,7 @@ describe('a process that dies', () => {
     expect(textsOf(await get(b, id))).toEqual([])
   })
 
-  test("with recover: 'restart' has its runs begun again elsewhere, with what the request had", async () => {
+  test("with recover: 'resume' has its runs begun again elsewhere, with what the request had", async () => {
     const seen: unknown[] = []
     const again: Execute<{ id: string; name?: string }> = (run) => {
       const { text, metadata, principal, acceptedOutputModes, tenant } = run
@@ -109,7 +111,7 @@ describe('a process that dies', () => {
     const { a, b, clock } = replicas([forEver, again as Execute], {
       authenticate,
       principalOf: (id) => Promise.resolve({ id, name: 'Known' }),
-      manager: { recover: 'restart' },
+      manager: { recover: 'resume' },
     })
     const configuration = { returnImmediately: true, acceptedOutputModes: ['text/plain'] }
     const params = { message: user('go'), configuration, metadata: { trace: 7 }, tenant: 'acme' }
@@ -132,11 +134,11 @@ describe('a process that dies', () => {
     ])
   })
 
-  test("with recover: 'restart' and a principal that cannot be found: the task fails", async () => {
+  test("with recover: 'resume' and a principal that cannot be found: the task fails", async () => {
     const { a, b, clock } = replicas(forEver, {
       authenticate,
       principalOf: () => Promise.reject(new Error('no directory')),
-      manager: { recover: 'restart' },
+      manager: { recover: 'resume' },
     })
     const params = { message: user('go'), configuration: { returnImmediately: true } }
     const { result } = await call(jsonRpc, a, 'SendMessage', params, as('alice'))
@@ -149,10 +151,10 @@ describe('a process that dies', () => {
 
 describe('close', () => {
   test('hands over what waits for the user', async () => {
-    const { a, b } = replicas([asking, (run) => `At b: ${run.text}`])
+    const { a, b } = replicas(asking)
     const { id } = await send(a, 'go')
     await a.handler.close({ graceMs: 0 })
-    expect(textsOf(await send(b, 'this', id))).toEqual(['At b: this'])
+    expect(textsOf(await send(b, 'this', id))).toEqual(['You said this'])
     expect(a.errors).toEqual([])
   })
 
@@ -172,7 +174,7 @@ describe('close', () => {
   })
 
   test('fails those that do not end, and says so at once everywhere', async () => {
-    const { a, b, clock } = replicas(forEver)
+    const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
     const events = await subscribe(b, id)
@@ -310,7 +312,7 @@ describe('a message that comes before anybody has seen that a process died', () 
     return `did ${run.text}`
   }
   const orphaned = async (
-    recover: 'fail' | 'restart',
+    recover: 'fail' | 'resume',
   ): Promise<{ b: Replica; id: string; texts: string[] }> => {
     const texts: string[] = []
     const later: Execute = (run) => {
@@ -329,7 +331,7 @@ describe('a message that comes before anybody has seen that a process died', () 
   }
 
   test('comes after what was being done, and what waited there', async () => {
-    const { b, id, texts } = await orphaned('restart')
+    const { b, id, texts } = await orphaned('resume')
     expect(stateName((await send(b, 'more', id)).status.state)).toBe('completed')
     expect(texts).toEqual(['long', 'queued', 'more'])
   })
@@ -352,7 +354,7 @@ test('what was sent to a process that died while it took the task for another me
   }
   const { all, clock } = cluster(
     [execute, execute, execute],
-    { manager: { recover: 'restart' } },
+    { manager: { recover: 'resume' } },
     (store, at) => (at === 0 ? way(store) : store),
   )
   const [a, b, c] = all as [Replica, Replica, Replica]

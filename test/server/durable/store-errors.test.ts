@@ -33,12 +33,13 @@ function failing(isFailing: (step: StepName) => boolean) {
       if (isFailing(step)) throw newFailure()
     },
   })
-  const tasks = new DurableTaskManager({ store, clock, storeRetryMs: 1 })
+  const tasks = new DurableTaskManager({ store, clock, storeRetryMs: 1, onError: () => undefined })
   onTestFinished(() => tasks.destroy())
   const told: Told[] = []
   const handler = createRequestHandler({
     card: { name: 'Test', url: ORIGIN },
     execute: () => 'done',
+    anonymous: 'shared',
     onError: (error, context) => void told.push({ error, context }),
     ...{ clock, tasks },
   })

@@ -224,7 +224,9 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     const alice = authenticating(line, 'alice')
     const peer = await connect(line, url, alice.fetchImpl)
     const { id } = taskOf(await peer.send(say('hi')))
-    expect(alice.challenges).toEqual(['Bearer realm="Interop"'])
+    expect(alice.challenges).toEqual([
+      'Bearer realm="Interop", ApiKey realm="Interop", in="header", name="X-Key"',
+    ])
     const events = await collect(peer.stream(say('hi')))
     expect(events.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
     const other = await connect(line, url, authenticating(line, 'bob').fetchImpl)

@@ -44,7 +44,9 @@ describe('TASK_STORE_TYPE', () => {
     expect(() => taskManagerFromEnvironment(echo, misspelt)).toThrow(
       /^Unknown option "environment" of taskManagerFromEnvironment; known are tasks, .*, env$/,
     )
-    expect(() => taskManagerFromEnvironment(echo, { env, graceMs: 0 })).toThrow('"graceMs" must be from 1')
+    expect(() => taskManagerFromEnvironment(echo, { env, graceMs: 0 })).toThrow(
+      '"graceMs" must be a number from 1 to 2147483647 ms, got 0',
+    )
     expect(() => taskManagerFromEnvironment(undefined as never, { env })).toThrow(
       '"processFn" must be a function, got undefined',
     )

@@ -249,7 +249,8 @@ test.each<[option: string, make: () => LocalTaskManager]>([
   ['onError', () => new LocalTaskManager(() => 'ok', { onError: 'x' as unknown as () => void })],
   ['tasks', () => new LocalTaskManager(() => 'ok', { tasks: {} as unknown as TaskManager })],
   ['graceMs', () => new LocalTaskManager(() => 'ok', { graceMs: 0 })],
-  ['maxTasks', () => new LocalTaskManager(() => 'ok', { maxTasks: 1 } as object)],
+  ['maxTasks', () => new LocalTaskManager(() => 'ok', { maxTasks: 0 })],
+  ['maxTask', () => new LocalTaskManager(() => 'ok', { maxTask: 1 } as object)],
 ])('an option %s that makes no sense is refused by its name', (option, make) => {
   expect(make).toThrow(`"${option}"`)
 })

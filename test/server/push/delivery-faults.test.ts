@@ -51,7 +51,7 @@ describe('a delivery goes on', () => {
       return failure === undefined ? Promise.resolve(new Response()) : Promise.reject(failure)
     }
     const agent: Plain = pushAgent({ push: { fetch } })
-    await agent.create(agent.task(), { url: 'http://127.0.0.1:9/' })
+    await agent.create(agent.task(), { url: 'http://127.0.0.1:9999/' })
     await stateIs(agent, 'retrying')
     expect((await agent.handler.push.health())[0]?.failure).toEqual({ reason: 'it cannot be reached' })
     agent.clock.advance(1_000)
@@ -168,7 +168,7 @@ describe('an agent that closes registers nothing more', () => {
   test('that a client creates', async () => {
     for (const moment of MOMENTS) {
       const { handler, create, task, clock } = refusing()
-      const made = outcomeOf(create(task(), { url: 'http://127.0.0.1:9/' }))
+      const made = outcomeOf(create(task(), { url: 'http://127.0.0.1:9999/' }))
       for (let count = 0; count < moment; count += 1) await Promise.resolve()
       await endOf(handler.close({ graceMs: 0 }), clock)
       const outcome = await made
@@ -186,7 +186,7 @@ describe('an agent that closes registers nothing more', () => {
     })
     const configuration = {
       returnImmediately: true,
-      taskPushNotificationConfig: { url: 'http://127.0.0.1:9/' },
+      taskPushNotificationConfig: { url: 'http://127.0.0.1:9999/' },
     }
     const sent = outcomeOf(call('SendMessage', { message: MESSAGE, configuration }))
     const closed = handler.close({ graceMs: 0 })

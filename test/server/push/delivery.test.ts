@@ -90,7 +90,7 @@ describe('a delivery', () => {
     const read = gate()
     const body = new ReadableStream({ pull: () => read.open() }, { highWaterMark: 0 })
     const agent: Plain = pushAgent({ push: { fetch: () => Promise.resolve(new Response(body)) } })
-    await agent.create(agent.task(), { url: 'http://127.0.0.1:9/' })
+    await agent.create(agent.task(), { url: 'http://127.0.0.1:9999/' })
     await read.opened
     agent.clock.advance(1_000)
     await stateIs(agent, 'idle')
@@ -236,7 +236,7 @@ describe('a webhook that does not work', () => {
   test('is one that nobody listens at', async () => {
     const hook = await receiver()
     const agent: Plain = pushAgent()
-    await agent.create(agent.task(), { url: 'http://127.0.0.1:1/' })
+    await agent.create(agent.task(), { url: 'http://127.0.0.1:1027/' })
     await stateIs(agent, 'retrying')
     expect((await healthOf(agent)).failure?.reason).toMatch(/^it cannot be reached/)
     expect(hook.received).toEqual([])

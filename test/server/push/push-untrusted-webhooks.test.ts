@@ -1,10 +1,11 @@
-/** Client-chosen task ids with a webhook: for an id of another owner, the only fact disclosed is that it exists. */
+/** Client-chosen task ids with a webhook: an id of another owner discloses nothing. */
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler } from 'a2a-tasks/server'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import { ManualClock } from 'a2a-tasks/testing'
 import { v0_1, v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { until } from './support/push.js'
 import { call } from '../dialects/support/dialects.js'
 import { as, authenticate, ORIGIN, type Reachable } from '../spec/support/agent.js'
 
@@ -25,10 +26,14 @@ function generous(): Dialect {
 }
 
 /** An agent whose tasks wait, and may have two webhooks each. */
-function waiting(isShared: boolean): Reachable {
+function waiting(isShared: boolean): Reachable & { readonly sent: Request[] } {
   const clock = new ManualClock()
   const durable = isShared ? { tasks: new DurableTaskManager({ store: memoryStore(), clock }) } : {}
-  const fetch = (): Promise<Response> => Promise.resolve(new Response(null, { status: 204 }))
+  const sent: Request[] = []
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    sent.push(new Request(url, init))
+    return Promise.resolve(new Response(null, { status: 204 }))
+  }
   const handler = createRequestHandler({
     card: { name: 'Test', url: ORIGIN },
     execute: (run) => void run.requireInput('And?'),
@@ -40,7 +45,7 @@ function waiting(isShared: boolean): Reachable {
     await handler.close({ graceMs: 1 })
     await durable.tasks?.destroy()
   })
-  return { handler }
+  return { handler, sent }
 }
 
 async function sent(a: Reachable, who: string, id: string, hook?: string): Promise<JsonObject> {
@@ -60,10 +65,23 @@ describe.each([
     answers.push(await sent(a, 'mallory', 'hers', 'one'))
     for (const hook of ['one', 'two']) expect(await sent(a, 'alice', 'hers', hook)).toHaveProperty('result')
     for (const hook of ['one', 'three']) answers.push(await sent(a, 'mallory', 'hers', hook))
-    expect(answers[0]).toMatchObject({
-      error: { code: -32602, message: expect.stringContaining('taken') as string },
-    })
-    expect(answers).toEqual([answers[0], answers[0], answers[0]])
+    // Both are the first webhooks of her own task.
+    expect(answers).toMatchObject(Array(3).fill({ result: { id: 'hers' } }))
+    const list = await call(a, 'ListTaskPushNotificationConfigs', { taskId: 'hers' }, as('mallory'))
+    const { configs } = list['result'] as { configs: { taskId: string; url: string }[] }
+    expect(configs.map(({ taskId, url }) => [taskId, url.split('/').at(-1)])).toEqual([
+      ['hers', 'one'],
+      ['hers', 'three'],
+    ])
+  })
+
+  test('its notifications have the id that its owner chose', async () => {
+    const a = waiting(isShared)
+    await sent(a, 'alice', 'hers', 'one')
+    await until(() => a.sent.length > 0)
+    const [first] = a.sent
+    expect(first?.headers.get('x-a2a-notification-id')).toMatch(/^hers\//)
+    expect(await first?.json()).toMatchObject({ id: 'hers', taskId: 'hers' })
   })
 
   test('its owner learns that it has no room for another', async () => {

@@ -57,11 +57,11 @@ describe('a webhook', () => {
     expect(Object.keys(first?.body ?? {})).toEqual(['task'])
   })
 
-  test('in 0.3 is told of the whole task, as it was at each change', async () => {
+  test('175. in 0.3 receives the token and the whole task, as it was at each change', async () => {
     const hook = await receiver(503)
     const { call, clock, task, tasks, handler } = pushAgent()
     const id = task()
-    const params = { taskId: id, pushNotificationConfig: { id: 'one', url: hook.url } }
+    const params = { taskId: id, pushNotificationConfig: { id: 'one', url: hook.url, token: 'token-1' } }
     await call('tasks/pushNotificationConfig/set', params, { version: '0.3' })
     // All happens before the first notification has arrived.
     tasks.updateTask(id, { state: 'working', message: 'Reading' })
@@ -77,6 +77,7 @@ describe('a webhook', () => {
     expect(hook.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       'a2a-version': '0.3',
+      'x-a2a-notification-token': 'token-1',
     })
   })
 
@@ -177,7 +178,7 @@ interface LegacyTask {
 }
 
 describe('configurations', () => {
-  const url = 'http://127.0.0.1:9/'
+  const url = 'http://127.0.0.1:9999/'
   const push = { fetch: () => Promise.resolve(new Response()) }
 
   test('77, 78, 80, 81, 83. are made, read, listed in pages and deleted, also on a task that has ended', async () => {

@@ -229,7 +229,7 @@ describe('a webhook is looked at again', () => {
 })
 
 describe('what a client says of a webhook', () => {
-  const url = 'http://127.0.0.1:9/'
+  const url = 'http://127.0.0.1:9999/'
 
   test.each<[string, object, string]>([
     ['a token with a line break', { token: 'a\r\nX-Admin: 1' }, 'token'],
@@ -277,10 +277,10 @@ describe('what a client says of a webhook', () => {
       const agent = pushAgent({ push: { fetch, maxAttempts: 1 } })
       const id = agent.task()
       const authentication = { scheme: 'Bearer', credentials }
-      await agent.create(id, { url: `http://127.0.0.1:9/${path}?key=${query}`, token, authentication })
+      await agent.create(id, { url: `http://127.0.0.1:9999/${path}?key=${query}`, token, authentication })
       await until(() => agent.errors.length > 0)
       const { push } = agent.handler
-      expect(await push.health(id)).toMatchObject([{ state: 'disabled', origin: 'http://127.0.0.1:9' }])
+      expect(await push.health(id)).toMatchObject([{ state: 'disabled', origin: 'http://127.0.0.1:9999' }])
       for (const { error, context } of agent.errors) shown.push(String(error), stackOf(error), error, context)
       shown.push(await push.health(), await push.deadLetters())
     }
@@ -337,4 +337,66 @@ test("the platform's fetch sends where there is nothing of Node's, or nothing to
   await create(id, { url: hook.url })
   await hook.arrived(1)
   await until(async () => (await handler.push.health(id))[0]?.state === 'idle')
+})
+
+describe('the port of a webhook', () => {
+  const resolve = (): Promise<string[]> => Promise.resolve(['93.184.215.14'])
+  const answer = (url: string, push: PushOptions = {}): Promise<string> => {
+    const { create, task } = pushAgent({ push: { allow: [], resolve, ...push } })
+    return refusal(create(task(), { url }))
+  }
+  const ALLOWED = 'nothing was refused'
+
+  test.each([0, 1, 22, 25, 79, 81, 442, 444, 587, 1023])('is not %i', async (port) => {
+    expect(await answer(`https://hook.example:${port}/`)).toContain('"field":"url"')
+  })
+
+  test.each([80, 443, 1024, 8080, 65_535])('may be %i', async (port) => {
+    expect(await answer(`http://hook.example:${port}/`)).toBe(ALLOWED)
+    expect(await answer('https://hook.example/')).toBe(ALLOWED)
+    expect(await answer('http://hook.example/')).toBe(ALLOWED)
+  })
+
+  test('is one of the option, and never that of mail', async () => {
+    const ports: PushOptions['ports'] = [443, [20, 90]]
+    expect(await answer('https://hook.example/', { ports })).toBe(ALLOWED)
+    expect(await answer('https://hook.example:20/', { ports })).toBe(ALLOWED)
+    expect(await answer('https://hook.example:90/', { ports })).toBe(ALLOWED)
+    for (const port of [19, 25, 91, 8080]) {
+      expect(await answer(`https://hook.example:${port}/`, { ports })).toContain('"field":"url"')
+    }
+  })
+
+  test('may be any that "allow" names with its host', async () => {
+    const allow = ['db.internal:81', 'mail.internal:25', '10.1.0.0/16', 'hook.internal', '[fd00::1]:82']
+    expect(await answer('http://db.internal:81/', { allow })).toBe(ALLOWED)
+    expect(await answer('http://mail.internal:25/', { allow })).toBe(ALLOWED)
+    expect(await answer('http://[fd00::1]:82/', { allow })).toBe(ALLOWED)
+    expect(await answer('http://hook.internal:8080/', { allow })).toBe(ALLOWED)
+    for (const url of ['http://hook.internal:81/', 'http://10.1.2.3:22/', 'http://[fd00::1]:83/']) {
+      expect(await answer(url, { allow })).toContain('"field":"url"')
+    }
+  })
+
+  test('is named to the owner of the agent when it is refused', async () => {
+    const { create, task, errors } = pushAgent({ push: { allow: [], resolve } })
+    await refusal(create(task(), { url: 'https://hook.example:25/' }))
+    expect(errors.map(({ error }) => String(error)).join()).toContain(
+      'A webhook at https://hook.example:25 was refused: port 25 is not in push.ports',
+    )
+  })
+
+  test.each<[unknown, string]>([
+    ['443', '"push.ports" must be an array'],
+    [443, '"push.ports" must be an array'],
+    [['443'], '"push.ports[0]" must be'],
+    [[443, 0], '"push.ports[1]" must be'],
+    [[65_536], '"push.ports[0]" must be'],
+    [[25], '"push.ports" must not list 25, the port of mail'],
+    [[[443]], '"push.ports[0]" must be'],
+    [[[90, 80]], '"push.ports[0]" must be'],
+    [[[0, 80]], '"push.ports[0]" must be'],
+  ])('cannot be %j in the option', (ports, text) => {
+    expect(() => pushAgent({ push: { resolve, ports: ports as PushOptions['ports'] } })).toThrow(text)
+  })
 })

@@ -121,8 +121,8 @@ describe('a webhook that is told of whole tasks', () => {
     const { task, tasks } = agent
     const id = task()
     const other = task()
-    for (const name of ['a', 'b', 'c']) await register(agent, id, `http://127.0.0.1:9/${name}`, name)
-    await register(agent, other, 'http://127.0.0.1:9/other', 'd')
+    for (const name of ['a', 'b', 'c']) await register(agent, id, `http://127.0.0.1:9999/${name}`, name)
+    await register(agent, other, 'http://127.0.0.1:9999/other', 'd')
     await until(() => sent.length === 4)
     held.open()
     await until(async () => (await agent.handler.push.health()).every(({ state }) => state === 'idle'))
@@ -150,12 +150,12 @@ describe('a webhook that is told of whole tasks', () => {
     const long = tasks.createTask({ skill: 'test', owner: 'eve' }).id
     const short = tasks.createTask({ skill: 'test', owner: 'bob' }).id
     append(tasks, long, 'x'.repeat(1_000_000))
-    await register(agent, long, 'http://127.0.0.1:9/long', 'one', 'eve')
+    await register(agent, long, 'http://127.0.0.1:9999/long', 'one', 'eve')
     await until(async () => (await stateOf(agent, long)) === 'idle' && clock.pending > 0)
     expect(made).toEqual([2])
     append(tasks, long, '1')
     await until(async () => (await stateOf(agent, long)) === 'delivering')
-    await register(agent, short, 'http://127.0.0.1:9/short', 'two', 'bob')
+    await register(agent, short, 'http://127.0.0.1:9999/short', 'two', 'bob')
     await until(async () => (await stateOf(agent, short)) === 'idle')
     append(tasks, long, '2')
     expect(made).toEqual([2, 1])
@@ -173,7 +173,7 @@ describe('a webhook that is told of whole tasks', () => {
     const { clock, tasks, task, call, handler } = agent
     const id = task()
     append(tasks, id, 'x'.repeat(1_000_000))
-    await register(agent, id, 'http://127.0.0.1:9/', 'one')
+    await register(agent, id, 'http://127.0.0.1:9999/', 'one')
     await until(async () => (await stateOf(agent, id)) === 'idle' && clock.pending > 0)
     append(tasks, id, '1')
     await until(async () => (await stateOf(agent, id)) === 'delivering')

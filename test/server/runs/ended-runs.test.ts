@@ -1,4 +1,5 @@
 /** Runs that are over, and whose executors still hold them: in a timer, in a `finally`. */
+import { getEventListeners } from 'node:events'
 import { TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type Run } from 'a2a-tasks/server'
@@ -108,4 +109,22 @@ test('a run that is over has no part in a task that a store has, and that waits'
   for (const [, change] of CHANGES) {
     expect(() => change(run)).toThrow(expect.objectContaining({ code: 'LEASE_LOST' }) as Error)
   }
+})
+
+test('runs that have left a task do not gather on its signal, and the last one follows it', async () => {
+  const reasons: unknown[] = []
+  const { tasks, handler } = agent(false, (run) => {
+    run.signal.addEventListener('abort', () => reasons.push([run.text, run.signal.reason]))
+    void run.requireInput('And?')
+  })
+  if (!(tasks instanceof TaskManager)) throw new TypeError('Tasks in memory are expected')
+  const send = (text: string, more = {}): Promise<unknown> =>
+    call(jsonRpc, { handler }, 'SendMessage', { message: { ...user(text), ...more } })
+  await send('0')
+  const [{ id: taskId } = { id: '' }] = tasks.listTasks()
+  for (let turn = 1; turn < 20; turn += 1) await send(String(turn), { taskId })
+  expect(getEventListeners(tasks.signalOf(taskId), 'abort')).toHaveLength(1)
+  await call(jsonRpc, { handler }, 'CancelTask', { id: taskId })
+  await settle()
+  expect(reasons).toEqual([['19', expect.objectContaining({ code: 'TASK_CANCELED' })]])
 })

@@ -30,6 +30,18 @@ async function answerOf(response: Response): Promise<unknown[]> {
   return [response.status, await response.json()]
 }
 
+test.each([
+  ['a user', { id: 'ada' }, 200],
+  ['nobody', null, 401],
+])('a request of %s, whom a middleware has authenticated', async (_, principal, status) => {
+  const { fetch } = own()
+  const body = JSON.stringify({ message: 'Hello' })
+  const headers = { 'content-type': 'application/json' }
+  const request = new Request(`${HOST}/a2a/tasks/send`, { method: 'POST', headers, body })
+  const response: unknown = await Reflect.apply(fetch, undefined, [request, { principal }])
+  expect(response).toHaveProperty('status', status)
+})
+
 describe('a task over HTTP', () => {
   test.each([
     ['in params', { method: 'tasks/send', params: { message: 'Hello' } }],

@@ -1,5 +1,6 @@
 import { A2AError } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
+import { collect } from '../../support/manager.js'
 import { agent, as, authenticate, BINDINGS, call, open, ORIGIN, refused, user } from './support/agent.js'
 import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
@@ -35,6 +36,17 @@ describe.each(BINDINGS)('$name: what the card does not offer', (binding) => {
     }
   })
 
+  test('40, 69. what is not offered is said before what is wrong with the request', async () => {
+    const a = idle({ card: { ...CARD, capabilities: { streaming: false } } })
+    for (const [operation, params, reason] of [
+      ['SendStreamingMessage', { message: {} }, 'UNSUPPORTED_OPERATION'],
+      ['CreateTaskPushNotificationConfig', { taskId: 't' }, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+      ['ListTaskPushNotificationConfigs', { taskId: 't', pageSize: -1 }, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+    ] as const) {
+      expect([operation, (await refused(binding, a, operation, params)).reason]).toEqual([operation, reason])
+    }
+  })
+
   test('70. an extended card is unsupported', async () => {
     expect((await refused(binding, idle(), 'GetExtendedAgentCard', {})).reason).toBe('UNSUPPORTED_OPERATION')
   })
@@ -46,6 +58,23 @@ describe.each(BINDINGS)('$name: what the card does not offer', (binding) => {
   })
 })
 
+test.each([
+  ['SendStreamingMessage', -32004],
+  ['SubscribeToTask', -32004],
+  ['GetTaskPushNotificationConfig', -32003],
+  ['message/stream', -32004],
+  ['tasks/resubscribe', -32004],
+  ['tasks/pushNotificationConfig/set', -32003],
+  ['tasks/pushNotificationConfig/list', -32003],
+])('40, 69. %s is refused with %i, whatever its parameters', async (method, code) => {
+  const { handler } = idle({ card: { ...CARD, capabilities: { streaming: false } } })
+  for (const params of [undefined, {}, []]) {
+    const answer = await handler.dispatch({ jsonrpc: '2.0', id: 1, method, params })
+    const [only] = Symbol.asyncIterator in answer ? await collect(answer) : [answer]
+    expect(only).toMatchObject({ id: 1, error: { code } })
+  }
+})
+
 describe.each(BINDINGS)('$name: the extended card', (binding) => {
   test('72. is for those only who have authenticated', async () => {
     const a = idle({ authenticate, extendedCard: { ...CARD, name: 'Inside' } })
@@ -53,7 +82,8 @@ describe.each(BINDINGS)('$name: the extended card', (binding) => {
     expect((await refused(binding, a, 'GetExtendedAgentCard', {})).reason).toBe('UNAUTHENTICATED')
     const { result } = await call(binding, a, 'GetExtendedAgentCard', {}, as('me'))
     expect(result?.name).toBe('Inside')
-    expect(() => idle({ extendedCard: CARD })).toThrow(/requires "authenticate"/)
+    const open = idle({ extendedCard: CARD })
+    expect((await refused(binding, open, 'GetExtendedAgentCard', {})).reason).toBe('UNAUTHENTICATED')
   })
 
   test('73. may differ by who asks, and be refused', async () => {

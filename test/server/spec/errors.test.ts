@@ -235,7 +235,12 @@ describe.each(BINDINGS)('$name: parameters', (binding) => {
 })
 
 test.each([
-  ['an API key', { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }, 'Bearer realm="Test"'],
+  [
+    'an API key',
+    { apiKeySecurityScheme: { location: 'header', name: 'X-"Key' } },
+    'ApiKey realm="Test", in="header", name="X-Key"',
+  ],
+  ['a certificate', { mtlsSecurityScheme: {} }, 'Bearer realm="Test"'],
   ['Basic', { httpAuthSecurityScheme: { scheme: 'basic' } }, 'Basic realm="Test"'],
   [
     'OpenID Connect',
@@ -256,7 +261,16 @@ describe('102. the errors of JSON-RPC', () => {
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ListTasks"}]', -32600, null],
     ['no version', '{"id":1,"method":"ListTasks"}', -32600, 1],
     ['no method', '{"jsonrpc":"2.0","id":1}', -32600, 1],
-    ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":[1]}', -32600, 1],
+    ['an empty body', '', -32700, null],
+    ['a text as parameters', '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":"x"}', -32600, 1],
+    ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":[1]}', -32602, 1],
+    ['parameters by position in 0.3', '{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[]}', -32602, 1],
+    [
+      'parameters by position where there are none',
+      '{"jsonrpc":"2.0","id":1,"method":"agent/getAuthenticatedExtendedCard","params":["x"]}',
+      -32602,
+      1,
+    ],
     ['no such method', '{"jsonrpc":"2.0","id":1,"method":"tasks/dispatch"}', -32601, 1],
     ['a method of Object', '{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32601, 1],
     ['bad parameters', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{}}', -32602, 1],
@@ -266,8 +280,9 @@ describe('102. the errors of JSON-RPC', () => {
       headers: { 'content-type': 'application/json' },
       body,
     })
-    const answer: unknown = await (await idle().handler.fetch(request)).json()
-    expect(answer).toMatchObject({
+    const response = await idle().handler.fetch(request)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({
       jsonrpc: '2.0',
       id,
       error: { code, message: expect.any(String) as string },

@@ -107,15 +107,22 @@ test('131, 132. the query has the names and the forms of §11.5', async () => {
   })
   for (const bad of [
     'pageSize=two',
-    'pageSize=2.0',
+    'pageSize=2.5',
+    'page_size=101',
     'includeArtifacts=1',
     'includeArtifacts=TRUE',
-    'status=2',
+    'status=20',
+    'contextId=c&context_id=c',
   ]) {
     expect(await list(bad)).toMatchObject({ error: { code: 400, status: 'INVALID_ARGUMENT' } })
   }
-  // Snake case is the proto's own; what is not known is ignored.
-  expect(await list('page_size=1&context_id=none')).toMatchObject({ totalSize: 3, pageSize: 50 })
+  // Names of the proto, and numbers of enums, as ProtoJSON takes them. What is not known is ignored.
+  expect(await list('page_size=1&context_id=c&status=1&include_artifacts=true')).toMatchObject({
+    tasks: [{ artifacts: [{}] }],
+    totalSize: 3,
+    pageSize: 1,
+  })
+  expect(await list('status=2&page__size=1')).toMatchObject({ totalSize: 0, pageSize: 50 })
   expect(await list('pageSize=&contextId=')).toMatchObject({ totalSize: 3, pageSize: 50 })
 })
 

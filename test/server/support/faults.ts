@@ -59,6 +59,7 @@ export function agent(execute: Execute, options: AgentOptions = {}): Agent {
   const tasks = make({ clock, eventLogSize: 10_000 })
   const errors: Agent['errors'] = []
   const handler = createRequestHandler({
+    anonymous: 'shared',
     card: { name: 'Faults', url: 'https://faults.example' },
     onError: (error, context) => errors.push({ error, context }),
     ...rest,

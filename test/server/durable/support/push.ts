@@ -65,7 +65,7 @@ function open(
 ): PushReplica {
   const clock = new ManualClock()
   const store = new FaultyStore(shared)
-  const tasks = new DurableTaskManager({ store: store.asStore, clock, ...manager })
+  const tasks = new DurableTaskManager({ store: store.asStore, clock, onError: () => undefined, ...manager })
   const errors: PushReplica['errors'] = []
   const handler = createRequestHandler<Principal, DurableTaskManager>({
     card: { name: 'Push', url: 'https://push.example' },

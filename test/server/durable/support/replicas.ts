@@ -24,6 +24,7 @@ import {
   jsonRpc,
   open,
   ORIGIN,
+  stateName,
   taskOf,
   user,
   type EventStream,
@@ -78,9 +79,17 @@ export function cluster(
   const messageIds = sequentialIds('id')
   const all = executes.map((execute, at): Replica => {
     const store = new FaultyStore(wayOf(shared, at))
-    const tasks = new DurableTaskManager({ store: store.asStore, clock, generateId: ids, ...manager })
+    const onError = (): void => undefined
+    const tasks = new DurableTaskManager({
+      store: store.asStore,
+      clock,
+      onError,
+      generateId: ids,
+      ...manager,
+    })
     const errors: { error: unknown; context: ErrorContext }[] = []
     const handler = createRequestHandler<Principal, DurableTaskManager>({
+      anonymous: 'shared',
       card: { name: 'Test', url: ORIGIN },
       clock,
       generateId: messageIds,
@@ -235,4 +244,14 @@ export const textOf = (message: { readonly parts: readonly { readonly text?: str
 
 function messageOf(text: string, taskId: string | undefined): object {
   return { message: user(text, taskId === undefined ? {} : { taskId }) }
+}
+
+export async function stateAt(at: Replica, id: string): Promise<string> {
+  return stateName((await get(at, id)).status.state)
+}
+
+/** The texts of the task's artifacts. */
+export async function resultOf(at: Replica, id: string): Promise<string[]> {
+  const { artifacts = [] } = await get(at, id)
+  return artifacts.map((artifact) => textOf(artifact))
 }

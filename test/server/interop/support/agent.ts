@@ -48,6 +48,7 @@ export async function serve<P extends Principal>(options: Options<P>): Promise<S
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}${path}`
   const handler = createRequestHandler<P>({
+    anonymous: 'shared',
     ...rest,
     card: { name: 'Interop', url, ...card?.(url) },
     onError: (error) => errors.push(error),

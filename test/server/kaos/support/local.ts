@@ -14,6 +14,10 @@ import {
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 import { gate } from '../../spec/support/agent.js'
 
+export interface LocalOptions extends LocalTaskManagerOptions {
+  readonly tasks?: TaskManager
+}
+
 export interface Setup {
   readonly manager: LocalTaskManager
   readonly tasks: TaskManager
@@ -21,7 +25,7 @@ export interface Setup {
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
 }
 
-export function setup(processFn: ProcessFn, options: LocalTaskManagerOptions = {}): Setup {
+export function setup(processFn: ProcessFn, options: LocalOptions = {}): Setup {
   const clock = new ManualClock()
   const tasks = options.tasks ?? new TaskManager({ clock, generateId: sequentialIds() })
   const errors: Setup['errors'] = []
@@ -44,7 +48,7 @@ export interface Working extends Setup {
 export async function working({
   heeds = true,
   ...options
-}: LocalTaskManagerOptions & { heeds?: boolean } = {}): Promise<Working> {
+}: LocalOptions & { heeds?: boolean } = {}): Promise<Working> {
   const began = gate<ProcessContext>()
   const done = gate<string>()
   const all = setup(async (_, context) => {

@@ -59,6 +59,7 @@ export function agent(
   const tasks = new TaskManager({ clock, generateId: sequentialIds(), ...taskOptions })
   const errors: { error: unknown; context: ErrorContext }[] = []
   const handler = createRequestHandler({
+    anonymous: 'shared',
     card: { name: 'Test', url: ORIGIN },
     tasks,
     clock,

@@ -10,8 +10,8 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { QueuedMessage } from './message-queue.js'
-import type { ReadonlyMessage } from './run.js'
+import type { QueuedMessage } from '../runs/message-queue.js'
+import type { ReadonlyMessage } from '../runs/run.js'
 import type { Principal } from '../caller.js'
 
 /** A promise that records whether code waits for its value. */
@@ -34,13 +34,16 @@ class Answer extends Promise<ReadonlyMessage> {
 /** A question that a run has asked. */
 export class Question<P extends Principal> {
   readonly answer: Promise<ReadonlyMessage>
+  /** Its name in the history. */
+  readonly name: string
   readonly #answer: Answer
   readonly #taskId: string
   #resolve: (answer: ReadonlyMessage) => void = () => {}
   #reject: (reason: Error) => void = () => {}
   #message: QueuedMessage<P> | undefined
 
-  constructor(taskId: string) {
+  constructor(taskId: string, name: string) {
+    this.name = name
     this.#taskId = taskId
     this.#answer = new Answer((resolve, reject: (reason: Error) => void) => {
       this.#resolve = resolve
@@ -61,13 +64,36 @@ export class Question<P extends Principal> {
     this.#reject(reason)
   }
 
+  /** Whether code waits for the answer. */
+  get isRead(): boolean {
+    return this.#answer.isRead
+  }
+
   /** The message that answered the question, unless the agent's code reads it. */
   get unread(): QueuedMessage<P> | undefined {
-    return this.#answer.isRead ? undefined : this.#message
+    return this.isRead ? undefined : this.#message
   }
 
   #dropped(): A2AError {
     const data = { taskId: this.#taskId }
     return new A2AError('WAIT_ABORTED', 'The run went on, or ended, without an answer', data)
+  }
+}
+
+/** The questions of one run that were answered. */
+export class Answers<P extends Principal> {
+  #questions: Question<P>[] = []
+
+  add(question: Question<P>, message: QueuedMessage<P>): void {
+    // Those that were read are forgotten, with their requests: a run may ask any number of questions.
+    this.#questions = [...this.#questions.filter(({ unread }) => unread !== undefined), question]
+    question.resolve(message)
+  }
+
+  /** Removes and returns the answers that the executor has not read, oldest first. */
+  removeUnread(): QueuedMessage<P>[] {
+    const unread = this.#questions.flatMap((question) => question.unread ?? [])
+    this.#questions = []
+    return unread
   }
 }

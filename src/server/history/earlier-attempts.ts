@@ -1,0 +1,167 @@
+/**
+ * Earlier attempts of the turn that a stored task is in, read from its log.
+ *
+ * @module
+ */
+import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
+import { apply, create } from '../../core/evolve.js'
+import type { JsonValue } from '../../core/json-types.js'
+import type { TaskReader } from '../../core/managers.js'
+import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from '../../core/task.js'
+import type { ServedTasks } from '../tasks.js'
+import type { EarlierAttempts } from '../runs/run-context.js'
+import { nextAttempt, replayable } from './attempts.js'
+
+/** A turn whose code is not in memory. */
+export interface OpenTurn extends EarlierAttempts {
+  /** The message that began the turn. */
+  readonly message: Message
+  /** What its request said beside the message. */
+  readonly note: JsonValue | undefined
+  /** The ids of the user's messages that the turn has read. */
+  readonly read: ReadonlySet<string>
+}
+
+/**
+ * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `STORE_FAILED`.
+ * @returns `undefined` for a task without an open turn, or whose log is lost, as that of a restored task.
+ */
+export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Promise<OpenTurn | undefined> {
+  const { turn } = task
+  if (turn === undefined) return undefined
+  const events = await eventsAfter(tasks, task.id, turn - 1)
+  const inLog = events.filter((event) => event.type === 'history')
+  // The log in memory may have dropped what the history keeps.
+  const kept = 'lease' in tasks ? inLog : (tasks.history?.(task.id) ?? inLog)
+  // Others send signals: where one comes says nothing of the code.
+  const recorded = kept.filter(({ generation, entry }) => generation >= turn && entry.kind !== 'signal')
+  const history = replayable(recorded)
+  const [first] = history
+  if (first?.entry.kind !== 'turn') return undefined
+  const { messageId, note } = first.entry
+  const message = task.messages.find((each) => each.role === 'user' && each.messageId === messageId)
+  if (message === undefined) return undefined
+  const read = new Set([messageId])
+  for (const { entry } of history) if (entry.kind === 'answer') read.add(entry.messageId)
+  return {
+    // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
+    message: message as Message,
+    note: note as JsonValue | undefined,
+    read,
+    attempt: nextAttempt(recorded),
+    history,
+    artifacts: await artifactsBefore(tasks, task.id, events, history),
+  }
+}
+
+/** A turn whose beginning the log does not mark, since it has recorded nothing, or whose end it marks. */
+export interface UnmarkedTurn extends EarlierAttempts {
+  readonly isOver: boolean
+  /** The ids of the user's messages that the turn has read, if it is over. */
+  readonly read: ReadonlySet<string>
+}
+
+/**
+ * The turn that began with the user's message `messageId`, of a task without an open turn.
+ *
+ * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `STORE_FAILED`.
+ */
+export async function readUnmarkedTurn(
+  tasks: ServedTasks,
+  task: TaskSnapshot,
+  messageId: string,
+): Promise<UnmarkedTurn> {
+  const events = await eventsAfter(tasks, task.id, 0)
+  const begun = events.findIndex(
+    (event) =>
+      event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId,
+  )
+  const since = begun === -1 ? [] : events.slice(begun)
+  const read = new Set<string>()
+  for (const event of since) {
+    if (event.type !== 'history') continue
+    const { entry } = event
+    if (entry.kind === 'turn' || entry.kind === 'answer') read.add(entry.messageId)
+    const unread = entry.kind === 'end' ? (entry.unread ?? []) : []
+    for (const id of unread) read.delete(id)
+  }
+  const isOver = read.has(messageId)
+  const artifacts = isOver ? new Map() : artifactsSince(events[begun]?.generation ?? 0, since, events)
+  return { isOver, read, attempt: 1, history: [], artifacts }
+}
+
+/**
+ * The user's messages that the turn has not read, oldest first.
+ *
+ * @param isSteered - Whether the run finds this message in the conversation, so that it does not wait for one of its own.
+ */
+export function unreadMessages(
+  { messages }: TaskSnapshot,
+  { message: first, read, history }: OpenTurn,
+  isSteered: (message: Message) => boolean,
+): readonly Message[] {
+  const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === first.messageId)
+  // As above.
+  const unread = messages
+    .slice(begun)
+    .filter(
+      ({ role, messageId }) => role === 'user' && !read.has(messageId),
+    ) as readonly DeepReadonly<Message>[] as readonly Message[]
+  const counts = { question: 0, answer: 0 }
+  for (const { entry } of history) {
+    if (entry.kind === 'question' || entry.kind === 'answer') counts[entry.kind] += 1
+  }
+  // An open question gets the first message in any case.
+  const answers = counts.question - counts.answer
+  return unread.filter((message, index) => index < answers || !isSteered(message))
+}
+
+/** The artifacts that were written after the last entry of the history, as they were at that entry. */
+async function artifactsBefore(
+  tasks: Pick<TaskReader, 'events'>,
+  taskId: string,
+  events: readonly TaskEvent[],
+  history: readonly HistoryRecorded[],
+): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
+  const last = history.findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
+  const later = events.filter(({ generation }) => generation > last)
+  if (!later.some(({ type }) => type === 'artifact')) return new Map()
+  return artifactsSince(last, later, await eventsAfter(tasks, taskId, 0))
+}
+
+/** The artifacts that the events `later` have written, as they were at `generation`. */
+function artifactsSince(
+  generation: number,
+  later: readonly TaskEvent[],
+  all: readonly TaskEvent[],
+): Map<string, DeepReadonly<Artifact> | undefined> {
+  const written = new Set<string>()
+  for (const event of later) {
+    const { artifactId } = event.type === 'artifact' ? event.artifact : {}
+    if (artifactId !== undefined) written.add(artifactId)
+  }
+  if (written.size === 0) return new Map()
+  const before = foldTo(generation, all)
+  const known = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]))
+  return new Map([...written].map((id) => [id, known.get(id)]))
+}
+
+/** The events after a generation; none where the log does not reach back to it. */
+async function eventsAfter(
+  tasks: Pick<TaskReader, 'events'>,
+  taskId: string,
+  after: number,
+): Promise<TaskEvent[]> {
+  const entries = await tasks.events(taskId, { after })
+  return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
+}
+
+function foldTo(generation: number, [created, ...others]: readonly TaskEvent[]): Task | undefined {
+  if (created?.type !== 'created') return undefined
+  const task = create(created)
+  for (const event of others) {
+    if (event.generation > generation) break
+    apply(task, event)
+  }
+  return task
+}

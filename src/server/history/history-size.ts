@@ -1,0 +1,59 @@
+/**
+ * The size of the history of one turn, and its limits.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { HistoryEntry } from '../../core/events.js'
+import { jsonSize } from '../../core/json.js'
+
+export interface HistoryLimits {
+  readonly maxSteps: number
+  readonly maxHistoryBytes: number
+}
+
+export class HistorySize {
+  readonly #limits: HistoryLimits
+  #steps = 0
+  #bytes = 0
+
+  /** @param entries - The history so far. */
+  constructor(limits: HistoryLimits, entries: readonly HistoryEntry[]) {
+    this.#limits = limits
+    for (const entry of entries) this.#count(entry, jsonSize(entry))
+  }
+
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
+  requireStep(): void {
+    const { maxSteps } = this.#limits
+    if (this.#steps >= maxSteps) throw tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
+  }
+
+  /**
+   * Counts an entry that is to be recorded.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`, with nothing counted.
+   */
+  add(entry: HistoryEntry): void {
+    const { maxHistoryBytes } = this.#limits
+    const bytes = jsonSize(entry)
+    const actual = this.#bytes + bytes
+    if (actual > maxHistoryBytes) {
+      throw tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
+    }
+    this.#count(entry, bytes)
+  }
+
+  #count({ kind }: HistoryEntry, bytes: number): void {
+    if (kind === 'step') this.#steps += 1
+    this.#bytes += bytes
+  }
+}
+
+function tooLong(subject: string, limit: string, max: number, actual: number): A2AError<'LIMIT_EXCEEDED'> {
+  return new A2AError('LIMIT_EXCEEDED', `${subject} (${actual}) exceed limits.${limit} (${max})`, {
+    limit: `limits.${limit}`,
+    max,
+    actual,
+  })
+}

@@ -1,0 +1,243 @@
+/**
+ * Journal of a turn: what the history of its earlier attempts holds, and what this attempt records.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import type { HistoryEntry, HistoryRecorded } from '../../core/events.js'
+import type { HistoryChange } from '../../core/params.js'
+import { HistorySize, type HistoryLimits } from './history-size.js'
+
+/** Adds entries to the history of the task, in one change with `change`. */
+export type Recorder = (entries: readonly HistoryEntry[], change?: HistoryChange) => void
+
+/** An entry that code asks for by its kind and name. */
+export type NamedEntry = Exclude<HistoryEntry, { readonly kind: UnnamedKind }>
+type UnnamedKind = 'turn' | 'signal' | 'attempt' | 'failure' | 'end'
+export type Kind = NamedEntry['kind']
+type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
+type TurnEntry = Extract<HistoryEntry, { readonly kind: 'turn' }>
+
+interface Recorded {
+  readonly event: HistoryRecorded
+  readonly entry: NamedEntry
+}
+
+/**
+ * Replays the history of a turn to code that asks for the same things again, in the order of the log. While entries are left,
+ * the code is where an earlier attempt has been. Then it records.
+ *
+ * Steps and answers are delivered in the order of the log, so that parallel branches of the code continue in the order in
+ * which they did before. What the history does not hold waits until all of it is delivered. Other entries are passed as soon
+ * as the code asks for them.
+ */
+export class Journal {
+  readonly #taskId: () => string
+  readonly #turn: TurnEntry
+  readonly #record: Recorder | undefined
+  readonly #size: HistorySize
+  /** `undefined` for entries that were passed. */
+  readonly #recorded: (Recorded | undefined)[] = []
+  readonly #positions = new Map<string, number>()
+  /** The position of the first entry that was not passed. */
+  #first = 0
+  #left = 0
+  readonly #counts = new Map<string, number>()
+  /** What the code waits for, by key. */
+  readonly #held = new Map<string, (entry: NamedEntry | undefined) => void>()
+  #inFlight = 0
+  readonly #onFlight: () => void
+  #hasTurn: boolean
+  #mismatch: A2AError<'HISTORY_MISMATCH'> | undefined
+
+  /**
+   * @param history - The history of the turn so far; `undefined` for a new one.
+   * @param record - Absent where nothing is recorded.
+   * @param onFlight - Called when {@link inFlight} has changed.
+   */
+  constructor(
+    taskId: () => string,
+    turn: TurnEntry,
+    history: readonly HistoryRecorded[] | undefined,
+    record: Recorder | undefined,
+    limits: HistoryLimits,
+    onFlight: () => void,
+  ) {
+    this.#taskId = taskId
+    this.#turn = turn
+    this.#record = record
+    this.#onFlight = onFlight
+    this.#hasTurn = history !== undefined && history.length > 0
+    this.#size = new HistorySize(limits, history?.map(({ entry }) => entry) ?? [])
+    for (const event of history ?? []) {
+      const { entry } = event
+      if (!isNamed(entry)) continue
+      this.#positions.set(keyOf(entry.kind, entry.name), this.#recorded.length)
+      this.#recorded.push({ event, entry })
+    }
+    this.#left = this.#recorded.length
+  }
+
+  /** Whether the history holds entries that the code has not asked for yet. */
+  get isReplaying(): boolean {
+    return this.#left > 0
+  }
+
+  /** Whether entries are stored. */
+  get isRecording(): boolean {
+    return this.#record !== undefined
+  }
+
+  /** How many steps, questions and waits of the code are under way. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** The name with its occurrence: `price#1`, then `price#2`. */
+  nameOf(kind: Kind, name: string): string {
+    const key = keyOf(kind, name)
+    const count = (this.#counts.get(key) ?? 0) + 1
+    this.#counts.set(key, count)
+    return `${name}#${count}`
+  }
+
+  /** Passes the entry, if the history holds it. */
+  pass<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
+    const position = this.#positions.get(keyOf(kind, name)) ?? -1
+    const entry = this.#recorded[position]?.entry
+    if (entry === undefined) return undefined
+    this.#passAt(position)
+    this.#advance()
+    // The key contains the kind.
+    return entry as EntryOf<K>
+  }
+
+  /** Passes the entry if it is the next one of the log. */
+  take<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
+    const isNext = this.#positions.get(keyOf(kind, name)) === this.#first
+    return isNext ? this.pass(kind, name) : undefined
+  }
+
+  /**
+   * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
+   *
+   * @throws {A2AError} `HISTORY_MISMATCH`, as a rejection, when the history shows that the code asked for something else here.
+   */
+  next<K extends 'step' | 'answer' | 'wake' | 'received' | 'delegated'>(
+    kind: K,
+    name: string,
+  ): Promise<EntryOf<K> | undefined> {
+    const first = this.#recorded[this.#first]
+    if (first === undefined) return Promise.resolve(undefined)
+    const key = keyOf(kind, name)
+    const isFirst = this.#positions.get(key) === this.#first
+    const mayWait = first.entry.isParallel === true || this.#held.size > 0 || this.#inFlight > 0
+    if (!isFirst && !mayWait) return Promise.reject(this.#mismatchAt(first, `${kind} ${name}`))
+    return new Promise((resolve) => {
+      // The key contains the kind.
+      this.#held.set(key, (entry) => resolve(entry as EntryOf<K> | undefined))
+      this.#advance()
+    })
+  }
+
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
+  requireStep(): void {
+    if (this.isRecording) this.#size.requireStep()
+  }
+
+  /** Counts a step, question or wait as under way, until the returned function is called. */
+  enter(): () => void {
+    this.#inFlight += 1
+    this.#onFlight()
+    return () => {
+      this.#inFlight -= 1
+      this.#onFlight()
+    }
+  }
+
+  /**
+   * The entries to record for one entry: the first one of a turn comes after the turn's own. Empty where none are stored.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`.
+   */
+  entriesFor(entry: HistoryEntry, others = this.#inFlight): readonly HistoryEntry[] {
+    if (!this.isRecording) return []
+    // What ends an attempt or a turn is recorded in any case.
+    if (isNamed(entry)) this.#size.add(entry)
+    const complete: HistoryEntry = isNamed(entry) && others > 0 ? { ...entry, isParallel: true } : entry
+    if (this.#hasTurn) return [complete]
+    this.#hasTurn = true
+    return [this.#turn, complete]
+  }
+
+  record(entry: HistoryEntry, others?: number): void {
+    const entries = this.entriesFor(entry, others)
+    if (entries.length > 0) this.#record?.(entries)
+  }
+
+  /**
+   * Records the end of the turn.
+   *
+   * @param unread - The ids of answers that the code has not read.
+   * @param isNeeded - Whether to record it for a turn without a history.
+   */
+  end(unread: readonly string[], isNeeded: boolean): void {
+    if (this.#hasTurn || isNeeded) this.record({ kind: 'end', ...(unread.length > 0 && { unread }) })
+  }
+
+  /**
+   * Requires that the code has asked for all that the history holds.
+   *
+   * @throws {A2AError} `HISTORY_MISMATCH`; also when it was thrown before.
+   */
+  requirePassed(asked: string): void {
+    if (this.#mismatch !== undefined) throw this.#mismatch
+    const first = this.#recorded[this.#first]
+    if (first !== undefined) throw this.#mismatchAt(first, asked)
+  }
+
+  #passAt(position: number): void {
+    this.#recorded[position] = undefined
+    this.#left -= 1
+    while (this.#first < this.#recorded.length && this.#recorded[this.#first] === undefined) this.#first += 1
+  }
+
+  /** Delivers the entries that the code waits for, in the order of the log. */
+  #advance(): void {
+    for (;;) {
+      const first = this.#recorded[this.#first]
+      if (first === undefined) break
+      const key = keyOf(first.entry.kind, first.entry.name)
+      const deliver = this.#held.get(key)
+      if (deliver === undefined) return
+      this.#held.delete(key)
+      this.#passAt(this.#first)
+      deliver(first.entry)
+    }
+    const held = [...this.#held.values()]
+    this.#held.clear()
+    for (const deliver of held) deliver(undefined)
+  }
+
+  #mismatchAt({ event, entry }: Recorded, asked: string): A2AError<'HISTORY_MISMATCH'> {
+    const recorded = `${entry.kind} ${entry.name}`
+    const { generation } = event
+    const text = `The history has "${recorded}" at generation ${generation}, and execute() asked for "${asked}": use run.changed() where a deployed function changes`
+    this.#mismatch ??= new A2AError('HISTORY_MISMATCH', text, {
+      taskId: this.#taskId(),
+      generation,
+      recorded,
+      asked,
+    })
+    return this.#mismatch
+  }
+}
+
+/** Whether code asks for this entry. */
+function isNamed(entry: HistoryEntry): entry is NamedEntry {
+  return !['turn', 'signal', 'attempt', 'failure', 'end'].includes(entry.kind)
+}
+
+function keyOf(kind: Kind, name: string): string {
+  return `${kind} ${name}`
+}

@@ -1,0 +1,16 @@
+/**
+ * Names that code gives to entries of the history.
+ *
+ * @module
+ */
+import { describe } from '../../runtime/describe.js'
+
+const MAX_NAME = 200
+
+/** @throws {TypeError} */
+export function requireName(subject: string, name: unknown): void {
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME) return
+  throw new TypeError(
+    `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${describe(name)}`,
+  )
+}

@@ -1,0 +1,215 @@
+/**
+ * The questions of one run: asking, answering and replaying them.
+ *
+ * @module
+ */
+import type { HistoryEntry } from '../../core/events.js'
+import type { TaskState } from '../../core/lifecycle.js'
+import type { Message } from '../../core/task.js'
+import type { QueuedMessage } from '../runs/message-queue.js'
+import type { RunContext } from '../runs/run-context.js'
+import type { RunTask } from '../runs/run-task.js'
+import type { ReadonlyMessage, Say } from '../runs/run.js'
+import type { Principal } from '../caller.js'
+import type { Journal } from './journal.js'
+import { Answers, Question } from './question.js'
+
+export type AskingState = 'input-required' | 'auth-required'
+
+/** What the turn of a run uses of it. */
+export interface TurnHost {
+  /** The task; creates it first where there is none. */
+  readonly task: () => RunTask
+  readonly signal: () => AbortSignal
+  /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
+  readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Say) => void
+  /** Creates the task where there is none, and moves it to `working` unless it waits for the user. */
+  readonly work: () => void
+  /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
+  readonly change: (change: () => void) => void
+}
+
+interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'signal'> {
+  /** Called when the run begins or stops to wait for the user. */
+  readonly onWaiting: () => void
+  readonly context: RunContext<P>
+  readonly journal: Journal
+}
+
+export class Questions<P extends Principal> {
+  readonly #run: Asking<P>
+  readonly #unreadIds: string[] = []
+  readonly #answers = new Answers<P>()
+  #open: Question<P> | undefined
+  /** A question that the history answers. */
+  #replayed: Question<P> | undefined
+  #leave = (): void => {}
+
+  constructor(run: Asking<P>) {
+    this.#run = run
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
+  /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
+  get isAwaited(): boolean {
+    return this.#open?.isRead === true
+  }
+
+  /** @throws {TypeError} when a question is open already. */
+  ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+    if (this.isOpen || this.#replayed !== undefined)
+      throw new TypeError('The run waits for an answer already')
+    const { journal } = this.#run
+    const { id } = this.#run.task()
+    const question = new Question<P>(id, journal.nameOf('question', state))
+    if (journal.isReplaying) void this.#replay(question, state, prompt)
+    else this.#askNow(question, state, prompt)
+    return question.answer
+  }
+
+  /**
+   * Moves the task to `working` and answers the open question.
+   *
+   * @returns `false` when no question is open.
+   */
+  resume(message: QueuedMessage<P>): boolean {
+    const question = this.#open
+    this.#close()
+    this.#run.move('working', question === undefined ? [] : this.#answerEntries(question, message))
+    this.#run.onWaiting()
+    if (question === undefined) return false
+    this.#answers.add(question, message)
+    return true
+  }
+
+  /** Rejects the open question: the run goes on without its answer, or has ended its task. */
+  drop(reason?: Error): void {
+    const question = this.#open
+    this.#replayed?.drop(reason)
+    this.#replayed = undefined
+    this.#close()
+    question?.drop(reason)
+  }
+
+  /** Forgets the open question. Its promise stays pending. */
+  abandon(): void {
+    this.#close()
+  }
+
+  /** Removes and returns the answers that the executor has not read, oldest first. */
+  removeUnread(): QueuedMessage<P>[] {
+    const unread = this.#answers.removeUnread()
+    this.#unreadIds.push(...unread.map(({ request }) => request.message.messageId))
+    return unread
+  }
+
+  /** The ids of the answers that were removed as unread. */
+  get unreadIds(): readonly string[] {
+    return this.#unreadIds
+  }
+
+  #close(): void {
+    this.#open = undefined
+    this.#leave()
+    this.#leave = () => {}
+  }
+
+  #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
+    const { context, journal, move, task } = this.#run
+    const { name } = question
+    const next = context.nextMessage(task().id)
+    if (next !== undefined) {
+      journal.record({ kind: 'question', name })
+      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
+      this.#answers.add(question, next)
+      return
+    }
+    const entries = journal.entriesFor({ kind: 'question', name })
+    // Before the task changes: a listener of the change may answer synchronously.
+    this.#wait(question)
+    try {
+      move(state, entries, prompt)
+    } catch (error) {
+      this.#close()
+      throw error
+    }
+    this.#onWaiting()
+  }
+
+  /** Answers a question as the history does, or asks it if the history ends before. */
+  async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
+    const { context, journal, task } = this.#run
+    const { name } = question
+    this.#replayed = question
+    try {
+      const isAsked = journal.pass('question', name) !== undefined
+      // At once where possible: code that returns without awaiting the question leaves its answer unread.
+      const answer = journal.take('answer', name) ?? (await journal.next('answer', name))
+      if (this.#replayed !== question) return
+      this.#replayed = undefined
+      if (answer !== undefined) {
+        this.#answers.add(question, this.#recordedAnswer(answer.messageId))
+        return
+      }
+      if (!isAsked) {
+        this.#askNow(question, state, prompt)
+        return
+      }
+      const next = context.nextMessage(task().id)
+      if (next !== undefined) {
+        for (const entry of this.#answerEntries(question, next)) journal.record(entry)
+        this.#answers.add(question, next)
+        return
+      }
+      this.#wait(question)
+      this.#run.move(state, [])
+      this.#onWaiting()
+    } catch (error) {
+      this.#replayed = undefined
+      question.drop(error as Error)
+    }
+  }
+
+  #wait(question: Question<P>): void {
+    this.#open = question
+    this.#leave = this.#run.journal.enter()
+  }
+
+  #onWaiting(): void {
+    this.#run.onWaiting()
+    // Whoever listens to the signal from now on misses an earlier abort.
+    const { signal } = this.#run
+    if (signal().aborted) this.drop(signal().reason as Error)
+  }
+
+  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly HistoryEntry[] {
+    const { messageId } = request.message
+    return this.#run.journal.entriesFor({ kind: 'answer', name, messageId })
+  }
+
+  /** The answer that the conversation has. Tenant and principal are those of the turn. */
+  #recordedAnswer(messageId: string): QueuedMessage<P> {
+    const { context, task } = this.#run
+    const messages = task().peek()?.messages ?? []
+    const message = messages.find((each) => each.role === 'user' && each.messageId === messageId)
+    if (message === undefined) throw new Error(`The conversation has no message ${messageId}`)
+    // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
+    const answer = message as Message
+    const { request, caller, owner } = context.message
+    const { tenant, acceptedOutputModes } = request
+    return {
+      request: {
+        message: answer,
+        returnImmediately: true,
+        acceptedOutputModes,
+        ...(tenant !== undefined && { tenant }),
+      },
+      caller,
+      owner,
+      isForwarded: true,
+    }
+  }
+}

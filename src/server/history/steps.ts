@@ -1,0 +1,205 @@
+/**
+ * Steps of a run: work whose result the history of the task keeps.
+ *
+ * @module
+ */
+import { JsonReader } from '../../core/json.js'
+import type { StepError } from '../../core/events.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import type { Artifact, DeepReadonly } from '../../core/task.js'
+import { raceAbort } from '../../runtime/abort.js'
+import type { Clock } from '../../runtime/clock.js'
+import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
+import { sleep } from '../../runtime/timers.js'
+import { A2AError } from '../../core/errors.js'
+import type { Nothing } from '../nothing.js'
+import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
+import type { Journal } from './journal.js'
+import { requireName } from './names.js'
+
+/** What the work of a step receives. */
+export interface StepContext {
+  /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
+  readonly signal: AbortSignal
+  /** The same for each attempt of this step, in every process: pass it to services as their idempotency key. */
+  readonly key: string
+  /** `1` for the first attempt of this process. */
+  readonly attempt: number
+}
+
+/** Options of `run.step`. */
+export interface StepOptions {
+  /** When and how often a step that throws is tried again. Default is one attempt. */
+  readonly retry?: RetryOptions | undefined
+  /** The time limit of each attempt, in ms. Default is no limit. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What a step may return: JSON, or nothing. */
+export type StepOutput = ReadonlyJson | Nothing
+
+/** What steps use of their run. */
+export interface StepHost {
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly maxStepBytes: number
+  readonly maxDepth: number
+  /** The id of the task; creates it first where there is none. */
+  readonly taskId: () => string
+  readonly signal: () => AbortSignal
+  readonly artifacts: () => readonly DeepReadonly<Artifact>[]
+  /** The next writes replace what was written since `before`. */
+  readonly restoreArtifacts: (before: readonly DeepReadonly<Artifact>[]) => void
+  /** Receives the error that the step of this name throws. */
+  readonly onFailed: (name: string, error: unknown) => void
+  /** Resolves when everything so far is stored. */
+  readonly stored: () => Promise<void> | undefined
+}
+
+const OPTION_KEYS = ['retry', 'timeoutMs']
+
+interface Settings {
+  readonly retry: RetrySettings | undefined
+  readonly timeoutMs: number | undefined
+}
+
+/** Does the work of a step, unless the history has its result. See `Run.step`. */
+export async function runStep<T extends StepOutput>(
+  run: StepHost,
+  name: string,
+  work: (step: StepContext) => T | Promise<T>,
+  options: StepOptions = {},
+): Promise<T> {
+  requireName('step', name)
+  requireFunction('work', work)
+  const settings = toSettings(options)
+  const { journal } = run
+  const label = journal.nameOf('step', name)
+  const key = `${run.taskId()}/${label}`
+  const recorded = await journal.next('step', label)
+  if (recorded?.error !== undefined) {
+    const error = toError(recorded.error)
+    run.onFailed(label, error)
+    throw error
+  }
+  // The work of an earlier attempt returned it.
+  if (recorded !== undefined) return recorded.output as T
+  journal.requireStep()
+  const others = journal.inFlight
+  const leave = journal.enter()
+  try {
+    return await attempt(run, settings, label, key, work, (result) => {
+      // Others may have begun since.
+      journal.record({ kind: 'step', name: label, ...result }, Math.max(others, journal.inFlight - 1))
+      return run.stored()
+    })
+  } finally {
+    leave()
+  }
+}
+
+type Record = (result: {
+  readonly output?: ReadonlyJson | undefined
+  readonly error?: StepError
+  readonly attempts: number
+}) => Promise<void> | undefined
+
+async function attempt<T extends StepOutput>(
+  run: StepHost,
+  settings: Settings,
+  label: string,
+  key: string,
+  work: (step: StepContext) => T | Promise<T>,
+  record: Record,
+): Promise<T> {
+  const { retry, timeoutMs } = settings
+  const signal = run.signal()
+  const before = retry === undefined ? [] : run.artifacts()
+  for (let count = 1; ; count += 1) {
+    let failure: unknown
+    try {
+      signal.throwIfAborted()
+      const output = await within(run.clock, signal, timeoutMs, (own) =>
+        work({ signal: own, key, attempt: count }),
+      )
+      const checked = readOutput(output, key, run)
+      await record({ attempts: count, ...(checked !== undefined && { output: checked }) })
+      // The copy that the history keeps, as in a replay.
+      return checked as T
+    } catch (error) {
+      failure = error
+    }
+    // The run is over: whether the step succeeds is up to the next attempt of the turn.
+    if (signal.aborted) throw failure
+    if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
+      await record({ error: toStepError(failure), attempts: count })
+      run.onFailed(label, failure)
+      throw failure
+    }
+    await sleep(retry.pauseMs(count), signal, run.clock)
+    run.restoreArtifacts(before)
+  }
+}
+
+/** The result of `work`; rejects with `REQUEST_TIMED_OUT` after `timeoutMs`, and with the reason when `signal` aborts. */
+async function within<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+  work: (signal: AbortSignal) => T | Promise<T>,
+): Promise<T> {
+  if (timeoutMs === undefined)
+    return await raceAbort(
+      signal,
+      start(() => work(signal)),
+    )
+  const controller = new AbortController()
+  const stop = clock.schedule(() => {
+    controller.abort(
+      new A2AError('REQUEST_TIMED_OUT', `The step took longer than ${timeoutMs} ms`, { timeoutMs }),
+    )
+  }, timeoutMs)
+  const own = AbortSignal.any([signal, controller.signal])
+  try {
+    return await raceAbort(
+      own,
+      start(() => work(own)),
+    )
+  } finally {
+    stop()
+  }
+}
+
+/** Work that throws at once becomes a rejection. */
+async function start<T>(work: () => T | Promise<T>): Promise<T> {
+  return await work()
+}
+
+function readOutput(
+  output: unknown,
+  key: string,
+  { maxStepBytes, maxDepth }: StepHost,
+): ReadonlyJson | undefined {
+  if (output === undefined) return undefined
+  const limit = { subject: `Output of step ${key}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
+  const reader = new JsonReader(limit, maxDepth)
+  const read = reader.read(output, 'output')
+  reader.check(read)
+  return read
+}
+
+export function toStepError(error: unknown): StepError {
+  return error instanceof Error
+    ? { name: error.name, message: error.message }
+    : { name: 'Error', message: String(error) }
+}
+
+function toError({ name, message }: StepError): Error {
+  return Object.assign(new Error(message), { name })
+}
+
+function toSettings(options: StepOptions): Settings {
+  const { retry, timeoutMs } = readOptions(options, OPTION_KEYS, 'run.step')
+  if (timeoutMs !== undefined) requireDelay('timeoutMs', timeoutMs)
+  return { retry: toRetrySettings(retry, 'run.step'), timeoutMs }
+}

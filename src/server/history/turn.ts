@@ -1,0 +1,297 @@
+/**
+ * The turn of a run: its journal, and the methods of `Run` that use it.
+ *
+ * @module
+ */
+import type { HistoryEntry, StepError } from '../../core/events.js'
+import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import { platformRandom } from '../../runtime/crypto.js'
+import { randomId } from '../../runtime/ids.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import type { QueuedMessage } from '../runs/message-queue.js'
+import type { RunContext } from '../runs/run-context.js'
+import type { Run } from '../runs/run.js'
+import type { Principal } from '../caller.js'
+import { derivedIds } from '../idempotency.js'
+import { isInterrupted } from '../../core/lifecycle.js'
+import { ArtifactBases } from './artifact-bases.js'
+import { agentIdOf } from '../lineage.js'
+import { delegate } from './delegations.js'
+import { Journal } from './journal.js'
+import { Questions, type TurnHost } from './questions.js'
+import { runStep, toStepError, type StepHost } from './steps.js'
+import { Waits } from './waits.js'
+
+type TurnMethods<P extends Principal> = Pick<
+  Run<P>,
+  'step' | 'delegate' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
+>
+
+/** What replays and records a turn. */
+interface Parts<P extends Principal> {
+  readonly journal: Journal
+  readonly questions: Questions<P>
+  readonly waits: Waits
+  readonly bases: ArtifactBases
+  readonly changes: Map<string, boolean>
+}
+
+export class Turn<P extends Principal> implements TurnMethods<P> {
+  #isIdle = false
+  readonly #context: RunContext<P>
+  readonly #host: TurnHost
+  /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
+  #parts: Parts<P> | undefined
+  /** Ids of artifacts that a later attempt makes again. */
+  #ids: Iterator<string, never> | undefined
+  /** The latest error of a failed step. */
+  #failed: { readonly step: string; readonly error: unknown } | undefined
+
+  constructor(context: RunContext<P>, host: TurnHost) {
+    this.#context = context
+    this.#host = host
+    if (context.earlier !== undefined) this.#parts = this.#makeParts()
+  }
+
+  get questions(): Questions<P> {
+    return this.#made.questions
+  }
+
+  /** Whether the history of the turn is kept. */
+  get isRecording(): boolean {
+    return this.#context.tasks.recordHistory !== undefined
+  }
+
+  /** Whether an earlier attempt of the turn has been here: what the code shows now was shown then. */
+  get isReplaying(): boolean {
+    return this.#parts?.journal.isReplaying ?? false
+  }
+
+  /** Whether a question is open. */
+  get isAsking(): boolean {
+    return this.#parts?.questions.isOpen ?? false
+  }
+
+  /** Whether the code waits for the user, or for nothing but times and signals. */
+  get isIdle(): boolean {
+    if (this.#parts === undefined) return false
+    const { journal, questions, waits } = this.#parts
+    return questions.isOpen || (waits.count > 0 && journal.inFlight === waits.count)
+  }
+
+  /**
+   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it
+   * waits for the user, or for signals. `undefined` where the code does something else, or cannot continue from its history.
+   */
+  get wakeAt(): number | undefined {
+    if (this.#parts === undefined) return undefined
+    const { journal, questions, waits } = this.#parts
+    const { isRecording, inFlight } = journal
+    if (!isRecording || inFlight === 0) return undefined
+    if (questions.isOpen) return questions.isAwaited && inFlight === 1 ? Infinity : undefined
+    return inFlight === waits.count ? waits.dueAt : undefined
+  }
+
+  /** The names of the signals that the code waits for. */
+  get signals(): readonly string[] {
+    return this.#made.waits.signals
+  }
+
+  /** A signal has arrived. */
+  onSignal(): void {
+    this.#parts?.waits.onSignal()
+  }
+
+  /** Forgets what the code waits for: its promises reject with `reason`, or stay pending. */
+  drop(reason?: Error): void {
+    this.#parts?.waits.drop(reason)
+    this.#parts?.questions.drop(reason)
+  }
+
+  /** Leaves all promises pending: the turn continues elsewhere. */
+  abandon(): void {
+    this.#parts?.waits.drop()
+    this.#parts?.questions.abandon()
+  }
+
+  /** Removes and returns the answers that the code has not read, oldest first. */
+  removeUnread(): readonly QueuedMessage<P>[] {
+    return this.#parts?.questions.removeUnread() ?? []
+  }
+
+  /** The id of an artifact. Over a shared store it is the same in each attempt of the turn. */
+  newId(): string {
+    const { message, tasks, settings } = this.#context
+    if (tasks.finish === undefined && settings.retry === undefined) return settings.generateId()
+    this.#ids ??= derivedIds('artifact', message.request.message.messageId)
+    return this.#ids.next().value
+  }
+
+  /** Adds an artifact to the task, or a chunk of one. */
+  write(given: ArtifactInput, givenOptions: AppendArtifactOptions | undefined): void {
+    const { artifact, options } = this.#parts?.bases.rewrite(given, givenOptions) ?? {
+      artifact: given,
+      options: givenOptions,
+    }
+    const { id } = this.#host.task()
+    this.#host.change(() => this.#context.tasks.appendArtifact(id, artifact, options))
+  }
+
+  readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
+
+  readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
+    const { settings, stored, message: first } = this.#context
+    const { task, work, signal } = this.#host
+    const host = {
+      ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
+      self: agentIdOf(settings.card),
+      metadata: first.request.message.metadata,
+      taskId: () => task().id,
+      peek: () => task().peek(),
+      stored: () => stored(task().id),
+      ask: (prompt: string) => this.questions.ask('input-required', prompt),
+    }
+    return delegate(host, name, agent, message, options)
+  }
+
+  readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
+
+  readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
+
+  readonly now = (): number => this.#value('now', () => this.#context.settings.clock.now())
+
+  readonly random = (): number => this.#value('random', platformRandom)
+
+  readonly uuid = (): string => this.#value('uuid', randomId)
+
+  readonly changed = (name: string): boolean => {
+    const { changes, journal } = this.#made
+    const known = changes.get(name)
+    if (known !== undefined) return known
+    const isLive = !journal.isReplaying
+    const isNew = journal.pass('change', name) !== undefined || isLive
+    if (isLive) journal.record({ kind: 'change', name })
+    changes.set(name, isNew)
+    return isNew
+  }
+
+  /**
+   * The code is at its end.
+   *
+   * @throws {A2AError} `HISTORY_MISMATCH` when it did not ask for all that the history holds.
+   */
+  requireReplayed(end = 'return'): void {
+    this.#parts?.journal.requirePassed(end)
+  }
+
+  /** The entries for code that threw `error`, and is not called again. */
+  failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
+    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...this.#cause(error) })
+  }
+
+  /** The code threw `error`, and is called again. */
+  recordAttempt(number: number, error: unknown): void {
+    this.#made.journal.record({ kind: 'attempt', number, ...this.#cause(error) })
+  }
+
+  /** The turn is over, and the task is not: the next message begins another turn. */
+  end(): void {
+    try {
+      const { state } = this.#host.task().peek() ?? {}
+      const isWaiting = state !== undefined && isInterrupted(state)
+      if (this.#parts === undefined && isWaiting) return
+      const { journal, questions } = this.#made
+      journal.end(questions.unreadIds, !isWaiting)
+    } catch {
+      // The task has ended, or was lost.
+    }
+  }
+
+  get #made(): Parts<P> {
+    return (this.#parts ??= this.#makeParts())
+  }
+
+  #makeParts(): Parts<P> {
+    const host = this.#host
+    const { message, note, earlier, tasks, settings } = this.#context
+    const { messageId } = message.request.message
+    const { clock, limits } = settings
+    const record = (entries: readonly HistoryEntry[]): void => {
+      const { id } = host.task()
+      host.change(() => tasks.recordHistory?.(id, entries))
+    }
+    const journal = new Journal(
+      () => host.task().id,
+      { kind: 'turn', messageId, ...(note !== undefined && { note }) },
+      earlier?.history,
+      this.isRecording ? record : undefined,
+      limits,
+      () => this.#onFlight(),
+    )
+    const { work, signal } = host
+    const peek = (): TaskSnapshot | null => host.task().peek()
+    const receive = (wait: string): ReadonlyJson | undefined => tasks.receive?.(host.task().id, wait)
+    return {
+      journal,
+      questions: new Questions({
+        ...{ ...host, context: this.#context, journal },
+        onWaiting: () => this.#onWaiting(),
+      }),
+      waits: new Waits({ journal, clock, work, signal, peek, receive }),
+      bases: new ArtifactBases(earlier?.artifacts),
+      changes: new Map(),
+    }
+  }
+
+  /** While a question is open, the run waits whatever else is under way. */
+  #onFlight(): void {
+    if (!this.isAsking && (this.isIdle || this.#isIdle)) this.#onWaiting()
+  }
+
+  #onWaiting(): void {
+    this.#isIdle = this.isIdle
+    this.#context.onWaiting(this.#isIdle)
+  }
+
+  #cause(error: unknown): { readonly error: StepError; readonly step?: string } {
+    const failed = this.#failed
+    const isStep = failed !== undefined && isCausedBy(error, failed.error)
+    return { error: toStepError(error), ...(isStep && { step: failed.step }) }
+  }
+
+  #stepHost(): StepHost {
+    const { settings, stored } = this.#context
+    const { task, signal } = this.#host
+    const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
+    return {
+      journal: this.#made.journal,
+      clock: settings.clock,
+      ...settings.limits,
+      taskId: () => task().id,
+      signal,
+      artifacts,
+      restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
+      onFailed: (step, error) => (this.#failed = { step, error }),
+      stored: () => stored(task().id),
+    }
+  }
+
+  #value<T extends string | number>(name: string, make: () => T): T {
+    const { journal } = this.#made
+    const label = journal.nameOf('value', name)
+    const recorded = journal.pass('value', label)
+    // An earlier call of `make` returned it.
+    if (recorded !== undefined) return recorded.value as T
+    const value = make()
+    journal.record({ kind: 'value', name: label, value })
+    return value
+  }
+}
+
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
+    if (each === cause) return true
+  }
+  return false
+}

@@ -1,0 +1,228 @@
+/**
+ * Waits of a turn for times and signals: recorded, so that the turn needs no process while it waits.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import { receivedEntry, signalNameOf } from '../../core/evolve.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
+import { describe } from '../../runtime/describe.js'
+import { readOptions } from '../../runtime/options.js'
+import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
+import type { Journal } from './journal.js'
+import { requireName } from './names.js'
+
+/** When a sleep ends: one of both. */
+export type SleepOptions =
+  | { readonly ms: number; readonly until?: undefined }
+  | { readonly until: Date | number; readonly ms?: undefined }
+
+/** Options of `run.waitFor`. */
+export interface SignalOptions<T> {
+  /** Checks the value of the signal, and may change it. Default is no check. */
+  readonly schema?: StandardSchema<unknown, T> | undefined
+}
+
+/** What waits use of their turn. */
+interface WaitsHost {
+  readonly journal: Journal
+  readonly clock: Clock
+  /** Creates the task where there is none, and moves it to `working` unless it waits for the user. */
+  readonly work: () => void
+  readonly signal: () => AbortSignal
+  readonly peek: () => TaskSnapshot | null
+  /** Receives the next signal for this wait, where no history is recorded. */
+  readonly receive: (wait: string) => ReadonlyJson | undefined
+}
+
+/** The latest time of a `Date`, in ms. */
+const MAX_TIME = 8_640_000_000_000_000
+
+/** One wait that is open in this process. */
+interface OpenWait {
+  /** `Infinity` for a wait for a signal. */
+  readonly dueAt: number
+  readonly reject: (reason: Error) => void
+  /** Cancels the timer. */
+  readonly stop: () => void
+  /** For a wait for a signal: its label, and what ends it. */
+  readonly label?: string
+  readonly receive?: (value: ReadonlyJson) => void
+}
+
+type NewWait<T> = (resolve: (value: T) => void) => Omit<OpenWait, 'reject'>
+
+export class Waits {
+  readonly #host: WaitsHost
+  readonly #open = new Set<OpenWait>()
+
+  constructor(host: WaitsHost) {
+    this.#host = host
+  }
+
+  /** How many waits are open. */
+  get count(): number {
+    return this.#open.size
+  }
+
+  /** The time at which the first wait is over, in ms; `Infinity` where none is open, or all are for signals. */
+  get dueAt(): number {
+    return Math.min(...[...this.#open].map(({ dueAt }) => dueAt))
+  }
+
+  /** The names of the signals that the code waits for. */
+  get signals(): readonly string[] {
+    return [...this.#open].flatMap(({ label }) => (label === undefined ? [] : [signalNameOf(label)]))
+  }
+
+  /** See `Run.sleep`. */
+  sleep(name: string, options: SleepOptions): Promise<void> {
+    requireName('sleep', name)
+    return observed(this.#sleep(name, readSleep(options)))
+  }
+
+  /** See `Run.waitFor`. */
+  waitFor<T>(name: string, options: SignalOptions<T>): Promise<T> {
+    requireName('signal', name)
+    const { schema } = readOptions(options, ['schema'], 'run.waitFor')
+    if (schema !== undefined) requireSchema(schema, 'schema')
+    return observed(this.#waitFor(name, schema))
+  }
+
+  /** A signal has come. */
+  onSignal(): void {
+    for (const wait of this.#open) {
+      const value =
+        wait.label === undefined ? undefined : this.#receive(wait.label, this.#host.journal.inFlight - 1)
+      if (value === undefined) continue
+      this.#open.delete(wait)
+      wait.receive?.(value)
+    }
+  }
+
+  /** Forgets all waits. Their promises reject, or stay pending without a reason. */
+  drop(reason?: Error): void {
+    for (const wait of this.#open) {
+      wait.stop()
+      if (reason !== undefined) wait.reject(reason)
+    }
+    this.#open.clear()
+  }
+
+  async #sleep(name: string, dueAtOf: (now: number) => number): Promise<void> {
+    const { journal, clock, work } = this.#host
+    work()
+    const label = journal.nameOf('sleep', name)
+    const begun = journal.pass('sleep', label)
+    if ((await journal.next('wake', label)) !== undefined) return
+    const dueAt = begun === undefined ? dueAtOf(clock.now()) : Date.parse(begun.dueAt)
+    if (begun === undefined)
+      journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
+    if (dueAt > clock.now())
+      await this.#until((wake) => ({ dueAt, stop: scheduleAt(clock, dueAt, () => wake(undefined)) }))
+    journal.record({ kind: 'wake', name: label })
+  }
+
+  async #waitFor<T>(name: string, schema: StandardSchema<unknown, T> | undefined): Promise<T> {
+    const { journal, work } = this.#host
+    work()
+    const label = journal.nameOf('wait', name)
+    const begun = journal.pass('wait', label)
+    const received = await journal.next('received', label)
+    if (received === undefined && begun === undefined) journal.record({ kind: 'wait', name: label })
+    // The value may be `null`.
+    const known = received === undefined ? this.#receive(label) : received.value
+    const value = known === undefined ? await this.#signal(label) : known
+    // Without a schema, the caller says what the value is.
+    return schema === undefined ? (value as T) : await validSignal(schema, name, value)
+  }
+
+  async #signal(label: string): Promise<ReadonlyJson> {
+    const stop = (): void => {}
+    return await this.#until((receive) => ({ dueAt: Infinity, stop, label, receive }))
+  }
+
+  /** The value of the next signal for this wait, if it has come. */
+  #receive(label: string, others?: number): ReadonlyJson | undefined {
+    const { journal, peek, receive } = this.#host
+    if (!journal.isRecording) return receive(label)
+    const task = peek()
+    const entry = task === null ? undefined : receivedEntry(task, label)
+    if (entry !== undefined) journal.record(entry, others)
+    return entry?.value
+  }
+
+  async #until<T>(begin: NewWait<T>): Promise<T> {
+    const { journal, signal } = this.#host
+    let wait: OpenWait | undefined
+    const over = new Promise<T>((resolve, reject: (reason: Error) => void) => {
+      wait = { ...begin(resolve), reject }
+      this.#open.add(wait)
+    })
+    const leave = journal.enter()
+    try {
+      // Creates the signal where there is none: from now on it reports the end of the task.
+      signal().throwIfAborted()
+      return await over
+    } finally {
+      if (wait !== undefined) {
+        wait.stop()
+        this.#open.delete(wait)
+      }
+      leave()
+    }
+  }
+}
+
+/**
+ * The value of a signal, as the schema of the code that waits for it returns it.
+ *
+ * @throws {A2AError} As a rejection: `INVALID_PARAMS` with the path `signal`.
+ */
+async function validSignal<T>(
+  schema: StandardSchema<unknown, T>,
+  name: string,
+  value: ReadonlyJson,
+): Promise<T> {
+  const checked = await schema['~standard'].validate(value)
+  if (checked.issues === undefined) return checked.value
+  throw invalidParams('signal', `"${name}" does not match the schema: ${linesOf(checked.issues)}`)
+}
+
+/** A wait that code does not await must not fail with an unhandled rejection. */
+function observed<T>(wait: Promise<T>): Promise<T> {
+  wait.catch(() => undefined)
+  return wait
+}
+
+/** Calls `callback` at a time that may be further away than timers allow. */
+function scheduleAt(clock: Clock, time: number, callback: () => void): () => void {
+  let cancel = (): void => {}
+  const schedule = (): void => {
+    const left = time - clock.now()
+    cancel = clock.schedule(
+      left > MAX_DELAY_MS ? schedule : callback,
+      Math.min(Math.max(0, left), MAX_DELAY_MS),
+    )
+  }
+  schedule()
+  return () => cancel()
+}
+
+/** @returns The due time of a sleep that begins now. */
+function readSleep(options: SleepOptions): (now: number) => number {
+  const example = 'an object: { ms: 60_000 } or { until: new Date(…) }'
+  const { ms, until } = readOptions(options, ['ms', 'until'], 'run.sleep', undefined, example)
+  if ((ms === undefined) === (until === undefined)) {
+    throw new TypeError('run.sleep() takes one of "ms" and "until"')
+  }
+  const time = until instanceof Date ? until.getTime() : until
+  const isTime = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= MAX_TIME
+  if (ms !== undefined && !(isTime(ms) && ms >= 0))
+    throw new RangeError(`"ms" must be the milliseconds of the sleep, 0 or more, got ${describe(ms)}`)
+  if (ms === undefined && !isTime(time))
+    throw new RangeError(`"until" must be a Date or milliseconds since 1970, got ${describe(until)}`)
+  return (now) => Math.min(Math.floor(time ?? now + (ms ?? 0)), MAX_TIME)
+}

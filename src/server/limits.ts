@@ -1,0 +1,185 @@
+/**
+ * Limits of a handler, with their checks and defaults.
+ *
+ * @module
+ */
+import {
+  readOptions,
+  requireBound,
+  requireDelay,
+  requireFinite,
+  requirePositive,
+  requireWhole,
+} from '../runtime/options.js'
+import { heapLimitBytes } from '../runtime/environment.js'
+import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
+
+/** How much of the heap the bodies of one handler may take, before they are parsed. */
+const SHARE_OF_HEAP = 1 / 8
+
+/** The default of `bodyTimeoutMs`. */
+export const BODY_TIMEOUT_MS = 30_000
+
+/** The default of `maxNodes`. The handler parses, checks and copies so many in about 50 ms if all are different keys. */
+export const MAX_NODES = 25_000
+
+/** The default of `maxBodyBytesInFlight`: an eighth of the heap, within 2 to 64 bodies of the largest size. */
+export function defaultBytesInFlight(maxBodyBytes: number): number {
+  const share = Math.floor((heapLimitBytes() ?? 0) * SHARE_OF_HEAP)
+  // A runtime that does not report its heap may have 128 MB, as Cloudflare's has.
+  const wanted = share === 0 ? 8 * maxBodyBytes : share
+  return Math.min(64 * maxBodyBytes, Math.max(2 * maxBodyBytes, wanted))
+}
+
+/** Limits on requests, runs and streams of one handler. */
+export interface HandlerLimits {
+  /** The largest body of a request, in bytes. Default is `4_194_304` (4 MiB). */
+  readonly maxBodyBytes?: number | undefined
+  /** How long a body may take to arrive, in ms; after that the request gets 408. Default is `30_000` (30 seconds). */
+  readonly bodyTimeoutMs?: number | undefined
+  /**
+   * The bytes of all bodies that are being received, together. Requests beyond it get 503 with `Retry-After`. At least
+   * `maxBodyBytes`. Default is an eighth of the heap's limit, but from 2 to 64 times `maxBodyBytes`; 8 times where the
+   * runtime does not report its heap.
+   */
+  readonly maxBodyBytesInFlight?: number | undefined
+  /**
+   * How many JSON values a body may have. They are counted before the body is parsed; a body with more gets 413. Default is
+   * `25_000`: a request blocks the process for about 50 ms at most.
+   */
+  readonly maxNodes?: number | undefined
+  /** The deepest nesting of JSON in a request, at most 1000. Default is `100`. */
+  readonly maxDepth?: number | undefined
+  /**
+   * The bytes of answers and events that may wait for all sockets, together. Half of them are texts that readers of the same
+   * task share. Beyond it, large answers wait until readers have taken others, and a small answer that its reader does not
+   * take closes the connection. Default is an eighth of the heap's limit, but from 32 to 256 MiB.
+   */
+  readonly maxPendingBytes?: number | undefined
+  /**
+   * How long a reader may take nothing of an answer or event that waits for it, in ms; after that its connection is closed.
+   * Default is `30_000` (30 seconds).
+   */
+  readonly stalledTimeoutMs?: number | undefined
+  /** How long a run may work until it ends or asks a question, in ms; after that its task fails. Default is no limit. */
+  readonly runTimeoutMs?: number | undefined
+  /** The most delegations from agent to agent that lead to one by `run.delegate`. Default is `8`. */
+  readonly maxDelegationDepth?: number | undefined
+  /** The largest output of a step of a run, in bytes of JSON. Default is `1_048_576` (1 MiB). */
+  readonly maxStepBytes?: number | undefined
+  /** How many steps one turn of work may have. Further ones throw `LIMIT_EXCEEDED`. Default is `10_000`. */
+  readonly maxSteps?: number | undefined
+  /**
+   * The largest history of one turn of work, in bytes of JSON: its steps, questions, answers and values. A further entry throws
+   * `LIMIT_EXCEEDED`. Default is `67_108_864` (64 MiB).
+   */
+  readonly maxHistoryBytes?: number | undefined
+  /**
+   * How long a run that waits for the user stays in memory, in ms. Over a `DurableTaskManager` its turn continues from its
+   * history when the answer arrives. A run over a `TaskManager` stays. Default is `60_000` (1 minute).
+   */
+  readonly waitingRunMs?: number | undefined
+  /** How many runs may work at a time. Further messages are refused with `UNAVAILABLE`. Default is `10_000`. */
+  readonly maxRuns?: number | undefined
+  /** How many streams may be open at a time. Further ones are refused with `UNAVAILABLE`. Default is `100_000`. */
+  readonly maxStreams?: number | undefined
+  /**
+   * How many tasks of the manager may wait for the user. Beyond it, tasks are canceled: of the owner that has most of them, the
+   * one that waits longest. Over a store, all processes count together, once a minute. Default is `10_000`.
+   */
+  readonly maxWaitingTasks?: number | undefined
+  /**
+   * How long a task may wait for the user, in ms since its last change; after that it is canceled. It is checked once a minute,
+   * or ten times within a shorter limit. `Infinity` is no limit. Default is `86_400_000` (24 hours) over a `TaskManager`, whose
+   * tasks expire then, and `604_800_000` (7 days) over a store.
+   */
+  readonly waitingTimeoutMs?: number | undefined
+  /**
+   * How many tasks of one owner may be unended. Messages that would begin further ones are refused with `RATE_LIMITED`. Over a
+   * store, all processes count together. Default is no limit.
+   */
+  readonly maxTasksPerOwner?: number | undefined
+  /** As `maxRuns`, for each owner, with `RATE_LIMITED`. Default is no limit. */
+  readonly maxRunsPerOwner?: number | undefined
+  /** As `maxStreams`, for each owner, with `RATE_LIMITED`. Default is no limit. */
+  readonly maxStreamsPerOwner?: number | undefined
+}
+
+export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
+
+const DAY_MS = 86_400_000
+const LIMITS = {
+  maxBodyBytes: 4_194_304,
+  bodyTimeoutMs: BODY_TIMEOUT_MS,
+  /** Depends on `maxBodyBytes`: see {@link toLimits}. */
+  maxBodyBytesInFlight: 0,
+  maxNodes: MAX_NODES,
+  maxDepth: 100,
+  /** Depends on the heap: see {@link toLimits}. */
+  maxPendingBytes: 0,
+  stalledTimeoutMs: STALLED_TIMEOUT_MS,
+  runTimeoutMs: Infinity,
+  maxDelegationDepth: 8,
+  maxStepBytes: 1_048_576,
+  maxSteps: 10_000,
+  maxHistoryBytes: 67_108_864,
+  waitingRunMs: 60_000,
+  maxRuns: 10_000,
+  maxStreams: 100_000,
+  maxWaitingTasks: 10_000,
+  /** Depends on the manager: see {@link toLimits}. */
+  waitingTimeoutMs: 0,
+  maxTasksPerOwner: Infinity,
+  maxRunsPerOwner: Infinity,
+  maxStreamsPerOwner: Infinity,
+}
+/** The other limits are positive numbers. */
+const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number>> = {
+  bodyTimeoutMs: requireDelay,
+  maxBodyBytesInFlight: requirePositive,
+  maxNodes: requireWhole,
+  maxDepth: requireWhole,
+  maxPendingBytes: requirePositive,
+  stalledTimeoutMs: requireDelay,
+  runTimeoutMs: requireDelay,
+  maxDelegationDepth: requireWhole,
+  maxStepBytes: requireWhole,
+  maxSteps: requireWhole,
+  maxHistoryBytes: requireWhole,
+  waitingRunMs: requireDelay,
+  maxRuns: requireWhole,
+  maxStreams: requireWhole,
+  maxWaitingTasks: requireBound,
+  waitingTimeoutMs: requirePositive,
+  maxTasksPerOwner: requireBound,
+  maxRunsPerOwner: requireBound,
+  maxStreamsPerOwner: requireBound,
+}
+
+/** @param isShared Whether the tasks are in a store, where they may wait for longer. */
+export function toLimits(
+  limits: HandlerLimits = {},
+  where: string,
+  known: readonly string[] = Object.keys(LIMITS),
+  isShared = false,
+): CompleteLimits {
+  const given = readOptions(limits, known, where, 'limits', 'an object: { maxBodyBytes: 1_000_000 }')
+  const checked: Record<string, number> = {}
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    const require = CHECKS[name] ?? requireFinite
+    checked[name] = require(`limits.${name}`, value)
+  }
+  const waitingTimeoutMs = isShared ? 7 * DAY_MS : DAY_MS
+  const complete: CompleteLimits = { ...LIMITS, waitingTimeoutMs, ...checked }
+  const { maxDepth, maxBodyBytes } = complete
+  if (maxDepth > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
+  const maxBodyBytesInFlight = checked['maxBodyBytesInFlight'] ?? defaultBytesInFlight(maxBodyBytes)
+  if (maxBodyBytesInFlight < maxBodyBytes) {
+    throw new RangeError(
+      `"limits.maxBodyBytesInFlight" must be at least "limits.maxBodyBytes" (${maxBodyBytes}), got ${maxBodyBytesInFlight}`,
+    )
+  }
+  const maxPendingBytes = checked['maxPendingBytes'] ?? defaultPendingBytes()
+  return { ...complete, maxBodyBytesInFlight, maxPendingBytes }
+}

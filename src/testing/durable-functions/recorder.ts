@@ -1,0 +1,65 @@
+/**
+ * Record of one trial of a durable function: what its processes store and do.
+ *
+ * @module
+ */
+import type { TaskEvent } from '../../core/events.js'
+import type { Run } from '../../server/runs/run.js'
+
+export class Recorder {
+  /** How many questions the function has asked. */
+  questions = 0
+  /** How many signals are stored. */
+  signals = 0
+  /** How often the work of a step has begun. */
+  stepsBegun = 0
+  /** How many steps are stored. */
+  stepsStored = 0
+  /** Steps whose work began although their output was stored. */
+  readonly repeated: string[] = []
+  /** The steps of the present turn that are stored. */
+  readonly #stored = new Set<string>()
+
+  readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
+    for (const event of events) {
+      if (event.type !== 'history') continue
+      const { entry } = event
+      if (entry.kind === 'turn' || entry.kind === 'end') this.#stored.clear()
+      if (entry.kind === 'question') this.questions += 1
+      if (entry.kind === 'signal') this.signals += 1
+      if (entry.kind !== 'step') continue
+      this.stepsStored += 1
+      this.#stored.add(entry.name)
+    }
+  }
+
+  /** The run with counted steps, and with random values that are the same in each trial. */
+  readonly wrap = (run: Run): Run => {
+    let values = 0
+    const step: Run['step'] = (name, work, options) =>
+      run.step(
+        name,
+        (context) => {
+          this.stepsBegun += 1
+          const label = context.key.slice(context.key.indexOf('/') + 1)
+          if (this.#stored.has(label)) this.repeated.push(label)
+          return work(context)
+        },
+        options,
+      )
+    const own: Partial<Run> = {
+      step,
+      random: () => {
+        run.random()
+        return (++values % 1_000) / 1_000
+      },
+      uuid: () => {
+        run.uuid()
+        return `00000000-0000-4000-8000-${String(++values).padStart(12, '0')}`
+      },
+    }
+    return new Proxy(run, {
+      get: (target, name): unknown => Reflect.get(name in own ? own : target, name),
+    })
+  }
+}

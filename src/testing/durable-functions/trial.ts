@@ -1,0 +1,148 @@
+/**
+ * One trial of a durable function: its messages, its crashes, and the task that it leaves.
+ *
+ * @module
+ */
+import type { Message, Task } from '../../core/task.js'
+import type { TaskStore } from '../../durable/task-store.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
+import { ManualClock } from '../manual-clock.js'
+import type { CrashPoint } from './crashing-store.js'
+import { Recorder } from './recorder.js'
+
+/** A signal that other code sends to the function. */
+export interface Signal {
+  readonly signal: string
+  /** JSON. Default is `null`. */
+  readonly value?: unknown
+}
+
+/** One process of the function under test, until it crashes. */
+export interface Replica {
+  readonly isCrashed: boolean
+  /** Whether calls of its store are under way. */
+  readonly isBusy: boolean
+  /** How often it has written to the store. */
+  readonly writes: number
+  readonly errors: readonly unknown[]
+  /** The id of the task that received the message; `undefined` if the process has crashed before it answered. */
+  send(message: Message): Promise<string | undefined>
+  /** Resolves when the signal is stored, or the process has crashed. */
+  signal(taskId: string, signal: Signal): Promise<void>
+  task(id: string): Promise<Task | undefined>
+  close(): Promise<void>
+}
+
+/** What all processes of a trial share. */
+export interface Shared {
+  readonly store: TaskStore
+  readonly clock: ManualClock
+  readonly recorder: Recorder
+}
+
+/** What all trials of one test have in common. */
+export interface TrialOptions {
+  /** The first one is a message. */
+  readonly script: readonly (Message | Signal)[]
+  readonly createStore: (clock: { readonly now: () => number }) => TaskStore | Promise<TaskStore>
+  readonly startReplica: (shared: Shared, point: CrashPoint | undefined) => Replica
+}
+
+export interface Trial {
+  readonly task: Task
+  readonly recorder: Recorder
+  /** How often the first process has written. */
+  readonly writes: number
+  /** How many processes there were. */
+  readonly replicas: number
+  /** What the handlers and managers reported. */
+  readonly errors: readonly unknown[]
+}
+
+const SECOND_MS = 1_000
+/** Without a change for so many seconds, nothing is under way but a wait for a time. */
+const QUIET_SECONDS = 60
+const ROUNDS_PER_JUMP = 5
+/** For so many seconds a crashed process may still leave an answer that it has received. */
+const UNANSWERED_SECONDS = 10
+const MAX_ROUNDS = 3_000
+/** Turns of the event loop between two seconds. */
+const TURNS = 3
+
+/**
+ * Plays the messages to a function until its task has ended, and begins a new process after each crash.
+ *
+ * @param pointOf - Where the n-th process crashes, from 0.
+ */
+export async function play(
+  options: TrialOptions,
+  pointOf: (replica: number) => CrashPoint | undefined,
+): Promise<Trial> {
+  const { createStore, script, startReplica } = options
+  const clock = new ManualClock()
+  const store = await createStore({ now: () => clock.now() })
+  const recorder = new Recorder()
+  const errors: unknown[] = []
+  let count = 0
+  const start = (): Replica => startReplica({ store, clock, recorder }, pointOf(count++))
+  let replica = start()
+  let writes = 0
+  let sent = 0
+  let answers = 0
+  let taskId: string | undefined
+  let quiet = 0
+  let generation = 0
+  let last: Task | undefined
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    for (let turn = 0; turn < TURNS || replica.isBusy; turn += 1) await yieldToEventLoop()
+    if (replica.isCrashed) {
+      if (count === 1) writes = replica.writes
+      errors.push(...replica.errors)
+      replica = start()
+    }
+    const task = taskId === undefined ? undefined : await replica.task(taskId)
+    last = task ?? last
+    if (task !== undefined && isOver(task)) {
+      await replica.close()
+      errors.push(...replica.errors)
+      return { task, recorder, writes: count === 1 ? replica.writes : writes, replicas: count, errors }
+    }
+    const next = script[sent]
+    const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
+    if (isAsked && next === undefined && quiet > UNANSWERED_SECONDS) {
+      throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
+    }
+    if (next !== undefined && 'signal' in next) {
+      const { signals } = recorder
+      if (taskId !== undefined) await replica.signal(taskId, next)
+      // The process may have crashed after it stored the signal.
+      if (recorder.signals > signals) sent += 1
+    } else if (next !== undefined && (sent === 0 || isAsked)) {
+      const id = await replica.send(taskId === undefined ? next : { ...next, taskId })
+      if (id !== undefined) {
+        if (sent > 0) answers += 1
+        sent += 1
+      }
+      taskId ??= id
+    }
+    quiet = task?.generation === generation ? quiet + 1 : 0
+    generation = task?.generation ?? 0
+    clock.advance(pauseAfter(quiet))
+  }
+  throw new Error(
+    `The task does not end: it is ${last?.state ?? 'not created'}, and has received ${sent} of ${script.length} entries of the test`,
+    { cause: errors[0] },
+  )
+}
+
+/** In ms. After each long pause follow some short ones, in which stores answer the calls that were due. */
+function pauseAfter(quietRounds: number): number {
+  const jump = (quietRounds - QUIET_SECONDS) / ROUNDS_PER_JUMP
+  return Number.isInteger(jump) && jump > 0 ? SECOND_MS * 2 ** Math.min(4 * jump, 20) : SECOND_MS
+}
+
+const isWaiting = ({ state }: Task): boolean => state === 'input-required' || state === 'auth-required'
+
+function isOver({ state }: Task): boolean {
+  return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected'
+}

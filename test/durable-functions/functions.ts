@@ -1,0 +1,112 @@
+/** Durable functions that have to survive a crash at every write. */
+import type { Execute, Run } from 'a2a-tasks/server'
+import type { TestDurableOptions } from 'a2a-tasks/testing'
+import { textOf } from 'a2a-tasks/server'
+
+export interface Case {
+  readonly name: string
+  readonly execute: Execute
+  readonly options: TestDurableOptions
+}
+
+const conversation = async (run: Run): Promise<string> => {
+  const names: string[] = []
+  for (const question of ['First?', 'Second?', 'Third?']) {
+    run.artifact({ artifactId: 'log', parts: [{ text: `${question} ` }] })
+    names.push(textOf(await run.requireInput(question)))
+  }
+  return `${run.text}: ${names.join()}`
+}
+
+const travel = async (run: Run): Promise<string> => {
+  const city = textOf(await run.requireInput('Which city?'))
+  run.artifact({ artifactId: 'log', parts: [{ text: `To ${city}. ` }] })
+  const price = await run.step('price', ({ key }) => {
+    run.artifact({ artifactId: 'log', parts: [{ text: 'Asked. ' }] })
+    return { amount: 100, key: key.slice(key.indexOf('/')) }
+  })
+  run.artifact({ artifactId: 'log', parts: [{ text: `For ${price.amount} by ${price.key}. ` }] })
+  const isSure = textOf(await run.requireInput('Sure?'))
+  const id = run.artifact(`Ticket ${run.uuid()}`)
+  await run.step('book', () => run.update('Booking'))
+  run.artifact({ artifactId: id, parts: [{ text: ', booked' }] })
+  return isSure
+}
+
+const parallel = async (run: Run): Promise<string> => {
+  const branch = async (name: string): Promise<number> => {
+    const one = await run.step(`${name}-a`, () => {
+      run.artifact({ artifactId: name, parts: [{ text: 'a' }] })
+      return 1
+    })
+    return one + (await run.step(`${name}-b`, async () => Promise.resolve(2)))
+  }
+  const sums = await Promise.all(['x', 'y', 'z'].map(branch))
+  const last = await Promise.all([run.step('same', () => 'first'), run.step('same', () => 'second')])
+  return `${sums.join()} ${last.join()}`
+}
+
+const generator = async function* (run: Run): AsyncGenerator<string> {
+  yield 'one '
+  yield await run.step('two', () => 'two ')
+  yield textOf(await run.requireInput('Three?'))
+  const at = run.now()
+  await run.step('nothing', () => undefined)
+  yield run.now() >= at ? ' four' : ' back in time'
+}
+
+const failing = async (run: Run): Promise<string> => {
+  const caught: string[] = []
+  for (const name of ['one', 'two']) {
+    try {
+      await run.step(
+        name,
+        () => {
+          throw new RangeError(`No ${name}`)
+        },
+        { retry: { attempts: 2 } },
+      )
+    } catch (error) {
+      caught.push(String(error))
+    }
+  }
+  const credentials = textOf(await run.requireAuth('Log in'))
+  run.artifact(caught.join())
+  if (run.changed('later')) run.update('later')
+  throw new Error(credentials)
+}
+
+const waits = async (run: Run): Promise<string> => {
+  await run.sleep('a moment', { ms: 500 })
+  run.artifact({ artifactId: 'log', parts: [{ text: 'Woke. ' }] })
+  await run.sleep('the night', { ms: 8 * 3_600_000 })
+  const first = await run.waitFor('approval')
+  run.artifact({ artifactId: 'log', parts: [{ text: `Read ${JSON.stringify(first)}. ` }] })
+  const isSure = textOf(await run.requireInput('Sure?'))
+  const late = run.sleep('late', { ms: 60_000 }).then(() => 'late')
+  const second = run.waitFor<string>('payment')
+  return `${isSure} ${await Promise.race([second, late])}`
+}
+
+const endingQuestion: Execute = (run) => {
+  if (run.text === 'begin') return void run.requireInput('More?')
+  return run.step('more', () => `${run.text} of ${run.messages.length}`)
+}
+
+export const FUNCTIONS: readonly Case[] = [
+  { name: 'a conversation', execute: conversation, options: { messages: ['go', 'a', 'b', 'c'] } },
+  { name: 'steps, questions and artifacts', execute: travel, options: { messages: ['fly', 'Rome', 'yes'] } },
+  { name: 'parallel steps', execute: parallel, options: { messages: ['go'] } },
+  { name: 'a generator', execute: generator, options: { messages: ['go', 'three'] } },
+  {
+    name: 'sleeps and signals',
+    execute: waits,
+    options: { messages: ['go', { signal: 'approval', value: { by: 'Ada' } }, 'yes'] },
+  },
+  { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
+  {
+    name: 'a turn that ends with a question',
+    execute: endingQuestion,
+    options: { messages: ['begin', 'x'] },
+  },
+]

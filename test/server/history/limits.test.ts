@@ -1,0 +1,59 @@
+/** Limits of the history of one turn. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
+
+afterAll(closeManagers)
+
+describe.each(MANAGERS)('over %s', (_, open) => {
+  test('a turn has at most limits.maxSteps steps, those of earlier attempts included', async () => {
+    const done: number[] = []
+    const { say, reaches, errors } = await agent(
+      open,
+      async (run) => {
+        for (let count = 1; count <= 3; count += 1) await run.step('s', () => done.push(count))
+        if (run.attempt === 1) throw new Error('Not yet')
+        await run.step('s', () => done.push(4))
+      },
+      { limits: { maxSteps: 3 }, retry: {} },
+    )
+    await reaches(await say('go'), 'failed')
+    expect(done).toEqual([1, 2, 3])
+    expect(errors.at(-1)).toMatchObject({
+      error: {
+        code: 'LIMIT_EXCEEDED',
+        message: 'Steps of the turn (4) exceed limits.maxSteps (3)',
+        data: { limit: 'limits.maxSteps', max: 3, actual: 4 },
+      },
+    })
+  })
+
+  test('another turn of the task has as many again', async () => {
+    const { say, reaches } = await agent(
+      open,
+      async (run) => {
+        await run.step('s', () => 1)
+        if (run.text === 'go') void run.requireInput('More?')
+        return run.text === 'go' ? undefined : run.text
+      },
+      { limits: { maxSteps: 1 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'input-required')
+    await say('on', id)
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['on'])
+  })
+
+  test('a history has at most limits.maxHistoryBytes bytes', async () => {
+    const { say, reaches, kinds, errors } = await agent(
+      open,
+      async (run) => {
+        for (;;) await run.step('s', () => 'x'.repeat(400))
+      },
+      { limits: { maxHistoryBytes: 1_000 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'failed')
+    expect(await kinds(id)).toEqual(['turn', 'step', 'step'])
+    expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
+  })
+})

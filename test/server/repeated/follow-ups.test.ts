@@ -1,0 +1,126 @@
+/** A message to an existing task that is sent twice is one message of its conversation. */
+import type { Execute } from 'a2a-tasks/server'
+import { describe, expect, test } from 'vitest'
+import { as, gate, jsonRpc, nameOf, open, textsOf, user } from '../spec/support/agent.js'
+import { inTime, MANAGERS, send, sendInTime } from './support.js'
+
+const NOW = { configuration: { returnImmediately: true } }
+
+/** Asks twice, and says what it was told. */
+const asking: Execute = async (run) => {
+  const answers: string[] = []
+  for (const question of ['One?', 'Two?']) {
+    const { parts } = await run.requireInput(question)
+    answers.push(parts[0]?.text ?? '')
+  }
+  return answers.join(', ')
+}
+
+describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents) => {
+  test('is no second answer, at any replica', async () => {
+    const agents = await openAgents(asking)
+    const { a, b, tasks, errors } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    const answer = user('first', { taskId })
+    const asked = await sendInTime(agents, b, answer)
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(await sendInTime(agents, a, answer)).toEqual(asked)
+    expect(await sendInTime(agents, b, answer)).toEqual(asked)
+    const done = await sendInTime(agents, a, user('second', { taskId }))
+    expect(textsOf(done)).toEqual(['first, second'])
+    expect(await tasks.size()).toBe(1)
+    expect(errors).toEqual([])
+  })
+
+  test('gets the end of a task that has ended since', async () => {
+    const agents = await openAgents(asking)
+    const { a, b } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    await sendInTime(agents, a, user('first', { taskId }))
+    const answer = user('second', { taskId })
+    const done = await sendInTime(agents, a, answer)
+    expect(textsOf(done)).toEqual(['first, second'])
+    for (const at of [a, b]) expect(await sendInTime(agents, at, answer)).toEqual(done)
+    const { error } = await send(b, user('third', { taskId }))
+    expect(error?.reason).toBe('UNSUPPORTED_OPERATION')
+  })
+
+  test('is refused with the path of what differs', async () => {
+    const agents = await openAgents(asking)
+    const { a, b } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    const answer = user('first', { taskId })
+    await sendInTime(agents, a, answer)
+    for (const at of [a, b]) {
+      const { error } = await send(at, { ...answer, parts: [{ text: 'other' }] })
+      expect(error?.reason).toBe('INVALID_PARAMS')
+      expect(error?.message).toContain('message.parts[0].text differs')
+    }
+  })
+
+  test('is a second answer where idempotency is off', async () => {
+    const agents = await openAgents(asking, { idempotency: false })
+    const { a } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    const answer = user('same', { taskId })
+    await sendInTime(agents, a, answer)
+    expect(textsOf(await sendInTime(agents, a, answer))).toEqual(['same, same'])
+  })
+
+  test('is a second answer of callers without a principal, unless the options say so', async () => {
+    for (const [idempotency, texts] of [
+      [{}, ['same, same']],
+      [{ anonymous: true }, []],
+    ] as const) {
+      const agents = await openAgents(asking, { authenticate: undefined, idempotency })
+      const { a, b } = agents
+      const { id: taskId } = await sendInTime(agents, a, user('go'))
+      const answer = user('same', { taskId })
+      await sendInTime(agents, a, answer)
+      expect(textsOf(await sendInTime(agents, b, answer))).toEqual(texts)
+    }
+  })
+
+  test('while the task is worked on is added once, and gets the stream', async () => {
+    const work = gate()
+    const read: string[] = []
+    const agents = await openAgents(async (run) => {
+      read.push(run.text)
+      if (read.length > 1) return `done: ${run.text}`
+      run.start()
+      await work.opened
+      run.requireInput('More?').catch(() => undefined)
+      return undefined
+    })
+    const { a, b, tasks } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'), NOW)
+    const more = { message: user('more', { taskId }) }
+    const streams = [
+      await open(jsonRpc, a, 'SendStreamingMessage', more, as('ada')),
+      await open(jsonRpc, b, 'SendStreamingMessage', more, as('ada')),
+    ]
+    work.open()
+    for (const stream of streams) {
+      const names = (await inTime(agents, stream.rest())).map(nameOf)
+      expect([names[0], names.length > 1]).toEqual(['task', true])
+    }
+    const task = await tasks.getTask(taskId)
+    const said = task?.messages.filter(({ role }) => role === 'user').map(({ parts }) => parts[0]?.text)
+    expect(said).toEqual(['go', 'more'])
+  })
+
+  test('at the same moment is one answer', async () => {
+    const agents = await openAgents(asking)
+    const { a, b, tasks, errors } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    const answer = user('first', { taskId })
+    const answers = await Promise.all([a, b, b, a].map((at) => sendInTime(agents, at, answer)))
+    expect(answers.map(({ status }) => status.state)).toEqual(Array(4).fill('TASK_STATE_INPUT_REQUIRED'))
+    const done = await sendInTime(agents, b, user('second', { taskId }))
+    expect(textsOf(done)).toEqual(['first, second'])
+    const task = await tasks.getTask(taskId)
+    const said = task?.messages.filter(({ role }) => role === 'user').map(({ parts }) => parts[0]?.text)
+    expect(said).toEqual(['go', 'first', 'second'])
+    expect(errors).toEqual([])
+  })
+})
