@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { requireMethods, requireObject, requirePositive } from '../runtime/options.js'
+import { requireObject, requirePositive } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
 import { parseAgentCard } from '../agent-card/parse.js'
 import type { AgentInterface } from '../schemas/agent-card.js'
 import type {
-  ClientRequests,
   ClientResults,
   RemoteEvent,
   RemotePushConfig,
@@ -21,18 +20,19 @@ import type { Operation, PushConfig } from '../wire/dialect.js'
 import { compact } from '../runtime/compact.js'
 import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
-import { DelegationManager, type ClientFactory } from './delegation/delegation.js'
+import type { ClientFactory } from './delegation/delegation.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
-import { replicateRun, TaskReplicator } from './delegation/local-copy.js'
+import type { KeptTasks } from './delegation/kept-tasks.js'
+import type { ClientTasks } from './delegation/leases.js'
 import {
   QUERY_KEYS,
   requireCallOptions,
   requireClientOptions,
+  requireDelegationOptions,
   requireHandle,
   requireId,
   requireOptions,
   requireRunOptions,
-  SEND_KEYS,
   toSettings,
   type A2AClientOptions,
   type ClientOptions,
@@ -40,6 +40,7 @@ import {
   type Settings,
 } from './options.js'
 import {
+  contextOf,
   toMessage,
   type CallOptions,
   type ListTasksQuery,
@@ -48,7 +49,8 @@ import {
   type TaskPage,
 } from './message.js'
 import { Run } from './run/run.js'
-import type { RunHandle, RunOptions, RunResult } from './run/run-types.js'
+import { toSend } from './send-request.js'
+import type { DelegationOptions, RunHandle, RunOptions, RunResult } from './run/run-types.js'
 import type { StreamOptions } from './connection/transport.js'
 
 /**
@@ -67,13 +69,12 @@ export class A2AClient {
   readonly #options: ClientOptions
   readonly #settings: Settings
   readonly #connection: Connection | undefined
-  readonly #replicator: TaskReplicator | undefined
-  #delegation: DelegationManager | undefined
+  readonly #kept: Promise<KeptTasks> | undefined
 
   /**
    * Creates a client from a card at hand. Sends no request.
    *
-   * @throws {TypeError | RangeError} for an invalid option, by its name.
+   * @throws {TypeError | RangeError} for an invalid option; the message names it.
    * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid field of the card; `VERSION_NOT_SUPPORTED` if the
    *   client supports none of its interfaces.
    */
@@ -82,32 +83,29 @@ export class A2AClient {
     const { card, ...others } = options
     this.#options = others
     this.#settings = toSettings(others)
-    if (card === undefined) return
-    const parsed = parseAgentCard(card)
-    this.#connection = new Connection(parsed, this.#settings)
     const { taskManager } = this.#settings
-    this.#replicator = taskManager && new TaskReplicator(taskManager, parsed.name)
+    if (card !== undefined) this.#connection = new Connection(parseAgentCard(card), this.#settings)
+    this.#kept = taskManager && this.#keep(taskManager)
   }
 
   /**
    * Fetches an agent's card and creates a client for it. `at` is the agent's base URL, or the URL of a card (ending in
-   * `.json`).
+   * `.json`). In a browser it may be relative to the page: `/agent`.
    *
    * With `auth` or `headers`, a card fetched by https is only used with its https interfaces.
    *
-   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if there is no card, `INVALID_PARAMS` with the path of its invalid field,
-   *   `VERSION_NOT_SUPPORTED`, `REQUEST_TIMED_OUT`, `REQUEST_ABORTED`; `URL_BLOCKED` if credentials would have to be sent
-   *   by http to an agent found by https.
+   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if there is no card; `INVALID_PARAMS` with the path of its invalid field,
+   *   or `url`; `VERSION_NOT_SUPPORTED` if the client supports none of its interfaces; `REQUEST_TIMED_OUT`;
+   *   `REQUEST_ABORTED`; `URL_BLOCKED` if the card came by https, has only http interfaces, and `auth` or `headers` is set.
    */
   static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
     requireObject(undefined, options, 'A2AClient.connect')
     const { cardCache, signal, ...others } = options
-    if (cardCache !== undefined)
-      requireMethods('cardCache', cardCache, ['get', 'clear'], 'be an AgentCardCache')
-    const url = requireId(at instanceof URL ? at.href : at, 'url')
-    const card = await loadCard(toSettings(others), url, { cache: cardCache, signal })
+    const { card, cardUrl } = await loadCard(toSettings(others), at, { cardCache, signal })
     const isOpen = others.auth === undefined && others.headers === undefined
-    return factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, url) })
+    const client = factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, cardUrl) })
+    client.#agent.cardUrl = cardUrl
+    return client
   }
 
   /** A copy of the agent's card, in the form of A2A 1.0 whatever version it was written in. */
@@ -121,13 +119,14 @@ export class A2AClient {
   }
 
   /**
-   * Sends a message once and waits until its task ends or waits for the user (A2A 1.0 §3.1.1). A lost connection loses
-   * the answer; {@link run} recovers from that.
+   * Sends a message and waits until its task ends or waits for the user (A2A 1.0 §3.1.1). The message is sent again only if
+   * the agent has certainly not processed it. If the connection breaks, the response is lost: use {@link run} to recover.
    */
   async send(message: MessageInput, options: SendOptions = {}): Promise<SendResult> {
-    const { request, call } = this.#toSend(message, options)
+    const { request, call } = toSend(message, options, this.#settings.generateId)
     const result = await this.#agent.call('SendMessage', request, call)
-    if (result.type === 'task') this.#replicator?.startCall(request.message, {}).applyTask(result.task)
+    if (result.type === 'task')
+      (await this.#kept)?.replicator?.startCall(request.message, {}).applyTask(result.task)
     return result
   }
 
@@ -143,8 +142,8 @@ export class A2AClient {
   ): AsyncGenerator<RemoteEvent, undefined> {
     const { idleTimeoutMs, ...others } = options
     if (idleTimeoutMs !== undefined) requirePositive('idleTimeoutMs', idleTimeoutMs)
-    const { request, call } = this.#toSend(message, others)
-    const replica = this.#replicator?.startCall(request.message, { isRun: false })
+    const { request, call } = toSend(message, others, this.#settings.generateId)
+    const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
     for await (const { event } of this.#agent.stream('SendStreamingMessage', request, {
       ...call,
@@ -163,7 +162,7 @@ export class A2AClient {
   async getTask(id: string, options: CallOptions & { historyLength?: number } = {}): Promise<RemoteTask> {
     const { historyLength, ...call } = requireCallOptions(options, ['historyLength'], 'getTask')
     const task = await this.#agent.call('GetTask', compact({ id: requireId(id), historyLength }), call)
-    this.#replicator?.applyTask(task)
+    ;(await this.#kept)?.replicator?.applyTask(task)
     return task
   }
 
@@ -195,7 +194,7 @@ export class A2AClient {
   async cancelTask(id: string, options: CallOptions = {}): Promise<RemoteTask> {
     const call = requireCallOptions(options, [], 'cancelTask')
     const task = await this.#agent.call('CancelTask', { id: requireId(id) }, call)
-    this.#replicator?.applyTask(task)
+    ;(await this.#kept)?.replicator?.applyTask(task)
     return task
   }
 
@@ -209,8 +208,9 @@ export class A2AClient {
   async *subscribe(id: string, options: StreamOptions = {}): AsyncGenerator<RemoteEvent, undefined> {
     const call = requireCallOptions(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
     this.#requireStreams('SubscribeToTask')
+    const kept = await this.#kept
     for await (const { event } of this.#agent.stream('SubscribeToTask', { id: requireId(id) }, call)) {
-      this.#replicator?.applyEvent(event)
+      kept?.replicator?.applyEvent(event)
       yield event
     }
   }
@@ -275,8 +275,8 @@ export class A2AClient {
   }
 
   /**
-   * Sends a message and follows its task until it ends or waits for the user: by stream, by new streams where one
-   * breaks, and by polling. A message is sent again only if the agent has certainly not received it.
+   * Sends a message and follows its task until it ends or waits for the user. Opens a new stream when one breaks, and polls
+   * when there is none. The message is sent again only if the agent has certainly not received it.
    *
    * Failures are results of type `error`, `timed-out` or `aborted`. Aborting `signal` cancels the task. The promise
    * rejects only for invalid arguments, and with what a callback throws.
@@ -288,6 +288,9 @@ export class A2AClient {
   async run(message: MessageInput, options: RunOptions = {}): Promise<RunResult> {
     const { generateId } = this.#settings
     const given = toMessage(message, requireRunOptions(options), generateId)
+    const { repeats } = options
+    if (repeats !== undefined)
+      return await this.#run({ ...given, ...contextOf(repeats) }, repeats, options, false)
     const isNew = given.taskId === undefined && given.contextId === undefined
     // A context id that no other client knows finds the task if the response is lost.
     const isOwnContext = isNew && this.#agent.current.supports('ListTasks')
@@ -305,7 +308,8 @@ export class A2AClient {
    */
   async resume(handle: RunHandle, options: RunOptions = {}): Promise<RunResult> {
     requireHandle(handle)
-    return await this.#run(undefined, handle, requireRunOptions(options), false)
+    requireDelegationOptions(options, 'resume')
+    return await this.#run(undefined, handle, options, false)
   }
 
   /**
@@ -316,32 +320,28 @@ export class A2AClient {
    * `sendTask` again. `agent` is a name in the option `agents`, a URL, a card, or a client. Clients made for URLs and
    * cards have neither the `auth` nor the `headers` of this one.
    *
+   * Over a `DurableTaskManager` with `recover: 'resume'`, another process goes on when this one dies: a client there that
+   * has the agent's name in `agents`, or for a URL or card, any client with a `taskManager`. Nothing is sent twice.
+   *
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `UNSUPPORTED_OPERATION` while an agent works on the task;
    *   `INVALID_PARAMS`; whatever {@link connect} throws, and then the local task has failed.
    */
   async sendTask(
     agent: string | object,
     task: string | { readonly id: string },
-    options: RunOptions = {},
+    options: DelegationOptions = {},
   ): Promise<RunResult> {
-    const { taskManager, agents } = this.#settings
-    requireRunOptions(options)
-    if (taskManager === undefined)
-      throw invalidParams('taskManager', 'is missing in the options of A2AClient')
-    this.#delegation ??= new DelegationManager(taskManager, this.#clientFactory, agents)
-    const named = typeof agent === 'string' && Object.hasOwn(agents, agent) ? agents[agent] : undefined
-    const url = typeof named === 'string' ? named : undefined
-    return await this.#delegation.send(agent, url, typeof task === 'string' ? task : task.id, options)
+    requireDelegationOptions(options, 'sendTask')
+    if (!this.#kept) throw invalidParams('taskManager', 'is missing in the options of A2AClient')
+    const { delegation } = await this.#kept
+    return await delegation.send(agent, typeof task === 'string' ? task : task.id, options)
   }
 
   /** Makes clients without this one's credentials, which are for its own agent, and without a second local copy. */
   get #clientFactory(): ClientFactory {
     const ours = { auth: undefined, headers: undefined, taskManager: undefined, agents: undefined }
     const options = { ...this.#options, ...ours }
-    return {
-      connect: (url) => factory.connect(url, options),
-      of: (card) => factory.of({ ...options, card }),
-    }
+    return { connect: (url) => factory.connect(url, options), of: (card) => factory.of({ ...options, card }) }
   }
 
   async #run(
@@ -350,29 +350,26 @@ export class A2AClient {
     options: RunOptions,
     isOwnContext: boolean,
   ): Promise<RunResult> {
-    const start = (runOptions: RunOptions): Promise<RunResult> =>
-      new Run(this.#agent, handle, runOptions, isOwnContext).drive(message)
-    const replica = this.#replicator?.startCall(message, {})
-    return await (replica === undefined ? start(options) : replicateRun(replica, options, start))
+    const start = (given: RunOptions): Promise<RunResult> =>
+      new Run(this.#agent, handle, given, isOwnContext).drive(message)
+    const kept = await this.#kept
+    return await (kept === undefined ? start(options) : kept.run(message, options, start))
+  }
+
+  /** Loads the code for local tasks, which clients without a `taskManager` do not need. */
+  #keep(tasks: ClientTasks): Promise<KeptTasks> {
+    const loading = import('./delegation/kept-tasks.js').then(
+      ({ KeptTasks }) => new KeptTasks(tasks, this.#connection, this.#clientFactory, this.#options),
+    )
+    // Each call that needs the tasks reports a failure.
+    loading.catch(() => undefined)
+    return loading
   }
 
   /** @throws {A2AError} `INVALID_PARAMS` for a client without a card. */
   get #agent(): Connection {
     if (this.#connection !== undefined) return this.#connection
     throw invalidParams('card', 'is missing: this client is of no agent. Use A2AClient.connect(url)')
-  }
-
-  #toSend(
-    input: MessageInput,
-    options: SendOptions,
-  ): { request: ClientRequests['SendMessage']; call: CallOptions } {
-    requireOptions(options, SEND_KEYS, 'send')
-    const { signal, timeoutMs, headers, acceptedOutputModes = [], returnImmediately = false } = options
-    const { historyLength, metadata, pushConfig } = options
-    const message = toMessage(input, options, this.#settings.generateId)
-    const optional = compact({ historyLength, metadata, pushConfig })
-    const request = { message, returnImmediately, acceptedOutputModes, ...optional }
-    return { request, call: { signal, timeoutMs, headers } }
   }
 
   #requireStreams(operation: Operation): void {

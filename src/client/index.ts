@@ -1,5 +1,5 @@
 /**
- * Client of A2A agents: discovery, messages, runs of tasks to their end, delegation, webhook verification.
+ * Calls to agents, with `A2AClient`, and discovery of cards, credentials, delegation and receivers of webhooks.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export type { A2AClientOptions, ClientLimits, ClientOptions, ConnectOptions } fr
 export type { Fetch } from '../runtime/fetch.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
 export type { RetryOptions } from '../http/retry.js'
-export type { RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+export type { DelegationOptions, RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
 export type { StreamOptions } from './connection/transport.js'
 export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from '../http/url-guard.js'
 export {
@@ -46,5 +46,6 @@ export {
   type PushNotification,
   type VerifyNotificationOptions,
 } from './verify-notification.js'
+export { answerChallenge } from './webhook-challenge.js'
 export { textOf } from '../wire/text.js'
 export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/client/dialect.js'

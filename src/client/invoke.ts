@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import { elapsed, type Clock } from '../runtime/clock.js'
+import { timeLeft } from '../runtime/clock.js'
 import { A2AClient } from './a2a-client.js'
 import { loadCard } from './cards/cards.js'
 import { aborted } from '../http/errors.js'
@@ -45,7 +45,9 @@ export interface RemoteInvocationResult {
   readonly success: boolean
   /** Empty if the agent did not accept the message. */
   readonly taskId: string
+  /** The agent's text; `null` if there is none. */
   readonly responseText: string | null
+  /** What went wrong; `null` on success. */
   readonly error: string | null
 }
 
@@ -64,7 +66,7 @@ const MAX_SHOWN = 1_000
  * `error`: `Submit failed: HTTP 503 — …`, `Timed out after 5000ms`, `Task failed`, or the agent's own text.
  *
  * @throws {A2AError} `REQUEST_ABORTED`.
- * @throws {TypeError | RangeError} for an invalid option, by its name.
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
 export async function invokeRemoteAgent(
   baseUrl: string,
@@ -77,50 +79,30 @@ export async function invokeRemoteAgent(
   requirePositive('pollIntervalMs', pollIntervalMs)
   const settings = toHttpSettings(options, MAX_ANSWER_BYTES)
   const base = trimSlashes(baseUrl)
-  const deadline = new Deadline(settings.clock, timeoutMs)
+  const leftMs = timeLeft(settings.clock, timeoutMs)
   if (options.protocol === 'auto') {
-    const result = await invokeByCard(base, message, options, deadline)
+    const result = await invokeByCard(base, message, options, leftMs)
     if (result !== undefined) return result
-    if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
+    if (leftMs() === 0) return failure('', timedOut(timeoutMs))
   }
   const body = JSON.stringify({ params: { message, skill, timeoutMs } })
   let taskId: string
   let url: string
   try {
-    taskId = await submit(settings, `${base}/a2a/tasks/send`, body, deadline, signal)
+    taskId = await submit(settings, `${base}/a2a/tasks/send`, body, leftMs, signal)
     url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
+    if (leftMs() === 0) return failure('', timedOut(timeoutMs))
     return failure('', `Submit failed: ${error instanceof Error ? error.message : String(error)}`)
   }
   for (;;) {
-    const { state, messages } = await poll(settings, url, deadline, signal)
+    const { state, messages } = await poll(settings, url, leftMs, signal)
     const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
     if (result !== undefined) return result
-    const pauseMs = Math.min(pollIntervalMs, deadline.leftMs)
+    const pauseMs = Math.min(pollIntervalMs, leftMs())
     if (pauseMs > 0) await abortableSleep(settings.clock, pauseMs, signal)
-    if (deadline.leftMs === 0) return failure(taskId, timedOut(timeoutMs))
-  }
-}
-
-/** Time limit across several requests. */
-class Deadline {
-  readonly #clock: Clock
-  readonly #end: number
-
-  constructor(clock: Clock, ms: number) {
-    this.#clock = clock
-    this.#end = this.#now() + ms
-  }
-
-  /** The remaining time, at least 0. */
-  get leftMs(): number {
-    return Math.max(0, this.#end - this.#now())
-  }
-
-  #now(): number {
-    return elapsed(this.#clock)
+    if (leftMs() === 0) return failure(taskId, timedOut(timeoutMs))
   }
 }
 
@@ -129,11 +111,11 @@ async function submit(
   settings: HttpSettings,
   url: string,
   body: string,
-  deadline: Deadline,
+  leftMs: () => number,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
-  const timeoutMs = Math.min(SUBMIT_TIMEOUT_MS, deadline.leftMs)
+  const timeoutMs = Math.min(SUBMIT_TIMEOUT_MS, leftMs())
   const opened = await open(settings, { method: 'POST', url, headers, body }, { signal, timeoutMs })
   try {
     const { ok, status } = opened.response
@@ -157,11 +139,11 @@ async function submit(
 async function poll(
   settings: HttpSettings,
   url: string,
-  deadline: Deadline,
+  leftMs: () => number,
   signal: AbortSignal | undefined,
 ): Promise<Unread> {
   try {
-    const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs) }
+    const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, leftMs()) }
     const headers = { accept: 'application/json' }
     const { status, text } = await request(settings, { method: 'GET', url, headers }, limits)
     return status >= 200 && status < 300 ? fieldsOf(parseJson(text, MAX_DEPTH)) : {}
@@ -220,13 +202,13 @@ async function invokeByCard(
   url: string,
   message: string,
   options: InvokeOptions,
-  deadline: Deadline,
+  leftMs: () => number,
 ): Promise<RemoteInvocationResult | undefined> {
   const { signal, timeoutMs = Infinity } = options
-  const client = await connectByCard(url, options, deadline)
+  const client = await connectByCard(url, options, leftMs)
   if (client === undefined) return undefined
-  if (deadline.leftMs === 0) return failure('', timedOut(timeoutMs))
-  const result = await client.run(message, { timeoutMs: deadline.leftMs, signal })
+  if (leftMs() === 0) return failure('', timedOut(timeoutMs))
+  const result = await client.run(message, { timeoutMs: leftMs(), signal })
   if (signal?.aborted) throw aborted(signal)
   const { id = '' } = (result.type === 'message' ? undefined : result.task) ?? {}
   const text = result.text || null
@@ -240,15 +222,15 @@ async function invokeByCard(
 async function connectByCard(
   url: string,
   { fetch, headers, auth, urlGuard, clock, signal }: InvokeOptions,
-  deadline: Deadline,
+  leftMs: () => number,
 ): Promise<A2AClient | undefined> {
   const http = { fetch, headers, auth, urlGuard, clock }
   try {
     const settings = {
       ...toHttpSettings(http, MAX_ANSWER_BYTES),
-      timeoutMs: Math.min(POLL_TIMEOUT_MS, deadline.leftMs),
+      timeoutMs: Math.min(POLL_TIMEOUT_MS, leftMs()),
     }
-    const card = await loadCard(settings, url, { signal })
+    const { card } = await loadCard(settings, url, { signal })
     return new A2AClient({
       ...http,
       card: auth === undefined && headers === undefined ? card : withoutPlainHttp(card, url),

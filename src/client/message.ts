@@ -8,6 +8,8 @@ import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { Message, Part } from '../core/task.js'
 import { compact } from '../runtime/compact.js'
+import { MessageSchema } from '../schemas/message.js'
+import { requireKnownFields } from '../wire/known-fields.js'
 import { readMessage } from '../wire/client/objects.js'
 import type { ClientRequests, ClientResults } from '../wire/client/dialect.js'
 import type { PushConfig } from '../wire/dialect.js'
@@ -16,7 +18,7 @@ import type { PushConfig } from '../wire/dialect.js'
 export interface CallOptions {
   /** Aborts the call, which then fails with `REQUEST_ABORTED`. */
   readonly signal?: AbortSignal | undefined
-  /** Time limit of the call, in ms; of a stream, until it begins. Default is the client's `timeoutMs`. */
+  /** Time limit of the call, in ms, retries included; of a stream, until it begins. Default is the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined
   /** Headers to send in addition to the client's. They override headers of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -82,10 +84,18 @@ export function toMessage(input: MessageInput, options: SendOptions, generateId:
     throw invalidParams('message', 'must be a text, or an object with parts')
   }
   const complete = { ...defaults, ...content, role: 'user' }
+  requireKnownFields(MessageSchema, complete, 'message')
   const message = readMessage(complete, 'message', false)
   if (message.parts.length > 0) return message
   throw invalidParams('message.parts', 'must be an array with at least one part')
 }
+
+/** The task and the conversation of a message to send. */
+export function contextOf({ taskId, contextId }: MessageContext): MessageContext {
+  return compact({ taskId, contextId })
+}
+
+type MessageContext = Pick<Message, 'taskId' | 'contextId'>
 
 /** A copy, so that changes after the call do not affect what is sent. */
 function copyOf(value: unknown): unknown {

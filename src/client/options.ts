@@ -17,7 +17,7 @@ import { type GenerateId, randomId } from '../runtime/ids.js'
 import { platformRandom } from '../runtime/crypto.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
 import { invalidParams } from '../core/errors.js'
-import type { TaskManager } from '../core/task-manager.js'
+
 import { nonEmptyString, number, object, optional, string, strings } from '../schemas/scalars.js'
 import { check } from '../wire/check.js'
 import { isRecord } from '../wire/normalize.js'
@@ -26,8 +26,9 @@ import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { AgentCardCache } from './cards/card-cache.js'
+import type { ClientTasks } from './delegation/leases.js'
 import type { CallOptions } from './message.js'
-import type { RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
+import type { DelegationOptions, RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
 
 /** Limits on what an agent may send. Exceeding one fails with `LIMIT_EXCEEDED`. */
 export interface ClientLimits {
@@ -58,10 +59,15 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** URIs of the protocol extensions that this client supports, sent with every request (A2A 1.0 §4.6). */
   readonly extensions?: readonly string[] | undefined
-  /** Time limit of a request, in ms; of a stream, until it begins. Default is 60,000, and 300,000 for `send`. */
+  /**
+   * Time limit of a call, in ms, with its retries, their pauses and other interfaces of the agent; of a stream, until it
+   * begins. Default is 60,000, and 300,000 for `send`. A call fails with `REQUEST_TIMED_OUT` when the time is up. If it is
+   * too short for the pause before a retry, the call fails at once with the error of the last attempt.
+   */
   readonly timeoutMs?: number | undefined
   /** Retries of requests that are safe to repeat. */
   readonly retry?: RetryOptions | undefined
+  /** Limits on what the agent may send. */
   readonly limits?: ClientLimits | undefined
   /** The A2A versions to use. The order has no effect: the card's decides. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[] | undefined
@@ -70,7 +76,7 @@ export interface ClientOptions {
   /** Called before every request with its URL. Use `urlGuard()` for cards from untrusted sources. Default is none. */
   readonly urlGuard?: UrlGuard | undefined
   /** Receives a local copy of each of the agent's tasks, kept up to date by what this client receives. */
-  readonly taskManager?: TaskManager | undefined
+  readonly taskManager?: ClientTasks | undefined
   /** Agents for `sendTask` by name: their URLs, or clients with credentials of their own. */
   readonly agents?: Readonly<Record<string, string | TaskRunner>> | undefined
   readonly clock?: Clock | undefined
@@ -122,6 +128,8 @@ const RUN_KEYS = [
   'acceptedOutputModes',
   'metadata',
   'pushConfig',
+  'onStart',
+  'repeats',
   'onUpdate',
   'onInputRequired',
   'onAuthRequired',
@@ -140,7 +148,7 @@ export interface Settings extends HttpSettings {
   readonly maxDepth: number
   readonly protocolVersions: readonly string[]
   readonly protocolBindings: readonly string[]
-  readonly taskManager: TaskManager | undefined
+  readonly taskManager: ClientTasks | undefined
   readonly agents: Readonly<Record<string, string | TaskRunner>>
   readonly generateId: GenerateId
 }
@@ -191,7 +199,7 @@ export function requireClientOptions(options: unknown): void {
 /**
  * Checks the options of a client and applies the defaults.
  *
- * @throws {TypeError | RangeError} for an invalid option, by its name.
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
 export function toSettings(options: ClientOptions): Settings {
   requireKnown(options, KEYS, 'A2AClient')
@@ -282,7 +290,7 @@ const RequestOptionsSchema = object({
 /**
  * Checks the options of a call.
  *
- * @throws {TypeError | RangeError} for an invalid option, by its name.
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
 export function requireOptions<T extends object>(options: T, keys: readonly string[], where: string): T {
   requireKnown(options, keys, where)
@@ -307,10 +315,19 @@ export function requireCallOptions<T extends CallOptions>(
   return requireOptions(options, [...CALL_KEYS, ...keys], where)
 }
 
+const DELEGATION_KEYS = RUN_KEYS.filter((key) => key !== 'repeats')
+
+/** Checks the options of calls that send no message of the caller's: `resume` and `sendTask`. */
+export function requireDelegationOptions(options: DelegationOptions, where: string): void {
+  requireOptions(options, DELEGATION_KEYS, where)
+  requireRunOptions(options)
+}
+
 /** Checks the options of a run. */
 export function requireRunOptions(options: RunOptions): RunOptions {
   requireOptions(options, RUN_KEYS, 'run')
-  requireFunctions(options, ['onUpdate', 'onInputRequired', 'onAuthRequired'])
+  if (options.repeats !== undefined) check(HandleSchema, options.repeats, 'repeats')
+  requireFunctions(options, ['onStart', 'onUpdate', 'onInputRequired', 'onAuthRequired'])
   return options
 }
 

@@ -56,7 +56,8 @@ interface Agent {
 type SendText = (text: string, signal: AbortSignal | undefined) => Promise<string>
 
 /**
- * An agent that answers chat messages: by A2A if its card offers that, and by chat completions otherwise or if A2A fails.
+ * A client for one agent, such as a KAOS agent, that takes chat messages and returns a text. Uses A2A if the agent's card
+ * offers it. Otherwise, or if A2A fails, it uses the chat completions API.
  *
  * @example
  * const agent = new RemoteAgent({ name: 'analyst', cardUrl: 'http://analyst:8000' })
@@ -72,7 +73,7 @@ export class RemoteAgent {
   #agent: Promise<Agent> | undefined
 
   /**
-   * @throws {TypeError | RangeError} for an invalid option, by its name.
+   * @throws {TypeError | RangeError} for an invalid option; the message names it.
    */
   constructor(options: RemoteAgentOptions) {
     requireKnown(options, KEYS, 'RemoteAgent')

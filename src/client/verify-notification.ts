@@ -94,8 +94,9 @@ const STATUSES: { readonly [C in ErrorCode]?: number } = {
  * No error contains them.
  *
  * Respond with 2xx soon, and make the processing idempotent: agents repeat deliveries that were not acknowledged, and A2A
- * has no protection against replay. A repeated delivery has the same `id`. Without an id, or after an outage, fetch the
- * task from the agent: its state is authoritative.
+ * has no protection against replay. A repeated delivery has the same `id`, which ends with the generation of the task in
+ * notifications of this library: before you append a chunk of an artifact, skip generations that are not greater than the
+ * last one. Without an id, or after an outage, fetch the task from the agent: its state is authoritative.
  *
  * @throws {NotificationError} `UNAUTHENTICATED`; `TASK_NOT_FOUND` for a task that is not expected;
  *   `VERSION_NOT_SUPPORTED` for A2A 0.1; `METHOD_NOT_FOUND`, `CONTENT_TYPE_NOT_SUPPORTED`, `LIMIT_EXCEEDED`,

@@ -29,11 +29,11 @@ function scripted(answers: Readonly<Record<string, Answer>>) {
   return { fetch, asked }
 }
 
-const result = (json: unknown) => (): Response => Response.json({ jsonrpc: '2.0', id: 1, result: json })
+const result = (json: unknown) => (): Response => Response.json({ jsonrpc: '2.0', id: null, result: json })
 const failure =
   (error: object, status = 200) =>
   (): Response =>
-    Response.json({ jsonrpc: '2.0', id: 1, error }, { status })
+    Response.json({ jsonrpc: '2.0', id: null, error }, { status })
 
 describe('a message whose answer says nothing of it', () => {
   /** The task is there, whatever was answered: it is to be found, and not made again. */

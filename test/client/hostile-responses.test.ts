@@ -135,12 +135,13 @@ describe('a URL', () => {
   test.each([
     ['localhost:3000', '"localhost:" is no URL of http or https: is http:// missing?'],
     ['data:application/json,{}', '"data:" is no URL of http or https: is http:// missing?'],
-    ['agent', '"agent" is no URL'],
+    ['agent', '"agent" is no URL of http or https: is http:// missing?'],
     [`https://me:${SECRET}@h/`, '"https://h/" holds credentials: use auth'],
   ])('%s is refused before it is asked', async (url, message) => {
     const { fetch, urls } = sentBy(() => ({}))
     expect(await failureOf(get({ fetch }, url))).toMatchObject({ code: 'URL_BLOCKED', message })
-    expect(await failureOf(A2AClient.connect(url, { fetch }))).toMatchObject({ code: 'URL_BLOCKED' })
+    const code = /^\w+:[^\d]/.test(url) ? 'URL_BLOCKED' : 'INVALID_PARAMS'
+    expect(await failureOf(A2AClient.connect(url, { fetch }))).toMatchObject({ code })
     expect(urls()).toEqual([])
   })
 

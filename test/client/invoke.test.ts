@@ -193,7 +193,7 @@ describe('a message that is not taken', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('because nobody is there, is a result', async () => {
+  test('because no agent is there, is a result', async () => {
     const result = await invokeRemoteAgent('http://127.0.0.1:1', 'Hello')
     expect(result.error).toMatch(/^Submit failed: .*127\.0\.0\.1/)
     expect(await invokeRemoteAgent('nowhere', 'Hello')).toMatchObject({ success: false, taskId: '' })

@@ -1,4 +1,4 @@
-/** Requirements of the protocol on clients, by the numbers of docs/spec-coverage.md. */
+/** The requirements of the protocol on clients. The numbers are those of docs/reference/spec-coverage.md. */
 import { A2AError, type ErrorCode } from 'a2a-tasks'
 import { A2AClient, AgentCardCache, apiKeyAuth, bearerAuth, type A2AClientOptions } from 'a2a-tasks/client'
 import { fakeAgent, type FakeAgent, type FakeAgentOptions, type FakeStep } from 'a2a-tasks/testing'
@@ -323,5 +323,56 @@ describe('errors', () => {
     const byReason = answeredWith(() => Response.json(told, { status: 400 }), REST)
     expect(await failureOf(byReason.getTask('1'))).toMatchObject({ cause: told.error })
     if (known !== 'INTERNAL') expect(await failureOf(byReason.getTask('1'))).toMatchObject({ code: known })
+  })
+})
+
+describe('the id of a JSON-RPC response', () => {
+  const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
+  const error = { code: -32001, message: 'Task not found' }
+  const json = (body: object) => (): Response => Response.json({ jsonrpc: '2.0', ...body })
+  const events = (...bodies: object[]): Response => {
+    const text = bodies.map((body) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...body })}\n\n`).join('')
+    return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const OTHER = {
+    code: 'INVALID_AGENT_RESPONSE',
+    data: { reason: 'it is the response to another JSON-RPC request' },
+  }
+
+  test.each<[string, object]>([
+    ['is another number', { id: 2, result: task }],
+    ['is another text', { id: 'x', result: task }],
+    ['is of another type', { id: true, result: task }],
+    ['is that of another request, with an error', { id: 2, error }],
+  ])('a response is refused if it %s', async (_, body) => {
+    expect(await failureOf(answeredWith(json(body)).getTask('t'))).toMatchObject(OTHER)
+  })
+
+  test('a response is refused after the first request too', async () => {
+    let id = 1
+    const client = answeredWith(() => json({ id, result: task })())
+    expect(await client.getTask('t')).toMatchObject({ id: 't' })
+    id = 9
+    expect(await failureOf(client.getTask('t'))).toMatchObject(OTHER)
+  })
+
+  test.each<[string, object]>([
+    ['is that of the request', { id: 1, result: task }],
+    ['is that of the request, as a text', { id: '1', result: task }],
+    ['is missing', { result: task }],
+  ])('a response is read if it %s', async (_, body) => {
+    expect(await answeredWith(json(body)).getTask('t')).toMatchObject({ id: 't' })
+  })
+
+  test.each([null, undefined, 1])('an error is read with the id %s', async (id) => {
+    const client = answeredWith(json({ id, error }))
+    expect(await failureOf(client.getTask('t'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+  })
+
+  test('an event of a stream is refused if it is that of another request', async () => {
+    const client = answeredWith(() => events({ id: 1, result: { task } }, { id: 7, result: { task } }))
+    const stream = client.stream('Hello')
+    expect((await stream.next()).value).toMatchObject({ type: 'task' })
+    expect(await failureOf(stream.next())).toMatchObject(OTHER)
   })
 })

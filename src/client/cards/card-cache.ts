@@ -52,9 +52,9 @@ interface PendingCard {
 /**
  * A cache of cards for `fetchAgentCard` and `A2AClient.connect`, in memory (A2A 1.0 §8.6.2).
  *
- * Requests with different headers, or with a different `fetch`, `auth`, `urlGuard` or `clock` object, do not share
- * entries: no caller receives a card that was fetched with the credentials of another, provided that each principal has
- * its own `auth`. Concurrent requests for one entry share one fetch.
+ * Requests share an entry only if they have the same headers and the same `fetch`, `auth`, `urlGuard` and `clock` objects.
+ * With an `auth` of its own for each principal, no caller receives a card that was fetched with the credentials of another.
+ * Concurrent requests for one entry share one fetch.
  */
 export class AgentCardCache {
   readonly #maxEntries: number
@@ -66,7 +66,7 @@ export class AgentCardCache {
   readonly #ids = new WeakMap<object, number>()
   #lastId = 0
 
-  /** @throws {TypeError | RangeError} for an invalid option, by its name. */
+  /** @throws {TypeError | RangeError} for an invalid option; the message names it. */
   constructor(options: AgentCardCacheOptions = {}) {
     requireKnown(options, ['maxEntries', 'softTtlMs', 'hardTtlMs'], 'AgentCardCache')
     this.#maxEntries = requirePositive('maxEntries', options.maxEntries ?? 100)

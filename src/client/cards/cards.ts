@@ -6,6 +6,7 @@
 import { parseAgentCard } from '../../agent-card/parse.js'
 import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
+import { toAgentUrl } from './agent-url.js'
 import { AgentCardCache, type FetchedCard } from './card-cache.js'
 import { ExternalServiceError, ValidationError } from '../../http/errors.js'
 import {
@@ -92,9 +93,9 @@ const shared = new AgentCardCache({ softTtlMs: 300_000, hardTtlMs: 300_000 })
  * Fetches the card at `baseUrl` + `/.well-known/agent-card.json`, from the cache if it is fresh.
  *
  * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if the agent cannot be reached or responds with a status other than 2xx;
- *   `VALIDATION_ERROR` if the card has no `name` or `version`; `INVALID_AGENT_RESPONSE` if it is not a JSON object;
+ *   `INVALID_PARAMS` if `baseUrl` is no URL; `VALIDATION_ERROR` if the card has no `name` or `version`; `INVALID_AGENT_RESPONSE` if it is not a JSON object;
  *   `LIMIT_EXCEEDED` if it exceeds 1 MiB or 64 levels; `REQUEST_TIMED_OUT`; `REQUEST_ABORTED`; `URL_BLOCKED`.
- * @throws {TypeError | RangeError} for an invalid option, by its name.
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
 export async function fetchAgentCard(
   baseUrl: string,
@@ -104,7 +105,7 @@ export async function fetchAgentCard(
   const { signal, timeoutMs = TIMEOUT_MS, headers, auth } = options
   const { cache = headers === undefined && auth === undefined ? shared : false } = options
   if (cache !== false) requireMethods('cache', cache, ['get', 'clear'], 'be an AgentCardCache or false')
-  const url = cardUrl(baseUrl, AGENT_CARD)
+  const url = cardUrl(toAgentUrl(baseUrl), AGENT_CARD)
   const limits = { signal, timeoutMs: requirePositive('timeoutMs', timeoutMs) }
   return await getCard(toHttpSettings(options, MAX_CARD_BYTES), url, { ...limits, cache }, requireNamed)
 }
@@ -138,25 +139,38 @@ export interface LoadSettings extends HttpSettings {
   readonly timeoutMs?: number | undefined
 }
 
+/** A card, and the URL that it was requested from. */
+export interface LoadedCard {
+  readonly card: AgentCard
+  readonly cardUrl: string
+}
+
 /**
- * Fetches a card in the form of A2A 1.0: the one at `url` if that ends in `.json`, else that of the agent with this base
- * URL.
+ * Fetches a card in the form of A2A 1.0: the one at `at` if that ends in `.json`, else that of the agent with this base URL.
  *
+ * @throws {TypeError} if `cardCache` is none.
  * @throws {A2AError} as {@link fetchAgentCard}; `INVALID_PARAMS` with the path of the invalid field.
  */
 export async function loadCard(
   settings: LoadSettings,
-  url: string,
-  {
-    cache,
-    signal,
-  }: { readonly cache?: AgentCardCache | undefined; readonly signal?: AbortSignal | undefined },
-): Promise<AgentCard> {
+  at: string | URL,
+  { cardCache: cache, signal }: LoadOptions,
+): Promise<LoadedCard> {
+  if (cache !== undefined) requireMethods('cardCache', cache, ['get', 'clear'], 'be an AgentCardCache')
+  const url = toAgentUrl(at)
   const urls = parseUrl(url)?.pathname.endsWith('.json')
     ? [url]
     : [AGENT_CARD, OLD_AGENT_CARD].map((path) => cardUrl(url, path))
   const limits = { cache, signal, timeoutMs: settings.timeoutMs ?? TIMEOUT_MS }
-  return await firstCard(settings, urls, limits, parseAgentCard)
+  return await firstCard(settings, urls, limits, (card, from) => ({
+    card: parseAgentCard(card),
+    cardUrl: from,
+  }))
+}
+
+interface LoadOptions {
+  readonly cardCache?: AgentCardCache | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Fetches a card as the agent wrote it, first from the path that KAOS uses. */
@@ -230,7 +244,7 @@ async function fetchCard(
     const message = `Failed to fetch Agent Card from ${shown}: HTTP ${status} ${statusText}`.trimEnd()
     throw new ExternalServiceError('A2A', message, { url: shown, status })
   }
-  const json = parseJson(text, MAX_DEPTH)
+  const json = parseJson(text, MAX_DEPTH, shownUrl(url))
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw invalidAnswer('its card is no object')
   }

@@ -7,12 +7,22 @@ import { A2AError } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js'
 import type { Operation } from '../../wire/dialect.js'
-import { isTransient, isUnprocessed } from '../../http/errors.js'
+import { ExternalServiceError, isTransient, isUnprocessed } from '../../http/errors.js'
 import { selectInterfaces } from './interfaces.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { retry } from '../../http/retry.js'
-import { Transport, type Streaming, type StreamItem, type StreamOptions, type Unary } from './transport.js'
+import { shownUrl } from '../../http/url.js'
+import { timeLeft } from '../../runtime/clock.js'
+import { parseUrl } from '../../runtime/url.js'
+import {
+  Transport,
+  type Streaming,
+  type StreamItem,
+  type StreamOptions,
+  type Limited,
+  type Unary,
+} from './transport.js'
 
 /** Idempotent operations (A2A 1.0 §3.3.1). */
 const IDEMPOTENT: readonly Operation[] = [
@@ -26,11 +36,16 @@ const IDEMPOTENT: readonly Operation[] = [
   'GetExtendedAgentCard',
 ]
 
+const DEFAULT_TIMEOUT_MS = 60_000
+const SEND_TIMEOUT_MS = 300_000
+
 /** The interfaces of an agent that the client supports, one of them in use. */
 export class Connection {
   readonly settings: Settings
   /** The agent's card; after `getExtendedAgentCard` the extended one (A2A 1.0 §3.1.11). */
   card: AgentCard
+  /** Where the card was fetched. */
+  cardUrl: string | undefined
   readonly #transports: readonly [Transport, ...Transport[]]
   #current: Transport
 
@@ -57,15 +72,15 @@ export class Connection {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
   }
 
-  /** Sends one request, with retries and failover. */
+  /** Sends one request, with retries and failover, all within the time limit. */
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
     options: CallOptions,
   ): Promise<ClientResults[O]> {
     if ('pushConfig' in params) this.requirePush()
-    return await this.#withFailover(operation, options, (transport) =>
-      transport.call(operation, params, options),
+    return await this.#withFailover(operation, options, (transport, limited) =>
+      transport.call(operation, params, limited),
     )
   }
 
@@ -76,8 +91,8 @@ export class Connection {
     options: StreamOptions,
   ): AsyncGenerator<StreamItem, undefined> {
     if ('pushConfig' in params) this.requirePush()
-    const { items, first } = await this.#withFailover(operation, options, async (transport) => {
-      const opened = transport.stream(operation, params, options)
+    const { items, first } = await this.#withFailover(operation, options, async (transport, limited) => {
+      const opened = transport.stream(operation, params, limited())
       return { items: opened, first: await opened.next() }
     })
     try {
@@ -90,11 +105,17 @@ export class Connection {
   }
 
   /** Tries the transport in use, then the others in the card's order. Throws the first error if all fail. */
-  async #withFailover<T>(
+  async #withFailover<O extends CallOptions, T>(
     operation: Operation,
-    { signal }: CallOptions,
-    work: (transport: Transport) => Promise<T>,
+    options: O,
+    work: (transport: Transport, limited: () => Limited<O>) => Promise<T>,
   ): Promise<T> {
+    const { clock, pacing, timeoutMs: clientMs } = this.settings
+    // SendMessage waits for the end of the task.
+    const byDefault = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
+    const { signal, timeoutMs = clientMs ?? byDefault } = options
+    const leftMs = timeLeft(clock, timeoutMs)
+    const limited = (): Limited<O> => ({ ...options, timeoutMs, leftMs: leftMs() })
     const isIdempotent = IDEMPOTENT.includes(operation)
     const inOrder = [this.#current, ...this.#transports.filter((transport) => transport !== this.#current)]
     const capable = inOrder.filter((transport) => transport.supports(operation))
@@ -105,34 +126,42 @@ export class Connection {
       if (unreachableOrigins.has(origin)) continue
       try {
         const result = await retry(
-          this.settings.pacing,
+          pacing,
           signal,
           (error) => isTransient(error) && (isIdempotent || isUnprocessed(error)),
-          () => work(transport),
+          () => work(transport, limited),
+          leftMs,
         )
         this.#current = transport
         return result
       } catch (error) {
-        failure ??= { error }
+        failure ??= { error: this.#withSource(error, origin) }
         // Skip other interfaces at an origin that cannot be reached.
         if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status === undefined)
           unreachableOrigins.add(origin)
         const mayTryNext = isUnprocessed(error) || (isIdempotent && isTransportFailure(error))
         // An answer of the agent, or a request it may have carried out, must not be followed by another attempt.
-        if (!mayTryNext || signal?.aborted) throw error
+        if (!mayTryNext || signal?.aborted || leftMs() === 0) throw this.#withSource(error, origin)
       }
     }
     throw failure?.error
+  }
+
+  /** Adds to an error of another origin than the card's that the card names it. */
+  #withSource(error: unknown, origin: string): unknown {
+    const { cardUrl } = this
+    if (cardUrl === undefined || parseUrl(cardUrl)?.origin === origin) return error
+    if (!A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) return error
+    const { service, ...data } = error.data
+    const said = error.message.slice(`${service}: `.length)
+    const text = `${said}. The agent's card at ${shownUrl(cardUrl)} names this address`
+    return new ExternalServiceError(service, text, { ...data, cause: error.cause })
   }
 }
 
 /** Returns whether the transport failed, as opposed to the request. */
 function isTransportFailure(error: unknown): boolean {
-  return (
-    A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') ||
-    A2AError.is(error, 'INVALID_AGENT_RESPONSE') ||
-    A2AError.is(error, 'REQUEST_TIMED_OUT')
-  )
+  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') || A2AError.is(error, 'INVALID_AGENT_RESPONSE')
 }
 
 interface Page {

@@ -6,11 +6,11 @@
 import { A2AError, invalidAnswer, invalidParams } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentInterface } from '../../schemas/agent-card.js'
-import { decodeError } from '../../wire/client/errors.js'
+import { decodeError, textOfError } from '../../wire/client/errors.js'
 import type { ClientCodec, ClientRequests, ClientResults, RemoteEvent } from '../../wire/client/dialect.js'
 import type { Operation, Route } from '../../wire/dialect.js'
 import { badStatus } from '../../http/errors.js'
-import { open, readAnswer, request, type Answer, type HttpCall } from '../../http/request.js'
+import { open, readAnswer, request, type Answer, type CallLimits, type HttpCall } from '../../http/request.js'
 import { retryAfterMs } from '../../http/retry.js'
 import type { SelectedInterface } from './interfaces.js'
 import { parseJson } from '../../http/json.js'
@@ -32,6 +32,9 @@ export interface StreamOptions extends CallOptions {
   readonly lastEventId?: string | undefined
 }
 
+/** Options of a request: those of its call, with the time limit and what is left of it. */
+export type Limited<O extends CallOptions> = Omit<O, 'timeoutMs'> & CallLimits
+
 /** An event of a stream with its SSE `id`, after which agents of this library can resume the stream. */
 export interface StreamItem {
   readonly event: RemoteEvent
@@ -40,8 +43,14 @@ export interface StreamItem {
   readonly size: number
 }
 
-const DEFAULT_TIMEOUT_MS = 60_000
-const SEND_TIMEOUT_MS = 300_000
+/** One request, which its responses must belong to. */
+interface Exchange {
+  /** The id of the JSON-RPC request. */
+  readonly id: number
+  readonly operation: Operation
+  /** The task that the request is about. */
+  readonly taskId: string | undefined
+}
 
 /** Encodes requests, sends them, and decodes the responses of one interface. */
 export class Transport {
@@ -73,31 +82,44 @@ export class Transport {
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
-    options: CallOptions,
+    options: () => Limited<CallOptions>,
   ): Promise<ClientResults[O]> {
     const codec = this.#codecOf(operation)
-    const call = this.#toCall(operation, codec.encode(params), options, false)
-    const answer = await request(this.#settings, call, this.#limits(operation, options))
-    const result = codec.decode(this.#resultOf(answer, operation, taskIdOf(params)))
-    if (operation === 'GetTask' || operation === 'CancelTask') requireSameTask(params, result)
-    return result
+    const ask = async (body: JsonObject): Promise<ClientResults[O]> => {
+      const exchange = this.#toExchange(operation, params)
+      const given = options()
+      const answer = await request(this.#settings, this.#toCall(exchange, body, given, false), given)
+      return codec.decode(this.#resultOf(answer, exchange))
+    }
+    try {
+      const result = await ask(codec.encode(params))
+      if (operation === 'GetTask' || operation === 'CancelTask') requireSameTask(params, result)
+      return result
+    } catch (error) {
+      const again = isInvalid(error) && codec.encodeAgain?.(params)
+      if (!again) throw error
+      // What the agent says of the first form comes first.
+      return await ask(again).catch(() => {
+        throw error
+      })
+    }
   }
 
   /** Yields the events of a stream. A single response instead of a stream becomes one event. */
   async *stream<O extends Streaming>(
     operation: O,
     params: ClientRequests[O],
-    options: StreamOptions,
+    options: Limited<StreamOptions>,
   ): AsyncGenerator<StreamItem, undefined> {
     const codec = this.#codecOf(operation)
-    const taskId = taskIdOf(params)
-    const call = this.#toCall(operation, codec.encode(params), options, true)
-    const opened = await open(this.#settings, call, this.#limits(operation, options))
+    const exchange = this.#toExchange(operation, params)
+    const call = this.#toCall(exchange, codec.encode(params), options, true)
+    const opened = await open(this.#settings, call, options)
     const { response, scope } = opened
     try {
       if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
         const answer = await readAnswer(this.#settings, opened)
-        const event = codec.decode(this.#resultOf(answer, operation, taskId))
+        const event = codec.decode(this.#resultOf(answer, exchange))
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id: undefined, size: answer.text.length }
         return
@@ -107,7 +129,7 @@ export class Transport {
       for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
         // Some agents end streams as OpenAI does.
         if (data === '' || data === '[DONE]') continue
-        const json = this.#unwrap(parseJson(data, maxDepth), operation, taskId)
+        const json = this.#unwrap(parseJson(data, maxDepth), exchange)
         const event = codec.decode(json)
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id, size: data.length }
@@ -132,16 +154,17 @@ export class Transport {
     )
   }
 
-  #limits(
-    operation: Operation,
-    { signal, timeoutMs }: CallOptions,
-  ): { signal?: AbortSignal | undefined; timeoutMs: number } {
-    // SendMessage waits for the end of the task.
-    const defaultMs = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
-    return { signal, timeoutMs: timeoutMs ?? this.#settings.timeoutMs ?? defaultMs }
+  #toExchange(operation: Operation, params: object): Exchange {
+    this.#requests += 1
+    return { id: this.#requests, operation, taskId: taskIdOf(params) }
   }
 
-  #toCall(operation: Operation, params: JsonObject, options: StreamOptions, isStream: boolean): HttpCall {
+  #toCall(
+    { id, operation }: Exchange,
+    params: JsonObject,
+    options: Omit<StreamOptions, 'timeoutMs'>,
+    isStream: boolean,
+  ): HttpCall {
     const { dialect, isRpc, agentInterface } = this.selected
     const { extensions } = this.#settings
     const headers: Record<string, string> = {
@@ -154,7 +177,7 @@ export class Transport {
     if (!isRpc) return { ...this.#toRest(operation, params, headers), callerHeaders: options.headers }
     const method = dialect.methods.get(operation)
     const tenantParams = dialect.hasTenants && tenant ? { ...params, tenant } : params
-    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#requests, method, params: tenantParams })
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params: tenantParams })
     return {
       method: 'POST',
       url: agentInterface.url,
@@ -186,42 +209,63 @@ export class Transport {
     }
   }
 
-  #resultOf(answer: Answer, operation: Operation, taskId: string | undefined): unknown {
+  #resultOf(answer: Answer, exchange: Exchange): unknown {
     const { status, text, url, statusText, headers } = answer
+    const { operation, taskId } = exchange
     const { clock, maxDepth } = this.#settings
     const isOk = status >= 200 && status < 300
-    if (isOk && text === '') return this.#unwrap(undefined, operation, taskId)
+    if (isOk && text === '') return this.#unwrap(undefined, exchange)
     let json: unknown
     try {
       json = parseJson(text, maxDepth)
     } catch (error) {
       if (isOk) throw error
-      throw errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
     }
-    if (isOk) return this.#unwrap(json, operation, taskId)
+    if (isOk) return this.#unwrap(json, exchange)
     const error = decodeError(json, { status, operation, taskId })
-    if (!A2AError.is(error, 'UNAVAILABLE'))
-      throw error ?? errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
+    const isUnavailable = A2AError.is(error, 'UNAVAILABLE')
     // A gateway sends 503 also when the agent broke off in the middle.
-    if (status === 503 && !hasUnavailableReason(text))
-      throw errorForStatus(answer, clock) ?? badStatus(url, status, statusText)
-    throw unavailable(error.message, retryAfterMs(headers, clock), error)
+    if (isUnavailable && (status !== 503 || hasUnavailableReason(text)))
+      throw unavailable(error.message, retryAfterMs(headers, clock), error)
+    throw (
+      (isUnavailable ? undefined : error) ??
+      errorForStatus(answer, clock) ??
+      badStatus(url, status, statusText, textOfError(json))
+    )
   }
 
   /** Returns the content of the envelope, or throws its error. */
-  #unwrap(json: unknown, operation: Operation, taskId: string | undefined): unknown {
+  #unwrap(json: unknown, { id, operation, taskId }: Exchange): unknown {
     const isObject = typeof json === 'object' && json !== null
     if (!this.selected.isRpc) {
       if (!isObject || !isRestError(json)) return json
       throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     }
     if (!isObject) throw invalidAnswer('it is no JSON-RPC response')
+    if (!isSameId(json, id)) throw invalidAnswer('it is the response to another JSON-RPC request')
     const { error, result } = json as { error?: JsonValue; result?: JsonValue }
     if (error != null)
       throw decodeError(error, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
-    if (result === undefined) throw invalidAnswer('the JSON-RPC response has neither result nor error')
+    // The SDK for Python leaves out a result that is null.
+    if (result === undefined && operation !== 'DeleteTaskPushNotificationConfig')
+      throw invalidAnswer('the JSON-RPC response has neither result nor error')
     return result
   }
+}
+
+/**
+ * Whether a response may be that of the request `id`. Agents that could not read a request respond with `id: null`
+ * (JSON-RPC 2.0 §5), some leave the id out, and some return it as a string.
+ */
+function isSameId(response: { readonly id?: unknown }, id: number): boolean {
+  return response.id == null || response.id === id || response.id === String(id)
+}
+
+/** Returns whether the agent refuses the form of a request. Some agents say so by the HTTP status alone. */
+function isInvalid(error: unknown): boolean {
+  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')
+    ? error.data.status === 400
+    : A2AError.is(error, 'INVALID_PARAMS')
 }
 
 /** Recognises errors in a stream of the HTTP+JSON binding: that of 1.0, then that of 0.3. */

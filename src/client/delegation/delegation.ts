@@ -3,17 +3,29 @@
  *
  * @module
  */
-import { isTerminal } from '../../core/lifecycle.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
-import type { TaskManager } from '../../core/task-manager.js'
-import type { Part, TaskSnapshot } from '../../core/task.js'
-import type { JsonValue } from '../../core/json-types.js'
-import { keepAliveClock } from '../../runtime/clock.js'
-import { AbortScope } from '../../http/abort.js'
-import { LocalCopy, replicateRun, TaskReplicator } from './local-copy.js'
-import type { MessageContent } from '../message.js'
-import type { RunHandle, RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
+import { isTerminal } from '../../core/lifecycle.js'
+import type { JsonObject } from '../../core/json-types.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import { keepAliveClock, systemClock, type Clock } from '../../runtime/clock.js'
+import { randomId } from '../../runtime/ids.js'
+import { sleep } from '../../runtime/timers.js'
 import { parseUrl } from '../../runtime/url.js'
+import { AbortScope } from '../../http/abort.js'
+import type { RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
+import { cancelAbandoned } from './cancellations.js'
+import { isShared, type ClientTasks } from './leases.js'
+import { LocalCopy } from './local-copy.js'
+import {
+  inProgress,
+  LocalDelegations,
+  type AgentReference,
+  type DelegatedTask,
+  type Delegations,
+  type Position,
+} from './positions.js'
+import { SharedDelegations } from './shared-delegations.js'
+import { runTurn } from './turn.js'
 
 /** Makes clients for agents that are given by URL or card: without credentials. */
 export interface ClientFactory {
@@ -21,96 +33,141 @@ export interface ClientFactory {
   readonly of: (card: object) => TaskRunner
 }
 
-/** A delegated task that its agent has not finished. */
-interface StartedDelegation {
-  readonly client: TaskRunner
-  readonly handle: RunHandle
-  /** The id of the last answer of the user that was sent. */
-  readonly sentAnswerId: string | undefined
+/** Agents by name: their URLs, or clients. */
+type Agents = Readonly<Record<string, string | TaskRunner>>
+
+export interface DelegationSettings {
+  readonly agents?: Agents | undefined
+  readonly clock?: Clock | undefined
 }
 
+const UNREACHABLE = 'The agent cannot be reached'
+/** Attempts to go on with the task of a process that has died, and the pause between them, in ms. */
+const MAX_ATTEMPTS = 10
+const ATTEMPT_PAUSE_MS = 30_000
+
 /** Ids of the tasks that an agent works on, by manager: several clients may delegate tasks of one manager. */
-const tasksInProgress = new WeakMap<TaskManager, Set<string>>()
+const tasksInProgress = new WeakMap<ClientTasks, Set<string>>()
 
 /** Delegates tasks of one manager, and resumes those that their agents have not finished. */
 export class DelegationManager {
-  readonly #manager: TaskManager
+  readonly #manager: ClientTasks
   readonly #factory: ClientFactory
+  readonly #agents: Agents
+  readonly #clock: Clock
+  readonly #delegations: Delegations
+  readonly #inProgress: Set<string>
   /** By name or URL. */
-  readonly #clientsByName: Map<string, Promise<TaskRunner>>
+  readonly #clientsByName = new Map<string, Promise<TaskRunner>>()
   /** By card. */
   readonly #clientsByCard = new WeakMap<object, TaskRunner>()
-  /** By the id of the local task. */
-  readonly #started = new Map<string, StartedDelegation>()
+  readonly #clientIds = new WeakMap<TaskRunner, string>()
 
   constructor(
-    manager: TaskManager,
+    manager: ClientTasks,
     factory: ClientFactory,
-    agents: Readonly<Record<string, string | TaskRunner>>,
+    // Work that no caller waits for does not keep the process alive.
+    { agents = {}, clock = systemClock }: DelegationSettings,
   ) {
     this.#manager = manager
     this.#factory = factory
-    this.#clientsByName = new Map()
+    this.#agents = agents
+    this.#clock = clock
+    this.#inProgress = tasksInProgress.get(manager) ?? new Set()
+    tasksInProgress.set(manager, this.#inProgress)
     for (const [name, agent] of Object.entries(agents)) {
       if (typeof agent !== 'string') this.#clientsByName.set(name, Promise.resolve(agent))
     }
+    if (isShared(manager)) {
+      const shared = new SharedDelegations(manager, Object.keys(agents), clock, (taskId, agent) => {
+        // Otherwise a call of `sendTask` waits for the task, and goes on with it.
+        if (!this.#inProgress.has(taskId)) void this.#recover(shared, taskId, agent)
+      })
+      this.#delegations = shared
+      cancelAbandoned(manager, this, clock)
+    } else this.#delegations = new LocalDelegations(manager)
   }
 
-  /** Runs the local task `taskId` at `agent`. `url` is the URL of an agent that is given by name. */
-  async send(
-    agent: string | object,
-    url: string | undefined,
-    taskId: string,
-    options: RunOptions,
-  ): Promise<RunResult> {
-    const local = requireLive(this.#manager, taskId)
-    if (
-      typeof agent === 'string' &&
-      url === undefined &&
-      !this.#clientsByName.has(agent) &&
-      parseUrl(agent) === undefined
-    ) {
+  /** Runs the local task `taskId` at `agent`. */
+  async send(agent: string | object, taskId: string, options: RunOptions): Promise<RunResult> {
+    requireLive(await this.#manager.peekTask(taskId), taskId)
+    if (typeof agent === 'string' && !Object.hasOwn(this.#agents, agent) && parseUrl(agent) === undefined) {
       throw invalidParams('agent', `${JSON.stringify(agent)} is neither a URL nor a name in "agents"`)
     }
-    const current = tasksInProgress.get(this.#manager) ?? new Set()
-    tasksInProgress.set(this.#manager, current)
-    if (current.has(taskId)) {
-      throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} is with an agent already`, {
-        operation: 'sendTask',
-      })
-    }
-    current.add(taskId)
+    const reference = this.#referenceOf(agent)
+    return await this.#exclusively(taskId, reference, async (delegated) => {
+      let client: TaskRunner
+      try {
+        client = await this.#awaitClient(this.#clientOf(agent), options)
+      } catch (error) {
+        const isCallerAbort = A2AError.is(error, 'REQUEST_ABORTED') || A2AError.is(error, 'REQUEST_TIMED_OUT')
+        if (!isCallerAbort) new LocalCopy(delegated.tasks, taskId).finish('failed', UNREACHABLE)
+        throw error
+      }
+      const task = requireLive(delegated.tasks.peekTask(taskId), taskId)
+      return await runTurn(delegated, task, client, reference, options)
+    })
+  }
+
+  /** Cancels the task of `position` at its agent. Never rejects. Resolves to whether it has ended there. */
+  async cancel({ agent, handle }: Position): Promise<boolean> {
+    const known = toAgent(agent)
+    if (known === undefined) return false
     try {
-      return await this.#send(agent, url, local, options)
-    } finally {
-      current.delete(taskId)
+      const client = await this.#clientOf(known)
+      const result = await client.resume(handle, { signal: AbortSignal.abort() })
+      return 'task' in result && isTerminal(result.task.state)
+    } catch {
+      return false
     }
   }
 
-  async #send(
-    agent: string | object,
-    url: string | undefined,
-    local: TaskSnapshot,
-    options: RunOptions,
-  ): Promise<RunResult> {
-    const { id: taskId } = local
-    let client: TaskRunner
-    try {
-      client = await this.#awaitClient(this.#clientOf(agent, url), options)
-    } catch (error) {
-      const isCallerAbort = A2AError.is(error, 'REQUEST_ABORTED') || A2AError.is(error, 'REQUEST_TIMED_OUT')
-      if (!isCallerAbort) new LocalCopy(this.#manager, taskId).finish('failed', 'The agent cannot be reached')
-      throw error
+  /** Goes on with the task of a process that has died. Nobody waits for it, so it fails if the agent cannot be reached. */
+  async #recover(
+    shared: SharedDelegations,
+    taskId: string,
+    agent: AgentReference | undefined,
+  ): Promise<void> {
+    const known = agent && toAgent(agent)
+    if (agent === undefined || known === undefined) {
+      await shared.letGo(taskId, agent ?? '')
+      return
     }
-    const last = this.#started.get(taskId)
-    const started = last?.client === client ? last : undefined
-    const answer = started && unsentAnswer(local, started)
-    const result = await this.#follow(client, local, started?.handle, answer, options)
-    const sentAnswerId = answer?.messageId ?? started?.sentAnswerId
-    if ('handle' in result) this.#started.set(taskId, { client, handle: result.handle, sentAnswerId })
-    else this.#started.delete(taskId)
-    this.#forgetFinished()
-    return result
+    await this.#exclusively(taskId, agent, async (delegated) => {
+      const { tasks, signal } = delegated
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+        const task = tasks.peekTask(taskId)
+        if (task === null || isTerminal(task.state)) return
+        try {
+          const result = await runTurn(delegated, task, await this.#clientOf(known), agent, {})
+          if (result.type !== 'error') return
+        } catch {
+          // The agent may be reached later.
+        }
+        await sleep(ATTEMPT_PAUSE_MS, signal, this.#clock)
+      }
+      new LocalCopy(tasks, taskId).finish('failed', UNREACHABLE)
+    }).catch(() => undefined)
+  }
+
+  /** Runs `work` while this process has the task for itself. */
+  async #exclusively<T>(
+    taskId: string,
+    agent: AgentReference,
+    work: (delegated: DelegatedTask) => Promise<T>,
+  ): Promise<T> {
+    if (this.#inProgress.has(taskId)) throw inProgress(taskId)
+    this.#inProgress.add(taskId)
+    try {
+      const delegated = await this.#delegations.begin(taskId, agent)
+      try {
+        return await work(delegated)
+      } finally {
+        await delegated.release()
+      }
+    } finally {
+      this.#inProgress.delete(taskId)
+    }
   }
 
   /** Waits for a client within the limits of the caller. Others may wait for the same client. */
@@ -127,11 +184,12 @@ export class DelegationManager {
     }
   }
 
-  #clientOf(agent: string | object, url: string | undefined): Promise<TaskRunner> {
+  #clientOf(agent: string | object): Promise<TaskRunner> {
     if (typeof agent !== 'string') return Promise.resolve(isClient(agent) ? agent : this.#clientBy(agent))
     const known = this.#clientsByName.get(agent)
     if (known !== undefined) return known
-    const connecting = this.#factory.connect(url ?? agent)
+    const named = Object.hasOwn(this.#agents, agent) ? this.#agents[agent] : undefined
+    const connecting = this.#factory.connect(typeof named === 'string' ? named : agent)
     this.#clientsByName.set(agent, connecting)
     connecting.catch(() => this.#clientsByName.delete(agent))
     return connecting
@@ -143,41 +201,22 @@ export class DelegationManager {
     return client
   }
 
-  async #follow(
-    client: TaskRunner,
-    local: TaskSnapshot,
-    handle: RunHandle | undefined,
-    answer: MessageContent | undefined,
-    options: RunOptions,
-  ): Promise<RunResult> {
-    const { id } = local
-    const replica = new TaskReplicator(this.#manager, client.card.name).startCall(undefined, { localId: id })
-    const controller = new AbortController()
-    const signals = [this.#manager.signalOf(id), options.signal].filter((signal) => signal !== undefined)
-    const abort = (): void => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
-    for (const signal of signals) signal.addEventListener('abort', abort)
-    if (signals.some(({ aborted }) => aborted)) abort()
-    try {
-      return await replicateRun(replica, { ...options, signal: controller.signal }, (runOptions) =>
-        startOrResume(client, local, handle, answer, runOptions),
-      )
-    } finally {
-      for (const signal of signals) signal.removeEventListener('abort', abort)
-    }
-  }
-
-  /** Forgets tasks that have ended locally or were deleted. */
-  #forgetFinished(): void {
-    for (const taskId of this.#started.keys()) {
-      const local = this.#manager.peekTask(taskId)
-      if (local === null || isTerminal(local.state)) this.#started.delete(taskId)
-    }
+  /** How other processes find the agent. A client that has no name is known by that of its card, and here by itself. */
+  #referenceOf(agent: string | object): AgentReference {
+    if (typeof agent === 'string') return agent
+    // A card is JSON.
+    if (!isClient(agent)) return { card: JSON.parse(JSON.stringify(agent)) as JsonObject }
+    const name = Object.keys(this.#agents).find((each) => this.#agents[each] === agent)
+    if (name !== undefined) return name
+    if (isShared(this.#manager)) return { client: agent.card.name }
+    const client = this.#clientIds.get(agent) ?? randomId()
+    this.#clientIds.set(agent, client)
+    return { client }
   }
 }
 
 /** The local task, if it is not terminal. */
-function requireLive(manager: TaskManager, taskId: string): TaskSnapshot {
-  const local = manager.peekTask(taskId)
+function requireLive(local: TaskSnapshot | null, taskId: string): TaskSnapshot {
   if (local === null) throw new A2AError('TASK_NOT_FOUND', `Task not found: ${taskId}`, { taskId })
   const { state } = local
   if (!isTerminal(local.state)) return local
@@ -189,41 +228,8 @@ function isClient(agent: object): agent is TaskRunner {
   return 'sendTask' in agent
 }
 
-/** The message that starts the remote task: the local input, else the skill. The local metadata is not sent. */
-function toContent({ input, skill }: TaskSnapshot): MessageContent {
-  return { parts: [partOf(input ?? skill)], metadata: { skill } }
-}
-
-/** The user's answer to the agent's question, unless it was sent already. */
-function unsentAnswer(
-  { state, messages }: TaskSnapshot,
-  { handle, sentAnswerId }: StartedDelegation,
-): MessageContent | undefined {
-  const last = messages.at(-1)
-  if (state !== 'input-required' || last?.role !== 'user' || last.messageId === sentAnswerId) return undefined
-  const { taskId, contextId } = handle
-  return { messageId: last.messageId, parts: structuredClone(last.parts) as Part[], taskId, contextId }
-}
-
-/** Sends the user's answer, resumes the earlier run, or starts one: also where the agent has no trace of an earlier one. */
-async function startOrResume(
-  client: TaskRunner,
-  local: TaskSnapshot,
-  handle: RunHandle | undefined,
-  answer: MessageContent | undefined,
-  options: RunOptions,
-): Promise<RunResult> {
-  if (answer !== undefined) return await client.run(answer, options)
-  const isResumable = handle !== undefined && (handle.taskId ?? handle.contextId) !== undefined
-  if (!isResumable) return await client.run(toContent(local), options)
-  const resumed = await client.resume(handle, options)
-  const isUnknownToAgent = resumed.type === 'error' && resumed.error.code === 'TASK_NOT_FOUND'
-  return isUnknownToAgent && handle.taskId === undefined
-    ? await client.run(toContent(local), options)
-    : resumed
-}
-
-function partOf(input: NonNullable<TaskSnapshot['input']>): Part {
-  // Copied, because snapshots are frozen.
-  return typeof input === 'string' ? { text: input } : { data: structuredClone(input) as JsonValue }
+/** The agent of a reference, unless it was a client without a name. */
+function toAgent(agent: AgentReference): string | object | undefined {
+  if (typeof agent === 'string') return agent
+  return 'card' in agent ? agent.card : undefined
 }

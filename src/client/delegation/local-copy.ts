@@ -1,12 +1,12 @@
 /**
- * Local copies of a remote agent's tasks in a TaskManager.
+ * Local copies of a remote agent's tasks in a task manager.
  *
  * @module
  */
 import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
-import type { TaskManager } from '../../core/task-manager.js'
+import type { SyncTasks } from '../../core/managers.js'
 import type { Message } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
@@ -21,6 +21,9 @@ export interface CallReplica {
   /** Ends the copy as the run ended. No result means that the run was given up. */
   conclude(result?: RunResult): void
 }
+
+/** Called with the id of a copy that has ended, perhaps more than once. */
+type OnEnd = (id: string) => void
 
 /** Runs a task and applies its updates and its result to the local copy. */
 export async function replicateRun(
@@ -48,14 +51,16 @@ export async function replicateRun(
  * of this affects the call itself.
  */
 export class TaskReplicator {
-  readonly #manager: TaskManager
+  readonly #tasks: SyncTasks
   readonly #agent: string
+  readonly #onEnd: OnEnd | undefined
   /** Copies of unfinished tasks, by the id of the remote task. */
   readonly #copies = new Map<string, LocalCopy>()
 
-  constructor(manager: TaskManager, agent: string) {
-    this.#manager = manager
+  constructor(tasks: SyncTasks, agent: string, onEnd?: OnEnd) {
+    this.#tasks = tasks
     this.#agent = agent
+    this.#onEnd = onEnd
   }
 
   /**
@@ -66,7 +71,7 @@ export class TaskReplicator {
     request: Message | undefined,
     { localId, isRun = true }: { localId?: string; isRun?: boolean },
   ): CallReplica {
-    let copy = localId === undefined ? undefined : new LocalCopy(this.#manager, localId)
+    let copy = localId === undefined ? undefined : new LocalCopy(this.#tasks, localId, this.#onEnd)
     let remoteId: string | undefined
     const copyOf = (id: string, contextId?: string): LocalCopy | undefined => {
       remoteId ??= id
@@ -131,8 +136,9 @@ export class TaskReplicator {
     try {
       const remote = compact({ agent: this.#agent, taskId, contextId })
       const input = request === undefined ? null : textOf(request)
-      const { id } = this.#manager.createTask({ skill: this.#agent, input, metadata: { remote } })
-      const copy = new LocalCopy(this.#manager, id)
+      const handle = compact({ messageId: request?.messageId ?? '', taskId, contextId })
+      const { id } = this.#tasks.createTask({ skill: this.#agent, input, metadata: { remote } }, { handle })
+      const copy = new LocalCopy(this.#tasks, id, this.#onEnd)
       if (request !== undefined) copy.addMessages([request])
       return copy
     } catch (error) {
@@ -144,23 +150,24 @@ export class TaskReplicator {
 
 /** A local task that follows a remote one. */
 export class LocalCopy {
-  readonly #manager: TaskManager
+  readonly #tasks: SyncTasks
   readonly #id: string
+  readonly #onEnd: OnEnd | undefined
   readonly #artifacts = new Map<string, string>()
   readonly #messages = new Set<string>()
 
-  constructor(manager: TaskManager, id: string) {
-    this.#manager = manager
+  constructor(tasks: SyncTasks, id: string, onEnd?: OnEnd) {
+    this.#tasks = tasks
     this.#id = id
+    this.#onEnd = onEnd
   }
 
   applyTask(task: RemoteTask): void {
     this.#tryChange(() => {
       for (const artifact of task.artifacts) {
         const text = JSON.stringify(artifact)
-        if ((this.#artifacts.get(artifact.artifactId) || this.#storedArtifact(artifact.artifactId)) === text)
-          continue
-        this.#manager.appendArtifact(this.#id, artifact, { append: false })
+        const known = this.#artifacts.get(artifact.artifactId) || this.#storedArtifact(artifact.artifactId)
+        if (known !== text) this.#tasks.appendArtifact(this.#id, artifact, { append: false })
         this.#artifacts.set(artifact.artifactId, text)
       }
       this.#addMessages(task.messages)
@@ -176,7 +183,7 @@ export class LocalCopy {
       }
       const { artifact, lastChunk } = event
       const append = event.append && this.#artifacts.has(artifact.artifactId)
-      this.#manager.appendArtifact(this.#id, artifact, { append, lastChunk })
+      this.#tasks.appendArtifact(this.#id, artifact, { append, lastChunk })
       // After a chunk, the text of the whole artifact is unknown: '' makes the next snapshot compare the stored one.
       this.#artifacts.set(artifact.artifactId, append ? '' : JSON.stringify(artifact))
     })
@@ -190,10 +197,18 @@ export class LocalCopy {
     this.#tryChange(() => this.#moveTo(state, message, output))
   }
 
+  /** The answer of the user goes to the agent. */
+  goOn(): void {
+    this.#tryChange(() => {
+      if (this.#tasks.peekTask(this.#id)?.state === 'input-required')
+        this.#tasks.patchTask(this.#id, { state: 'working', message: null })
+    })
+  }
+
   /** The stored artifact as JSON. */
   #storedArtifact(id: string): string | undefined {
     return JSON.stringify(
-      this.#manager.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id),
+      this.#tasks.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id),
     )
   }
 
@@ -201,13 +216,13 @@ export class LocalCopy {
     for (const message of messages) {
       if (this.#messages.has(message.messageId)) continue
       this.#messages.add(message.messageId)
-      const local = this.#manager.peekTask(this.#id)?.messages ?? []
+      const local = this.#tasks.peekTask(this.#id)?.messages ?? []
       if (local.some(({ messageId }) => messageId === message.messageId)) continue
       // The ids of task and context are the agent's and mean nothing locally.
       const localMessage: Message = { ...message }
       delete localMessage.taskId
       delete localMessage.contextId
-      this.#manager.addMessage(this.#id, localMessage)
+      this.#tasks.addMessage(this.#id, localMessage)
     }
   }
 
@@ -216,26 +231,31 @@ export class LocalCopy {
       change()
     } catch (error) {
       if (!A2AError.is(error)) throw error
-      if (this.#manager.can(this.#id, 'failed')) {
-        this.#manager.updateTask(this.#id, { state: 'failed', message: error.message })
+      if (this.#tasks.can(this.#id, 'failed')) {
+        this.#tasks.patchTask(this.#id, { state: 'failed', message: error.message })
       }
+      this.#onEnd?.(this.#id)
     }
   }
 
   /** Moves to `state` on the shortest legal way: agents may skip states. */
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
-    const local = this.#manager.peekTask(this.#id)
-    if (local === null || isTerminal(local.state)) return
+    const local = this.#tasks.peekTask(this.#id)
+    if (local === null || isTerminal(local.state)) {
+      this.#onEnd?.(this.#id)
+      return
+    }
     const content = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
       // No state leads back to `submitted`.
       for (const step of stepsTo(local.state, state === 'submitted' ? 'working' : state)) {
-        if (!this.#manager.can(this.#id, step)) return
-        this.#manager.updateTask(this.#id, { state: step, ...(step === state && content) })
+        if (!this.#tasks.can(this.#id, step)) return
+        this.#tasks.patchTask(this.#id, { state: step, ...(step === state && content) })
       }
+      if (isTerminal(state)) this.#onEnd?.(this.#id)
       return
     }
     const hasNewMessage = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)
-    if (hasNewMessage || output !== undefined) this.#manager.updateTask(this.#id, content)
+    if (hasNewMessage || output !== undefined) this.#tasks.patchTask(this.#id, content)
   }
 }

@@ -82,7 +82,8 @@ export class RunState {
   }
 
   /**
-   * Applies one event and calls `onUpdate`. `isReply` marks events that respond to a message just sent.
+   * Applies one event and calls `onUpdate`, except for a snapshot of what it knows. `isReply` marks events that respond to
+   * a message just sent.
    *
    * @returns `true` if the event settles the task: terminal, or waiting for the user.
    * @throws {A2AError} `LIMIT_EXCEEDED` for `maxTaskBytes`.
@@ -99,19 +100,20 @@ export class RunState {
     if (event.type !== 'task' && this.#task !== undefined && isAlreadySeen(id, this.#handle.lastEventId))
       return false
     this.#requireWithinLimit(event, size)
+    const isKnown = !isReply && event.type === 'task' && isSame(event.task, this.#task)
     const task = applyEvent(this.#task, event)
     this.#task = task
     // A snapshot without an id is later than the last event that had one.
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
-    this.#notify({ event, task, handle: this.#handle })
+    if (!isKnown) this.#notify({ event, task, handle: this.#handle })
     return this.isSettled(task)
   }
 
   /** Reports a polled task if it changed. */
   reportIfChanged(task: RemoteTask): void {
-    if (this.#task === undefined || fingerprintOf(task) !== fingerprintOf(this.#task)) this.#report(task)
+    if (!isAlike(task, this.#task)) this.#report(task)
   }
 
   /** Reports the settled task if it differs from what the stream reported. */
@@ -124,7 +126,7 @@ export class RunState {
       artifacts: this.#task.artifacts,
       messages,
     }
-    if (reported === undefined || fingerprintOf(task) !== fingerprintOf(reported)) this.#report(task)
+    if (!isAlike(task, reported)) this.#report(task)
   }
 
   /** A polled task that works has received the answer to its question: the next question is a new one. */
@@ -193,6 +195,15 @@ class TaskSize {
     this.#total += newSize - previous
     return this.#total
   }
+}
+
+/** A stream begins with the task that a poll has just returned. */
+function isSame(task: RemoteTask, known: RemoteTask | undefined): boolean {
+  return isAlike(task, known) && JSON.stringify(task) === JSON.stringify(known)
+}
+
+function isAlike(task: RemoteTask, known: RemoteTask | undefined): boolean {
+  return known !== undefined && fingerprintOf(task) === fingerprintOf(known)
 }
 
 function isWaiting({ state }: RemoteTask): boolean {

@@ -34,12 +34,25 @@ export interface RunUpdate {
   readonly handle: RunHandle
 }
 
-/** Options of `run`, `resume` and `sendTask`. */
+/** Options of `run` and `resume`. */
 export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'historyLength' | 'timeoutMs'> {
   /** Cancels the task. The run ends when the agent confirms, at the latest 10 s after the abort. */
   readonly signal?: AbortSignal | undefined
   /** Time limit of the whole run, in ms. The task continues after it. Default is none. */
   readonly timeoutMs?: number | undefined
+  /**
+   * Called with the handle of the run before its first message is sent, which waits for a returned promise. Called again
+   * if the agent refuses the context of the handle. If it throws or rejects, nothing is sent, and the run rejects with
+   * that error. Not called by `resume`.
+   */
+  readonly onStart?: ((handle: RunHandle) => void | Promise<void>) | undefined
+  /**
+   * The handle that `onStart` received from a run that may or may not have sent the same message, as in a process that
+   * has died. The agent is asked for the message first: if it has the message, the run follows its task, and sends it
+   * otherwise only if the agent certainly has no trace of it. If the agent does not tell, the run follows the task of the
+   * handle, or without one ends with the result `error`. Give the message the `messageId` that it had.
+   */
+  readonly repeats?: RunHandle | undefined
   /**
    * Called with each event, in the order received, and not awaited. If it throws, or returns a promise that rejects
    * before the run is over, the task is canceled and the run rejects with that error.
@@ -67,6 +80,9 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
   readonly resend?: boolean | undefined
 }
 
+/** Options of `sendTask`, which knows itself what an earlier process has sent. */
+export type DelegationOptions = Omit<RunOptions, 'repeats'>
+
 interface UnfinishedRun {
   readonly ok: false
   /** The task as last seen. Absent if the agent has not responded. */
@@ -77,8 +93,13 @@ interface UnfinishedRun {
 }
 
 /**
- * The outcome of a run. `text` is the text of the task: its artifacts, else its status message, else the agent's last
- * message; for the types `timed-out`, `aborted` and `error` it is the text of the error.
+ * The outcome of a run. Check `ok`, then `type`. The contents of `text` depend on the type:
+ *
+ * - `completed`: the text of the artifacts. If they have none, the status message, or else the agent's last message.
+ * - `message`: the text of the message.
+ * - Other states of the task: the status message, which is the question or the reason. If there is none, the text of the
+ *   artifacts or of the agent's last message.
+ * - `timed-out`, `aborted` and `error`: the text of the error.
  */
 export type RunResult =
   | { readonly ok: true; readonly type: 'completed'; readonly task: RemoteTask; readonly text: string }
@@ -98,7 +119,7 @@ export type RunResult =
       readonly text: string
       readonly handle: RunHandle
     }
-  /** `timeoutMs` is over. The task continues. */
+  /** `timeoutMs` has passed. The task continues. */
   | ({ readonly type: 'timed-out' } & UnfinishedRun)
   /** The signal was aborted, and the agent did not confirm the cancellation. */
   | ({ readonly type: 'aborted' } & UnfinishedRun)

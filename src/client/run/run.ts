@@ -5,7 +5,7 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed } from '../../runtime/clock.js'
+import { elapsed, timeLeft } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
@@ -19,11 +19,15 @@ import { toMessage } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
+import { isOneOf, isTaskTooLarge, RunAbandoned, toAbortReason, toFailureReason } from './run-errors.js'
 import { CallbackFailure, RunState } from './run-state.js'
 import type { StreamOptions } from '../connection/transport.js'
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
+/** Time that the agent has to confirm the end of a task that a stream has reported, and that one request takes of it. */
+const CONFIRM_TIMEOUT_MS = 10_000
+const CONFIRM_REQUEST_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
@@ -35,7 +39,7 @@ export class Run {
   readonly #state: RunState
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
-  #unconfirmed: Message | undefined
+  #unconfirmed: MessageKey | undefined
 
   constructor(connection: Connection, handle: RunHandle, options: RunOptions, isOwnContext = false) {
     const { timeoutMs = Infinity, idleTimeoutMs, pollIntervalMs, onUpdate } = options
@@ -58,15 +62,16 @@ export class Run {
   /** Sends `message`, or resumes from the handle without one. Rejects only with what a callback throws. */
   async drive(message: Message | undefined): Promise<RunResult> {
     const { signal, timeoutMs = Infinity } = this.#options
-    const abort = (): void =>
-      this.#scope.abort(new A2AError('REQUEST_ABORTED', 'The run was aborted', {}, { cause: signal?.reason }))
+    const abort = (): void => this.#scope.abort(toAbortReason(signal?.reason))
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
     else this.#scope.arm(timeoutMs, 'The run did not end')
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
-      for (let current = message; ;) {
+      const isArrived = message !== undefined && (await this.#hasArrivedBefore(message))
+      if (message !== undefined && !isArrived) await this.#reportStart()
+      for (let current = isArrived ? undefined : message; ;) {
         const result = await this.#turn(current)
         if (result !== undefined && 'ok' in result) return result
         current = result
@@ -83,6 +88,7 @@ export class Run {
   async #locateTask(): Promise<void> {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
+    this.#unconfirmed = this.#state.handle
     const found = await this.#findTask(this.#state.handle, this.#signal)
     if (found.type === 'found') this.#state.bind(found.task)
     else if (found.type === 'unknown' && found.error !== undefined) throw found.error
@@ -90,6 +96,29 @@ export class Run {
       throw new A2AError('TASK_NOT_FOUND', `The agent tells of no task for message ${messageId}`, {
         taskId: '',
       })
+  }
+
+  /**
+   * Whether an earlier attempt has sent the message, or may have: then its task is followed, and the message not sent.
+   *
+   * @throws {A2AError} `INVALID_AGENT_RESPONSE` if the agent does not tell, and there is no task to follow.
+   */
+  async #hasArrivedBefore(message: Message): Promise<boolean> {
+    if (this.#options.repeats === undefined) return false
+    this.#unconfirmed = message
+    const found = await this.#findTask(message, this.#signal)
+    this.#unconfirmed = undefined
+    if (found.type === 'nowhere') return false
+    if (found.type === 'found') this.#state.bind(found.task)
+    else if (found.error !== undefined) throw found.error
+    else if (message.taskId === undefined)
+      throw invalidAnswer(`it does not tell whether message ${message.messageId} has arrived`)
+    return true
+  }
+
+  async #reportStart(): Promise<void> {
+    const { onStart } = this.#options
+    if (onStart !== undefined) await this.#runCallback(() => onStart(this.#state.handle))
   }
 
   /**
@@ -150,6 +179,7 @@ export class Run {
         if (this.#state.eventCount > eventCount) return undefined
         if (!wasLost && this.#isContextRefused(message, error)) {
           this.#state.dropContext()
+          await this.#reportStart()
           return await this.#submit(withoutContext(message))
         }
         if (this.#areStreamsRefused(error)) {
@@ -255,21 +285,26 @@ export class Run {
     }
   }
 
-  /** Fetches the task, with retries. */
+  /** Fetches the task, with retries. A task whose end is known is returned as it is known if the agent is gone. */
   async #poll(id: string): Promise<RemoteTask> {
-    const { pacing } = this.#connection.settings
+    const { clock, pacing, timeoutMs = Infinity } = this.#connection.settings
+    const { task } = this.#state
+    const ended = task && isTerminal(task.state) ? task : undefined
+    const left = timeLeft(clock, ended ? CONFIRM_TIMEOUT_MS : Infinity)
     for (let failures = 1; ; failures += 1) {
       try {
-        const task = await this.#connection.call('GetTask', { id }, this.#callOptions)
-        this.#state.observe(task)
-        return task
+        const limit = ended && { timeoutMs: Math.min(timeoutMs, CONFIRM_REQUEST_MS, left()) }
+        const polled = await this.#connection.call('GetTask', { id }, { ...this.#callOptions, ...limit })
+        this.#state.observe(polled)
+        return polled
       } catch (error) {
         this.#throwIfOver(error)
-        const { task } = this.#state
-        // Agents need not keep tasks that have ended: the state as streamed is final.
-        if (A2AError.is(error, 'TASK_NOT_FOUND') && task !== undefined && isTerminal(task.state)) return task
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
-        if (!mayPass || failures > 2 * pacing.attempts) throw error
+        if (!mayPass || failures > 2 * pacing.attempts || left() === 0) {
+          // Agents need not keep tasks that have ended: the state as streamed is final.
+          if (ended) return ended
+          throw error
+        }
         await pause(pacing, this.#signal, failures, error)
       }
     }
@@ -328,7 +363,8 @@ export class Run {
     const failure = [error, cause].find((each) => each instanceof CallbackFailure)
     const hasTimedOut = isAborted && A2AError.is(cause, 'REQUEST_TIMED_OUT')
     let canceled: RemoteTask | undefined
-    if ((isAborted && !hasTimedOut) || isTaskTooLarge(error) || failure !== undefined) {
+    const isCanceled = isAborted && !hasTimedOut && !(cause instanceof RunAbandoned)
+    if (isCanceled || isTaskTooLarge(error) || failure !== undefined) {
       canceled = await cancel(this.#connection, this.#options.headers, (signal) =>
         this.#findTaskToCancel(signal),
       )
@@ -338,9 +374,7 @@ export class Run {
       if (isTerminal(canceled.state)) return resultOf(canceled)
       this.#state.setTask(canceled)
     }
-    const reason = A2AError.is(cause)
-      ? cause
-      : new A2AError('INTERNAL', `The run broke off: ${String(cause)}`, {}, { cause })
+    const reason = toFailureReason(cause)
     const { task, handle } = this.#state
     const type = hasTimedOut ? 'timed-out' : isAborted ? 'aborted' : 'error'
     return { ok: false, type, text: reason.message, error: reason, handle, ...(task && { task }) }
@@ -361,16 +395,4 @@ function withoutContext(message: Message): Message {
   const rest = { ...message }
   delete rest.contextId
   return rest
-}
-
-function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
-  return A2AError.is(error) && codes.includes(error.code)
-}
-
-/** Returns whether `error` is this client's own limit on the size of a task. */
-function isTaskTooLarge(error: unknown): boolean {
-  // A limit of the agent with the same name has the agent's error as its cause.
-  return (
-    A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === 'maxTaskBytes' && error.cause === undefined
-  )
 }

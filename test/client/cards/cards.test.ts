@@ -114,10 +114,10 @@ describe('fetchAgentCard', () => {
     expect(armed).toEqual({ name: 'A', version: '1' })
   })
 
-  test('tells that nobody is there', async () => {
+  test('tells that no agent is there', async () => {
     const error = await failureOf(fetchAgentCard('http://127.0.0.1:1'))
     expect(error).toMatchObject({ code: 'EXTERNAL_SERVICE_ERROR', data: { service: 'A2A' } })
-    expect(await failureOf(fetchAgentCard('agent'))).toMatchObject({ code: 'URL_BLOCKED' })
+    expect(await failureOf(fetchAgentCard('agent'))).toMatchObject({ code: 'INVALID_PARAMS' })
     const secret = await failureOf(fetchAgentCard('http://me:secret@127.0.0.1:1'))
     expect(String(secret)).not.toContain('secret')
   })
@@ -261,7 +261,8 @@ describe('loadCard', () => {
   const V03 = { ...CARD, description: 'D', url: `${BASE}/rpc`, protocolVersion: '0.3.0', capabilities: {} }
   const load = (answer: Answerer, url = BASE, cache?: AgentCardCache): [Promise<unknown>, FakeFetch] => {
     const fake = fakeFetch(answer)
-    return [loadCard(toHttpSettings({ fetch: fake.fetch }, 100_000), url, { cache }), fake]
+    const loaded = loadCard(toHttpSettings({ fetch: fake.fetch }, 100_000), url, { cardCache: cache })
+    return [loaded.then(({ card }) => card), fake]
   }
   const paths = ({ asked }: FakeFetch): string[] => asked.map(({ path }) => path.slice(BASE.length))
 

@@ -63,14 +63,7 @@ const ROWS = {
   'a tenant': {},
   'listTasks, its pages': NO_LIST,
   'listTasks, its filters': NO_LIST,
-  'push configurations': {
-    ...NO_PUSH,
-    ...gap(
-      ['SDK 1.3.0, A2A 0.3 over HTTP+JSON'],
-      'it reads another body than the SDKs of 0.3',
-      'INVALID_PARAMS',
-    ),
-  },
+  'push configurations': NO_PUSH,
   'a push configuration with the message': NO_PUSH,
   'the extended card': {},
   'run by stream': {},

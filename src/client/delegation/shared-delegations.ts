@@ -1,0 +1,127 @@
+/**
+ * Delegations of tasks in a store that other processes may share.
+ *
+ * @module
+ */
+import type { JsonValue } from '../../core/json-types.js'
+import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
+import type { Clock } from '../../runtime/clock.js'
+import { RunAbandoned } from '../run/run-errors.js'
+import { isEnd, leaseAs, letGo } from './leases.js'
+import {
+  inProgress,
+  type AgentReference,
+  type DelegatedTask,
+  type Delegations,
+  type Position,
+} from './positions.js'
+import { StoredDocument } from './stored-document.js'
+
+/** The kind of the documents that hold positions, and their id: each task has one at most. */
+export const KIND = 'delegation'
+const DOCUMENT_ID = 'position'
+/** Two workers on one task would overwrite each other's changes. */
+const IN_USE =
+  'in use by a run of a request handler, or by another replica. In a run, delegate a task of its own: sendTask(agent, await tasks.createTask({ skill, input }))'
+
+/** Goes on with a task whose process has died. Its lease is held here. */
+type Recover = (taskId: string, agent: AgentReference | undefined) => void
+
+/**
+ * One worker for each agent with a name, so that only processes that know the name recover its tasks, and one for all
+ * others. The position of a task is a document beside it: it outlives the lease while the task waits for an answer.
+ */
+export class SharedDelegations implements Delegations {
+  readonly #tasks: SharedTasks
+  readonly #clock: Clock
+  readonly #recover: Recover
+  readonly #workers = new Map<string, LeasedTasks>()
+
+  constructor(tasks: SharedTasks, names: readonly string[], clock: Clock, recover: Recover) {
+    this.#tasks = tasks
+    this.#clock = clock
+    this.#recover = recover
+    for (const name of names) this.#workers.set(name, this.#leaseAs(`delegation/${name}`))
+    this.#workers.set('', this.#leaseAs('delegation'))
+  }
+
+  async begin(taskId: string, agent: AgentReference): Promise<DelegatedTask> {
+    const leased = this.#leasesFor(agent)
+    const taking = await leased.take(taskId, { agent })
+    if (taking.type === 'elsewhere') throw inProgress(taskId, IN_USE)
+    try {
+      const { documents } = this.#tasks
+      const document = await StoredDocument.open<Position>(documents, taking.task, KIND, DOCUMENT_ID)
+      return new LeasedDelegation(taskId, leased, this.#clock, document)
+    } catch (error) {
+      await letGo(leased, taskId, this.#clock)
+      throw error
+    }
+  }
+
+  /** Releases a task that this process cannot go on with. */
+  async letGo(taskId: string, agent: AgentReference): Promise<void> {
+    await letGo(this.#leasesFor(agent), taskId, this.#clock)
+  }
+
+  #leasesFor(agent: AgentReference): LeasedTasks {
+    const named = typeof agent === 'string' ? this.#workers.get(agent) : undefined
+    return named ?? this.#workers.get('') ?? this.#leaseAs('delegation')
+  }
+
+  #leaseAs(worker: string): LeasedTasks {
+    return leaseAs(this.#tasks, worker, ({ id }, note) => this.#recover(id, agentIn(note)))
+  }
+}
+
+class LeasedDelegation implements DelegatedTask {
+  readonly id: string
+  readonly tasks: LeasedTasks
+  readonly signal: AbortSignal
+  readonly #clock: Clock
+  readonly #document: StoredDocument<Position>
+
+  constructor(id: string, leased: LeasedTasks, clock: Clock, document: StoredDocument<Position>) {
+    this.#clock = clock
+    this.#document = document
+    this.id = id
+    this.tasks = leased
+    this.signal = abandonedSignal(leased.signalOf(id))
+  }
+
+  get position(): Position | undefined {
+    return this.#document.value
+  }
+
+  save(position: Position): Promise<void> {
+    return this.#document.update(() => position)
+  }
+
+  forget(): Promise<void> {
+    return this.#document.delete()
+  }
+
+  async release(): Promise<void> {
+    await this.#document.settled()
+    await letGo(this.tasks, this.id, this.#clock)
+  }
+}
+
+/** The agent that {@link SharedDelegations.begin} has noted. */
+function agentIn(note: JsonValue | undefined): AgentReference | undefined {
+  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
+  // All notes of these workers are made by `begin`.
+  return isNote ? (note['agent'] as AgentReference | undefined) : undefined
+}
+
+/** A signal that aborts with a `RunAbandoned` when this process no longer has the task. */
+function abandonedSignal(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController()
+  const abort = (): void => {
+    const { reason } = signal as { readonly reason: unknown }
+    controller.abort(isEnd(reason) ? reason : new RunAbandoned(reason))
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  return controller.signal
+}
