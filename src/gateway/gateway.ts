@@ -3,45 +3,41 @@
  *
  * @module
  */
-import { raceAbort } from '../runtime/abort.js'
-import { endError, invalidParams, taskNotFound } from '../core/errors.js'
-import { readParams } from '../core/validate.js'
-import { isTerminal } from '../core/lifecycle.js'
+import { endError, taskNotFound } from '../core/errors.js'
+import type { MaybePromise } from '../core/managers.js'
 import { isSameOwner, type OwnerFilter } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
-import { TaskLocations } from './turns/task-locations.js'
+import { readParams } from '../core/validate.js'
 import { AgentSelector, type TaskNeeds } from './admission/agent-selection.js'
-import type { RegisteredAgent } from './registry/agent.js'
-import type { TurnStart, Turn } from './turns/turn.js'
-import { Turns } from './turns/turns.js'
 import type { GatewayConfig } from './config/types.js'
+import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
+import type { RegisteredAgent } from './registry/agent.js'
 import type { HealthMonitoring } from './registry/health.js'
+import type { AgentRegistry } from './registry/registry.js'
+import { LateSubscription } from './shared/late-subscription.js'
+import { SharedWork } from './shared/shared-work.js'
 import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {
-  requireInterrupted,
-  requireTask,
   SEND_KEYS,
   toMessage,
-  toProviderTask,
   type SendTaskOptions,
   type TaskInput,
   type WorkOptions,
 } from './turns/input.js'
-import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
-import type { TaskRef } from './provider.js'
-import type { AgentRegistry } from './registry/registry.js'
-import { closed } from './admission/refusals.js'
-import { TaskResumer } from './turns/resume.js'
+import { LocalWork } from './turns/local-work.js'
+import { isShared, type GatewayTasks } from './turns/tasks.js'
+import type { BegunTurn, Work } from './turns/work.js'
 
 /**
  * Sends tasks to agents behind services of any kind, and follows each one until it ends.
  *
- * Tasks live in `tasks`, a `TaskManager`. Every update from a service becomes a change of state, artifacts or messages
- * there, even if no caller waits for it. When a stream breaks, the gateway polls the service instead. When a task ends
- * here first (it is canceled, times out or expires), the gateway cancels it at its service. When a service fails, the
- * task fails with a fixed text for clients, and `onError` receives the error.
+ * Tasks live in `tasks`, a `TaskManager` or a `DurableTaskManager`. Every update from a service becomes a change of state,
+ * artifacts or messages there, even if no caller waits for it. When a stream breaks, the gateway polls the service
+ * instead. When a task ends here first (it is canceled, times out or expires), the gateway cancels it at its service.
+ * When a service fails, the task fails with a fixed text for clients, and `onError` receives the error. Over a
+ * `DurableTaskManager`, another gateway follows the tasks of a process that dies; no message is sent twice.
  *
  * @throws {TypeError | RangeError} from the constructor, for an option with an invalid value. The error
  *   names the option.
@@ -51,29 +47,29 @@ import { TaskResumer } from './turns/resume.js'
  * const gateway = new A2AGateway({ registry, providers: { a2a: a2a() } })
  * const task = await gateway.sendTask('echo', 'Hello')
  */
-export class A2AGateway {
+export class A2AGateway<T extends GatewayTasks = TaskManager> {
+  /** The agents. */
   readonly registry: AgentRegistry
-  readonly tasks: TaskManager
+  /** The tasks of all agents. */
+  readonly tasks: T
   readonly #settings: Settings
   readonly #seal: HandleSeal
-  readonly #locations: TaskLocations
   readonly #selector: AgentSelector
-  readonly #turns: Turns
-  readonly #resumer: TaskResumer
+  readonly #work: Work
   #monitoring: HealthMonitoring | undefined
 
-  constructor(options: A2AGatewayOptions) {
+  constructor(options: A2AGatewayOptions<T>) {
     this.#settings = toSettings(options)
     const { registry, tasks, secrets } = this.#settings
     this.registry = registry
-    this.tasks = tasks
+    // `toSettings` has returned the manager of the options, or made a \`TaskManager\` where there is none.
+    this.tasks = tasks as T
     this.#seal = new HandleSeal(secrets)
-    this.#locations = new TaskLocations(tasks)
-    this.#turns = new Turns(this.#settings, this.#locations)
-    this.#locations.listen()
     this.#selector = new AgentSelector(this.#settings)
     const { providerOf } = this.#selector
-    this.#resumer = new TaskResumer(this.#settings, this.#locations, this.#turns, providerOf)
+    this.#work = isShared(tasks)
+      ? new SharedWork(this.#settings, tasks, this.#selector)
+      : new LocalWork(this.#settings, tasks, this.#selector)
     registry.setHealthCheck((agent, call) => providerOf(agent).healthCheck(agent, call))
   }
 
@@ -84,9 +80,12 @@ export class A2AGateway {
    * @throws {A2AError} `PROVIDER_ERROR` when an agent's provider is not among `providers`; `INVALID_PARAMS` for
    *   settings that its provider rejects; and what the constructor and `AgentRegistry.register` throw.
    */
-  static fromConfig(config: GatewayConfig, options: Omit<A2AGatewayOptions, 'config'>): A2AGateway {
+  static fromConfig<T extends GatewayTasks = TaskManager>(
+    config: GatewayConfig,
+    options: Omit<A2AGatewayOptions<T>, 'config'>,
+  ): A2AGateway<T> {
     const { healthCheckIntervalMs, ...settings } = requireConfig(config)
-    const gateway = new A2AGateway({ ...options, config: settings })
+    const gateway = new A2AGateway<T>({ ...options, config: settings })
     try {
       gateway.#selector.registerAll(config.agents)
     } catch (error) {
@@ -115,10 +114,12 @@ export class A2AGateway {
   async sendTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): Promise<Task> {
     const { returnImmediately = false, signal } = options
     // No caller waits for one complete answer, so the service may as well stream.
-    const { taskId, turn } = this.#begin(agentId, input, options, returnImmediately ? 'stream' : 'send')
-    this.#cancelOnAbort(signal, taskId, turn)
+    const begun = await this.#begin(agentId, input, options, returnImmediately ? 'stream' : 'send')
+    const { taskId, turn } = begun
+    this.#cancelOnAbort(signal, begun)
     if (!returnImmediately) await Promise.race([turn.done, turn.stopped])
-    return this.#copy(taskId, 'TASK_EXPIRED')
+    await this.#work.stored(taskId)
+    return await this.#copy(taskId, 'TASK_EXPIRED')
   }
 
   /**
@@ -126,11 +127,13 @@ export class A2AGateway {
    * its creation; for an answer, with the change that follows it. Leaving the loop ends the subscription, not the task.
    */
   streamTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): TaskSubscription {
-    const { signal } = options
-    const { taskId, turn } = this.#begin(agentId, input, options, 'stream')
-    this.#cancelOnAbort(signal, taskId, turn)
-    const isAnswer = typeof input === 'object' && input.taskId !== undefined
-    return this.tasks.subscribe(taskId, isAnswer ? {} : { after: 0 })
+    const subscribe = (begun: BegunTurn): TaskSubscription => {
+      this.#cancelOnAbort(options.signal, begun)
+      const isAnswer = typeof input === 'object' && input.taskId !== undefined
+      return this.tasks.subscribe(begun.taskId, isAnswer ? {} : { after: 0 })
+    }
+    const begun = this.#begin(agentId, input, options, 'stream')
+    return begun instanceof Promise ? new LateSubscription(begun.then(subscribe)) : subscribe(begun)
   }
 
   /**
@@ -141,22 +144,21 @@ export class A2AGateway {
    */
   async getTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
     const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
-    await this.#resumer.refresh(taskId)
-    return this.#copy(taskId, 'TASK_NOT_FOUND', filter)
+    await this.#work.refresh(taskId)
+    return await this.#copy(taskId, 'TASK_NOT_FOUND', filter)
   }
 
   /**
-   * Cancels a task, by its id or its handle, here and at its service. Resolves when the service has answered; the wait
-   * is limited by `cancelTimeoutMs`. A service that cannot cancel is left alone; `onError` receives the error of one
-   * that fails.
+   * Cancels a task, by its id or its handle, in the gateway and then at its service. Waits for the service up to
+   * `cancelTimeoutMs`. If the service cannot cancel, its task continues; `onError` receives any other error of the service.
    *
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; with a handle, also what
    *   {@link resume} throws.
    */
   async cancelTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
     const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
-    const task = this.tasks.cancelTask(taskId)
-    await this.#turns.whenCanceled(taskId)
+    const task = await this.tasks.cancelTask(taskId)
+    await this.#work.turns.whenCanceled(taskId)
     return task
   }
 
@@ -182,11 +184,11 @@ export class A2AGateway {
    * @throws {A2AError} `TASK_NOT_FOUND`.
    */
   async handleOf(taskId: string): Promise<string | null> {
-    if (this.tasks.peekTask(taskId) === null) throw taskNotFound(taskId)
-    await this.#turns.whenLocated(taskId)
-    const task = this.tasks.peekTask(taskId)
+    if ((await this.#peek(taskId)) === null) throw taskNotFound(taskId)
+    await this.#work.turns.whenLocated(taskId)
+    const task = await this.#peek(taskId)
     if (task === null) throw taskNotFound(taskId)
-    const location = this.#locations.find(taskId, this.registry)
+    const location = await this.#work.locate(task)
     if (location === undefined) return null
     const { contextId, owner } = task
     const { id: agentId, provider } = location.agent
@@ -201,9 +203,9 @@ export class A2AGateway {
   }
 
   /**
-   * Takes over a task of another process, or of this one before a restart, by its handle, and follows it under the id
-   * it had. When `tasks` has the task already, as after `restore`, the gateway only starts to follow it. Concurrent
-   * calls for one task share one attempt.
+   * Continues a task of another process, or of this one before a restart, by its handle, and keeps its id. When `tasks`
+   * has the task already, as after `restore`, the gateway only starts to follow it. Concurrent calls for one task share
+   * one attempt.
    *
    * @returns A copy of the task. The original messages are not part of a handle.
    * @throws {A2AError} `TASK_NOT_FOUND`, also for a handle that this gateway's secrets did not seal; `AGENT_NOT_FOUND`;
@@ -211,8 +213,8 @@ export class A2AGateway {
    *   not answer within `cancelTimeoutMs`; `TASK_LIMIT_REACHED`; `UNAVAILABLE` after {@link close}.
    */
   async resume(handle: string, filter: OwnerFilter = {}): Promise<Task> {
-    this.#turns.requireOpen()
-    return this.#copy(await this.#resolveTaskId(handle, filter), 'TASK_NOT_FOUND')
+    this.#work.turns.requireOpen()
+    return await this.#copy(await this.#resolveTaskId(handle, filter), 'TASK_NOT_FOUND')
   }
 
   /**
@@ -229,9 +231,17 @@ export class A2AGateway {
     return this.#settings.admission.loadOf(agentId)
   }
 
-  /** Returns the id of the agent that has the task, or `null`. */
+  /**
+   * Returns the id of the agent that has the task, or `null`. Over a `DurableTaskManager`, `null` also for tasks that this
+   * gateway does not follow now: see {@link readAgentOf}.
+   */
   agentOf(taskId: string): string | null {
-    return this.#locations.agentOf(taskId) ?? null
+    return this.#work.agentOf(taskId) ?? null
+  }
+
+  /** Returns the id of the agent that has the task, or `null`. Reads the store, if the gateway has one. */
+  async readAgentOf(taskId: string): Promise<string | null> {
+    return (await this.#work.readAgentOf(taskId)) ?? null
   }
 
   /**
@@ -239,8 +249,7 @@ export class A2AGateway {
    * services continue, and handles still find them. The tasks and the manager stay as they are.
    */
   async close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    await this.#turns.close(graceMs, closed())
-    this.#locations.close()
+    await this.#work.close(graceMs)
     this.#selector.close()
     this.#monitoring?.stop()
   }
@@ -255,35 +264,9 @@ export class A2AGateway {
   async workOn(
     agentId: string,
     message: TaskSnapshot['messages'][number],
-    { open, owner, handle, onPlaced, signal }: WorkOptions,
+    options: WorkOptions,
   ): Promise<void> {
-    // Turns of a task run one after the other, and another caller may have sent one.
-    if (message.taskId !== undefined) await this.#turns.whenIdle(message.taskId)
-    this.#turns.requireOpen()
-    const { agent, provider, release } = this.#selector.admit(agentId, owner)
-    let taskId: string
-    try {
-      const task = requireTask(this.tasks, open())
-      taskId = task.id
-      if (isTerminal(task.state)) {
-        release()
-        return
-      }
-      // A message to an interrupted task is its answer, even when a handle was used to find the task.
-      const start: TurnStart =
-        handle === undefined || message.taskId !== undefined
-          ? { mode: 'stream', task: this.#toProviderTask(task, message, agent, handle?.ref) }
-          : { mode: 'follow', ref: handle.ref }
-      this.#turns.begin({ agent, provider, taskId, start, release, onLocated: onPlaced })
-    } catch (error) {
-      release()
-      throw error
-    }
-    await this.#turns.whenIdle(taskId)
-    // The abandoned task continues at its service. For the caller it is running as long as it is wanted.
-    const state = this.tasks.stateOf(taskId)
-    if (this.#turns.isClosed && (state === 'submitted' || state === 'working'))
-      await raceAbort(signal, new Promise(() => undefined))
+    await this.#work.workOn(agentId, message, options)
   }
 
   /**
@@ -307,90 +290,55 @@ export class A2AGateway {
     return contents
   }
 
-  #begin(
-    agentId: string,
-    input: TaskInput,
-    options: SendTaskOptions,
-    mode: 'send' | 'stream',
-  ): { taskId: string; turn: Turn } {
-    const { id, owner, signal } = readParams(options, SEND_KEYS, 'sendTask')
-    const message = toMessage(input)
-    const { contextId, referenceTaskIds } = message
-    this.#turns.requireOpen()
-    const { agent, provider, release } = this.#selector.admit(agentId, owner)
-    let createdId: string | undefined
-    try {
-      const task =
-        message.taskId === undefined
-          ? this.tasks.createTask({ skill: agent.id, id, owner, contextId, referenceTaskIds })
-          : requireInterrupted(this.tasks, message.taskId, owner)
-      const known = message.taskId === undefined ? agentId : this.agentOf(task.id)
-      if (known !== agentId) throw invalidParams('agentId', `must be that of the task: ${known ?? 'none'}`)
-      if (message.taskId === undefined) createdId = task.id
-      const metadata = { ...message.metadata, agent_id: agent.id, provider: agent.provider }
-      const added = { ...message, metadata, taskId: task.id, contextId: task.contextId }
-      const { message: stored } = this.tasks.addMessage(task.id, added)
-      // The answer ends the interruption.
-      if (message.taskId !== undefined) this.tasks.patchTask(task.id, { state: 'working', message: null })
-      if (signal?.aborted) this.tasks.cancelTask(task.id)
-      const start = { mode, task: this.#toProviderTask(task, stored, agent) }
-      return {
-        taskId: task.id,
-        turn: this.#turns.begin({ agent, provider, taskId: task.id, start, release }),
-      }
-    } catch (error) {
-      release()
-      // The caller never receives this task's id, so the task has to end here.
-      if (createdId !== undefined && this.tasks.can(createdId, 'rejected'))
-        this.tasks.patchTask(createdId, { state: 'rejected' })
-      throw error
-    }
-  }
-
   /**
    * For executors: throws unless the agent would accept a task now. Counts nothing.
    *
    * @throws {A2AError} What {@link sendTask} throws before a task is created.
    */
   requireRoom(agentId: string, owner?: string): void {
-    this.#turns.requireOpen()
+    this.#work.turns.requireOpen()
     this.#selector.check(agentId, owner)
   }
 
-  #toProviderTask(
-    task: TaskSnapshot | Task,
-    message: TaskSnapshot['messages'][number],
-    agent: RegisteredAgent,
-    handleRef?: TaskRef,
-  ) {
-    const ref = this.#locations.refOf(agent, task.id) ?? handleRef
-    const previous = ref === undefined ? this.#locations.previousOf(task, agent) : undefined
-    return toProviderTask(task, message, ref, previous)
-  }
-
   /** Cancels the task if the signal aborts during the turn, with `returnImmediately` too. */
-  #cancelOnAbort(signal: AbortSignal | undefined, taskId: string, turn: Turn): void {
-    const cancel = (): void => {
-      const task = this.tasks.peekTask(taskId)
-      if (task !== null && !isTerminal(task.state)) this.tasks.cancelTask(taskId)
-    }
+  #cancelOnAbort(signal: AbortSignal | undefined, { taskId, turn }: BegunTurn): void {
+    const cancel = (): void => void this.#work.cancelLive(taskId)
     signal?.addEventListener('abort', cancel, { once: true })
+    if (signal?.aborted) cancel()
     void turn.done.then(() => signal?.removeEventListener('abort', cancel))
   }
 
   /** Returns the id of an existing task, from its id or its handle. */
   async #resolveTaskId(taskIdOrHandle: string, filter: OwnerFilter): Promise<string> {
     if (!isHandle(taskIdOrHandle)) {
-      if (this.tasks.peekTask(taskIdOrHandle, filter) === null) throw taskNotFound(taskIdOrHandle)
+      if ((await this.#peek(taskIdOrHandle, filter)) === null) throw taskNotFound(taskIdOrHandle)
       return taskIdOrHandle
     }
-    return await this.#resumer.resume(await this.#open(taskIdOrHandle, filter))
+    return await this.#work.resume(await this.#open(taskIdOrHandle, filter))
   }
 
-  #copy(taskId: string, code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND', filter: OwnerFilter = {}): Task {
-    const isThere = this.tasks.peekTask(taskId, filter) !== null
-    const task = isThere ? this.tasks.getTask(taskId) : null
+  async #copy(
+    taskId: string,
+    code: 'TASK_EXPIRED' | 'TASK_NOT_FOUND',
+    filter: OwnerFilter = {},
+  ): Promise<Task> {
+    const isThere = (await this.#peek(taskId, filter)) !== null
+    const task = isThere ? await this.tasks.getTask(taskId) : null
     if (task === null) throw code === 'TASK_EXPIRED' ? endError(code, taskId) : taskNotFound(taskId)
     return task
+  }
+
+  #peek(taskId: string, filter: OwnerFilter = {}): MaybePromise<TaskSnapshot | null> {
+    return this.tasks.peekTask(taskId, filter)
+  }
+
+  #begin(
+    agentId: string,
+    input: TaskInput,
+    options: SendTaskOptions,
+    mode: 'send' | 'stream',
+  ): MaybePromise<BegunTurn> {
+    const given = readParams(options, SEND_KEYS, 'sendTask')
+    return this.#work.begin(agentId, toMessage(input), given, mode)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Gateway to agents behind services of any kind: registry, providers, configuration and tasks.
+ * Gateway to agents behind services of any kind, with a registry, providers and a configuration file.
  *
  * @module
  */
@@ -7,6 +7,7 @@ export { A2AGateway } from './gateway.js'
 export type { TaskNeeds } from './admission/agent-selection.js'
 export type { A2AGatewayOptions, GatewayErrorContext } from './options.js'
 export type { SendTaskOptions, TaskContent, TaskInput, WorkOptions } from './turns/input.js'
+export type { GatewayTasks } from './turns/tasks.js'
 export type { HandleContents } from './turns/handle.js'
 export { gatewayRequestHandler, type GatewayRequestHandlerOptions } from './request-handler.js'
 export type { AgentInput, AgentStatus, Capability, EndpointAuth, RegisteredAgent } from './registry/agent.js'
@@ -14,7 +15,7 @@ export { AgentRegistry } from './registry/registry.js'
 export type { AgentQuery, AgentRegistryOptions, StatusChange } from './registry/registry.js'
 export type { HealthCheck, HealthMonitoring } from './registry/health.js'
 export type { CircuitBreakerOptions } from './admission/circuit-breaker.js'
-export type { RateLimitOptions } from './admission/rate-limit.js'
+export type { RateLimitOptions } from '../runtime/rate-limit.js'
 export { loadGatewayConfig, type LoadGatewayConfigOptions } from './config/config.js'
 export type { GatewayConfig, GatewaySettings } from './config/types.js'
 export type {

@@ -11,12 +11,13 @@ import {
   requireMethods,
   requireStrings,
 } from '../runtime/options.js'
-import { MAX_DELAY_MS, keepAliveClock, type Clock } from '../runtime/clock.js'
+import { MAX_DELAY_MS, keepAliveClock, systemClock, type Clock } from '../runtime/clock.js'
 import { A2AError } from '../core/errors.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import type { GatewayConfig, GatewaySettings } from './config/types.js'
+import type { GatewayTasks } from './turns/tasks.js'
 import type { TurnSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './registry/provider-names.js'
@@ -26,22 +27,23 @@ import { capabilitiesIn } from './registry/selection.js'
 
 /** The origin of an error that `onError` receives. */
 export interface GatewayErrorContext {
+  /** The call to the service that failed, such as `sendTask`, `getTask` or `cancelTask`. */
   readonly during: string
   readonly taskId?: string
   readonly agentId?: string
 }
 
 /** Options of `A2AGateway`. Only `providers` is required. */
-export interface A2AGatewayOptions {
+export interface A2AGatewayOptions<T extends GatewayTasks = TaskManager> {
   /** The agents. Default is a new, empty registry. */
   readonly registry?: AgentRegistry | undefined
   /** The providers by name. An agent names its own in `provider`. */
   readonly providers: Readonly<Record<string, AgentProvider>>
   /**
-   * The manager of all tasks. Default is a new one that evicts ended tasks when it is full, and keeps 10,000 events per
-   * task.
+   * The manager of all tasks. Default is a new `TaskManager` that evicts ended tasks when it is full, and keeps 10,000
+   * events per task. Over a `DurableTaskManager`, another gateway follows the tasks of a process that dies.
    */
-  readonly tasks?: TaskManager | undefined
+  readonly tasks?: T | undefined
   /** Limits and timeouts. */
   readonly config?: GatewaySettings | undefined
   /**
@@ -62,8 +64,10 @@ export interface A2AGatewayOptions {
 }
 
 /** {@link A2AGatewayOptions}, validated and complete. */
-export interface Settings extends TurnSettings {
-  readonly tasks: TaskManager
+export interface Settings extends Omit<TurnSettings, 'tasks'> {
+  readonly tasks: GatewayTasks
+  /** As `clock`, for work that no caller waits for, which does not keep the process alive. */
+  readonly backgroundClock: Clock
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
   readonly admission: Admission
@@ -91,12 +95,13 @@ const CONFIG_KEYS = [...Object.keys(CONFIG), 'maxConcurrentTasks', 'rateLimit', 
 const METHODS = ['sendTask', 'getTask', 'cancelTask', 'streamTask', 'healthCheck'] as const
 
 /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
-export function toSettings(options: A2AGatewayOptions): Settings {
+export function toSettings(options: A2AGatewayOptions<GatewayTasks>): Settings {
   const given = readOptions(options, KEYS, 'A2AGateway')
   const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError } = given
   requireFunctions(given, ['extractCapabilities', 'onError'])
   requireClock(clock)
-  if (given.tasks !== undefined) requireMethods('tasks', given.tasks, ['createTask'], 'be a TaskManager')
+  if (given.tasks !== undefined)
+    requireMethods('tasks', given.tasks, ['createTask', 'peekTask'], 'be a TaskManager')
   if (given.registry !== undefined)
     requireMethods('registry', given.registry, ['register', 'get'], 'be an AgentRegistry')
   const config = readOptions(given.config ?? {}, CONFIG_KEYS, 'A2AGateway', 'config')
@@ -109,6 +114,7 @@ export function toSettings(options: A2AGatewayOptions): Settings {
     // The loop above has set every key of CONFIG.
     ...(numbers as typeof CONFIG),
     clock,
+    backgroundClock: given.clock ?? systemClock,
     admission: new Admission({ clock, maxConcurrentTasks, rateLimit, circuitBreaker }),
     extractCapabilities,
     registry: given.registry ?? new AgentRegistry({ clock: given.clock }),

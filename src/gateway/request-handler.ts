@@ -6,18 +6,20 @@
 import { A2AError } from '../core/errors.js'
 import { requireBoolean, requireFunctions, requireKnown } from '../runtime/options.js'
 import { isTerminal } from '../core/lifecycle.js'
-import type { Execute, Offer } from '../server/options.js'
+import type { Execute, Offer } from '../server/execute.js'
 import type { Principal } from '../server/caller.js'
 import type { Run } from '../server/runs/run.js'
 import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
 import type { HandleContents } from './turns/handle.js'
+import { tasksFor, type GatewayTasks } from './turns/tasks.js'
 
 /** Key in a message's metadata for the handle of its task, in both directions. */
 const HANDLE_KEY = 'taskHandle'
 /** Retry delay, in ms, for errors that have none. */
 const RETRY_AFTER_MS = 5_000
 
+/** Options of {@link gatewayRequestHandler}. */
 export interface GatewayRequestHandlerOptions<P extends Principal = Principal> {
   /**
    * Selects the agent for the message of a new task. Default is the agent named by `metadata.agentId` or `agent_id` of
@@ -33,19 +35,20 @@ export interface GatewayRequestHandlerOptions<P extends Principal = Principal> {
 }
 
 /**
- * Returns an executor that serves all agents of a gateway as one agent: `createRequestHandler({ card, tasks:
- * gateway.tasks, execute: gatewayRequestHandler(gateway) })`.
+ * Returns an executor for {@link createRequestHandler} that serves all agents of a gateway as one agent.
  *
- * A task stays with its agent. Updates of the service stream to the client, canceling the task cancels it at the
- * service, and a message to an interrupted task answers it. A message with `metadata.taskHandle` follows the task of
- * that handle, provided that it belongs to the same principal. A request that cannot be accepted is refused before a
- * task is created: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `CAPABILITY_MISMATCH`, `RATE_LIMITED`, and `TASK_NOT_FOUND` for a
- * handle of another principal.
+ * - A task stays with its agent. Updates of the service stream to the client. Canceling the task cancels it at the service.
+ *   A message to an interrupted task answers it.
+ * - A message with `metadata.taskHandle` follows the task of that handle, if the task belongs to the same principal.
+ * - Refused before a task is created: `AGENT_NOT_FOUND`, `AGENT_BUSY`, `CAPABILITY_MISMATCH`, `RATE_LIMITED`, and
+ *   `TASK_NOT_FOUND` for a handle of another principal.
  *
  * @throws {TypeError} for an option that is unknown or of the wrong type.
+ * @example
+ * createRequestHandler({ card, tasks: gateway.tasks, execute: gatewayRequestHandler(gateway) })
  */
 export function gatewayRequestHandler<P extends Principal = Principal>(
-  gateway: A2AGateway,
+  gateway: A2AGateway<GatewayTasks>,
   options: GatewayRequestHandlerOptions<P> = {},
 ): Execute<P> {
   requireKnown(options, ['chooseAgent', 'announceHandles'], 'gatewayRequestHandler')
@@ -77,14 +80,14 @@ export function gatewayRequestHandler<P extends Principal = Principal>(
     choices.set(offer.message, agentId)
     return agentId
   }
-  const execute = (run: Run<P>): Promise<void> => {
+  const execute = async (run: Run<P>): Promise<void> => {
     const { message } = run
     const handle = textAt(message.metadata, HANDLE_KEY)
-    const known = message.taskId === undefined ? null : gateway.agentOf(message.taskId)
+    const known = message.taskId === undefined ? null : await gateway.readAgentOf(message.taskId)
     const agentOf = (): string => known ?? choices.get(message) ?? choose(toOffer(run))
     const begin = (): Promise<void> =>
       known === null && handle !== undefined ? follow(run, handle) : runOn(run, agentOf())
-    return message.taskId === undefined ? begin() : keepWaitingWhenBusy(run, begin)
+    await (message.taskId === undefined ? begin() : keepWaitingWhenBusy(run, begin))
   }
   const accept = async (offer: Offer<P>, handle: string): Promise<void> => {
     const { agentId } = await gateway.openHandle(handle, { owner: offer.owner })
@@ -126,7 +129,7 @@ function namedAgent({ message, metadata, tenant }: Offer): string | undefined {
   return tenant || undefined
 }
 
-function selectAgent(gateway: A2AGateway, text: string): string {
+function selectAgent(gateway: A2AGateway<GatewayTasks>, text: string): string {
   const agent = gateway.findAgentForTask(text)
   if (agent !== null) return agent.id
   throw new A2AError(
@@ -142,9 +145,10 @@ function textAt(metadata: Readonly<Record<string, unknown>> | undefined, key: st
 }
 
 /** Adds the handle to the task's status message. Handles of a terminal task are not announced. */
-async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
+async function announce(gateway: A2AGateway<GatewayTasks>, taskId: string): Promise<void> {
   const handle = await gateway.handleOf(taskId).catch(() => null)
-  const task = gateway.tasks.peekTask(taskId)
+  const tasks = tasksFor(gateway.tasks, taskId)
+  const task = tasks?.peekTask(taskId) ?? null
   if (handle === null || task === null || isTerminal(task.state)) return
   const { contextId, message: current } = task
   const parts = [{ text: 'An agent works on the task' }]
@@ -153,7 +157,7 @@ async function announce(gateway: A2AGateway, taskId: string): Promise<void> {
   if (textAt(known.metadata, HANDLE_KEY) !== undefined) return
   const message = { ...known, metadata: { ...known.metadata, [HANDLE_KEY]: handle } }
   try {
-    gateway.tasks.patchTask(taskId, { message })
+    tasks?.patchTask(taskId, { message })
   } catch {
     // The task has reached its size limit.
   }

@@ -134,7 +134,7 @@ describe('A2AGateway', () => {
       {
         code: 'PROVIDER_ERROR',
         message: 'Provider broken of agent broken: its function failed',
-        data: { reason: 'its function failed connect ECONNREFUSED 10.0.0.7:8100' },
+        data: { reason: 'its function failed: connect ECONNREFUSED 10.0.0.7:8100' },
       },
     ])
   })

@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { rateLimited } from '../../core/errors.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { CircuitBreaker, type CircuitBreakerOptions } from './circuit-breaker.js'
-import { RateLimiter, type RateLimitOptions } from './rate-limit.js'
-import { agentBusy, rateLimited } from './refusals.js'
+import { RateLimiter, type RateLimitOptions } from '../../runtime/rate-limit.js'
+import { agentBusy } from './refusals.js'
 import { requireWhole } from '../../runtime/options.js'
 
 export interface AdmissionOptions {
@@ -47,7 +48,7 @@ export class Admission {
     this.#maxConcurrentTasks =
       maxConcurrentTasks === Infinity ? Infinity : requireWhole('maxConcurrentTasks', maxConcurrentTasks)
     this.#breakerOptions = circuitBreaker
-    this.#limiter = rateLimit === undefined ? undefined : new RateLimiter(rateLimit, clock)
+    this.#limiter = rateLimit === undefined ? undefined : new RateLimiter(rateLimit, 'A2AGateway', clock)
     // Validates the options of the circuit breaker now, not with the first task.
     this.#newState()
   }
@@ -60,10 +61,14 @@ export class Admission {
    */
   admit(request: AdmissionRequest): () => void {
     this.check(request)
-    const { id } = request.agent
     this.#limiter?.consume(ownerOf(request))
-    const state = this.#agents.get(id) ?? this.#newState()
-    this.#agents.set(id, state)
+    return this.count(request.agent.id)
+  }
+
+  /** Counts a task that was admitted in another process. Returns the function that releases its capacity. */
+  count(agentId: string): () => void {
+    const state = this.#agents.get(agentId) ?? this.#newState()
+    this.#agents.set(agentId, state)
     return this.#reserve(state)
   }
 

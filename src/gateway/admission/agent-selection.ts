@@ -25,6 +25,12 @@ export interface AgentWithProvider {
   readonly provider: AgentProvider
 }
 
+/** An agent that has a task. */
+export interface AdmittedAgent extends AgentWithProvider {
+  /** Releases the agent's capacity. */
+  readonly release: () => void
+}
+
 export class AgentSelector {
   readonly #settings: Settings
   readonly #balancer = new LeastLoadedSelector()
@@ -63,9 +69,28 @@ export class AgentSelector {
    *
    * @throws {A2AError} the reason why the agent cannot have the task.
    */
-  admit(agentId: string, owner: string | undefined): AgentWithProvider & { readonly release: () => void } {
+  admit(agentId: string, owner: string | undefined): AdmittedAgent {
     const target = this.#resolve(agentId)
     return { ...target, release: this.#settings.admission.admit({ agent: target.agent, owner }) }
+  }
+
+  /** Whether this process has the agent, with room for one more task. */
+  canResume(agentId: string): boolean {
+    const { registry, providers, admission } = this.#settings
+    const agent = registry.get(agentId)
+    return agent !== null && providers.has(agent.provider) && admission.hasRoom(agent)
+  }
+
+  /**
+   * Counts a task that was admitted in another process, whatever the limits and the status of the agent are.
+   *
+   * @throws {A2AError} `AGENT_NOT_FOUND`; `PROVIDER_ERROR` when the gateway does not have the agent's provider.
+   */
+  resume(agentId: string): AdmittedAgent {
+    const { registry, admission } = this.#settings
+    const agent = registry.get(agentId)
+    if (agent === null) throw agentNotFound(agentId)
+    return { agent, provider: this.providerOf(agent), release: admission.count(agentId) }
   }
 
   /**

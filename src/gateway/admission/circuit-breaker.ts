@@ -6,6 +6,7 @@
 import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { requireKnown, requireWhole } from '../../runtime/options.js'
 
+/** Options of the circuit breaker, which stops sending tasks to an agent whose service keeps failing. */
 export interface CircuitBreakerOptions {
   /** Number of consecutive failures that open it. Default is 5. */
   readonly failures?: number | undefined

@@ -29,14 +29,6 @@ export function agentBusy(
   return new A2AError('AGENT_BUSY', `Agent is busy: ${agentId}`, data)
 }
 
-export function rateLimited(retryAfterMs: number): A2AError<'RATE_LIMITED'> {
-  const seconds = Math.ceil(retryAfterMs / 1_000)
-  return new A2AError('RATE_LIMITED', `Rate limited: retry after ${seconds} seconds`, {
-    retryable: true,
-    retryAfterMs,
-  })
-}
-
 export function closed(): A2AError<'UNAVAILABLE'> {
   return new A2AError('UNAVAILABLE', 'The gateway is closing down', { reason: 'it is closing down' })
 }

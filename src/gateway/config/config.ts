@@ -22,6 +22,7 @@ import type { GatewayConfig } from './types.js'
 import { PROVIDER_NAMES, providerName } from '../registry/provider-names.js'
 import { requireKnown } from '../../runtime/options.js'
 
+/** Options of {@link loadGatewayConfig}. */
 export interface LoadGatewayConfigOptions {
   /** Source of variables. Default is the environment of the process. */
   readonly env?:

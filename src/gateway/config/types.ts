@@ -4,7 +4,7 @@
  * @module
  */
 import type { CircuitBreakerOptions } from '../admission/circuit-breaker.js'
-import type { RateLimitOptions } from '../admission/rate-limit.js'
+import type { RateLimitOptions } from '../../runtime/rate-limit.js'
 import type { AgentInput } from '../registry/agent.js'
 
 /** Limits and timeouts of a gateway. `loadGatewayConfig` reads them from a file. */

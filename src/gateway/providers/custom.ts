@@ -31,6 +31,7 @@ export type CustomRun = (
   call: CustomCall,
 ) => Said | AsyncIterable<Said> | Promise<Said | AsyncIterable<Said>>
 
+/** Handlers of {@link custom}. Only `run` is required. */
 export interface CustomHandlers {
   /** An error that it throws fails the task. `onError` of the gateway receives the error; clients do not. */
   readonly run: CustomRun

@@ -14,6 +14,7 @@ import { requireServiceOptions, Service, type ServiceOptions } from './shared/se
 import { A2AProvider } from './a2a/provider.js'
 import { toClientOptions } from './a2a/clients.js'
 
+/** Options of {@link pydanticAI}. */
 export type PydanticAIOptions = ServiceOptions
 
 const NAME = 'pydantic_ai'

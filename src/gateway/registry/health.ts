@@ -16,6 +16,7 @@ import type { ProviderCall } from '../provider.js'
  */
 export type HealthCheck = (agent: RegisteredAgent, call: ProviderCall) => AgentStatus | Promise<AgentStatus>
 
+/** Health checks that run at an interval. */
 export interface HealthMonitoring {
   /** Stops it. The result of a running check still counts. */
   stop(): void

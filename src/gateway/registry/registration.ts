@@ -24,6 +24,7 @@ import {
   strings,
 } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
+import { requireKnown } from '../../runtime/options.js'
 import { compact } from '../../runtime/compact.js'
 import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
 import { providerName } from './provider-names.js'
@@ -42,6 +43,8 @@ const CapabilitySchema = z.pipe(
     outputSchema: optional(JsonObjectSchema),
   }),
 )
+
+const CAPABILITY_KEYS = ['name', 'description', 'inputSchema', 'outputSchema']
 
 const AgentSchema = object({
   id: string,
@@ -87,10 +90,13 @@ export type TokenHttp = Pick<HttpOptions, 'fetch' | 'urlGuard' | 'clock'>
 /**
  * Returns the agent, complete and frozen.
  *
+ * @throws {TypeError} for an unknown key, by its path.
  * @throws {A2AError} `INVALID_PARAMS` with the path of the fault; `LIMIT_EXCEEDED` when its JSON is too large.
  */
 export function toAgent(input: AgentInput, http: TokenHttp, now: string): RegisteredAgent {
-  const { id, name, provider, capabilities, endpoint, metadata = {}, ...others } = check(AgentSchema, input)
+  const read = check(AgentSchema, input)
+  refuseUnknown(input)
+  const { id, name, provider, capabilities, endpoint, metadata = {}, ...others } = read
   if (id.trim() === '') throw invalidParams('id', 'must not be empty', undefined, 'Agent ID cannot be empty')
   if (capabilities.length === 0) {
     const message = 'Agent must have at least one capability'
@@ -126,6 +132,21 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
   const schemas = agent.capabilities.flatMap(({ inputSchema, outputSchema }) => [inputSchema, outputSchema])
   taker.check(agent.settings, agent.metadata.extra, ...schemas)
   return freezeDeep(agent)
+}
+
+/** The keys that a registered agent has besides, so that it can be registered again. */
+const REGISTERED_KEYS = ['createdAt', 'lastSeenAt']
+
+function refuseUnknown(input: AgentInput): void {
+  const { endpoint, metadata, capabilities } = input
+  const where = 'AgentRegistry.register'
+  requireKnown(input, Object.keys(AgentSchema.shape), where)
+  requireKnown(endpoint, ['url', 'auth', 'timeoutMs'], where, 'endpoint')
+  requireKnown(metadata ?? {}, ['version', 'tags', 'extra', ...REGISTERED_KEYS], where, 'metadata')
+  for (const [at, capability] of capabilities.entries()) {
+    if (typeof capability === 'object')
+      requireKnown(capability, CAPABILITY_KEYS, where, `capabilities[${at}]`)
+  }
 }
 
 type CopyJson = (value: unknown, path: string) => JsonObject | undefined

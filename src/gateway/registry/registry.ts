@@ -24,6 +24,7 @@ import { providerName } from './provider-names.js'
 import { toAgent, type TokenHttp } from './registration.js'
 import { requireClock, requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 
+/** A change of the status of an agent. */
 export interface StatusChange {
   /** The agent after the change. */
   readonly agent: RegisteredAgent
@@ -31,6 +32,7 @@ export interface StatusChange {
   readonly to: AgentStatus
 }
 
+/** Options of {@link AgentRegistry}. */
 export interface AgentRegistryOptions {
   /** Default is the runtime's clock. */
   readonly clock?: Clock | undefined
@@ -84,6 +86,7 @@ const OPTION_KEYS = [
   'urlGuard',
 ]
 /** Number of agents whose health is checked at the same time. */
+const QUERY_KEYS = ['capabilities', 'tags', 'provider', 'status']
 const MAX_CONCURRENT_CHECKS = 16
 /** A health check reads no body, so this limit is never reached. */
 const MAX_BYTES = 1_048_576
@@ -100,6 +103,7 @@ const RETRY_AFTER_MS = 5_000
  */
 export class AgentRegistry {
   readonly #entries = new Map<string, Entry>()
+  readonly #registerListeners = new Set<(agentId: string) => void>()
   readonly #unregisterListeners = new Set<(agentId: string) => void>()
   readonly #clock: Clock
   readonly #http: TokenHttp
@@ -131,6 +135,7 @@ export class AgentRegistry {
   /**
    * Registers an agent. An agent that replaces another keeps its `createdAt`. The input is copied.
    *
+   * @throws {TypeError} for an unknown key, such as `endpoint.timeout`.
    * @throws {A2AError} `INVALID_PARAMS` with the path of the fault, such as `endpoint.url`, or `id` when duplicates are
    *   refused; `LIMIT_EXCEEDED` when its JSON is larger than 1 MiB or nests deeper than 100.
    */
@@ -169,6 +174,12 @@ export class AgentRegistry {
     return entry.agent
   }
 
+  /** Calls `listener` with the id of each agent that is registered or replaced. The returned function removes the listener. */
+  onRegister(listener: (agentId: string) => void): () => void {
+    this.#registerListeners.add(listener)
+    return () => this.#registerListeners.delete(listener)
+  }
+
   /** Calls `listener` with the id of each agent that is removed. The returned function removes the listener. */
   onUnregister(listener: (agentId: string) => void): () => void {
     this.#unregisterListeners.add(listener)
@@ -180,10 +191,12 @@ export class AgentRegistry {
     return this.#entries.get(agentId)?.agent ?? null
   }
 
+  /** Returns all agents, in the order of registration. */
   list(): RegisteredAgent[] {
     return Array.from(this.#entries.values(), ({ agent }) => agent)
   }
 
+  /** Returns the agents whose status is `online`. */
   listOnline(): RegisteredAgent[] {
     return this.find({ status: 'online' })
   }
@@ -193,8 +206,10 @@ export class AgentRegistry {
     return this.find({ capabilities: [name], status: 'online' })
   }
 
-  /** Returns the agents that match all given criteria. */
-  find({ capabilities = [], tags = [], provider, status }: AgentQuery): RegisteredAgent[] {
+  /** Returns the agents that match all given criteria. @throws {TypeError} for an unknown one. */
+  find(query: AgentQuery): RegisteredAgent[] {
+    requireKnown(query, QUERY_KEYS, 'AgentRegistry.find')
+    const { capabilities = [], tags = [], provider, status } = query
     const spelling = provider === undefined ? undefined : providerName(provider)
     return this.list().filter(
       (agent) =>
@@ -272,6 +287,7 @@ export class AgentRegistry {
     const createdAt = known?.metadata.createdAt ?? given.metadata.createdAt
     const agent = freezeDeep({ ...given, metadata: { ...given.metadata, createdAt } })
     this.#entries.set(agent.id, { agent, pendingCheck: undefined })
+    for (const listener of this.#registerListeners) callSafely(() => listener(agent.id))
     if (known !== undefined) this.#notify(agent, known.status)
     return agent
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import { fromBase64Url, toBase64Url } from '../../runtime/base64url.js'
 import { platformCrypto, type AesKey } from '../../runtime/crypto.js'
 import type { TaskRef } from '../provider.js'
 
@@ -110,22 +111,4 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
 /** Without a secret, handles are valid as long as their gateway exists. */
 function randomSecret(): string {
   return toBase64Url(randomBytes(MIN_SECRET))
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-  return text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
-}
-
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[\w-]+$/.test(text)) return undefined
-  try {
-    const binary = atob(text.replace(/-/g, '+').replace(/_/g, '/'))
-    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0))
-    // The last character may have unused bits. Only the canonical spelling is accepted, so that each handle has one
-    // form.
-    return toBase64Url(bytes) === text ? bytes : undefined
-  } catch {
-    return undefined
-  }
 }

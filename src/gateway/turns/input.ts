@@ -8,16 +8,17 @@ import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import type { SyncTasks } from '../../core/managers.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { ProviderTask, TaskRef } from '../provider.js'
 import type { HandleContents } from './handle.js'
-import type { TurnTasks } from './tasks.js'
 
 /** Input of `sendTask`: a text, or parts. */
 export type TaskInput = string | TaskContent
 
+/** A message to an agent of the gateway. */
 export interface TaskContent {
   readonly parts: readonly PartInput[]
   /** The interrupted task that this message answers. */
@@ -29,6 +30,7 @@ export interface TaskContent {
   readonly metadata?: Readonly<JsonObject> | undefined
 }
 
+/** Options of `A2AGateway.sendTask` and `streamTask`. */
 export interface SendTaskOptions {
   /** Id of the new task. Default is a generated one. */
   readonly id?: string | undefined
@@ -88,12 +90,7 @@ export function toProviderTask(
  *
  * @throws {A2AError} `TASK_NOT_FOUND`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION`.
  */
-export function requireInterrupted(
-  tasks: TurnTasks,
-  taskId: string,
-  owner: string | undefined,
-): TaskSnapshot {
-  const task = tasks.peekTask(taskId, owner === undefined ? {} : { owner })
+export function requireInterrupted(task: TaskSnapshot | null, taskId: string): TaskSnapshot {
   if (task === null) throw taskNotFound(taskId)
   const { state } = task
   if (isTerminal(state)) {
@@ -101,14 +98,18 @@ export function requireInterrupted(
     throw new A2AError('TASK_TERMINAL', text, { taskId, state })
   }
   if (isInterrupted(state)) return task
-  throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
+  throw takesNoMessage()
+}
+
+export function takesNoMessage(): A2AError<'UNSUPPORTED_OPERATION'> {
+  return new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
     operation: 'sendTask',
   })
 }
 
 /** @throws {TypeError} when the task is in a manager other than the gateway's. */
-export function requireTask(tasks: TurnTasks, taskId: string): TaskSnapshot {
-  const task = tasks.peekTask(taskId)
+export function requireTask(tasks: SyncTasks | undefined, taskId: string): TaskSnapshot {
+  const task = tasks?.peekTask(taskId) ?? null
   if (task !== null) return task
   throw new TypeError(
     "The task is not in the gateway's tasks: pass createRequestHandler({ tasks: gateway.tasks })",

@@ -3,11 +3,12 @@
  *
  * @module
  */
+import type { TaskManager } from '../../core/task-manager.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskRef } from '../provider.js'
 import type { AgentRegistry } from '../registry/registry.js'
-import type { TurnTasks } from './tasks.js'
+import type { TurnPlace } from './turns.js'
 
 /** The location of one task. A later task with the same id has a different object. */
 export interface TaskLocation {
@@ -23,10 +24,10 @@ const MAX_SEARCHED = 20
 
 /** Locations by task id. A location is removed when the manager removes its task. */
 export class TaskLocations {
-  readonly #tasks: TurnTasks
+  readonly #tasks: TaskManager
   readonly #locations = new Map<string, TaskLocation>()
 
-  constructor(tasks: TurnTasks) {
+  constructor(tasks: TaskManager) {
     this.#tasks = tasks
   }
 
@@ -71,6 +72,22 @@ export class TaskLocations {
     })
     this.#locations.set(taskId, location)
     return location
+  }
+
+  /** Assigns the task to the agent for a turn. */
+  placeOf(taskId: string, agent: RegisteredAgent): TurnPlace {
+    const tasks = this.#tasks
+    const location = this.set(taskId, agent)
+    return {
+      tasks,
+      signals: tasks.stateOf(taskId) === null ? [] : [tasks.signalOf(taskId)],
+      locate: (ref) => {
+        // The task may be gone, and another task may have its id.
+        if (tasks.stateOf(taskId) === null || this.#locations.get(taskId) !== location) return false
+        this.set(taskId, agent, ref)
+        return true
+      },
+    }
   }
 
   /**

@@ -1,17 +1,26 @@
 /**
- * The part of a local task manager that turns use.
+ * Task managers, as far as a gateway uses them.
  *
  * @module
  */
-import type { CancelOptions } from '../../core/params.js'
-import type { LocalTasks } from '../../core/managers.js'
-import type { TaskPage, TaskQuery } from '../../core/queries.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { Task } from '../../core/task.js'
+import type { SharedTasks, SyncTasks } from '../../core/managers.js'
+import type { TaskManager } from '../../core/task-manager.js'
 
-/** A manager whose tasks are in memory, so that these methods return without a promise. */
-export interface TurnTasks extends LocalTasks {
+/** The tasks that a turn changes: all those of a manager in memory, or those whose leases this process holds. */
+export interface TurnTasks extends SyncTasks {
   stateOf(taskId: string): TaskState | null
-  cancelTask(taskId: string, options?: CancelOptions): Task
-  pageTasks(query?: TaskQuery | null): TaskPage
+}
+
+/** The manager of a gateway's tasks: one in memory, or one over a store that other processes may share. */
+export type GatewayTasks = TaskManager | SharedTasks
+
+/** Whether other processes may share the tasks. */
+export function isShared(tasks: GatewayTasks): tasks is SharedTasks {
+  return 'lease' in tasks
+}
+
+/** For changes of a task that this process works on; `undefined` when it does not hold the task. */
+export function tasksFor(tasks: GatewayTasks, taskId: string): TurnTasks | undefined {
+  return isShared(tasks) ? tasks.leasesOf(taskId) : tasks
 }

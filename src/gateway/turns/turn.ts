@@ -17,6 +17,8 @@ import type { TurnTasks } from './tasks.js'
 /** Text for clients when the service fails. The cause is for `onError` only. */
 export const SERVICE_FAILED = 'The agent could not finish this task'
 export const TIMED_OUT = 'Task timed out'
+/** Text for clients when the process of a turn has died, and the service cannot be asked for the task. */
+export const CANNOT_FOLLOW = 'The gateway stopped while the agent worked, and cannot follow the task'
 
 export interface TurnSettings {
   readonly tasks: TurnTasks
@@ -89,6 +91,7 @@ export class Turn {
   /** The error that broke the stream. */
   #streamError: A2AError | undefined
   #done = Promise.resolve()
+  #canceling: Promise<boolean> | undefined
 
   constructor(
     settings: TurnSettings,
@@ -132,16 +135,30 @@ export class Turn {
     this.#onRefKnown()
   }
 
-  /** Ends the turn and cancels the task at its service. Resolves when the service has answered. Never rejects. */
-  async cancel(reason: Error): Promise<void> {
+  /**
+   * Ends the turn and cancels the task at its service. Never rejects. Resolves when the service has answered: to `false`
+   * when the task may still be at work there.
+   */
+  cancel(reason: Error): Promise<boolean> {
+    return (this.#canceling ??= this.#cancel(reason))
+  }
+
+  /** The cancellation, if there is one. */
+  get canceling(): Promise<boolean> | undefined {
+    return this.#canceling
+  }
+
+  async #cancel(reason: Error): Promise<boolean> {
     // A service that reported the end needs no cancellation.
-    if (this.#isStopped || this.#isTerminalAtService) return
+    if (this.#isStopped || this.#isTerminalAtService) return true
     this.#markStopped()
     // A task that is being sent may have arrived. It can be canceled as soon as its `ref` is known.
     if (this.#isAwaitingRef) await this.#waitForRef()
     this.#controller.abort(reason)
     const ref = this.#refToCancel
-    if (ref !== undefined) await cancelAt(this.#settings, this.agent, this.#provider, this.#taskId, ref)
+    return (
+      ref === undefined || (await cancelAt(this.#settings, this.agent, this.#provider, this.#taskId, ref))
+    )
   }
 
   async #run(): Promise<void> {
@@ -266,7 +283,8 @@ export class Turn {
     if (isTransient(error)) this.#outcome = 'failed'
     if (A2AError.is(error, 'TASK_NOT_FOUND')) this.#isTerminalAtService = true
     this.#report(error, 'work')
-    this.#failTask(SERVICE_FAILED, {
+    const cannotFollow = this.#start.mode === 'follow' && A2AError.is(error, 'UNSUPPORTED_OPERATION')
+    this.#failTask(cannotFollow ? CANNOT_FOLLOW : SERVICE_FAILED, {
       code: A2AError.is(error) ? error.code : 'INTERNAL',
       retryable: isTransient(error),
     })
@@ -308,20 +326,22 @@ const NOT_CANCELABLE: readonly ErrorCode[] = [
 
 /**
  * Cancels the task at its service. Never rejects: a failure goes to `onError`; a service that cannot cancel is left
- * alone.
+ * alone. Resolves to `false` after a failure.
  */
 export async function cancelAt(
-  settings: TurnSettings,
+  settings: Omit<TurnSettings, 'tasks'>,
   agent: RegisteredAgent,
   provider: AgentProvider,
   taskId: string,
   ref: TaskRef,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await withCancelTimeout(settings, taskId, (signal) => provider.cancelTask(agent, ref, { signal }))
+    return true
   } catch (error) {
-    if (A2AError.is(error) && NOT_CANCELABLE.includes(error.code)) return
+    if (A2AError.is(error) && NOT_CANCELABLE.includes(error.code)) return true
     settings.onError(error, { during: 'cancelTask', taskId, agentId: agent.id })
+    return false
   }
 }
 

@@ -27,7 +27,7 @@ function two(options: SetUpOptions = {}, others: Partial<AgentInput> = {}) {
 }
 
 describe('the agent for a task', () => {
-  test('is nobody where the text mentions no capability, and anybody where no text is given', () => {
+  test('is none where the text mentions no capability, and anybody where no text is given', () => {
     const { find } = two()
     expect([find('Write a poem'), find('')]).toEqual([undefined, undefined])
     expect([find({}), find({ capabilities: [], tags: [] })]).toEqual(['a', 'b'])
@@ -47,7 +47,7 @@ describe('the agent for a task', () => {
     },
   )
 
-  test('is one that is full only where nobody else can do it', () => {
+  test('is one that is full only where no other can do it', () => {
     const { find, gateway } = two({ agent: { maxConcurrentTasks: 1 } })
     // They have more to do than the one that is full.
     for (const id of ['b', 'b', 'a']) void gateway.sendTask(id, 'x')
@@ -95,7 +95,7 @@ describe('an agent that is not set up', () => {
     return { ...setUp({ agent, providers: { custom: provider } }), provider }
   }
 
-  test('gets no task, and whoever sends one is told why', async () => {
+  test('gets no task, and the sender is told why', async () => {
     const { gateway, provider, told } = strict()
     const error: unknown = await gateway.sendTask('a', 'x').catch((reason: unknown) => reason)
     expect(error).toMatchObject(MISSING)

@@ -133,7 +133,7 @@ describe('an agent that is a function', () => {
       data: {
         provider: 'poets',
         agentId: 'agent-1',
-        reason: 'its function failed no such table',
+        reason: 'its function failed: no such table',
         retryable: false,
       },
     })

@@ -132,7 +132,7 @@ describe('monitoring', () => {
     expect(looks).toHaveLength(2)
   })
 
-  test('stops: it looks at nobody any more, and leaves no timer', async () => {
+  test('stops: it looks at no agent any more, and leaves no timer', async () => {
     const { looks, healthCheck } = held()
     const { registry, clock } = setUp(healthCheck)
     for (let count = 0; count < 20; count += 1) registry.register(agent(`agent-${count}`))

@@ -42,7 +42,12 @@ describe('an agent is refused', () => {
     ],
     ['without a provider', { ...AGENT, provider: '' }, 'provider'],
     ['without an endpoint', { ...AGENT, endpoint: undefined }, 'endpoint', 'endpoint is missing'],
-    ['with no URL', { ...AGENT, endpoint: { url: 'agent' } }, 'endpoint.url', 'endpoint.url is no URL'],
+    [
+      'with no URL',
+      { ...AGENT, endpoint: { url: 'agent' } },
+      'endpoint.url',
+      'endpoint.url is no URL of http or https: is http:// missing?',
+    ],
     [
       'with a URL of something else',
       { ...AGENT, endpoint: { url: 'file:///etc/passwd' } },

@@ -18,6 +18,7 @@ import { providerError, requireServiceOptions, type ServiceOptions } from '../sh
 import { ClientCache, toClientOptions, type Connect } from './clients.js'
 import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
 
+/** Options of {@link a2a}. */
 export interface A2AOptions
   extends
     ServiceOptions,
@@ -185,6 +186,7 @@ export class A2AProvider implements AgentProvider {
           { operation: error.data.method },
           { cause: error },
         )
+      case 'RATE_LIMITED':
       case 'UNAVAILABLE': {
         const { retryAfterMs } = error.data
         return this.#error(agent, error, { retryable: true, ...compact({ retryAfterMs }) })

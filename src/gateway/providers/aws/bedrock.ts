@@ -29,6 +29,7 @@ import { toProviderError, updatesOf } from './bedrock-completion.js'
 import { reachability, regionOf, sessionIdOf } from './bedrock-endpoint.js'
 import { fold } from '../shared/fold.js'
 
+/** Options of {@link bedrock}. */
 export interface BedrockOptions {
   /**
    * The official client, a `BedrockAgentRuntime`: one for all agents, or a function that returns one per call. Default

@@ -12,6 +12,7 @@ import { entraAuthorize, type AzureCredentials } from './credentials.js'
 import { AzureResponses } from './responses.js'
 import { AzureThreads } from './threads.js'
 
+/** Options of {@link azureAI}. */
 export interface AzureAIOptions extends ServiceOptions {
   /**
    * Credentials for agents without `endpoint.auth`. Default is the `DefaultAzureCredential` of `@azure/identity`,

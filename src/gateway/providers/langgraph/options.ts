@@ -9,10 +9,12 @@ import type { ServiceOptions } from '../shared/service.js'
 
 /** Kinds of stream events: text while a model writes it, completed steps, and events that nodes write themselves. */
 export const LANGGRAPH_STREAM_MODES = ['messages-tuple', 'updates', 'custom'] as const
+/** The stream modes of LangGraph that the provider reads. */
 export type LangGraphStreamMode = (typeof LANGGRAPH_STREAM_MODES)[number]
 
 export const PROFILES = ['langgraph', 'litellm-rs'] as const
 
+/** Options of `langGraph`. */
 export interface LangGraphOptions extends ServiceOptions {
   /**
    * Paths of the service: `'langgraph'` (default) is LangGraph's API; `'litellm-rs'` is the API in the LiteLLM-RS

@@ -273,11 +273,15 @@ export class Service {
   }
 }
 
+/** Details of a failure for {@link providerError}. */
 export interface FailureDetails {
   /** The service's own description of the failure. */
   readonly said?: string
+  /** The HTTP status of the response, if there was one. */
   readonly status?: number
+  /** Whether the same request may succeed later. Default is `false`. */
   readonly retryable?: boolean
+  /** The delay that the service asks for, in ms. */
   readonly retryAfterMs?: number
   readonly cause?: unknown
 }
@@ -303,7 +307,7 @@ export function providerError(
   return new A2AError(
     'PROVIDER_ERROR',
     `Provider ${provider} of agent ${agentId}: ${shown(what)}`,
-    { provider, agentId, reason: shown(`${what} ${said}`), retryable, ...others },
+    { provider, agentId, reason: shown(said === '' ? what : `${what}: ${said}`), retryable, ...others },
     cause === undefined ? undefined : { cause },
   )
 }

@@ -26,6 +26,7 @@ import { googleAuthorize, type GoogleCredentials } from './credentials.js'
 import { VertexEngine } from './engine.js'
 import { toPart } from './turn.js'
 
+/** Options of {@link vertexAI}. */
 export interface VertexAIOptions extends ServiceOptions {
   /**
    * Credentials for agents without `endpoint.auth`. Default is a `GoogleAuth` of `google-auth-library` with Application

@@ -24,7 +24,7 @@ describe('an error of an agent', () => {
     const error = await fault(a2a().sendTask(agentAt(url, { endpoint }), asked('Hi'), calling()))
     expect(error).toMatchObject({
       message: 'Provider a2a of agent agent-1: it answers with INTERNAL',
-      data: { reason: 'it answers with INTERNAL No luck with … !' },
+      data: { reason: 'it answers with INTERNAL: No luck with … !' },
     })
     expect(inspect(error.data)).not.toContain('s3cret')
   })

@@ -112,7 +112,7 @@ function official(): void {
     const { provider, agent } = at()
     stub.refuseNext(name, 'No such luck')
     const refused = await fault(provider.sendTask(agent, asked('Hi'), calling()))
-    const reason = `${name} No such luck`
+    const reason = `${name}: No such luck`
     expect(refused).toMatchObject({ code: 'PROVIDER_ERROR', data: { status, retryable, reason } })
     stub.script('So far', { exception: name, message: 'No such luck' })
     const late = await fault(provider.sendTask(agent, asked('Hi'), calling()))
@@ -129,7 +129,7 @@ function official(): void {
     stub.script('So far', DISCONNECT)
     const { provider, agent } = at()
     const error = await fault(provider.sendTask(agent, asked('Hi'), calling()))
-    const data = { retryable: true, reason: 'Error aborted' }
+    const data = { retryable: true, reason: 'Error: aborted' }
     expect(error).toMatchObject({ code: 'PROVIDER_ERROR', data })
   })
 

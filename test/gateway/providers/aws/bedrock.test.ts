@@ -212,7 +212,7 @@ describe('what goes wrong at the service', () => {
     ['AccessDeniedException', 403, false],
     ['ConflictException', 409, false],
   ])('is told: %s', async (name, status, retryable) => {
-    const expected = { code: 'PROVIDER_ERROR', data: { retryable, reason: `${name} No such luck` } }
+    const expected = { code: 'PROVIDER_ERROR', data: { retryable, reason: `${name}: No such luck` } }
     const member = name.charAt(0).toLowerCase() + name.slice(1)
     const inStream = { [member]: { message: 'No such luck' } }
     for (const completion of [exception(name, status), stream([chunk('a')], exception(name)), [inStream]]) {

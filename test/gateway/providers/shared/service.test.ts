@@ -31,7 +31,7 @@ describe('an answer that is refused', () => {
     expect(error).toMatchObject({
       code: 'PROVIDER_ERROR',
       message: 'Provider some of agent agent-1: HTTP 400',
-      data: { status: 400, retryable: false, reason: 'HTTP 400 bad request [31mFAKE LOG LINE' },
+      data: { status: 400, retryable: false, reason: 'HTTP 400: bad request [31mFAKE LOG LINE' },
     })
     expect((await refusal(() => ({ status: 503 }))).data).toMatchObject({
       reason: 'HTTP 503',
@@ -49,7 +49,7 @@ describe('an answer that is refused', () => {
     const whole = await refusal(({ path, headers }) => ({ status: 401, body: { path, headers } }), options)
     expect(inspect(whole, { depth: 9 })).not.toContain(SECRET)
     const bare = await refusal(
-      () => ({ status: 401, body: `${'x'.repeat(480)} ${SECRET} is wrong` }),
+      () => ({ status: 401, body: `${'x'.repeat(478)} ${SECRET} is wrong` }),
       options,
     )
     expect(inspect(bare, { depth: 9 })).not.toContain(SECRET.slice(0, 4))
