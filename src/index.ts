@@ -1,5 +1,5 @@
 /**
- * Tasks of the A2A protocol: `TaskManager`, its lifecycle, its events and its errors.
+ * Tasks in memory, with `TaskManager`, and the states, events and errors that all entries share.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type {
   PartInput,
   TaskUpdate,
 } from './core/params.js'
-export type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
+export type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { SavedTask } from './core/restore.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'
@@ -38,11 +38,16 @@ export { TERMINAL_STATES, VALID_STATES } from './core/states.js'
 export { evolve } from './core/evolve.js'
 export type {
   ArtifactChanged,
+  AttemptEntry,
+  FailureEntry,
+  HistoryEntry,
+  HistoryRecorded,
   ListenerFailure,
   MessageAdded,
   OutputChanged,
   StateChange,
   StatusChanged,
+  StepError,
   TaskCaughtUp,
   TaskCreated,
   TaskEvent,
@@ -56,6 +61,7 @@ export type {
   Part,
   StateTransition,
   Task,
+  TaskFailure,
   TaskSnapshot,
 } from './core/task.js'
 export type { JsonObject, JsonValue, ReadonlyJson } from './core/json-types.js'

@@ -15,9 +15,11 @@ export interface AgentInfo {
 type Capability = Exclude<keyof AgentCapabilities, 'extensions'>
 
 /**
- * A card with methods to look things up. It is built from a card of any version, or from a few fields such as `{ name,
- * skills: [{ id }] }`, and has the fields of an A2A 1.0 card, so it can be used wherever one is expected, and
- * serializes to one. Deeply frozen. A card without an address has no interfaces.
+ * An agent card with methods that look up its skills, interfaces and capabilities.
+ *
+ * Pass a card of any version, or a few fields such as `{ name, skills: [{ id }] }`. The object has the fields of an A2A 1.0
+ * card and serializes to one, so you can pass it wherever a card is expected. Deeply frozen. A card without a URL has no
+ * interfaces.
  *
  * @throws {A2AError} `INVALID_PARAMS`, as `parseAgentCard`.
  * @example

@@ -11,16 +11,15 @@ import {
   type AgentInterface,
   type AgentSkill,
 } from '../schemas/agent-card.js'
+import { describe } from '../runtime/describe.js'
 import { check } from '../wire/check.js'
+import { requireKnownFields } from '../wire/known-fields.js'
+import { isRecord } from '../wire/normalize.js'
 
-/** A card whose fields with defaults may be absent. Requires `name`, and `url` or `supportedInterfaces`. */
-export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities'>> {
+interface AgentCardFields extends Partial<
+  Omit<AgentCard, 'name' | 'skills' | 'capabilities' | 'supportedInterfaces'>
+> {
   readonly name: string
-  /**
-   * Base URL of the agent, for both bindings. `urlFromEnvironment()` builds it from `PORT` and `BIND_HOST`. Required
-   * unless `supportedInterfaces` is given.
-   */
-  readonly url?: string
   /** The protocol versions at `url`. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[]
   /** Default is `{ streaming: true }`. */
@@ -28,6 +27,17 @@ export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills
   /** Default is one skill with the agent's name and description. */
   readonly skills?: readonly AgentSkill[]
 }
+
+/**
+ * Where the agent is reached: `url`, the base URL for both bindings, or the interfaces. `urlFromEnvironment()` builds the URL
+ * from `PORT` and `BIND_HOST`.
+ */
+type AgentAddress =
+  | { readonly url: string; readonly supportedInterfaces?: AgentInterface[] }
+  | { readonly url?: string; readonly supportedInterfaces: AgentInterface[] }
+
+/** A card whose fields with defaults may be absent. Requires `name`, and `url` or `supportedInterfaces`. */
+export type AgentCardInput = AgentCardFields & AgentAddress
 
 /**
  * Builds a complete A2A 1.0 card (§4.4.1). Defaults: version `1.0.0`, text input and output, streaming, and one skill
@@ -38,6 +48,7 @@ export interface AgentCardInput extends Partial<Omit<AgentCard, 'name' | 'skills
  * const card = buildAgentCard({ name: 'Summarizer', url: 'https://agent.example' })
  */
 export function buildAgentCard(input: AgentCardInput): AgentCard {
+  requireCard(input)
   const { url, protocolVersions = ['1.0', '0.3'], ...given } = input
   if (url === undefined && given.supportedInterfaces === undefined) {
     throw invalidParams('card.url', 'is missing: say where the agent is reached, as https://agent.example')
@@ -47,6 +58,7 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
     const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)].join(', ')
     throw invalidParams(`card.${unknown}`, `is unknown; known are ${known}`)
   }
+  requireKnownFields(AgentCardSchema, given, 'card')
   if (url !== undefined && !/^https?:\/\/[^/]/.test(url)) {
     throw invalidParams('card.url', 'must be an absolute URL, such as https://agent.example')
   }
@@ -65,6 +77,12 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
     },
     'card',
   )
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` for anything but an object. */
+export function requireCard(input: unknown): void {
+  if (isRecord(input)) return
+  throw invalidParams('card', `must be an object: { name, url }, got ${describe(input)}`)
 }
 
 function interfacesAt(url: string, versions: readonly string[]): AgentInterface[] {

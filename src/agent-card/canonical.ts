@@ -131,9 +131,10 @@ const CARD: Message = {
 }
 
 /**
- * Returns the text that a signature of the card covers (A2A 1.0 §8.4.1), in the canonical form of RFC 8785: without
- * signatures, without fields that 1.0 does not define, and without defaults, except for required fields and those whose
- * presence matters.
+ * Returns the text that a signature of the card covers (A2A 1.0 §8.4.1), in the canonical form of RFC 8785.
+ *
+ * The text has no signatures and no fields that 1.0 does not define. Default values are left out, except those of required
+ * fields and of fields whose presence has a meaning.
  *
  * @throws {A2AError} `INVALID_PARAMS` for a value without a canonical form: a lone surrogate, or a number that is not
  *   finite.

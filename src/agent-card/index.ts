@@ -1,5 +1,5 @@
 /**
- * Agent cards: building, reading, signing and verifying them.
+ * Agent cards that you build, read, sign and verify.
  *
  * @module
  */

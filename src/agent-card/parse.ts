@@ -17,14 +17,14 @@ const MAX_URL_LENGTH = 2048
 const LocalCardSchema = object({ ...AgentCardSchema.shape, supportedInterfaces: list(AgentInterfaceSchema) })
 
 /**
- * A card of A2A 1.0, of 0.3 in either of its forms, or of 0.2, or one made after theirs, as a card of 1.0. A card of 1.0
- * stays as it is, without what 1.0 does not know.
+ * Reads a card of any version of A2A (1.0, both forms of 0.3, 0.2, and cards derived from these) and returns it as a card
+ * of 1.0. Fields that 1.0 does not define are removed.
  *
- * Texts that are missing are empty, a skill without a name or tags has its id and `general`, a card without modes takes
- * and gives text. Of several OAuth flows the first counts, in the order of A2A 1.0 §4.5.7.
+ * Missing fields get defaults: texts are empty, the name of a skill is its id, its tags are `['general']`, and the modes
+ * are text. Of several OAuth flows, the first in the order of A2A 1.0 §4.5.7 is used.
  *
- * @throws {A2AError} `INVALID_PARAMS` with the path, in the card of 1.0, of what is missing or of another type:
- *   `card.skills[0].id …`. Nothing else, whatever the JSON.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of the first invalid field, as in 1.0: `card.skills[0].id …`. Throws
+ *   no other error, whatever the JSON.
  */
 export function parseAgentCard(json: unknown): AgentCard {
   return read(json, CARD, AgentCardSchema)

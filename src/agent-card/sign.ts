@@ -16,6 +16,7 @@ import { plain } from './plain.js'
 import { systemClock } from '../runtime/clock.js'
 import { withTimeout } from '../runtime/abort.js'
 
+/** Options of {@link signAgentCard}. */
 export interface SignOptions {
   /** The private key. */
   readonly key: Key
@@ -39,6 +40,10 @@ export interface SignatureHeader {
   readonly jku?: string
 }
 
+/**
+ * Options of {@link verifyAgentCard}. Pass `keys`, `getKey` or `allowedJku`; of several, the first that has the key is
+ * used, in this order.
+ */
 export interface VerifyOptions {
   /** Public keys, each with its `kid`: a key set, or a list. */
   readonly keys?: readonly Jwk[] | { readonly keys: readonly Jwk[] } | undefined
@@ -61,6 +66,7 @@ export interface VerifyOptions {
   readonly now?: (() => number) | undefined
 }
 
+/** A card with a valid signature, and the header of that signature. */
 export interface VerifiedCard extends SignatureHeader {
   /** The signed content of the card, without anything that the signature does not cover. */
   readonly card: AgentCard

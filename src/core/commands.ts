@@ -7,6 +7,8 @@ import { invalidParams } from './errors.js'
 import {
   readParams,
   requireArray,
+  refuseUnknownKeys,
+  refuseUnknownPartKeys,
   requireArtifact,
   requireMessage,
   readBoolean,
@@ -14,7 +16,8 @@ import {
   readName,
   readNames,
 } from './validate.js'
-import { JsonReader } from './json.js'
+import type { HistoryEntry } from './events.js'
+import { copyJson, JsonReader, sharedJson, type SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -26,6 +29,7 @@ import type {
   CancelOptions,
   ChangeOptions,
   CreateTaskParams,
+  HistoryChange,
   MessageInput,
   TaskUpdate,
 } from './params.js'
@@ -49,6 +53,8 @@ export interface CreateCommand {
   readonly metadata: JsonObject
   readonly referenceTaskIds: readonly string[] | undefined
   readonly owner: string | undefined
+  /** The estimated bytes of heap that input and metadata take. */
+  readonly jsonCost: number
 }
 
 export interface UpdateCommand<S extends string = TaskState> {
@@ -74,6 +80,14 @@ export interface MessageCommand {
   readonly expectedGeneration: number | undefined
 }
 
+/** Entries of the history, with the message and the update that belong to them, in one change. */
+export interface HistoryCommand<S extends string = TaskState> {
+  readonly type: 'history'
+  readonly entries: readonly HistoryEntry[]
+  readonly message: MessageCommand | undefined
+  readonly update: UpdateCommand<S> | undefined
+}
+
 /** The task has outlived `taskTimeoutMs`. */
 export interface TimeoutCommand {
   readonly type: 'timeout'
@@ -81,12 +95,19 @@ export interface TimeoutCommand {
 
 /** The changes that can be requested of a task. `decide` turns a command into events. */
 export type TaskCommand<S extends string = TaskState> =
-  UpdateCommand<S> | CancelCommand | MessageCommand | TimeoutCommand
+  UpdateCommand<S> | CancelCommand | MessageCommand | HistoryCommand<S> | TimeoutCommand
 
 /** The settings that commands are built with. */
 export interface CommandRules {
   readonly limits: Limits
   readonly generateId: GenerateId
+}
+
+/** Ends a task that waits for the client, to make room for others. */
+export const GIVE_UP: CancelCommand = {
+  type: 'cancel',
+  message: 'Canceled to make room for other tasks',
+  expectedGeneration: undefined,
 }
 
 /** Shared by all tasks without metadata, which are most. */
@@ -122,6 +143,7 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Comma
     referenceTaskIds:
       referenceTaskIds === undefined ? undefined : readNames(referenceTaskIds, 'referenceTaskIds'),
     owner: owner === undefined ? undefined : readName(owner, 'owner'),
+    jsonCost: reader.cost,
   }
 }
 
@@ -186,6 +208,34 @@ export function toMessage(
   }
 }
 
+export function toHistory<S extends string>(
+  entries: readonly HistoryEntry[],
+  { message, update }: HistoryChange<S>,
+  rules: CommandRules,
+): HistoryCommand<S> {
+  return {
+    type: 'history',
+    entries: entries.map((entry) => copyJson(entry)),
+    message: message && toMessage(message, {}, rules),
+    update: update && toUpdate(update, rules),
+  }
+}
+
+/** The most bytes of a signal, and of all that a task has not received. */
+export const SIGNALS: SizeLimit = { option: 'signals', subject: 'Signals', maxBytes: 1_048_576 }
+
+export function toSignal<S extends string>(
+  name: string,
+  value: unknown,
+  { limits }: Pick<CommandRules, 'limits'>,
+): HistoryCommand<S> {
+  const reader = new JsonReader(SIGNALS, limits.maxDepth)
+  const read = reader.read(value, 'value')
+  reader.check(read)
+  const entry: HistoryEntry = { kind: 'signal', name: readName(name, 'name'), value: read }
+  return { type: 'history', entries: [entry], message: undefined, update: undefined }
+}
+
 function readExpectedGeneration(options: ChangeOptions): number | undefined {
   const { expectedGeneration } = options
   if (expectedGeneration === undefined && Object.hasOwn(options, 'expectedGeneration')) {
@@ -227,7 +277,7 @@ function readArtifact(
   const reader = new JsonReader(limits.artifacts, limits.maxDepth)
   const artifact = reader.readObject(value, root)
   if (generateId !== undefined) artifact['artifactId'] ??= reader.read(generateId(), `${root}.artifactId`)
-  requireArtifact(artifact, root)
+  refuseUnknownPartKeys(requireArtifact(artifact, root), root)
   return { artifact, append, lastChunk, atMost: reader.atMost }
 }
 
@@ -250,5 +300,10 @@ function readMessage(value: MessageInput, reader: JsonReader, generateId: Genera
   // Set in place: on V8, a copy with one more key has a hidden class of its own, 276 bytes for each message.
   message['messageId'] ??= reader.read(generateId(), 'message.messageId')
   reader.check(message)
-  return requireMessage(message, 'message')
+  // What a message can have much of.
+  for (const key of ['parts', 'metadata'] as const)
+    if (sharedJson.has(value[key] as object)) message[key] = value[key] as JsonValue
+  const read = requireMessage(message, 'message')
+  refuseUnknownKeys(read, 'message')
+  return read
 }

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { MessageCommand, ArtifactChange, TaskCommand, UpdateCommand } from './commands.js'
+import { SIGNALS } from './commands.js'
+import type { ArtifactChange, HistoryCommand, MessageCommand } from './commands.js'
+import type { TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
-import type { MessageAdded, StatusChanged, TaskEvent } from './events.js'
+import type { HistoryEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -35,7 +37,7 @@ export function decide<S extends string>(
   timestamp: string,
 ): TaskEvent<S>[] {
   if (isTerminal(task.state, rules.lifecycle)) throw terminal(task, command.type)
-  if (command.type !== 'timeout' && command.expectedGeneration !== undefined) {
+  if ('expectedGeneration' in command && command.expectedGeneration !== undefined) {
     requireGeneration(task, command.expectedGeneration)
   }
   switch (command.type) {
@@ -47,6 +49,8 @@ export function decide<S extends string>(
       return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, rules, timestamp)]
     case 'message':
       return [decideMessage(task, command, rules.limits, usage, timestamp)]
+    case 'history':
+      return decideHistory(task, command, rules, usage, timestamp)
   }
 }
 
@@ -166,6 +170,44 @@ function decideMessage(
     if (size > limits.messages.maxBytes) throw tooLarge(limits.messages, size)
   }
   return { type: 'message', taskId: task.id, generation: task.generation + 1, timestamp, message }
+}
+
+/** The message comes before the entries, and the update, which may end the task, after them. */
+function decideHistory<S extends string>(
+  task: TaskSnapshot<S>,
+  { entries, message, update }: HistoryCommand<S>,
+  rules: Rules<S>,
+  usage: Usage,
+  timestamp: string,
+): TaskEvent<S>[] {
+  const { id: taskId } = task
+  let { generation } = task
+  const events: TaskEvent<S>[] = []
+  if (message !== undefined) {
+    events.push(decideMessage(task, message, rules.limits, usage, timestamp))
+    generation += 1
+  }
+  for (const entry of entries) {
+    generation += 1
+    if (entry.kind === 'signal') requireRoomForSignal(task, entry)
+    events.push({ type: 'history', taskId, generation, timestamp, entry })
+  }
+  if (update !== undefined)
+    events.push(...decideUpdate({ ...task, generation }, update, rules, usage, timestamp))
+  return events
+}
+
+/** The most signals that a task has not received. */
+const MAX_SIGNALS = 1_000
+
+/** @throws {A2AError} `LIMIT_EXCEEDED`. */
+function requireRoomForSignal(
+  { signals = [] }: TaskSnapshot<string>,
+  signal: Extract<HistoryEntry, { kind: 'signal' }>,
+): void {
+  if (signals.length >= MAX_SIGNALS) throw tooMany('Signals', 'signals', MAX_SIGNALS, signals.length + 1)
+  const size = jsonSize([...signals, signal])
+  if (size > SIGNALS.maxBytes) throw tooLarge(SIGNALS, size)
 }
 
 function statusEvent<S extends string>(

@@ -7,14 +7,17 @@
 /** Codes without data. */
 type NoData = Readonly<Record<string, never>>
 
-/** The type of `error.data` by `error.code`. Adding an error is adding a row here. */
+/** The type of `error.data` by `error.code`. */
 export interface ErrorData {
   /** A parameter is missing, has the wrong type, or is not JSON. `path` names it, `reason` says what is wrong. */
   INVALID_PARAMS: { path: string; reason: string }
   /** A value is larger, deeper or more numerous than the option `limit` allows. */
   LIMIT_EXCEEDED: { limit: string; max: number; actual: number }
-  /** The manager holds `maxTasks` tasks and can remove none of them. */
-  TASK_LIMIT_REACHED: { maxTasks: number }
+  /**
+   * The manager holds `maxTasks` tasks, or tasks of `maxTotalBytes`, and can remove none of them. `retryAfterMs` is the time
+   * until one expires, where nothing else makes room.
+   */
+  TASK_LIMIT_REACHED: { maxTasks: number; maxTotalBytes?: number; retryAfterMs?: number }
   /** No task has this id: it never existed, expired, or was evicted. */
   TASK_NOT_FOUND: { taskId: string }
   /** The lifecycle has no transition between these two states. */
@@ -41,6 +44,11 @@ export interface ErrorData {
    * The store failed or could not be reached. Whether the change was stored is unknown. `cause` is the driver's error.
    */
   STORE_FAILED: { operation: string }
+  /**
+   * The code of a run asked for something else than its history holds: the function was changed while a turn of it was
+   * unfinished. `generation` is that of the entry that the history holds next.
+   */
+  HISTORY_MISMATCH: { taskId: string; generation: number; recorded: string; asked: string }
   /** The reason of a signal: this process lost the lease, and another process can work on the task. */
   LEASE_LOST: { taskId: string }
 
@@ -78,7 +86,7 @@ export interface ErrorData {
   /** An internal error. Its details are not disclosed. */
   INTERNAL: NoData
 
-  /** Another agent cannot be reached, or it or an intermediary answers with nothing but an HTTP status. */
+  /** Another agent cannot be reached, or the response has no information beyond its HTTP status. */
   EXTERNAL_SERVICE_ERROR: { service: string; url: string; status?: number }
   /** The card of another agent lacks required properties. */
   VALIDATION_ERROR: { detail: string }
@@ -97,7 +105,7 @@ export interface ErrorData {
   AGENT_BUSY: { agentId: string; reason: string; retryable: true; retryAfterMs: number }
   /** No online agent has all of these capabilities. */
   CAPABILITY_MISMATCH: { capabilities: readonly string[] }
-  /** The rate limit was exceeded. */
+  /** A rate limit, or a limit per owner, was exceeded. */
   RATE_LIMITED: { retryable: true; retryAfterMs: number }
   /** The service behind an agent failed or sent an invalid response. `reason` is the service's own text, shortened. */
   PROVIDER_ERROR: {
@@ -112,6 +120,7 @@ export interface ErrorData {
   CONFIGURATION_ERROR: { file: string; line: number; column: number; key: string }
 }
 
+/** The codes of all errors of this library. */
 export type ErrorCode = keyof ErrorData
 
 /** All errors of the library as a union, so that `switch (error.code)` narrows `error.data`. */
@@ -126,7 +135,9 @@ const BRAND: unique symbol = Symbol.for('a2a-tasks.error')
  * library (one loaded by `import`, one by `require`).
  */
 export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
+  /** The kind of the error. See `docs/reference/errors.md` for what to do about each. */
   readonly code: C
+  /** Details, whose type depends on the code: see {@link ErrorData}. */
   readonly data: Readonly<ErrorData[C]>
   readonly [BRAND] = true
 
@@ -160,6 +171,15 @@ export function taskNotFound(given: unknown): A2AError<'TASK_NOT_FOUND'> {
   const taskId = String(given)
   const shortened = taskId.length > 100 ? `${taskId.slice(0, 100)}…` : taskId
   return new A2AError('TASK_NOT_FOUND', `Task not found: ${shortened}`, { taskId })
+}
+
+/** @param what What there is too much of. */
+export function rateLimited(retryAfterMs: number, what = 'Rate limited'): A2AError<'RATE_LIMITED'> {
+  const seconds = Math.ceil(retryAfterMs / 1_000)
+  return new A2AError('RATE_LIMITED', `${what}: retry after ${seconds} seconds`, {
+    retryable: true,
+    retryAfterMs,
+  })
 }
 
 /** The message is `path` and `reason`: `input.when must be JSON, got a Date`. */

@@ -5,7 +5,7 @@
  */
 import type { TaskState } from './lifecycle.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from './task.js'
-import type { JsonObject, JsonValue } from './json-types.js'
+import type { JsonObject, JsonValue, ReadonlyJson } from './json-types.js'
 
 interface EventBase {
   readonly taskId: string
@@ -35,6 +35,7 @@ export interface StatusChanged<S extends string = TaskState> extends EventBase {
   readonly message?: string | DeepReadonly<Message> | null
 }
 
+/** The task has another output, which replaces the earlier one. */
 export interface OutputChanged extends EventBase {
   readonly type: 'output'
   readonly output: DeepReadonly<JsonValue>
@@ -50,14 +51,107 @@ export interface ArtifactChanged extends EventBase {
   readonly lastChunk: boolean
 }
 
+/** A message joined the conversation. */
 export interface MessageAdded extends EventBase {
   readonly type: 'message'
   readonly message: DeepReadonly<Message>
 }
 
+/** An error that a step ended with. */
+export interface StepError {
+  readonly name: string
+  readonly message: string
+}
+
+/** The properties of an entry that the code of a run asks for. */
+interface Asked {
+  /** The name that the code gave, with its occurrence in the turn: `price#2` is the second `price`. */
+  readonly name: string
+  /** Whether the code waited for something else at the same time. */
+  readonly isParallel?: boolean | undefined
+}
+
+/** An attempt of the turn has thrown. */
+export interface AttemptEntry {
+  readonly kind: 'attempt'
+  /** 1 for the first attempt. */
+  readonly number: number
+  readonly error: StepError
+  readonly step?: string | undefined
+}
+
+/** Why a task has failed for good. */
+export interface FailureEntry {
+  readonly kind: 'failure'
+  /** `'error'`: `execute` threw in its last attempt. `'restarts'`: its processes died. */
+  readonly reason: 'error' | 'restarts'
+  /** The number of attempts, or of restarts in a row. */
+  readonly count: number
+  readonly error?: StepError | undefined
+  /** The failed step whose error `execute` threw. */
+  readonly step?: string | undefined
+}
+
+/**
+ * One entry of a history.
+ *
+ * - `turn`: a turn of work began with the user's message `messageId`. `note` is what its request said beside the message.
+ * - `step`: a step is done, with its output or, after all its attempts, its error.
+ * - `question`: the user was asked.
+ * - `answer`: the user's message `messageId` answered the question of this name.
+ * - `sleep`: the code waits until `dueAt`.
+ * - `wake`: the sleep of this name is over.
+ * - `signal`: a value was sent to the code.
+ * - `wait`: the code waits for a signal.
+ * - `received`: the wait of this name is over: the code received this value.
+ * - `delegate`: the code is about to send a message to another agent, whose run has this handle.
+ * - `handle`: the other agent has answered, with its task.
+ * - `delegated`: the other agent's task has ended, or waits.
+ * - `value`: the code received a time, a random number or an id.
+ * - `change`: the code takes the new way at a change of its version.
+ * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
+ * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
+ * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
+ *   turns of their own.
+ */
+export type HistoryEntry =
+  | { readonly kind: 'turn'; readonly messageId: string; readonly note?: ReadonlyJson | undefined }
+  | (Asked & {
+      readonly kind: 'step'
+      readonly output?: ReadonlyJson | undefined
+      readonly error?: StepError | undefined
+      readonly attempts: number
+    })
+  | (Asked & { readonly kind: 'question' })
+  | (Asked & { readonly kind: 'answer'; readonly messageId: string })
+  | (Asked & { readonly kind: 'sleep'; readonly dueAt: string })
+  | (Asked & { readonly kind: 'wake' })
+  | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
+  | (Asked & { readonly kind: 'wait' })
+  | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
+  | (Asked & { readonly kind: 'delegate'; readonly handle: ReadonlyJson })
+  | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
+  | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
+  | (Asked & { readonly kind: 'value'; readonly value: string | number })
+  | (Asked & { readonly kind: 'change' })
+  | AttemptEntry
+  | FailureEntry
+  | { readonly kind: 'end'; readonly unread?: readonly string[] | undefined }
+
+/** The history of the task's turn has another entry. Clients of the protocol do not receive this event. */
+export interface HistoryRecorded extends EventBase {
+  readonly type: 'history'
+  readonly entry: HistoryEntry
+}
+
+/** Whether a value was sent to the code of the task. */
+export function isSignal(event: TaskEvent<string>): boolean {
+  return event.type === 'history' && event.entry.kind === 'signal'
+}
+
 /** An entry of a task's log. Folding all entries with `evolve` results in the task. */
 export type TaskEvent<S extends string = TaskState> =
-  TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded
+  TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded | HistoryRecorded
 
 /**
  * The whole task in place of events: the first entry of a subscription without a cursor (`snapshot`), or sent because
@@ -75,6 +169,7 @@ interface TaskCaughtUpAs<T extends string, S extends string> extends EventBase {
 /** An entry that `subscribe` yields. */
 export type TaskStreamEvent<S extends string = TaskState> = TaskCaughtUp<S> | TaskEvent<S>
 
+/** The payload of `task:stateChange`. */
 export interface StateChange<S extends string = TaskState> {
   readonly taskId: string
   readonly from: S
@@ -83,6 +178,7 @@ export interface StateChange<S extends string = TaskState> {
   readonly generation: number
 }
 
+/** What a listener threw, or its promise rejected with. */
 export interface ListenerFailure {
   readonly error: unknown
   /** The event whose listener failed. */
@@ -98,7 +194,7 @@ export interface TaskEvents<S extends string = TaskState> {
   'task:created': (task: TaskSnapshot<S>) => void
   /** The task entered another state. Not emitted for progress within a state. */
   'task:stateChange': (change: StateChange<S>) => void
-  /** The task after any change. Not emitted when a task is created. */
+  /** The task after any change. Not emitted when a task is created, or only its history has grown. */
   'task:updated': (task: TaskSnapshot<S>) => void
   /** An artifact, or a chunk of one, was added. */
   'task:artifact': (event: ArtifactChanged) => void

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { ArtifactChanged, TaskCreated, TaskEvent, TaskStreamEvent } from './events.js'
+import type { ArtifactChanged, FailureEntry, HistoryEntry, TaskCreated } from './events.js'
+import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
-import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, Message, Task, TaskFailure, TaskSnapshot } from './task.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 
 /**
@@ -108,6 +109,12 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
     case 'message':
       task.messages = appended(task.messages, shared<Message>(event.message))
       break
+    case 'history':
+      if (event.entry.kind === 'turn') task.turn = event.generation
+      else if (event.entry.kind === 'end') delete task.turn
+      else if (event.entry.kind === 'failure') task.failure = failureOf(event.entry)
+      else applySignal(task, event.entry)
+      break
   }
   task.generation = event.generation
   task.updatedAt = event.timestamp
@@ -198,7 +205,14 @@ export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   if (task.message !== undefined) copy.message = copyJson(task.message)
   if (task.referenceTaskIds !== undefined) copy.referenceTaskIds = [...task.referenceTaskIds]
   if (task.owner !== undefined) copy.owner = task.owner
+  if (task.turn !== undefined) copy.turn = task.turn
+  if (task.signals !== undefined) copy.signals = copyJson(task.signals)
+  if (task.failure !== undefined) copy.failure = copyJson(task.failure)
   return copy
+}
+
+function failureOf({ reason, count, error }: FailureEntry): TaskFailure {
+  return { reason, count, ...(error && { error: { ...error } }) }
 }
 
 /** Drops `readonly` from the type of a shared leaf. Leaves never change, so only the type is writable. */
@@ -209,4 +223,34 @@ function shared<T>(value: DeepReadonly<T>): T {
 /** Drops `readonly` from the type of a task that is only read, to build writable tasks from its properties. */
 function writable<S extends string>(task: TaskSnapshot<S>): Task<S> {
   return task as Task<S>
+}
+
+/** The name of the signal that a wait is for: that of the wait without its occurrence. */
+export function signalNameOf(wait: string): string {
+  return wait.slice(0, wait.lastIndexOf('#'))
+}
+
+/** The entry that ends a wait; `undefined` while there is no signal for it. */
+export function receivedEntry(
+  { signals = [] }: TaskSnapshot<string>,
+  wait: string,
+): Extract<HistoryEntry, { kind: 'received' }> | undefined {
+  const name = signalNameOf(wait)
+  const signal = signals.find((each) => each.name === name)
+  return signal && { kind: 'received', name: wait, value: signal.value }
+}
+
+/** Keeps a signal, or removes the one that was received. The arrays of `task` are not changed. */
+function applySignal(task: Task<string>, entry: HistoryEntry): void {
+  const { signals = [] } = task
+  if (entry.kind === 'signal') {
+    // Leaves never change, so only the type is writable.
+    task.signals = [...signals, { name: entry.name, value: entry.value as JsonValue }]
+  } else if (entry.kind === 'received') {
+    const name = signalNameOf(entry.name)
+    const first = signals.findIndex((signal) => signal.name === name)
+    const left = signals.filter((_, index) => index !== first)
+    if (left.length > 0) task.signals = left
+    else delete task.signals
+  }
 }

@@ -5,6 +5,7 @@
  */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+/** A JSON object. */
 export interface JsonObject {
   [key: string]: JsonValue
 }

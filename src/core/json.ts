@@ -19,6 +19,21 @@ export interface SizeLimit {
   readonly maxBytes: number
 }
 
+/** A size in bytes of UTF-8 JSON, and the {@link JsonReader.cost} of the same values. */
+export interface Size {
+  readonly bytes: number
+  readonly cost: number
+}
+
+// Costs on the heap of V8, in bytes. An array reserves half an element more for each that it has.
+const OBJECT_COST = 120
+/** Beside the name. */
+const PROPERTY_COST = 16
+const ARRAY_COST = 56
+const ELEMENT_COST = 12
+const STRING_COST = 24
+const NUMBER_COST = 16
+
 /** Reading stops at this multiple of the limit. Below it the error has the exact size. */
 const GIVE_UP_FACTOR = 16
 
@@ -31,6 +46,7 @@ const GIVE_UP_FACTOR = 16
 export class JsonReader {
   #atLeast = 0
   #atMost = 0
+  #cost = 0
   #root = ''
   /** The keys that lead to the current value. The first `#pathLength` are in use. */
   readonly #path: (string | number)[] = []
@@ -46,6 +62,15 @@ export class JsonReader {
   /** An upper bound of the size in bytes of all values read. */
   get atMost(): number {
     return this.#atMost
+  }
+
+  /**
+   * The estimated bytes of heap that the copies of all values read take, with their texts. Strings of Latin-1 have one byte per
+   * character, others two. The estimate is high for small objects of equal keys, and up to a third low for those whose keys no
+   * other object has.
+   */
+  get cost(): number {
+    return this.#cost
   }
 
   /**
@@ -89,6 +114,7 @@ export class JsonReader {
       case 'number':
         if (!Number.isFinite(value)) throw this.#refuse(depth, `must be JSON, got ${String(value)}`)
         this.#count(1, 24)
+        this.#cost += numberCost(value)
         return value === 0 ? 0 : value // JSON has no -0
       case 'boolean':
         this.#count(4, 5)
@@ -114,6 +140,7 @@ export class JsonReader {
   #readString(value: string, depth: number): string {
     if (hasLoneSurrogate(value)) throw this.#refuse(depth, 'has a lone surrogate, which UTF-8 cannot hold')
     this.#count(value.length + 2, 6 * value.length + 2)
+    this.#cost += STRING_COST + textCost(value)
     return value
   }
 
@@ -125,6 +152,7 @@ export class JsonReader {
       this.#count(1, 1)
       copy.push(this.#read(value[index], depth + 1))
     }
+    this.#cost += ARRAY_COST + ELEMENT_COST * copy.length
     // Pushing reserves 17 elements: 152 bytes for the single element that most arrays here have.
     return copy.length < 17 ? copy.slice() : copy
   }
@@ -134,8 +162,9 @@ export class JsonReader {
       throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
     }
     this.#count(2, 2)
-    const copy: JsonObject = {}
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value)
+    const copy: JsonObject = isIndex(keys[0]) ? sparseObject() : {}
+    for (const key of keys) {
       this.#descend(key, depth)
       const member: unknown = (value as Record<string, unknown>)[key]
       if (member === undefined) continue
@@ -144,8 +173,10 @@ export class JsonReader {
       }
       this.#readString(key, depth + 1)
       this.#count(2, 2)
+      this.#cost += PROPERTY_COST
       copy[key] = this.#read(member, depth + 1)
     }
+    this.#cost += OBJECT_COST
     return copy
   }
 
@@ -185,6 +216,30 @@ export function hasLoneSurrogate(text: string): boolean {
 }
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
+function numberCost(value: number): number {
+  return (value | 0) === value ? 0 : NUMBER_COST
+}
+
+/** On V8 this test takes no time for strings that are stored as Latin-1. */
+function textCost(text: string): number {
+  return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length
+}
+
+/** Whether a name may be that of an element, as in an array. Those come first among the names of an object. */
+function isIndex(key: string | undefined): boolean {
+  return key !== undefined && /^\d/.test(key)
+}
+
+/**
+ * An empty object for members with such names. V8 reserves room for all elements up to the highest: `{"1000":1}` takes 12 kB.
+ * Once an object has had a very high one, it keeps its elements in a table.
+ */
+function sparseObject(): JsonObject {
+  const object: JsonObject = { 4294967294: 0 }
+  delete object['4294967294']
+  return object
+}
+
 function childPath(path: string, key: string | number): string {
   if (typeof key === 'number') return `${path}[${key}]`
   if (/^(?:…|[A-Za-z_$][\w$]{0,79})$/.test(key)) return `${path}.${key}`
@@ -206,14 +261,15 @@ export function copyJson<T>(value: T): T
 export function copyJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((element: unknown) => copyJson(element))
-  const copy: Record<string, unknown> = { ...value }
+  let copy: Record<string, unknown> | undefined
   // for-in over the source is the fastest way to list its keys. It also lists enumerable keys of Object.prototype.
   for (const key in value) {
+    copy ??= isIndex(key) ? Object.assign(sparseObject(), value) : { ...value }
     const member = copy[key]
     if (typeof member === 'object' && member !== null && Object.hasOwn(copy, key))
       copy[key] = copyJson(member)
   }
-  return copy
+  return copy ?? {}
 }
 
 /** Freezes a value in place and deeply. Stops at values that are frozen already. */
@@ -224,24 +280,49 @@ export function freezeDeep<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** The exact size in bytes of a clean value as UTF-8 JSON. Properties that are `undefined` count nothing. */
+/** Frozen JSON that tasks hold themselves, and not copies of it. */
+export const sharedJson = new WeakSet<object>()
+
+/** Freezes JSON so that the tasks it is given to hold it itself. No property may have a getter, nor be `undefined`. */
+export function shareJson(value: object | undefined): void {
+  if (value !== undefined) sharedJson.add(freezeDeep(value))
+}
+
+/** The exact size in bytes of a clean value as UTF-8 JSON, and its cost. Properties that are `undefined` count nothing. */
+export function sizeOf(value: unknown): Size {
+  costs = 0
+  const bytes = jsonSize(value)
+  return { bytes, cost: costs }
+}
+
+/** The cost of the values that {@link jsonSize} has measured: one walk measures both. */
+let costs = 0
+
+/** As {@link sizeOf}, the bytes alone. */
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return stringSize(value)
+  if (typeof value === 'number') costs += numberCost(value)
   if (typeof value !== 'object' || value === null) return String(value).length
   let size = 1 // one bracket; each element adds a comma or the other bracket
   if (Array.isArray(value)) {
     for (const element of value) size += jsonSize(element) + 1
+    costs += ARRAY_COST + ELEMENT_COST * value.length
   } else {
     for (const key of Object.keys(value)) {
       const member = (value as Record<string, unknown>)[key]
-      if (member !== undefined) size += stringSize(key) + jsonSize(member) + 2
+      if (member === undefined) continue
+      size += stringSize(key) + jsonSize(member) + 2
+      costs += PROPERTY_COST
     }
+    costs += OBJECT_COST
   }
   return Math.max(2, size)
 }
 
 function stringSize(text: string): number {
+  costs += STRING_COST + text.length
   if (PLAIN.test(text)) return text.length + 2
+  costs += textCost(text) - text.length
   let size = 2
   for (let index = 0; index < text.length; index++) size += unitSize(text.charCodeAt(index))
   return size

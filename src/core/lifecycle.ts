@@ -49,6 +49,7 @@ export interface Lifecycle<S extends string = TaskState> {
   readonly interrupted: readonly S[]
 }
 
+/** Options of `defineLifecycle`. */
 export interface LifecycleOptions<S extends string> {
   /** Default is `input-required` and `auth-required`, as far as the table has them and they are not terminal. */
   readonly interrupted?: readonly S[]

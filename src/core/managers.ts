@@ -7,9 +7,17 @@
  * @module
  */
 import type { TaskKey, Task, TaskSnapshot } from './task.js'
-import type { JsonValue } from './json-types.js'
+import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
-import type { ArtifactChanged, MessageAdded, TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
+import type {
+  ArtifactChanged,
+  HistoryEntry,
+  HistoryRecorded,
+  MessageAdded,
+  TaskEvent,
+  TaskEvents,
+  TaskStreamEvent,
+} from './events.js'
 import type { Lifecycle, TaskState } from './lifecycle.js'
 import type {
   AppendArtifactOptions,
@@ -17,11 +25,13 @@ import type {
   CancelOptions,
   ChangeOptions,
   CreateTaskParams,
+  HistoryChange,
   MessageInput,
   TaskUpdate,
 } from './params.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
+import type { TraceHeaders } from '../runtime/trace-headers.js'
 import type { WaitOptions } from './wait.js'
 
 /** A value from memory, or a promise of a value from a store. */
@@ -40,9 +50,12 @@ export interface TaskReader<S extends string = TaskState> {
   /** Whether the lifecycle lets the task move to `state` now. `false` when there is no such task. */
   can(taskId: string, state: S): MaybePromise<boolean>
 
-  /** Copies of all matching tasks, oldest first. */
+  /** Copies of all matching tasks, oldest first, and in the order of their ids where they are of the same millisecond. */
   listTasks(filter?: TaskFilter<S> | null): MaybePromise<Task<S>[]>
-  /** One page of the matching tasks, latest change first, frozen. */
+  /**
+   * One page of the matching tasks, frozen: latest change first, and in descending order of their ids where they changed in
+   * the same millisecond.
+   */
   pageTasks(query?: TaskQuery<S> | null): MaybePromise<TaskPage<S>>
   countTasks(filter?: TaskFilter<S> | null): MaybePromise<number>
   size(): MaybePromise<number>
@@ -77,6 +90,15 @@ export interface TaskWriter<S extends string = TaskState> {
     options?: AppendArtifactOptions,
   ): MaybePromise<ArtifactChanged>
   addMessage(taskId: string, message: MessageInput, options?: ChangeOptions): MaybePromise<MessageAdded>
+  /**
+   * Sends a JSON value to the code of a task, which receives it by `run.waitFor(name)`, in whichever process it runs. Signals
+   * of one name are received in their order. Those that come before the code waits for them are kept: at most 1,000, and
+   * 1 MiB of JSON.
+   *
+   * @param value - Default is `null`.
+   * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
+   */
+  signal(taskId: string, name: string, value?: unknown): MaybePromise<void>
 }
 
 /** The methods that running code needs. They take effect in this process before they return. */
@@ -95,6 +117,17 @@ export interface SyncTasks<S extends string = TaskState> {
 export interface LocalTasks<S extends string = TaskState>
   extends SyncTasks<S>, Omit<TaskReader<S> & TaskWriter<S>, keyof SyncTasks> {
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null
+  /**
+   * Marks the oldest signal that the code has not received as received.
+   *
+   * @param wait - The name of the signal with the occurrence of the wait: `approval#1`.
+   * @returns The value; `undefined` when there is no such signal.
+   */
+  receive(taskId: string, wait: string): ReadonlyJson | undefined
+  /** As that of {@link LeasedTasks}. Without it, runs have no history. */
+  recordHistory?(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
+  /** The entries of the task's history, oldest first, frozen. */
+  history?(taskId: string): HistoryRecorded[]
 }
 
 /** One JSON value that belongs to a task. */
@@ -148,8 +181,69 @@ export interface SharedTasks<S extends string = TaskState> extends TaskReader<S>
    * the task, waits for it or reads its events.
    */
   lastSeen(taskId: string): TaskSnapshot<S> | undefined
+  /** The entries of the task's history, oldest first, frozen. Empty for a task without one. */
+  history(taskId: string): Promise<HistoryRecorded[]>
   /** Lets this process work on tasks under leases. The listener receives what other processes do to them. */
   lease(listener: LeasedTasksListener<S>): LeasedTasks<S>
+  /**
+   * The leases of this process that include the task's, for code that works on the task within the work of their holder;
+   * `undefined` when this process does not hold the task.
+   */
+  leasesOf(taskId: string): LeasedTasks<S> | undefined
+  /**
+   * Follows which tasks this process holds, beside the events of {@link TaskReader.on}. Tasks that are held already are
+   * announced at once.
+   *
+   * @returns A function that removes the observer.
+   */
+  observe(observer: TasksObserver<S>): () => void
+  /** What this process holds and follows. O(tasks in use), without a request to the store. */
+  stats(): SharedTasksStats
+}
+
+/** The state of one process that shares tasks with others. */
+export interface SharedTasksStats {
+  /** How many leases this process holds. */
+  readonly leases: number
+  /**
+   * How old this process's view of the tasks in use is at most, in ms: the time since the last comparison with the store
+   * that succeeded. 0 while no task is in use. Without failures of the store it stays near `pollIntervalMs`.
+   */
+  readonly logLagMs: number
+}
+
+/** Calls `announce` once, in a context of the observer's choice. */
+export type Announce = (announce: () => void) => void
+
+/** Receives what a shared manager does not emit, for telemetry. What a method throws becomes an uncaught error. */
+export interface TasksObserver<S extends string = TaskState> {
+  /**
+   * Called where this process makes a change, before it is stored. The returned function calls `announce`, which emits the
+   * events of the change after it is stored.
+   */
+  bind(): Announce
+  /**
+   * The trace of the caller, to be stored with the lease of a task. More than 1,024 characters are not stored.
+   */
+  trace?(): TraceHeaders | undefined
+  /** Calls `work`, which continues the work of a process that has died, once, in the trace that was stored. */
+  within?(trace: TraceHeaders, work: () => void): void
+  /**
+   * This process now holds the lease of a task that existed before.
+   *
+   * @param isRequested - Whether a caller asked for the lease. Otherwise maintenance recovered the task.
+   * @param trace - The trace that was stored with the lease of the process that has died.
+   */
+  onHeld(task: TaskSnapshot<S>, isRequested: boolean, trace?: TraceHeaders): void
+  /** Changes that other processes made to a task have been read. */
+  onRead(key: TaskKey, events: readonly TaskEvent<S>[]): void
+  /**
+   * This process has released or lost the lease of the task, or no longer has the task in memory.
+   *
+   * @param reason - The reason of a loss or a removal.
+   */
+  onLetGo(key: TaskKey, reason: Error | undefined): void
+  onDestroyed(): void
 }
 
 /**
@@ -163,6 +257,11 @@ export type Taking<S extends string = TaskState> =
 /** Receives what happens to leased tasks from outside. What a method throws becomes an uncaught error. */
 export interface LeasedTasksListener<S extends string = TaskState> {
   /**
+   * The name of the work that this listener does, which is stored with its leases. Tasks of a process that has died are
+   * recovered by listeners with the same name only. Default is the name of request handlers, `''`.
+   */
+  readonly worker?: string | undefined
+  /**
    * Another caller has changed a task that this process holds: it added a message, or canceled the task. Called after the
    * change is stored.
    */
@@ -173,7 +272,7 @@ export interface LeasedTasksListener<S extends string = TaskState> {
    */
   onLost(taskId: string, reason: Error): void
   /**
-   * With `recover: 'restart'`: the process that worked on the task has died, and this process now holds its lease. `note`
+   * With `recover: 'resume'`: the process that worked on the task has died, and this process now holds its lease. `note`
    * is the last one that the dead process stored.
    */
   onOrphan(task: TaskSnapshot<S>, note: JsonValue | undefined): void
@@ -200,13 +299,24 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S>
   /**
+   * As {@link addMessage}, unless the conversation has a message with the same id and role. When another caller adds one
+   * before this message is stored, this one is dropped; `onNews` receives that of the other caller.
+   */
+  addMessageOnce(taskId: string, message: MessageInput, options?: ChangeOptions): MessageAdded
+  /**
    * As {@link patchTask}, unless another caller changes the task before the update is stored.
    *
    * @returns `false` when another change came first: nothing has changed, and `onNews` has received that change.
    */
   finish(taskId: string, update: TaskUpdate<S>): Promise<boolean>
+  /**
+   * Adds entries to the history of the task's turn, with the message and the update that belong to them, in one change.
+   */
+  recordHistory(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
   /** The task as this process sees it, with changes that are not stored yet; `null` when it does not hold the task. */
   peekTask(taskId: string): TaskSnapshot<S> | null
+  /** The state of the task that {@link peekTask} returns, without the cost of a snapshot. */
+  stateOf(taskId: string): S | null
   /** Aborts when the task is canceled or times out, in whichever process, and when it is removed or lost. */
   signalOf(taskId: string): AbortSignal
 
@@ -230,9 +340,9 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
    * Resolves when every change that this process has made to the task is stored, or was dropped because another caller has
-   * ended the task. Resolves for a task that was never held here. Rejects with the reason of
-   * {@link LeasedTasksListener.onLost} when the task is lost, also when it was lost earlier and has been neither released
-   * nor held again; the reasons of the last 1,000 lost tasks are kept.
+   * ended the task. Resolves for a task that this process never held. Rejects with the reason of
+   * {@link LeasedTasksListener.onLost} when the task is or was lost, until it is released or held again. The reasons of the
+   * last 1,000 lost tasks are kept.
    */
   stored(taskId: string): Promise<void>
   /**
@@ -243,10 +353,17 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
   /**
    * Releases the lease once every change is stored. While it does, changes throw `TASK_NOT_FOUND`.
    *
+   * @param wakeInMs - The time after which a sweep of any process continues the work, as if this process had died then. Until
+   *   then no process holds the task, and {@link take} resolves to `elsewhere`.
    * @returns `false` when another caller changed the task first: `onNews` has received the change, and this process still
    *   holds the task.
    */
-  release(taskId: string): Promise<boolean>
-  /** Stops renewing all leases, and releases those of tasks that have ended or wait for input. Others expire. */
+  release(taskId: string, wakeInMs?: number): Promise<boolean>
+  /** Whether {@link close} hands unfinished tasks over: another process restarts the work on them. */
+  readonly handsOver: boolean
+  /**
+   * Stops renewing all leases, and releases those of tasks that have ended or wait for input. The leases of other tasks
+   * expire: at once if {@link handsOver}, which does not count as a restart, and in their time otherwise.
+   */
   close(): Promise<void>
 }

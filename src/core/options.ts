@@ -7,23 +7,29 @@ import {
   requireBound,
   requireFunction,
   requireKnown,
+  requireOneOf,
   requirePositive,
   requireWhole,
 } from '../runtime/options.js'
 import type { SizeLimit } from './json.js'
-import { quote } from '../runtime/describe.js'
+import { heapLimitBytes } from '../runtime/environment.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { A2A_LIFECYCLE, canTransition, isLifecycle, type Lifecycle, type TaskState } from './lifecycle.js'
 
-/** Default of `maxTasks`. */
+/** Default of `maxTasks`: 1,000. */
 export const MAX_TASKS = 1000
 /** Default of `expiryMs`: 24 hours. */
 export const DEFAULT_EXPIRY_MS = 86_400_000
 /** Default of `maxInputSize`: 1 MiB. */
 export const DEFAULT_MAX_INPUT_SIZE = 1_048_576
 
-/** Limits on the size of one task. Sizes are bytes of UTF-8 JSON. Limits are inclusive. */
+/** Share of the heap that is the default of `maxTotalBytes`. */
+const SHARE_OF_HEAP = 1 / 4
+/** Default of `maxTotalBytes` on runtimes that do not report their heap. It may be 128 MB, as Cloudflare's is. */
+const DEFAULT_TOTAL_BYTES = 33_554_432
+
+/** Limits on sizes. Those of one task are bytes of UTF-8 JSON. Limits are inclusive. */
 export interface LimitOptions {
   /** Size of the output. Default is `1_048_576` (1 MiB). */
   readonly maxOutputSize?: number | undefined
@@ -39,8 +45,19 @@ export interface LimitOptions {
   readonly maxHistory?: number | undefined
   /** Nesting depth of JSON, at most 1000; `{}` has depth 1. Default is `100`. */
   readonly maxDepth?: number | undefined
+  /**
+   * Bytes of heap that all tasks of the manager take together, with their events. They are estimated from the values: JSON of
+   * many small values takes up to 30 times its size, or more. A new task beyond the limit throws `TASK_LIMIT_REACHED`, a change
+   * `LIMIT_EXCEEDED`; `whenFull` can make room for both. A task can always end. Default is a quarter of the heap's limit;
+   * 33_554_432 (32 MiB) on runtimes that do not report it.
+   */
+  readonly maxTotalBytes?: number | undefined
 }
 
+/** The behaviour of a manager that is full. */
+export type WhenFull = 'reject' | 'evict-terminal' | 'evict'
+
+/** Options of `TaskManager`. An unknown option throws a `TypeError`. */
 export interface TaskManagerOptions<S extends string = TaskState> {
   /** Number of tasks that the manager holds, terminal ones included. Default is `1_000`. */
   readonly maxTasks?: number | undefined
@@ -54,11 +71,15 @@ export interface TaskManagerOptions<S extends string = TaskState> {
    */
   readonly taskTimeoutMs?: number | undefined
   /**
-   * The behaviour of `createTask` at `maxTasks`. `'reject'` throws `TASK_LIMIT_REACHED`. `'evict-terminal'` removes the
-   * tasks that ended first, a tenth of `maxTasks` but at most 100 at a time, and throws when no task has ended. Default
-   * is `'reject'`.
+   * The behaviour at `maxTasks` and `limits.maxTotalBytes`. `'reject'` throws. `'evict-terminal'` removes ended tasks, and
+   * throws when none may go. They are those of the owner that holds most, of its tasks those that ended first: at `maxTasks` a
+   * tenth of it but at most 100 at a time. For an owner that holds more than half of the limit only its own ended tasks go.
+   * `'evict'` also cancels and removes tasks that wait for the client: the first one of the owner that holds most, in favour of
+   * owners that hold less than half as much. They go when no ended task may go; when their owner holds more than half of the
+   * limit, before ended tasks of others. When none of these may go, the owner that needs room loses its own task that waits
+   * longest. Tasks without an owner count as those of one owner. Default is `'reject'`.
    */
-  readonly whenFull?: 'reject' | 'evict-terminal' | undefined
+  readonly whenFull?: WhenFull | undefined
   /**
    * Interval in ms of the timer that removes expired tasks. Without it only `createTask` and `prune` remove them.
    * Default is no timer.
@@ -66,8 +87,9 @@ export interface TaskManagerOptions<S extends string = TaskState> {
   readonly pruneIntervalMs?: number | undefined
   /** Number of latest events that each task keeps for replay, at most 4 MiB of them. Default is `1_000`. */
   readonly eventLogSize?: number | undefined
+  /** Limits on the size of each task. */
   readonly limits?: LimitOptions | undefined
-  /** Default is {@link A2A_LIFECYCLE}. */
+  /** The states and transitions of the tasks. Default is {@link A2A_LIFECYCLE}. */
   readonly lifecycle?: Lifecycle<S> | undefined
   /** Default is the platform's clock. */
   readonly clock?: Clock | undefined
@@ -85,6 +107,7 @@ export interface Limits {
   readonly maxMessages: number
   readonly maxHistory: number
   readonly maxDepth: number
+  readonly total: SizeLimit
 }
 
 /** {@link TaskManagerOptions} with defaults. */
@@ -93,7 +116,7 @@ export interface Settings<S extends string = TaskState> {
   readonly expiryMs: number
   /** `Infinity` without a timeout. */
   readonly taskTimeoutMs: number
-  readonly evictWhenFull: boolean
+  readonly whenFull: WhenFull
   /** `Infinity` without a timer. */
   readonly pruneIntervalMs: number
   readonly eventLogSize: number
@@ -124,6 +147,7 @@ const LIMIT_KEYS = [
   'maxMessages',
   'maxHistory',
   'maxDepth',
+  'maxTotalBytes',
 ]
 
 /**
@@ -139,9 +163,7 @@ export function toSettings<S extends string>(
   const whenFull = options.whenFull ?? 'reject'
   const clock = options.clock ?? systemClock
   const generateId = options.generateId ?? randomId
-  if (!['reject', 'evict-terminal'].includes(whenFull)) {
-    throw new TypeError(`"whenFull" must be 'reject' or 'evict-terminal', got ${quote(whenFull)}`)
-  }
+  requireOneOf('whenFull', whenFull, ['reject', 'evict-terminal', 'evict'])
   if (typeof clock.now !== 'function' || typeof clock.schedule !== 'function') {
     throw new TypeError('"clock" must have the methods now and schedule')
   }
@@ -154,7 +176,7 @@ export function toSettings<S extends string>(
     maxTasks: requireBound('maxTasks', options.maxTasks ?? MAX_TASKS),
     expiryMs: requirePositive('expiryMs', options.expiryMs ?? DEFAULT_EXPIRY_MS),
     taskTimeoutMs: requirePositive('taskTimeoutMs', taskTimeoutMs ?? Infinity),
-    evictWhenFull: whenFull === 'evict-terminal',
+    whenFull,
     pruneIntervalMs: requirePositive('pruneIntervalMs', options.pruneIntervalMs ?? Infinity),
     eventLogSize: requireBound('eventLogSize', options.eventLogSize ?? 1_000),
     limits: toLimits(options.maxInputSize, options.limits ?? {}, where),
@@ -185,8 +207,14 @@ function toLimits(maxInputSize: number | undefined, limits: LimitOptions, where:
     maxArtifacts: bound('maxArtifacts', 1_000),
     maxMessages: bound('maxMessages', 10_000),
     maxHistory: bound('maxHistory', 10_000),
+    total: size('All tasks', 'maxTotalBytes', defaultTotalBytes()),
     maxDepth: requireWhole('limits.maxDepth', limits.maxDepth ?? 100, 1, 1_000),
   }
+}
+
+function defaultTotalBytes(): number {
+  const heap = heapLimitBytes()
+  return heap === undefined ? DEFAULT_TOTAL_BYTES : Math.floor(heap * SHARE_OF_HEAP)
 }
 
 function requireFailure(lifecycle: Lifecycle<string>): void {

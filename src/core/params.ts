@@ -5,6 +5,7 @@
  */
 import type { TaskState } from './lifecycle.js'
 
+/** Parameters of `createTask`. Only `skill` is required. */
 export interface CreateTaskParams {
   /** The skill that the task requests. */
   readonly skill: string
@@ -22,6 +23,7 @@ export interface CreateTaskParams {
   readonly id?: string | undefined
 }
 
+/** A condition on a change. */
 export interface ChangeOptions {
   /**
    * Throws `TASK_GENERATION_MISMATCH` unless the task is at this generation. An explicit `undefined` is refused, since
@@ -30,17 +32,26 @@ export interface ChangeOptions {
   readonly expectedGeneration?: number
 }
 
-/** A {@link Part} as callers pass it, with exactly one of `text`, `raw`, `url` and `data`. */
-export interface PartInput {
-  readonly text?: string | undefined
-  readonly raw?: string | undefined
-  readonly url?: string | undefined
-  readonly data?: unknown
+// A type, not an interface: an interface is not assignable to an object type with an index signature.
+type PartFields = {
   readonly metadata?: object | undefined
   readonly filename?: string | undefined
   readonly mediaType?: string | undefined
-  readonly [key: string]: unknown
 }
+
+/** A {@link Part} as callers pass it, with exactly one of `text`, `raw`, `url` and `data`. */
+export type PartInput = PartFields &
+  (
+    | { readonly text: string; readonly raw?: undefined; readonly url?: undefined; readonly data?: undefined }
+    | { readonly raw: string; readonly text?: undefined; readonly url?: undefined; readonly data?: undefined }
+    | { readonly url: string; readonly text?: undefined; readonly raw?: undefined; readonly data?: undefined }
+    | {
+        readonly data: unknown
+        readonly text?: undefined
+        readonly raw?: undefined
+        readonly url?: undefined
+      }
+  )
 
 /** An {@link Artifact} as callers pass it. */
 export interface ArtifactInput {
@@ -66,6 +77,7 @@ export interface MessageInput {
   readonly referenceTaskIds?: readonly string[] | undefined
 }
 
+/** Parameters of `updateTask` and `patchTask`. Absent properties stay as they are. */
 export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions {
   /** The new state. Without it the update reports progress, which is legal in every state that is not terminal. */
   readonly state?: S | undefined
@@ -77,11 +89,21 @@ export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions 
   readonly message?: string | MessageInput | null | undefined
 }
 
+/** Options of `cancelTask`. */
 export interface CancelOptions extends ChangeOptions {
   /** The new status message; `null` removes the present one. */
   readonly message?: string | MessageInput | null | undefined
 }
 
+/** What belongs to entries of a history, and is changed with them in one step. */
+export interface HistoryChange<S extends string = TaskState> {
+  /** Joins the conversation before the entries. */
+  readonly message?: MessageInput | undefined
+  /** Made after the entries. */
+  readonly update?: TaskUpdate<S> | undefined
+}
+
+/** Options of `appendArtifact`. */
 export interface AppendArtifactOptions extends ChangeOptions {
   /** `true` appends to the artifact with the same id, `false` replaces it. Default is `true`. */
   readonly append?: boolean | undefined

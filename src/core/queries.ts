@@ -6,9 +6,10 @@
 import { invalidParams } from './errors.js'
 import { readParams, requireState, readName, readTimestamp } from './validate.js'
 import { describe } from '../runtime/describe.js'
-import type { TaskState } from './lifecycle.js'
+import type { Lifecycle, TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 
+/** Selects the tasks of one owner. Without `owner`, the tasks of all owners. */
 export interface OwnerFilter {
   /**
    * `null` selects tasks without an owner. An explicit `undefined` is refused, since it would select the tasks of all
@@ -25,19 +26,23 @@ export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
   readonly state?: S | undefined
   readonly skill?: string | undefined
   readonly contextId?: string | undefined
-}
-
-export interface TaskQuery<S extends string = TaskState> extends TaskFilter<S> {
-  /** The maximum number of tasks in the page, 1 to 1000. Default is `50`. */
-  readonly pageSize?: number | undefined
-  /** The `nextCursor` of the previous page. Default is the first page. */
-  readonly cursor?: string | undefined
   /** Selects tasks that changed at this time or later (ISO 8601). Default is all. */
   readonly updatedSince?: string | undefined
 }
 
+/** Parameters of `pageTasks`. A task must match every property. */
+export interface TaskQuery<S extends string = TaskState> extends TaskFilter<S> {
+  /** The maximum number of tasks in the page, 1 to 1000. Default is `50`. */
+  readonly pageSize?: number | undefined
+  /** Selects tasks that have not changed since before this time (ISO 8601). Default is all. */
+  readonly updatedBefore?: string | undefined
+  /** The `nextCursor` of the previous page. Default is the first page. */
+  readonly cursor?: string | undefined
+}
+
+/** One page of tasks. */
 export interface TaskPage<S extends string = TaskState> {
-  /** Latest change first. */
+  /** Latest change first. Tasks that changed in the same millisecond are in descending order of their ids. */
   readonly tasks: readonly TaskSnapshot<S>[]
   /** The cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string
@@ -47,17 +52,23 @@ export const FILTER_KEYS = ['state', 'skill', 'contextId', 'owner'] as const
 export type FilterKey = (typeof FILTER_KEYS)[number]
 
 /** A {@link TaskFilter} that was checked. */
-export type Filter = readonly (readonly [key: FilterKey, value: string])[]
+export interface Filter {
+  readonly equal: readonly (readonly [key: FilterKey, value: string])[]
+  /** In the format of task timestamps. */
+  readonly updatedSince: string | undefined
+}
 
 /** A {@link TaskQuery} that was checked. */
 export interface PageQuery {
   readonly filter: Filter
   readonly pageSize: number
+  /** In the format of task timestamps. */
+  readonly updatedBefore: string | undefined
   readonly cursor: string | undefined
-  readonly updatedSince: string | undefined
 }
 
-const QUERY_KEYS = [...FILTER_KEYS, 'pageSize', 'cursor', 'updatedSince']
+const ALL_FILTER_KEYS = [...FILTER_KEYS, 'updatedSince']
+const QUERY_KEYS = [...ALL_FILTER_KEYS, 'pageSize', 'updatedBefore', 'cursor']
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1000
 
@@ -80,23 +91,20 @@ export function isSameOwner(owner: string | null | undefined, other: string | nu
 }
 
 export function toFilter(filter: TaskFilter<string>, states: readonly string[], method: string): Filter {
-  return pick(readParams(filter, FILTER_KEYS, method), states)
+  return pick(readParams(filter, ALL_FILTER_KEYS, method), states)
 }
 
 export function toPageQuery(query: TaskQuery<string>, states: readonly string[]): PageQuery {
-  const {
-    pageSize = DEFAULT_PAGE_SIZE,
-    cursor,
-    updatedSince,
-    ...filter
-  } = readParams(query, QUERY_KEYS, 'pageTasks')
+  const given = readParams(query, QUERY_KEYS, 'pageTasks')
+  const { pageSize = DEFAULT_PAGE_SIZE, cursor, updatedBefore, ...filter } = given
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
     throw invalidParams('pageSize', `must be an integer from 1 to ${MAX_PAGE_SIZE}, got ${String(pageSize)}`)
   }
   if (cursor !== undefined && typeof cursor !== 'string') {
     throw invalidParams('cursor', `must be a string, got ${describe(cursor)}`)
   }
-  return { filter: pick(filter, states), pageSize, cursor, updatedSince: toTimestamp(updatedSince) }
+  const before = toTimestamp(updatedBefore, 'updatedBefore')
+  return { filter: pick(filter, states), pageSize, updatedBefore: before, cursor }
 }
 
 function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
@@ -107,10 +115,65 @@ function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
     picked.push([key, key === 'owner' && value === null ? NO_OWNER : readName(value, key)])
   }
   if (filter.state !== undefined) requireState(filter.state, 'state', states)
-  return picked
+  return { equal: picked, updatedSince: toTimestamp(filter.updatedSince, 'updatedSince') }
 }
 
 /** In the format of task timestamps, which sorts as text. */
-function toTimestamp(value: string | undefined): string | undefined {
-  return value === undefined ? undefined : new Date(readTimestamp(value, 'updatedSince')).toISOString()
+function toTimestamp(value: string | undefined, path: string): string | undefined {
+  return value === undefined ? undefined : new Date(readTimestamp(value, path)).toISOString()
+}
+
+/** The last task of a page. Tells nothing that the page does not show. */
+export interface PagePosition {
+  readonly updatedAt: string
+  readonly id: string
+}
+
+export function toCursor({ updatedAt, id }: PagePosition): string {
+  return `${Date.parse(updatedAt).toString(36)}.${encodeURIComponent(id)}`
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` for a text that {@link toCursor} did not make. */
+export function toPosition(cursor: string): PagePosition {
+  const [, ms = '', id = ''] = /^([0-9a-z]{1,12})\.(.+)$/.exec(cursor) ?? []
+  try {
+    return { updatedAt: new Date(parseInt(ms, 36)).toISOString(), id: decodeURIComponent(id) }
+  } catch (cause) {
+    throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave', cause)
+  }
+}
+
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Options of `deadLetters`: those of `pageTasks`, for failed tasks. */
+export type DeadLetterQuery = Omit<TaskQuery, 'state'>
+
+/** The most pages of failed tasks that one call reads. */
+const MAX_PAGES = 20
+const DEFAULT_LIMIT = 50
+
+/** The failed tasks that have a `failure`. */
+export async function deadLettersOf<S extends string = TaskState>(
+  tasks: {
+    readonly lifecycle: Lifecycle<S>
+    pageTasks(query: TaskQuery<S>): TaskPage<S> | Promise<TaskPage<S>>
+  },
+  query: DeadLetterQuery,
+): Promise<TaskPage<S>> {
+  // The next line checks that the lifecycle has the state.
+  const state = 'failed' as S
+  if (!tasks.lifecycle.states.includes(state)) return { tasks: [] }
+  const { pageSize: limit = DEFAULT_LIMIT } = query
+  let { cursor } = query
+  const found: TaskSnapshot<S>[] = []
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const page = await tasks.pageTasks({ ...query, state, cursor, pageSize: limit - found.length })
+    found.push(...page.tasks.filter(({ failure }) => failure !== undefined))
+    cursor = page.nextCursor
+    if (cursor === undefined) return { tasks: found }
+    if (found.length >= limit) break
+  }
+  return { tasks: found, ...(cursor !== undefined && { nextCursor: cursor }) }
 }

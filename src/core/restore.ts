@@ -5,15 +5,16 @@
  */
 import { invalidParams } from './errors.js'
 import {
-  requireArray,
-  requireArtifact,
-  requireMessage,
-  requireObject,
-  requireState,
   readGeneration,
   readName,
   readNames,
   readTimestamp,
+  requireArray,
+  requireArtifact,
+  requireKnownKeys,
+  requireMessage,
+  requireObject,
+  requireState,
 } from './validate.js'
 import { JsonReader } from './json.js'
 import { describe } from '../runtime/describe.js'
@@ -21,7 +22,7 @@ import type { JsonObject, JsonValue } from './json-types.js'
 import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './options.js'
 import { TaskRecord } from './task-record.js'
-import type { StateTransition, Task, TaskSnapshot } from './task.js'
+import type { StateTransition, Task, TaskFailure, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './timeline.js'
 import { usageOf } from './sizes.js'
 
@@ -50,6 +51,9 @@ const KEYS = [
   'history',
   'referenceTaskIds',
   'owner',
+  'turn',
+  'failure',
+  'signals',
   'generation',
   'createdAt',
   'updatedAt',
@@ -91,9 +95,7 @@ function toTask<S extends string>(
 ): Task<S> {
   const { lifecycle, limits } = settings
   const json = new JsonReader(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).readObject(saved, root)
-  for (const key of Object.keys(json)) {
-    if (!KEYS.includes(key)) throw invalidParams(`${root}.${key}`, `is unknown; known are ${KEYS.join(', ')}`)
-  }
+  requireKnownKeys(json, KEYS, root)
   const { id, skill, message, referenceTaskIds, owner, contextId = id, input = null, output = null } = json
   const createdAt = timestamp(json['createdAt'], `${root}.createdAt`, now)
   const updatedAt = timestamp(json['updatedAt'] ?? createdAt, `${root}.updatedAt`, now)
@@ -125,7 +127,25 @@ function toTask<S extends string>(
   if (referenceTaskIds !== undefined)
     task.referenceTaskIds = readNames(referenceTaskIds, `${root}.referenceTaskIds`)
   if (owner !== undefined) task.owner = readName(owner, `${root}.owner`)
+  const signals = elements(json, 'signals', root).map((each, index) => {
+    const { name, value = null } = requireObject(each, `${root}.signals[${index}]`)
+    return { name: readName(name, `${root}.signals[${index}].name`), value }
+  })
+  if (signals.length > 0) task.signals = signals
+  if (json['failure'] !== undefined) task.failure = toFailure(json['failure'], `${root}.failure`)
   return task
+}
+
+function toFailure(value: JsonValue, path: string): TaskFailure {
+  const { reason, count, error } = requireObject(value, path)
+  if (reason !== 'error' && reason !== 'restarts')
+    throw invalidParams(`${path}.reason`, 'must be "error" or "restarts"')
+  if (typeof count !== 'number') throw invalidParams(`${path}.count`, 'must be a number')
+  if (error === undefined) return { reason, count }
+  const { name, message } = requireObject(error, `${path}.error`)
+  if (typeof name === 'string' && typeof message === 'string')
+    return { reason, count, error: { name, message } }
+  throw invalidParams(`${path}.error`, 'must have a name and a message')
 }
 
 /**

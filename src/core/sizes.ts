@@ -1,12 +1,13 @@
 /**
- * Sizes in bytes of JSON of a task's artifacts and messages, updated with each event. Measuring them all for each chunk
- * would cost O(size of the task).
+ * Sizes of a task, updated with each event: bytes of JSON of its artifacts and messages, and bytes of heap. Measuring them all
+ * for each chunk would cost O(size of the task).
  *
  * @module
  */
+import type { CreateCommand } from './commands.js'
 import type { TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
-import { jsonSize } from './json.js'
+import { jsonSize, sizeOf, type Size } from './json.js'
 import type { Artifact, DeepReadonly, TaskSnapshot } from './task.js'
 
 export interface Usage {
@@ -21,20 +22,95 @@ export function usageOf(task: TaskSnapshot<string>): Usage {
   }
 }
 
-/** The bytes of JSON in an event: artifact, message or output. */
-export function payloadSize(event: TaskEvent<string>): number {
+const NO_SIZE: Size = { bytes: 0, cost: 0 }
+
+/** The size of the JSON in an event: artifact, message or output. */
+export function payloadSize(event: TaskEvent<string>): Size {
   switch (event.type) {
     case 'status':
-      return event.message === undefined ? 0 : jsonSize(event.message)
+      return event.message === undefined ? NO_SIZE : sizeOf(event.message)
     case 'output':
-      return jsonSize(event.output)
+      return sizeOf(event.output)
     case 'artifact':
-      return jsonSize(event.artifact)
+      return sizeOf(event.artifact)
     case 'message':
-      return jsonSize(event.message)
+      return sizeOf(event.message)
+    case 'history':
+      return sizeOf(event.entry)
+    case 'created':
+      return NO_SIZE
+  }
+}
+
+// Estimates of heap, in bytes.
+/** A task and its place in a manager, without texts and JSON. */
+const TASK_COST = 1_000
+/** An event without its JSON. */
+export const EVENT_COST = 150
+/** An element of a task's history. */
+const STATE_COST = 100
+/** A chunk of an artifact without its parts. The task keeps only these. */
+const CHUNK_COST = 240
+
+/** The cost of a new task. */
+export function costOfNew(command: CreateCommand): number {
+  const { id, contextId, skill, owner, referenceTaskIds, jsonCost } = command
+  const names = id.length + contextId.length + skill.length + (owner?.length ?? 0)
+  return TASK_COST + jsonCost + 2 * names + (referenceTaskIds === undefined ? 0 : costOf(referenceTaskIds))
+}
+
+/** The cost of a whole task, without its log. */
+export function costOfTask(task: TaskSnapshot<string>): number {
+  return TASK_COST + sizeOf(task).cost
+}
+
+/** The cost that a change adds at most, with its payloads: `sizes`. */
+export function costOfEvents(sizes: readonly Size[]): number {
+  return sizes.reduce((sum, { cost }) => sum + cost + EVENT_COST + STATE_COST, 0)
+}
+
+/**
+ * The cost by which `task` grows when `event`, whose payload has `cost`, is applied to it. What the task no longer holds after
+ * the event stays in the log until that drops its events.
+ */
+export function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: number): number {
+  switch (event.type) {
+    case 'status':
+      return (
+        (event.from === event.to ? 0 : STATE_COST) +
+        (event.message === undefined ? 0 : cost - costOf(task.message))
+      )
+    case 'output':
+      return cost - costOf(task.output)
+    case 'artifact': {
+      const present = task.artifacts[findArtifact(task.artifacts, event.artifact.artifactId)]
+      if (present === undefined) return cost
+      if (!event.append) return cost - costOf(present)
+      return Math.max(0, cost - CHUNK_COST) - replacedCost(present, event.artifact)
+    }
+    case 'message':
+      return cost
+    case 'history':
     case 'created':
       return 0
   }
+}
+
+function costOf(value: unknown): number {
+  return value === undefined || value === null ? 0 : sizeOf(value).cost
+}
+
+/** The cost of the values of `present` that `chunk` overwrites. */
+function replacedCost(present: object, chunk: object): number {
+  const before = present as Record<string, unknown>
+  const after = chunk as Record<string, unknown>
+  let cost = 0
+  for (const key in after) {
+    const value = before[key]
+    if (key === 'parts' || value === undefined || value === after[key]) continue
+    cost += key === 'metadata' ? replacedCost(value as object, after[key] as object) : costOf(value)
+  }
+  return cost
 }
 
 /** The usage of `task` after `event`, which has `bytes` of JSON, is applied to it. */

@@ -10,6 +10,7 @@ import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
 
+/** Options of `subscribe`. */
 export interface SubscribeOptions {
   /**
    * The generation of the last event that the reader has received: the subscription continues with the next one.
@@ -31,7 +32,7 @@ export interface TaskSubscription<S extends string = TaskState> extends AsyncIte
 /**
  * The entry after `cursor`: an event, a `resync` if that event is no longer held, or `undefined` if there is none yet.
  */
-export function entryAfter<S extends string>(
+function entryAfter<S extends string>(
   record: TaskRecord<S>,
   cursor: number,
   logSize: number,
@@ -40,6 +41,20 @@ export function entryAfter<S extends string>(
   if (cursor === task.generation) return undefined
   const event = record.log.at(cursor + 1, task, logSize)
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
+}
+
+/** All entries after `cursor`. */
+export function entriesAfter<S extends string>(
+  record: TaskRecord<S>,
+  cursor: number,
+  logSize: number,
+): TaskStreamEvent<S>[] {
+  const entries: TaskStreamEvent<S>[] = []
+  for (let entry = entryAfter(record, cursor, logSize); entry;) {
+    entries.push(entry)
+    entry = entryAfter(record, entry.generation, logSize)
+  }
+  return entries
 }
 
 /** An entry with the whole task, in place of its events. */

@@ -3,39 +3,29 @@
  *
  * @module
  */
-import { toAppend, toCancel, toCreate, toMessage, toUpdate, type TaskCommand } from './commands.js'
+import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
+import { toUpdate, type TaskCommand } from './commands.js'
 import { decide } from './decide.js'
 import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
-import type { ArtifactChanged, MessageAdded, TaskEvent, TaskStreamEvent } from './events.js'
-import { copyTask, create, createdEvent } from './evolve.js'
+import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
+import type { TaskEvent, TaskStreamEvent } from './events.js'
+import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
+import type { ReadonlyJson } from './json-types.js'
 import { readParams, readGeneration } from './validate.js'
-import { freezeDeep } from './json.js'
+import { freezeDeep, type Size } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
-import type {
-  AppendArtifactOptions,
-  ArtifactInput,
-  CancelOptions,
-  ChangeOptions,
-  CreateTaskParams,
-  MessageInput,
-  TaskUpdate,
-} from './params.js'
-import {
-  isOwnedBy,
-  toFilter,
-  toPageQuery,
-  type OwnerFilter,
-  type TaskFilter,
-  type TaskPage,
-  type TaskQuery,
-} from './queries.js'
+import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
+import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
+import { deadLettersOf, isOwnedBy, toFilter, toPageQuery } from './queries.js'
+import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
 import { Retention } from './retention.js'
-import { entryAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
+import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
+import { costOfNew } from './sizes.js'
 import { TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
@@ -47,8 +37,8 @@ import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } f
  *
  * Every change is checked as a whole, then applied, then delivered to listeners, subscribers and waiters. A refused
  * change has no effect. Parameters are copied. Returned tasks are copies that the caller owns; snapshots of `peekTask`
- * and `pageTasks` and events are frozen and shared. Methods that need a task throw `TASK_NOT_FOUND` when no task has
- * the id.
+ * and `pageTasks` and events are frozen and shared. Methods throw `TASK_NOT_FOUND` for an unknown id, except those that
+ * return `null` or `false` for it.
  *
  * @throws {RangeError | TypeError} from the constructor, with the name of the invalid option.
  * @example
@@ -68,7 +58,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     super()
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.#table = new TaskTable(this.#isTerminal)
+    this.#table = new TaskTable(this.lifecycle)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
@@ -95,9 +85,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     try {
       this.#retention.prune(now)
       this.#requireUnused(command.id, 'id')
-      this.#retention.makeRoom()
+      const cost = costOfNew(command)
+      this.#retention.makeRoom(command.owner, cost)
       const created = createdEvent(command, this.lifecycle.initial, now.iso)
-      const record = new TaskRecord(create(created), now)
+      const record = new TaskRecord(create(created), now, undefined, undefined, cost)
       this.#retention.watch(record)
       this.#table.insert(record)
       this.notify('task:event', () => freezeDeep(created))
@@ -165,39 +156,62 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return freezeDeep(events[0] as MessageAdded)
   }
 
+  /** Sends a JSON value to the code of a task, as `TaskWriter.signal` describes. */
+  signal(taskId: string, name: string, value: unknown = null): void {
+    this.#change(taskId, toSignal(name, value, this.#settings))
+    this.deliver()
+  }
+
+  /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
+  receive(taskId: string, wait: string): ReadonlyJson | undefined {
+    const entry = receivedEntry(this.#find(taskId).task, wait)
+    if (entry !== undefined) this.recordHistory(taskId, [entry])
+    return entry?.value
+  }
+
+  /** Adds entries to the history of the task's turn, with the message and the update that belong to them. */
+  recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
+    this.#change(taskId, toHistory(entries, change, this.#settings))
+    this.deliver()
+  }
+
+  /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
+  history(taskId: string): HistoryRecorded[] {
+    return this.#find(taskId).history.map(freezeDeep)
+  }
+
+  /** One page of the tasks that have failed for good, latest first, after all attempts of `retry`. See their `failure`. */
+  async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
+    return await deadLettersOf(this, query)
+  }
+
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
   getTask(taskId: string): Task<S> | null {
     const record = this.#table.get(taskId)
     return record === undefined ? null : copyTask(record.task)
   }
 
-  /**
-   * The task, frozen; `null` when there is none, or when it belongs to another owner than `filter` names. Returns the
-   * same object until the task changes.
-   */
+  /** The task, frozen, the same object until it changes; `null` for none, and for one of another owner than `filter` names. */
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
     const record = this.#table.get(taskId)
     return record !== undefined && isOwnedBy(record.task, filter) ? record.snapshot() : null
   }
 
-  /**
-   * The task's state; `null` when there is no such task. O(1), unlike `peekTask`, which freezes a task after each
-   * change.
-   */
+  /** The task's state; `null` when there is no such task. O(1), unlike `peekTask`, which freezes a task. */
   stateOf(taskId: string): S | null {
     return this.#table.get(taskId)?.task.state ?? null
   }
 
-  /** Copies of all matching tasks, oldest first. Costs O(size of the matches); `pageTasks` limits their number. */
+  /** Copies of all matching tasks, oldest first, those of one millisecond by their ids. Costs O(size of the matches). */
   listTasks(filter: TaskFilter<S> | null = {}): Task<S>[] {
     const records = this.#table.select(toFilter(filter ?? {}, this.lifecycle.states, 'listTasks'))
     return records.map((record) => copyTask(record.task))
   }
 
   /**
-   * One page of the matching tasks, latest change first, frozen. Costs O(page); the first query by a property builds
-   * its index. A task that changes moves ahead of the pages already read: start over or use `updatedSince` to see the
-   * change. No other task is skipped or repeated.
+   * One page of the matching tasks, latest change first, frozen. Tasks that changed in the same millisecond are in descending
+   * order of their ids. Costs O(page); the first query by a property builds its index. A task that changes moves ahead of the
+   * pages already read: start over or use `updatedSince` to see the change. No other task is skipped or repeated.
    */
   pageTasks(query: TaskQuery<S> | null = {}): TaskPage<S> {
     const { records, nextCursor } = this.#table.page(toPageQuery(query ?? {}, this.lifecycle.states))
@@ -205,7 +219,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return nextCursor === undefined ? { tasks } : { tasks, nextCursor }
   }
 
-  /** The number of matching tasks. O(1) for one property, O(tasks of the rarest value) for several. */
+  /** The number of matching tasks. O(1) for one property; else O(tasks of the rarest value since `updatedSince`). */
   countTasks(filter: TaskFilter<S> | null = {}): number {
     return this.#table.count(toFilter(filter ?? {}, this.lifecycle.states, 'countTasks'))
   }
@@ -215,7 +229,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return this.#table.size
   }
 
-  /** Whether the lifecycle lets the task move to `state` now. `false` when there is no such task. */
+  /** Whether the lifecycle has a step from the task's state to `state`. `false` when there is no such task. */
   can(taskId: string, state: S): boolean {
     const record = this.#table.get(taskId)
     return record !== undefined && canTransition(record.task.state, state, this.lifecycle)
@@ -227,14 +241,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
     const record = this.#find(taskId)
-    const events: TaskStreamEvent<S>[] = []
-    let cursor = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
-    for (;;) {
-      const entry = entryAfter(record, cursor, this.#settings.eventLogSize)
-      if (entry === undefined) return events
-      events.push(entry)
-      cursor = entry.generation
-    }
+    const after = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
+    return entriesAfter(record, after, this.#settings.eventLogSize)
   }
 
   /**
@@ -252,8 +260,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended: check
    * its `state`. Waiting does not keep the process alive.
    *
-   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`,
-   *   `MANAGER_DESTROYED`.
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
     const record = this.#find(taskId)
@@ -272,11 +279,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return signalOf(record, this.#isTerminal(record.task.state))
   }
 
-  /**
-   * Removes expired tasks now, not at the next `createTask`. Emits `task:expired` for each.
-   *
-   * @returns The number of removed tasks.
-   */
+  /** Removes expired tasks now, not at the next `createTask`. Emits `task:expired` for each. Returns their number. */
   prune(): number {
     try {
       return this.#retention.prune(this.#timeline.now())
@@ -287,7 +290,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
 
   /** All tasks, oldest first, frozen: plain JSON, ready to be saved. */
   snapshot(): TaskSnapshot<S>[] {
-    return this.#table.select([]).map((record) => record.snapshot())
+    return [...this.#table].map((record) => record.snapshot())
   }
 
   /**
@@ -304,7 +307,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
       const records = toRecords(tasks, this.#settings, now)
       this.#retention.prune(now)
       for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
-      this.#retention.requireRoom(records.length)
+      this.#retention.requireRoom(records)
       for (const record of records) this.#retention.watch(record)
       this.#table.restore(records)
     } finally {
@@ -317,7 +320,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * rejected with `MANAGER_DESTROYED`.
    */
   destroy(): void {
-    const records = this.#table.select([])
+    const records = [...this.#table]
     this.#table.clear()
     this.#retention.clear()
     this.removeAllListeners()
@@ -342,7 +345,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     const { iso } = this.#timeline.now()
     const record = this.#find(taskId)
     const events = decide(record.task, command, this.#settings, record.usage, iso)
-    this.#commit(record, events)
+    const sizes = this.#retention.makeRoomFor(record, events)
+    this.#commit(record, events, sizes)
     return { record, events }
   }
 
@@ -353,9 +357,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return copy
   }
 
-  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): void {
-    for (const event of events) record.append(event, this.#settings.eventLogSize)
-    this.#table.touch(record)
+  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
+    const before = record.cost
+    events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
+    this.#table.touch(record, record.cost - before)
     const isInTerminalState = this.#isTerminal(record.task.state)
     if (isInTerminalState) {
       this.#retention.unwatch(record)
@@ -378,8 +383,11 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#abandon(record, 'TASK_EXPIRED')
   }
 
-  /** Only ended tasks are evicted, and they have no waiters. */
+  /** Runs no code of the caller. Ended tasks have no waiters. */
   #evict(record: TaskRecord<S>): void {
+    const { task, usage } = record
+    const { iso } = this.#timeline.latest
+    if (!this.#isTerminal(task.state)) this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso))
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
   }

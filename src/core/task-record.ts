@@ -1,15 +1,17 @@
 /**
- * The record of a task in a manager, with its log. Callers receive only the frozen task of `snapshot`.
+ * Records of the tasks in a manager, with their logs, and the order of their owners. Callers receive only the frozen task of
+ * `snapshot`.
  *
  * @module
  */
-import type { TaskEvent } from './events.js'
+import type { HistoryRecorded, TaskEvent } from './events.js'
 import { createdEvent, apply, thawTask } from './evolve.js'
 import type { TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
-import { freezeDeep } from './json.js'
+import { freezeDeep, type Size } from './json.js'
+import { Heap, type HeapItem } from '../runtime/heap.js'
 import type { Instant } from './timeline.js'
-import { payloadSize, usageAfter, type Usage } from './sizes.js'
+import { costGrowth, costOfTask, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
 
 /** A call of `waitFor` that is pending. */
 export interface Waiter<S extends string> {
@@ -46,12 +48,10 @@ const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
 
 /** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */
 const MAX_BYTES = 4_194_304
-/** The approximate bytes of an event without its JSON. */
-const EVENT_BYTES = 150
-
 interface Segment<S extends string> {
   readonly events: readonly TaskEvent<S>[]
   readonly bytes: number
+  readonly cost: number
 }
 
 /**
@@ -65,6 +65,7 @@ class TaskLog<S extends string> {
   #older: Segment<S> | undefined
   #newer: TaskEvent<S>[] | undefined
   #newerBytes = 0
+  #newerCost = 0
   /** Generation of the latest event that is no longer held; 0 while all are. */
   #dropped: number
 
@@ -73,28 +74,40 @@ class TaskLog<S extends string> {
     this.#dropped = dropped
   }
 
+  /** The bytes of heap that the events take beside what the task shares with them. */
+  get cost(): number {
+    return (this.#older?.cost ?? 0) + this.#newerCost
+  }
+
   /**
    * @param bytes The JSON bytes of the event.
+   * @param cost What the event adds to {@link cost}.
    * @param size The number of events to keep.
    */
-  push(event: TaskEvent<S>, bytes: number, size: number): void {
+  push(event: TaskEvent<S>, bytes: number, cost: number, size: number): void {
     // A literal reserves one element, pushing to an empty array 17.
     if (this.#newer === undefined) this.#newer = [event]
     else this.#newer.push(event)
-    this.#newerBytes += bytes + EVENT_BYTES
+    this.#newerBytes += bytes + EVENT_COST
+    this.#newerCost += cost + EVENT_COST
     // The latest event is kept even if it alone exceeds the maximum.
     if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
     if (this.#newer.length >= size) {
-      this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes })
+      this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes, cost: this.#newerCost })
     } else if (this.#newerBytes >= MAX_BYTES / 2) {
       // The segment is large but not full: the older events may still fit.
-      const { events, bytes } = this.#older ?? { events: [], bytes: 0 }
-      this.#older = { events: [...events, ...this.#newer], bytes: bytes + this.#newerBytes }
+      const { events, bytes, cost } = this.#older ?? { events: [], bytes: 0, cost: 0 }
+      this.#older = {
+        events: [...events, ...this.#newer],
+        bytes: bytes + this.#newerBytes,
+        cost: cost + this.#newerCost,
+      }
     } else {
       return
     }
     this.#newer = undefined
     this.#newerBytes = 0
+    this.#newerCost = 0
   }
 
   /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
@@ -124,8 +137,6 @@ export class TaskRecord<S extends string> {
   /** Neighbours in the order of creation. */
   previous: TaskRecord<S> | undefined
   next: TaskRecord<S> | undefined
-  /** Rank in the order of creation. */
-  position = 0
   /** Rank in the order of the latest change. */
   stamp = 0
   /** This task's links in the indexes in use, by the slot of the index. */
@@ -134,7 +145,10 @@ export class TaskRecord<S extends string> {
   readonly created: Instant
   usage: Usage
   readonly log: TaskLog<S>
+  /** The estimated bytes of heap that the task takes, without its log. */
+  #ownCost: number
   #task: Task<S>
+  #history: HistoryRecorded[] | undefined
   #isFrozen = false
 
   /**
@@ -144,8 +158,16 @@ export class TaskRecord<S extends string> {
   /** Signal, waiters and subscribers. Most tasks never have any. */
   watchers: Watchers<S> | undefined
 
-  constructor(task: Task<S>, created: Instant, usage: Usage = NO_USAGE, dropped = 0) {
+  /** @param cost The cost of the task, if it is known. */
+  constructor(
+    task: Task<S>,
+    created: Instant,
+    usage: Usage = NO_USAGE,
+    dropped = 0,
+    cost: number = costOfTask(task),
+  ) {
     this.#task = task
+    this.#ownCost = cost
     this.created = created
     this.usage = usage
     this.log = new TaskLog(dropped)
@@ -154,6 +176,16 @@ export class TaskRecord<S extends string> {
   /** The current task. Valid until the next change: do not keep it. */
   get task(): TaskSnapshot<S> {
     return this.#task
+  }
+
+  /** The history of a task in memory. */
+  get history(): readonly HistoryRecorded[] {
+    return this.#history ?? []
+  }
+
+  /** The estimated bytes of heap that the task and its log take. Values in both count once. */
+  get cost(): number {
+    return this.#ownCost + this.log.cost
   }
 
   /**
@@ -168,16 +200,23 @@ export class TaskRecord<S extends string> {
     return this.#task
   }
 
-  append(event: TaskEvent<S>, logSize: number): void {
+  /** @param keepsHistory - Whether the record holds the task's history, which outlives the log. */
+  append(event: TaskEvent<S>, logSize: number, size: Size = payloadSize(event), keepsHistory = false): void {
     if (this.#isFrozen) {
       this.#task = thawTask(this.#task)
       this.#isFrozen = false
     }
-    const bytes = payloadSize(event)
+    const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
+    const growth = costGrowth(this.#task, event, cost)
     apply(this.#task, event)
     this.usage = usage
-    this.log.push(event, bytes, logSize)
+    this.#ownCost += growth
+    this.log.push(event, bytes, cost - growth, logSize)
+    if (!keepsHistory || event.type !== 'history') return
+    if (this.#history === undefined) this.#history = [event]
+    else this.#history.push(event)
+    this.#ownCost += cost + EVENT_COST
   }
 
   /** Frees what growing arrays reserved. For a task that has ended. */
@@ -197,4 +236,62 @@ export class TaskRecord<S extends string> {
     this.watchers.wakers.clear()
     for (const wake of wakers) wake()
   }
+}
+
+/** What one owner's tasks take of a manager. */
+export interface Holding {
+  /** Number of tasks. */
+  readonly tasks: number
+  /** Estimated bytes of heap. */
+  readonly bytes: number
+}
+
+/** The amounts that a manager limits. */
+export type Unit = keyof Holding
+
+interface Ranked<S extends string> extends HeapItem {
+  readonly holding: Holding
+  chain: Chain<S>
+}
+
+/** The owners that have tasks of one kind, such as ended ones, by how much all their tasks take. */
+export class Ranking<S extends string> {
+  readonly #ranked = new Map<string, Ranked<S>>()
+  readonly #heap: Heap<Ranked<S>>
+
+  constructor(unit: Unit) {
+    this.#heap = new Heap((a, b) => {
+      const difference = a.holding[unit] - b.holding[unit]
+      return difference > 0 || (difference === 0 && ageOf(a) < ageOf(b))
+    })
+  }
+
+  /** The first task of the owner that holds most. Of several such owners, the one whose task changed first. */
+  get first(): TaskRecord<S> | undefined {
+    return this.#heap.first?.chain.first?.record
+  }
+
+  /**
+   * Called after a task of the owner was added, changed or removed.
+   *
+   * @param chain The owner's tasks of this kind.
+   */
+  update(owner: string, holding: Holding, chain: Chain<S> | undefined): void {
+    const known = this.#ranked.get(owner)
+    if (chain === undefined) {
+      if (known !== undefined) this.#heap.remove(known)
+      this.#ranked.delete(owner)
+    } else if (known === undefined) {
+      const ranked = { index: -1, holding, chain }
+      this.#ranked.set(owner, ranked)
+      this.#heap.add(ranked)
+    } else {
+      known.chain = chain
+      this.#heap.fix(known)
+    }
+  }
+}
+
+function ageOf({ chain }: Ranked<string>): number {
+  return chain.first?.record.stamp ?? 0
 }

@@ -3,35 +3,60 @@
  *
  * @module
  */
-import type { Chain, Link, TaskRecord } from './task-record.js'
-import { invalidParams } from './errors.js'
-import { FILTER_KEYS, NO_OWNER, type Filter, type FilterKey, type PageQuery } from './queries.js'
+import { Ranking, type Chain, type Holding, type Link, type TaskRecord, type Unit } from './task-record.js'
+import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
+import {
+  byText,
+  FILTER_KEYS,
+  NO_OWNER,
+  toCursor,
+  toPosition,
+  type Filter,
+  type FilterKey,
+  type PagePosition,
+  type PageQuery,
+} from './queries.js'
 
 /** The single key of an index of all tasks: its list is the order of the latest change. */
 const ALL = 'all'
-const TERMINAL = 'terminal'
-type IndexName = FilterKey | typeof ALL | typeof TERMINAL
-const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, TERMINAL]
+/** The tasks that can be removed to make room, by owner: ended ones, and those that wait for the client. */
+const REMOVABLE = ['ended', 'waiting'] as const
+export type Removable = (typeof REMOVABLE)[number]
+type IndexName = FilterKey | typeof ALL | Removable
+const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, ...REMOVABLE]
+
+const NOTHING: Holding = { tasks: 0, bytes: 0 }
 
 export class TaskTable<S extends string> {
   readonly #records = new Map<string, TaskRecord<S>>()
   #first: TaskRecord<S> | undefined
   #last: TaskRecord<S> | undefined
-  #latestPosition = 0
   #latestStamp = 0
-  #earliestStamp = 0
-  /** Whether the order of stamps is the order of `updatedAt`. Restored tasks can have changed after others. */
-  #isOrdered = true
   /** Each index is built by the first query that needs it, and updated from then on. */
   #indexes = new Map<IndexName, TaskIndex<S>>()
-  readonly #isTerminal: (state: S) => boolean
+  /** By owner, for those that have tasks. */
+  readonly #holdings = new Map<string, { tasks: number; bytes: number }>()
+  /** Each ranking is built when room is first needed, and updated from then on. */
+  #rankings = new Map<string, { readonly kind: Removable; readonly ranking: Ranking<S> }>()
+  #bytes = 0
+  readonly #lifecycle: Lifecycle<S>
 
-  constructor(isTerminal: (state: S) => boolean) {
-    this.#isTerminal = isTerminal
+  constructor(lifecycle: Lifecycle<S>) {
+    this.#lifecycle = lifecycle
   }
 
   get size(): number {
     return this.#records.size
+  }
+
+  /** The estimated bytes of heap that all tasks take. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** What the owner's tasks take. */
+  holdingOf(owner: string | undefined): Holding {
+    return this.#holdings.get(owner ?? NO_OWNER) ?? NOTHING
   }
 
   /** The oldest task. */
@@ -51,23 +76,29 @@ export class TaskTable<S extends string> {
   insert(record: TaskRecord<S>): void {
     this.#records.set(record.task.id, record)
     this.#link(record)
-    this.touch(record)
+    this.#hold(record, 1, record.cost)
+    this.touch(record, 0)
   }
 
-  /**
-   * Sorts restored tasks among the others by age, and behind them by latest change. O(n log n): sorts all tasks by age.
-   */
+  /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */
   restore(records: readonly TaskRecord<S>[]): void {
-    for (const record of records) this.#records.set(record.task.id, record)
+    for (const record of records) {
+      this.#records.set(record.task.id, record)
+      this.#hold(record, 1, record.cost)
+    }
     const all = [...this, ...records]
     this.#first = this.#last = undefined
     for (const record of all.toSorted((a, b) => a.created.ms - b.created.ms)) this.#link(record)
-    // Cursors contain stamps, so present tasks keep theirs, and restored ones receive lower ones.
-    const latestFirst = records.toSorted((a, b) => byTime(b.task.updatedAt, a.task.updatedAt))
-    for (const record of latestFirst) record.stamp = --this.#earliestStamp
-    this.#isOrdered &&= records.length === 0
+    // Equal times leave the order as it is: of the stamps, with restored tasks before others.
+    for (const record of records) record.stamp = 0
+    const byStamp = all.toSorted((a, b) => a.stamp - b.stamp)
+    this.#latestStamp = 0
+    for (const record of byStamp.sort((a, b) => byText(a.task.updatedAt, b.task.updatedAt))) {
+      record.stamp = ++this.#latestStamp
+    }
     for (const record of all) record.links = undefined
     this.#indexes = new Map()
+    this.#rankings = new Map()
   }
 
   remove(record: TaskRecord<S>): void {
@@ -79,6 +110,8 @@ export class TaskTable<S extends string> {
     else next.previous = previous
     record.previous = record.next = undefined
     for (const index of this.#indexes.values()) index.remove(record)
+    this.#hold(record, -1, -record.cost)
+    this.#rank(record)
   }
 
   clear(): void {
@@ -87,46 +120,79 @@ export class TaskTable<S extends string> {
     this.#records.clear()
     this.#first = this.#last = undefined
     this.#indexes = new Map()
+    this.#rankings = new Map()
+    this.#holdings.clear()
+    this.#bytes = 0
   }
 
-  /** Called after the task has changed. */
-  touch(record: TaskRecord<S>): void {
+  /** Called after the task has changed. Its cost has grown by `growth`. */
+  touch(record: TaskRecord<S>, growth: number): void {
     record.stamp = ++this.#latestStamp
+    if (growth !== 0) this.#hold(record, 0, growth)
     if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
+    this.#rank(record)
   }
 
-  /** The task that ended first. */
-  firstEnded(): TaskRecord<S> | undefined {
-    return this.#index(TERMINAL).chain(TERMINAL)?.first?.record
+  /**
+   * Of the owners that have tasks of this kind, the one that holds most, and of its tasks the one that has not changed for the
+   * longest time. O(log n), but for the first call.
+   */
+  firstOf(kind: Removable, unit: Unit): TaskRecord<S> | undefined {
+    const name = `${kind} ${unit}`
+    const known = this.#rankings.get(name)
+    if (known !== undefined) return known.ranking.first
+    const ranking = new Ranking<S>(unit)
+    const index = this.#index(kind)
+    for (const [owner, holding] of this.#holdings) ranking.update(owner, holding, index.chain(owner))
+    this.#rankings.set(name, { kind, ranking })
+    return ranking.first
   }
 
-  /** All matching tasks, in order of creation. */
+  /**
+   * The owner's task of this kind that has not changed for the longest time, `except` excluded. O(1), but for the first call.
+   */
+  oldestOf(
+    kind: Removable,
+    owner: string | undefined,
+    except: TaskRecord<S> | undefined,
+  ): TaskRecord<S> | undefined {
+    const first = this.#index(kind).chain(owner ?? NO_OWNER)?.first
+    return (first?.record === except ? first?.next : first)?.record
+  }
+
+  /** All matching tasks, oldest first, and by id where they are of the same millisecond. */
   select(filter: Filter): TaskRecord<S>[] {
-    if (filter.length === 0) return [...this]
+    if (filter.equal.length === 0 && filter.updatedSince === undefined) return [...this].sort(byAge)
     const chain = this.#narrowest(filter)?.chain
     if (chain === undefined) return []
     // Sorting k matches costs k log k. Beyond an eighth of all tasks, filtering the ordered list costs less.
-    if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter))
+    if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter)).sort(byAge)
     const hits: TaskRecord<S>[] = []
     for (let link = chain.first; link !== undefined; link = link.next) {
       if (matches(link.record, filter)) hits.push(link.record)
     }
-    return hits.sort((a, b) => a.position - b.position)
+    return hits.sort(byAge)
   }
 
   count(filter: Filter): number {
-    if (filter.length === 0) return this.size
+    const { equal, updatedSince } = filter
+    if (equal.length === 0 && updatedSince === undefined) return this.size
     const chain = this.#narrowest(filter)?.chain
-    if (chain === undefined || filter.length === 1) return chain?.size ?? 0
+    if (chain === undefined) return 0
+    if (equal.length === 1 && updatedSince === undefined) return chain.size
     let count = 0
-    for (let link = chain.first; link !== undefined; link = link.next) {
+    for (let link = chain.last; link !== undefined; link = link.previous) {
+      if (isTooOld(link.record, filter)) break
       if (matches(link.record, filter)) count += 1
     }
     return count
   }
 
-  /** Matching tasks, latest change first. Costs O(page and the tasks that the other properties exclude). */
-  page({ filter, pageSize, cursor, updatedSince }: PageQuery): {
+  /**
+   * Matching tasks, latest change first, and by descending id where they changed in the same millisecond. Costs O(page, the
+   * tasks that the other properties exclude, and the tasks of the milliseconds at both ends of the page).
+   */
+  page({ filter, pageSize, updatedBefore, cursor }: PageQuery): {
     records: TaskRecord<S>[]
     nextCursor?: string
   } {
@@ -135,21 +201,45 @@ export class TaskTable<S extends string> {
     const records: TaskRecord<S>[] = []
     if (narrowest === undefined) return { records }
     const { chain, slot } = narrowest
-    let link = position === undefined ? chain.last : this.#after(position, chain, slot)
-    for (; link !== undefined; link = link.previous) {
-      const { record } = link
-      const isTooOld = updatedSince !== undefined && record.task.updatedAt < updatedSince
-      if (isTooOld && this.#isOrdered) break
-      if (isTooOld || !matches(record, filter)) continue
+    const start = position === undefined ? chain.last : this.#lastBy(position, chain, slot)
+    for (const record of latestFirst(start)) {
+      if (position !== undefined && !isAfter(record, position)) continue
+      if (isTooOld(record, filter)) break
+      if (!matches(record, filter)) continue
+      if (updatedBefore !== undefined && record.task.updatedAt >= updatedBefore) continue
       const last = records.at(-1)
-      if (last !== undefined && records.length === pageSize) return { records, nextCursor: toCursor(last) }
+      if (last !== undefined && records.length === pageSize)
+        return { records, nextCursor: toCursor(last.task) }
       records.push(record)
     }
     return { records }
   }
 
+  #hold({ task }: TaskRecord<S>, tasks: number, bytes: number): void {
+    this.#bytes += bytes
+    const owner = task.owner ?? NO_OWNER
+    const holding = this.#holdings.get(owner)
+    if (holding === undefined) {
+      this.#holdings.set(owner, { tasks, bytes })
+      return
+    }
+    holding.tasks += tasks
+    holding.bytes += bytes
+  }
+
+  /** Called after a task of the owner was added, changed or removed. */
+  #rank({ task }: TaskRecord<S>): void {
+    const owner = task.owner ?? NO_OWNER
+    if (this.#rankings.size > 0) {
+      const holding = this.holdingOf(owner)
+      for (const { kind, ranking } of this.#rankings.values()) {
+        ranking.update(owner, holding, this.#index(kind).chain(owner))
+      }
+    }
+    if (this.#holdings.get(owner)?.tasks === 0) this.#holdings.delete(owner)
+  }
+
   #link(record: TaskRecord<S>): void {
-    record.position = ++this.#latestPosition
     record.previous = this.#last
     record.next = undefined
     if (this.#last === undefined) this.#first = record
@@ -158,8 +248,8 @@ export class TaskTable<S extends string> {
   }
 
   /** The shortest list that contains all matches; `undefined` if there is no match. */
-  #narrowest(filter: Filter): { chain: Chain<S>; slot: number } | undefined {
-    const lists = filter.length === 0 ? ([[ALL, ALL]] as const) : filter
+  #narrowest({ equal }: Filter): { chain: Chain<S>; slot: number } | undefined {
+    const lists = equal.length === 0 ? ([[ALL, ALL]] as const) : equal
     let best: { chain: Chain<S>; slot: number } | undefined
     for (const [name, value] of lists) {
       const chain = this.#index(name).chain(value)
@@ -180,47 +270,60 @@ export class TaskTable<S extends string> {
 
   #keyOf(name: IndexName): (record: TaskRecord<S>) => string | undefined {
     if (name === ALL) return () => ALL
-    if (name === TERMINAL) return ({ task }) => (this.#isTerminal(task.state) ? TERMINAL : undefined)
+    const lifecycle = this.#lifecycle
+    const ownerIf = (isKind: (state: S) => boolean) => (record: TaskRecord<S>) =>
+      isKind(record.task.state) ? (record.task.owner ?? NO_OWNER) : undefined
+    if (name === 'ended') return ownerIf((state) => isTerminal(state, lifecycle))
+    if (name === 'waiting') {
+      return ownerIf(
+        (state) => isInterrupted(state, lifecycle) && canTransition<string>(state, 'canceled', lifecycle),
+      )
+    }
     return ({ task }) => task[name] ?? NO_OWNER
   }
 
-  /** The link after the last task of the previous page, at the position that the task had then. */
-  #after({ stamp, id }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
+  /** The latest link that changed at the time of the position or before. */
+  #lastBy({ id, updatedAt }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
-    if (known?.chain === chain && record?.stamp === stamp) return known.previous
+    if (known?.chain === chain && known.record.task.updatedAt === updatedAt) {
+      let link = known
+      while (link.next?.record.task.updatedAt === updatedAt) link = link.next
+      return link
+    }
     // The task has changed since and moved to the front, or was removed.
     let link = chain.last
-    while (link !== undefined && link.record.stamp >= stamp) link = link.previous
+    while (link !== undefined && link.record.task.updatedAt > updatedAt) link = link.previous
     return link
   }
 }
 
-/** The content of a cursor. */
-interface PagePosition {
-  readonly stamp: number
-  readonly id: string
+/** The tasks of a list from `link` to its beginning. Those of one millisecond are in the order of their changes in the list. */
+function* latestFirst<S extends string>(link: Link<S> | undefined): Generator<TaskRecord<S>> {
+  while (link !== undefined) {
+    const { updatedAt } = link.record.task
+    const together: TaskRecord<S>[] = []
+    for (; link?.record.task.updatedAt === updatedAt; link = link.previous) together.push(link.record)
+    if (together.length > 1) together.sort((a, b) => byText(b.task.id, a.task.id))
+    yield* together
+  }
 }
 
-const CURSOR = /^(-?[0-9a-z]{1,11})\.(.+)$/s
-
-function toPosition(cursor: string): PagePosition {
-  const [, digits = '', id = ''] = CURSOR.exec(cursor) ?? []
-  const stamp = Number.parseInt(digits, 36)
-  if (Number.isSafeInteger(stamp)) return { stamp, id }
-  throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave')
+function isAfter({ task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
+  return task.updatedAt < updatedAt || (task.updatedAt === updatedAt && task.id < id)
 }
 
-function toCursor(record: TaskRecord<string>): string {
-  return `${record.stamp.toString(36)}.${record.task.id}`
+function matches(record: TaskRecord<string>, filter: Filter): boolean {
+  if (isTooOld(record, filter)) return false
+  return filter.equal.every(([key, value]) => (record.task[key] ?? NO_OWNER) === value)
 }
 
-function matches({ task }: TaskRecord<string>, filter: Filter): boolean {
-  return filter.every(([key, value]) => (task[key] ?? NO_OWNER) === value)
+function isTooOld({ task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
+  return updatedSince !== undefined && task.updatedAt < updatedSince
 }
 
-function byTime(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+function byAge(a: TaskRecord<string>, b: TaskRecord<string>): number {
+  return a.created.ms - b.created.ms || byText(a.task.id, b.task.id)
 }
 
 /**

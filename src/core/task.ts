@@ -49,6 +49,15 @@ export interface StateTransition<S extends string = TaskState> {
   timestamp: string
 }
 
+/** Why a task has failed for good. Clients of the protocol do not receive it. */
+export interface TaskFailure {
+  /** `'error'`: `execute` threw in its last attempt. `'restarts'`: its processes died. */
+  reason: 'error' | 'restarts'
+  /** The number of attempts, or of restarts in a row. */
+  count: number
+  error?: { name: string; message: string }
+}
+
 /** A task, as plain JSON. Timestamps are ISO 8601, UTC, with milliseconds. */
 export interface Task<S extends string = TaskState> {
   /** A UUID v4 unless the manager has its own `generateId`. */
@@ -76,11 +85,23 @@ export interface Task<S extends string = TaskState> {
   referenceTaskIds?: string[]
   /** The owner of the task. */
   owner?: string
+  /** The generation at which the history of the present turn of work begins. Absent where there is none. */
+  turn?: number
+  /** The signals that the code has not received yet, oldest first. Absent where there are none. */
+  signals?: Signal[]
+  /** Why the task has failed for good. Absent where it has not, or has failed without attempts or restarts. */
+  failure?: TaskFailure
   /** The number of events of the task: 1 when it is created, one more with every event. */
   generation: number
   createdAt: string
   /** The time of the latest event. */
   updatedAt: string
+}
+
+/** A value that was sent to the code of a task, by `signal`. */
+export interface Signal {
+  readonly name: string
+  readonly value: JsonValue
 }
 
 /** Identifies a task among all tasks that have had its id: an id can be used again once its task is removed. */

@@ -5,6 +5,7 @@
  */
 import { throwLater } from '../runtime/uncaught.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
+import { Heap, type HeapItem } from '../runtime/heap.js'
 
 /** A moment, as a number and as a task timestamp. Tasks of the same millisecond share one. */
 export interface Instant {
@@ -20,19 +21,16 @@ export function instantOf(ms: number): Instant {
 }
 
 /** A callback that runs at `at` in monotonic time unless it is removed first. */
-export interface Deadline {
+export interface Deadline extends HeapItem {
   readonly at: number
   /** Deadlines that are due together run in this order, the order in which they were added. */
   readonly order: number
   readonly run: () => void
-  /** The position in the heap; -1 when the deadline has run or was removed. */
-  index: number
 }
 
 export class Timeline {
   #now: Instant = { ms: -Infinity, iso: '' }
-  /** A binary heap: no deadline is later than those at `2i + 1` and `2i + 2`. */
-  readonly #heap: Deadline[] = []
+  readonly #heap = new Heap<Deadline>(isBefore)
   #disarm: (() => void) | undefined
   #armedFor = Infinity
   #count = 0
@@ -52,12 +50,16 @@ export class Timeline {
     return this.#now
   }
 
+  /** What {@link now} returned last. Runs no code of the caller. */
+  get latest(): Instant {
+    return this.#now
+  }
+
   /** Runs `run` after `delayMs`, at least 1. */
   add(delayMs: number, run: () => void): Deadline {
     const at = elapsed(this.#clock) + Math.max(1, delayMs)
-    const deadline: Deadline = { at, order: ++this.#count, run, index: this.#heap.length }
-    this.#heap.push(deadline)
-    this.#rise(deadline)
+    const deadline: Deadline = { at, order: ++this.#count, run, index: -1 }
+    this.#heap.add(deadline)
     try {
       this.#arm()
     } catch (error) {
@@ -68,27 +70,18 @@ export class Timeline {
   }
 
   remove(deadline: Deadline): void {
-    const { index } = deadline
-    if (index === -1) return
-    deadline.index = -1
-    const last = this.#heap.pop()
-    if (last !== undefined && last !== deadline) {
-      this.#place(last, index)
-      this.#rise(last)
-      this.#sink(last)
-    }
-    if (this.#heap.length === 0) this.#stop()
+    this.#heap.remove(deadline)
+    if (this.#heap.first === undefined) this.#stop()
   }
 
   clear(): void {
-    for (const deadline of this.#heap) deadline.index = -1
-    this.#heap.length = 0
+    this.#heap.clear()
     this.#stop()
   }
 
   /** Replaces the timer of a later deadline. A timer of an earlier, removed deadline fires early and is set again. */
   #arm(): void {
-    const [next] = this.#heap
+    const next = this.#heap.first
     if (next === undefined || next.at >= this.#armedFor) return
     this.#stop()
     const delayMs = Math.max(0, next.at - elapsed(this.#clock))
@@ -105,9 +98,9 @@ export class Timeline {
   #fire(): void {
     this.#stop()
     for (
-      let next = this.#heap[0];
+      let next = this.#heap.first;
       next !== undefined && next.at <= elapsed(this.#clock);
-      next = this.#heap[0]
+      next = this.#heap.first
     ) {
       this.remove(next)
       try {
@@ -118,35 +111,6 @@ export class Timeline {
       }
     }
     this.#arm()
-  }
-
-  #rise(deadline: Deadline): void {
-    for (;;) {
-      const parent = this.#heap[(deadline.index - 1) >> 1]
-      if (parent === undefined || isBefore(parent, deadline)) return
-      this.#swap(deadline, parent)
-    }
-  }
-
-  #sink(deadline: Deadline): void {
-    for (;;) {
-      const left = this.#heap[2 * deadline.index + 1]
-      const right = this.#heap[2 * deadline.index + 2]
-      const child = left === undefined || right === undefined || isBefore(left, right) ? left : right
-      if (child === undefined || isBefore(deadline, child)) return
-      this.#swap(deadline, child)
-    }
-  }
-
-  #swap(a: Deadline, b: Deadline): void {
-    const { index } = a
-    this.#place(a, b.index)
-    this.#place(b, index)
-  }
-
-  #place(deadline: Deadline, index: number): void {
-    this.#heap[index] = deadline
-    deadline.index = index
   }
 }
 

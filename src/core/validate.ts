@@ -16,6 +16,9 @@ const MAX_REFERENCES = 1000
 const ID_KEYS = ['contextId', 'taskId']
 const LIST_KEYS = ['extensions', 'referenceTaskIds']
 const TYPE_KEYS = ['filename', 'mediaType']
+const CONTENTS = ['text', 'raw', 'url', 'data'] as const
+const PART_KEYS: readonly string[] = [...CONTENTS, ...TYPE_KEYS, 'metadata']
+const MESSAGE_KEYS = ['messageId', 'role', 'parts', 'metadata', ...ID_KEYS, ...LIST_KEYS]
 
 /** Checks an artifact that is clean JSON. */
 export function requireArtifact(value: JsonValue | undefined, path: string): Artifact {
@@ -48,8 +51,6 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
   return message as unknown as Message
 }
 
-const CONTENTS = ['text', 'raw', 'url', 'data'] as const
-
 function requireParts(value: JsonValue | undefined, path: string): void {
   for (const [index, part] of requireObjects(value, path).entries()) {
     if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
@@ -66,6 +67,28 @@ function requireParts(value: JsonValue | undefined, path: string): void {
       content = key
     }
     if (content === undefined) throw badContent(path, index, `got ${quote(Object.keys(part).join(', '))}`)
+  }
+}
+
+/**
+ * Refuses keys of a message, and of its parts, that no reader would find. Stored messages are not checked for them: another
+ * version of the library may have written them.
+ */
+export function refuseUnknownKeys(message: Message, path: string): void {
+  requireKnownKeys(message, MESSAGE_KEYS, path)
+  refuseUnknownPartKeys(message, path)
+}
+
+/** Refuses such keys of the parts of an artifact. The artifact itself may be any JSON object. */
+export function refuseUnknownPartKeys({ parts = [] }: Pick<Artifact, 'parts'>, path: string): void {
+  for (const [index, part] of parts.entries()) requireKnownKeys(part, PART_KEYS, `${path}.parts[${index}]`)
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` for a key that is not among `known`. */
+export function requireKnownKeys(object: object, known: readonly string[], path: string): void {
+  for (const key of Object.keys(object)) {
+    if (!known.includes(key))
+      throw invalidParams(`${path}.${key}`, `is unknown; known are ${known.join(', ')}`)
   }
 }
 

@@ -19,6 +19,7 @@ import type { Deadline, Timeline } from './timeline.js'
 export type WaitUntil<S extends string = TaskState> =
   'terminal' | 'interrupted' | S | readonly S[] | ((task: TaskSnapshot<S>) => boolean)
 
+/** Options of `waitFor`. */
 export interface WaitOptions<S extends string = TaskState> {
   /** Default is `'terminal'`. */
   readonly until?: WaitUntil<S> | undefined

@@ -44,6 +44,12 @@ export function elapsed(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()
 }
 
+/** Begins a time limit. The function returns what is left of it, in ms, at least 0. */
+export function timeLeft(clock: Clock, limitMs: number): () => number {
+  const end = elapsed(clock) + limitMs
+  return () => Math.max(0, end - elapsed(clock))
+}
+
 /** Node and Bun return an object with `unref`; Deno returns a number for `Deno.unrefTimer`; browsers need neither. */
 function unref(timer: unknown): void {
   const { Deno } = globalThis as { Deno?: { unrefTimer?: (id: number) => void } }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseUrl } from './url.js'
 
 interface Platform {
   readonly process?: {
@@ -12,6 +13,7 @@ interface Platform {
   readonly Deno?: { readonly env: { get(name: string): string | undefined } }
   readonly navigator?: { readonly userAgent?: string }
   readonly document?: unknown
+  readonly location?: { readonly href?: string }
 }
 
 /** An environment variable; `undefined` if it is not set or not readable, or the platform has no environment. */
@@ -34,6 +36,18 @@ export function builtin(id: string): unknown {
   return process?.getBuiltinModule?.(id)
 }
 
+/** The most bytes that the JavaScript heap may have; `undefined` on platforms that do not report it. */
+export function heapLimitBytes(): number | undefined {
+  try {
+    const v8 = builtin('v8') as { getHeapStatistics?: () => { heap_size_limit?: unknown } } | undefined
+    const limit = v8?.getHeapStatistics?.().heap_size_limit
+    return typeof limit === 'number' && limit > 0 && limit < Infinity ? limit : undefined
+  } catch {
+    // Runtimes that imitate Node may have the function and not implement it.
+    return undefined
+  }
+}
+
 /** True on Cloudflare's runtime. */
 export function isCloudflareWorker(): boolean {
   const { navigator } = globalThis as Platform
@@ -43,6 +57,12 @@ export function isCloudflareWorker(): boolean {
 /** True in a page of a browser. */
 export function isBrowserPage(): boolean {
   return (globalThis as Platform).document !== undefined
+}
+
+/** The URL of the page, or of the script of a worker. `undefined` outside of browsers. */
+export function pageUrl(): URL | undefined {
+  const { location } = globalThis as Platform
+  return location?.href === undefined ? undefined : parseUrl(location.href)
 }
 
 /** A property of the global object, which packages share under a registered symbol. */

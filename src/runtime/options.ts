@@ -83,7 +83,11 @@ export function requireMethods(
 ): void {
   const isObject = typeof value === 'object' && value !== null
   if (isObject && methods.every((method) => typeof Reflect.get(value, method) === 'function')) return
-  throw new TypeError(`"${option}" must ${wanted}, got ${quote(value)}`)
+  throw wrongValue(option, wanted, value)
+}
+
+function wrongValue(option: string, wanted: string, value: unknown): TypeError {
+  return new TypeError(`"${option}" must ${wanted}, got ${quote(value)}`)
 }
 
 /** @throws {TypeError} */
@@ -94,7 +98,7 @@ export function requireClock(clock: unknown): void {
 /** @throws {TypeError} */
 export function requireBoolean(option: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value
-  throw new TypeError(`"${option}" must be a boolean, got ${quote(value)}`)
+  throw wrongValue(option, 'be a boolean', value)
 }
 
 /** A text that is not empty. The error does not contain the value, which may be a secret. @throws {TypeError | RangeError} */
@@ -106,13 +110,13 @@ export function requireText(option: string, value: unknown): asserts value is st
 /** @throws {TypeError} */
 export function requireStrings(option: string, value: unknown): void {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return
-  throw new TypeError(`"${option}" must be an array of strings, got ${quote(value)}`)
+  throw wrongValue(option, 'be an array of strings', value)
 }
 
 /** @throws {TypeError} for anything but one of `known`. */
 export function requireOneOf(option: string, value: unknown, known: readonly unknown[]): void {
   if (known.includes(value)) return
-  throw new TypeError(`"${option}" must be one of ${known.map(quote).join(', ')}, got ${quote(value)}`)
+  throw wrongValue(option, `be one of ${known.map(quote).join(', ')}`, value)
 }
 
 /** A number above 0, `Infinity` included. @throws {TypeError | RangeError} */
@@ -130,7 +134,7 @@ export function requireFinite(option: string, value: unknown): number {
 /** A delay that timers accept, in ms: from `min` to 2^31 - 1. @throws {TypeError | RangeError} */
 export function requireDelay(option: string, value: unknown, min = 1): number {
   if (typeof value === 'number' && value >= min && value <= MAX_DELAY_MS) return value
-  throw outOfRange(option, `from ${min} to ${MAX_DELAY_MS} ms`, value)
+  throw outOfRange(option, `a number from ${min} to ${MAX_DELAY_MS} ms`, value)
 }
 
 /** An integer of at least `min`, or `Infinity` for no bound. @throws {TypeError | RangeError} */

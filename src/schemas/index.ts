@@ -1,7 +1,8 @@
 /**
  * The wire format of A2A 1.0 as zod/mini schemas, each with its inferred type. They compose with schemas of zod.
  *
- * Schemas ignore unknown fields and coerce nothing.
+ * `TaskSchema` validates values of the type `Task`, `MessageSchema` those of the type `Message`, and so on. Schemas ignore
+ * unknown fields and coerce nothing.
  *
  * @module
  */
@@ -86,6 +87,8 @@ export type {
   SendMessageRequest,
   SubscribeToTaskRequest,
 } from './requests.js'
+export type { ListSchema, RecordSchema } from './scalars.js'
+export type { OneOfSchema } from './one-of.js'
 export { OAuthFlowsSchema, SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
 export type { OAuthFlows, SecurityRequirement, SecurityScheme } from './security.js'
 export { TaskSchema, TaskStateSchema, TaskStatusSchema } from './task.js'

@@ -6,6 +6,7 @@
 import * as z from 'zod/mini'
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+/** A JSON object. */
 export interface JsonObject {
   [key: string]: JsonValue
 }

@@ -11,11 +11,17 @@ export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends 
   : never
 type Plain<T> = { [P in keyof T]: T[P] }
 
+/** The schema of such an object. As an interface, declarations name it instead of repeating each type of its union. */
+export interface OneOfSchema<S extends z.ZodMiniObject, K extends keyof z.output<S>> extends z.ZodMiniType<
+  ExactlyOne<z.output<S>, K>,
+  ExactlyOne<z.output<S>, K>
+> {}
+
 /** `schema` with the check that exactly one of its optional `members` is present, whatever its value. */
 export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output<S> & string>(
   schema: S,
   members: readonly K[],
-): z.ZodMiniType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>> {
+): OneOfSchema<S, K> {
   const present = (value: object): K[] => members.filter((member) => Reflect.get(value, member) !== undefined)
   const hasOne = z.refine<z.output<S>>(
     (value) => {
@@ -34,7 +40,7 @@ export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output
   const checked = schema.check(hasOne)
   // The type states what the refinement checks. One object with a check, not a union of objects: it parses once, and its
   // errors are about the member that is present.
-  return checked as unknown as z.ZodMiniType<ExactlyOne<z.output<S>, K>, ExactlyOne<z.output<S>, K>>
+  return checked as unknown as OneOfSchema<S, K>
 }
 
 /** `a, b and c`. */

@@ -6,15 +6,13 @@
 import * as z from 'zod/mini'
 import { nonEmptyString, string } from './scalars.js'
 
-export type Text = z.ZodMiniType<string, string>
-
 /** The schemas that a definition leaves open. */
 export interface Rules {
   /** File names, media types, URLs of parts, and ids of referenced tasks. */
-  readonly text: Text
+  readonly text: z.ZodMiniType<string, string>
   /** The error text for an empty list of parts. `undefined` allows one. */
   readonly whenNoParts: string | undefined
-  readonly base64: Text
+  readonly base64: z.ZodMiniType<string, string>
 }
 
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/

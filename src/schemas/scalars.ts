@@ -7,7 +7,7 @@
  */
 import * as z from 'zod/mini'
 import { ZodMiniObject } from 'zod/mini'
-import { $constructor, $ZodCheckMinLength, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
+import { $constructor, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
 import { isBrowserPage } from '../runtime/environment.js'
 
 const MAX_INT32 = 2_147_483_647
@@ -43,15 +43,7 @@ export const number = z.number(TEXTS)
 export const boolean = z.boolean(TEXTS)
 
 /** An id, a URL or a name that is looked up. */
-export const nonEmptyString = string.check(
-  new $ZodCheckMinLength({
-    check: 'min_length',
-    minimum: 1,
-    // z.minLength also reads the `length` of an object that is no string, and throws if that has no number.
-    when: ({ value }) => typeof value === 'string',
-    error: () => 'must not be empty',
-  }),
-)
+export const nonEmptyString = string.check(z.refine((value) => value !== '', 'must not be empty'))
 
 /** `z.iso.datetime`. Naming `z.iso` would put all of its formats into the bundle. */
 export function dateTime(params: z.core.$ZodISODateTimeParams): z.ZodMiniISODateTime {
@@ -90,7 +82,7 @@ export function literal<const T extends string>(value: T): z.ZodMiniLiteral<T> {
   return z.literal(value, TEXTS)
 }
 
-/** An `int32` as a number. ProtoJSON would accept a numeric string as well. */
+/** An `int32` as a number. Other forms of ProtoJSON are converted before a schema reads the value. */
 export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
   const error = `must be an integer from ${min} to ${max}`
   // One check instead of the three of z.int() with a minimum and a maximum, which take three times as long.
@@ -99,14 +91,14 @@ export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
     .check(z.refine((value) => Number.isInteger(value) && value >= min && value <= max, error))
 }
 
+/** The schema of an array. As an interface, declarations name it instead of repeating the type of its elements. */
+export interface ListSchema<T extends z.ZodMiniType> extends z.ZodMiniType<z.output<T>[], z.input<T>[]> {}
+
 /**
  * An array. Stops at the first invalid element: `z.array` keeps the issues of all elements, which take gigabytes for a
  * body of four megabytes.
  */
-export function list<T extends z.ZodMiniType>(
-  element: T,
-  whenEmpty?: string,
-): z.ZodMiniType<z.output<T>[], z.input<T>[]> {
+export function list<T extends z.ZodMiniType>(element: T, whenEmpty?: string): ListSchema<T> {
   const transform = z.transform((value: unknown, { issues }) => {
     if (!Array.isArray(value)) {
       const message = wrongType('array', value)
@@ -128,16 +120,22 @@ export function list<T extends z.ZodMiniType>(
     return elements
   })
   const schema = z.pipe(z.unknown(), transform)
+  // For what is derived from schemas.
+  Object.assign(schema._zod.def, { element })
   // The transform accepts exactly the arrays of such elements.
-  return schema as unknown as z.ZodMiniType<z.output<T>[], z.input<T>[]>
+  return schema as unknown as ListSchema<T>
 }
 
 export const strings = list(string)
 
+/** The schema of an object with arbitrary keys. */
+export interface RecordSchema<T extends z.ZodMiniType> extends z.ZodMiniType<
+  Record<string, z.output<T>>,
+  Record<string, z.input<T>>
+> {}
+
 /** An object with arbitrary keys. Stops at the first invalid value, as {@link list} does. */
-export function record<T extends z.ZodMiniType>(
-  value: T,
-): z.ZodMiniType<Record<string, z.output<T>>, Record<string, z.input<T>>> {
+export function record<T extends z.ZodMiniType>(value: T): RecordSchema<T> {
   const transform = z.transform((given: unknown, { issues }) => {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       const message = wrongType('object', given)
@@ -156,11 +154,10 @@ export function record<T extends z.ZodMiniType>(
     }
     return Object.fromEntries(entries)
   })
+  const schema = z.pipe(z.unknown(), transform)
+  Object.assign(schema._zod.def, { member: value })
   // The transform accepts exactly the objects with such values.
-  return z.pipe(z.unknown(), transform) as unknown as z.ZodMiniType<
-    Record<string, z.output<T>>,
-    Record<string, z.input<T>>
-  >
+  return schema as unknown as RecordSchema<T>
 }
 
 /** The first issue of a member, with the path from its parent. */

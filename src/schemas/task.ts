@@ -7,7 +7,6 @@ import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
-import type { Text } from './rules.js'
 import { list, nonEmptyString, object, oneOf, optional, timestamp } from './scalars.js'
 
 /** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which is not the state of any task. */
@@ -23,7 +22,7 @@ export const TaskStateSchema = oneOf([
 ])
 export type TaskState = z.infer<typeof TaskStateSchema>
 
-export function defineStatus(message: typeof MessageSchema, time: Text) {
+export function defineStatus(message: typeof MessageSchema, time: z.ZodMiniType<string, string>) {
   return object({
     state: TaskStateSchema,
     message: optional(message),

@@ -5,6 +5,7 @@
  */
 import type { A2AClient } from '../client/a2a-client.js'
 import type { OtelAttributes } from './api.js'
+import { addressOf } from './names.js'
 import { quietly } from './telemetry.js'
 import { parseUrl } from '../runtime/url.js'
 
@@ -44,6 +45,7 @@ export class Callees {
       attributes: {
         'gen_ai.agent.version': version,
         'a2a.protocol.version': agentInterface?.protocolVersion,
+        'a2a.protocol.binding': agentInterface?.protocolBinding,
         ...(agentInterface && addressOf(agentInterface.url)),
       },
     }
@@ -65,10 +67,4 @@ export class Callees {
 
 function isClient(agent: unknown): agent is A2AClient {
   return typeof agent === 'object' && agent !== null && 'sendTask' in agent
-}
-
-function addressOf(url: string): OtelAttributes {
-  const { protocol, hostname, port } = new URL(url)
-  const defaultPort = protocol === 'https:' ? 443 : 80
-  return { 'server.address': hostname, 'server.port': port === '' ? defaultPort : Number(port) }
 }

@@ -9,6 +9,7 @@ import { Callees } from './callee.js'
 import { OPERATIONS, type Operation } from './operations.js'
 import { KEYS, quietly, Telemetry, type TelemetryOptions } from './telemetry.js'
 
+/** Options of {@link instrumentClient}. */
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
    * The agent's name in spans and metrics. Default is the name in its card, which the agent chooses. Set this option

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry for tasks, agents and clients: spans, metrics, and one trace from a client to the agent that does the
- * work.
+ * Spans and metrics of OpenTelemetry for tasks, agents and clients. One trace reaches from a client to the agent that does
+ * the work.
  *
  * @module
  */

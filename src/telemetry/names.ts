@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { OtelAttributes } from './api.js'
 import type { TaskState } from '../core/lifecycle.js'
 
 export interface Names {
@@ -54,6 +55,13 @@ const DRAFT: Names = {
   metricState: 'a2a.task.state',
   stateOf: (state) => STATES.get(state) ?? state,
   delegation: (agent) => `invoke_agent ${agent}`,
+}
+
+/** The attributes that say where a URL leads to. */
+export function addressOf(url: string): OtelAttributes {
+  const { protocol, hostname, port } = new URL(url)
+  const defaultPort = protocol === 'https:' ? 443 : 80
+  return { 'server.address': hostname, 'server.port': port === '' ? defaultPort : Number(port) }
 }
 
 export function namesFor(prefix: string): Names {

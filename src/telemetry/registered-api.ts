@@ -16,6 +16,7 @@ interface Registered {
 }
 
 interface Propagator {
+  fields(): string[]
   inject(context: OtelContext, carrier: Record<string, string>, setter: Setter): void
   extract(context: OtelContext, carrier: Record<string, string>, getter: Getter): OtelContext
 }
@@ -82,6 +83,7 @@ export const registeredApi: OpenTelemetryApi = {
     },
   },
   propagation: {
+    fields: () => registered().propagation?.fields() ?? [],
     inject(context, carrier) {
       registered().propagation?.inject(context, carrier, {
         set(headers, key, value) {

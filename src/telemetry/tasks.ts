@@ -3,22 +3,26 @@
  *
  * @module
  */
-import type { StatusChanged, TaskCreated, TaskEvent } from '../core/events.js'
-import type { TaskManager } from '../core/task-manager.js'
+import type { TaskEvent } from '../core/events.js'
+import type { LocalTasks, SharedTasks } from '../core/managers.js'
 import type { TaskSnapshot } from '../core/task.js'
-import { ERROR, type OtelAttributes, type OtelSpan } from './api.js'
-import { quietly, short, Telemetry, type TelemetryOptions } from './telemetry.js'
+import { isShared, TaskRecorder } from './task-recorder.js'
+import { Telemetry, type Gauge, type TelemetryOptions } from './telemetry.js'
 
 /**
- * Records all tasks of a manager from now on. Each task has a span `a2a.task.execute` from its creation to its end,
- * with an event per transition. Creations and cancellations also have short spans, `a2a.task.submit` and
- * `a2a.task.cancel`. The counter `a2a.tasks` counts the states that were entered. The histogram `a2a.task.duration`
- * records the duration of ended tasks, in ms.
+ * Records all tasks of a `TaskManager` or `DurableTaskManager` from now on. Each task has a span `a2a.task.execute` from
+ * its creation to its end, with an event per transition. Creations and cancellations also have short spans,
+ * `a2a.task.submit` and `a2a.task.cancel`. The counter `a2a.tasks` counts the states that were entered. The histogram
+ * `a2a.task.duration` records the duration of ended tasks, in ms.
  *
  * Spans are children of the context that is active where the task is created. A message from another trace becomes a
  * link. A task that already exists gets its span with its next change, as a child of the context that is active then.
  * The content of tasks is not recorded, and nothing is recorded while no SDK is registered. Errors that OpenTelemetry
  * throws are ignored.
+ *
+ * Over a `DurableTaskManager`, a process has spans of the tasks that it creates, and of those whose leases it acquires.
+ * The span of a task also ends when the process releases or loses the lease, or no longer has the task in memory. The
+ * counter `a2a.lost_leases` counts the lost leases. Each change is counted by the process that makes it.
  *
  * @returns A function that stops recording and ends the open spans without a final state.
  * @throws {TypeError} naming the invalid option, or saying that `tasks` is no task manager.
@@ -28,7 +32,7 @@ import { quietly, short, Telemetry, type TelemetryOptions } from './telemetry.js
  * const handler = instrumentHandler(createRequestHandler({ card, execute, tasks }))
  */
 export function instrumentTasks<S extends string>(
-  tasks: TaskManager<S>,
+  tasks: LocalTasks<S> | SharedTasks<S>,
   options: TelemetryOptions = {},
 ): () => void {
   const telemetry = new Telemetry(options, 'instrumentTasks')
@@ -38,174 +42,76 @@ export function instrumentTasks<S extends string>(
   const onExpired = (task: TaskSnapshot<S>): void => recorder.abandon(task.id, 'TASK_EXPIRED')
   tasks.on('task:event', onEvent)
   tasks.on('task:expired', onExpired)
+  const stopObserving = isShared(tasks) ? tasks.observe(recorder) : undefined
+  const removeGauges = telemetry.addGauges(gaugesOf(tasks, telemetry))
   return () => {
     tasks.off('task:event', onEvent)
     tasks.off('task:expired', onExpired)
+    stopObserving?.()
+    removeGauges()
     recorder.stop()
   }
 }
 
+function gaugesOf<S extends string>(
+  tasks: LocalTasks<S> | SharedTasks<S>,
+  { prefix, names }: Telemetry,
+): Gauge[] {
+  const { states, terminal } = tasks.lifecycle
+  const live: Gauge = {
+    name: `${prefix}.server.task.in_progress`,
+    description: 'Tasks that have not ended',
+    unit: '{task}',
+    observe: () =>
+      Promise.all(
+        states
+          .filter((state) => !terminal.includes(state))
+          .map(async (state) => ({
+            value: await tasks.countTasks({ state }),
+            attributes: { [names.metricState]: names.stateOf(state) },
+          })),
+      ),
+  }
+  if (!isShared(tasks)) return [live]
+  return [
+    live,
+    {
+      name: `${prefix}.server.leases`,
+      description: 'Leases that this process holds',
+      unit: '{lease}',
+      observe: () => [{ value: tasks.stats().leases }],
+    },
+    {
+      name: `${prefix}.server.log.lag`,
+      description: 'Age of what this process knows of the tasks in use',
+      unit: 's',
+      observe: () => [{ value: tasks.stats().logLagMs / 1_000 }],
+    },
+  ]
+}
+
+/** The methods that telemetry needs of every manager, and those of a shared one. */
+const METHODS = ['on', 'off', 'peekTask', 'countTasks', 'signalOf']
+const SHARED_METHODS = ['lastSeen', 'observe', 'stats']
+
 /** @throws {TypeError} */
 function requireTasks(tasks: unknown): void {
   const isObject = typeof tasks === 'object' && tasks !== null
-  if (isObject && 'peekTask' in tasks && 'on' in tasks) return
-  const hint = isObject && 'tasks' in tasks ? ': pass gateway.tasks, or handler.tasks' : ''
-  throw new TypeError(`"tasks" must be a TaskManager${hint}`)
+  const isMissing = (name: string): boolean => !isObject || typeof Reflect.get(tasks, name) !== 'function'
+  if (!isObject || METHODS.some(isMissing) || !('lifecycle' in tasks)) {
+    throw new TypeError(`"tasks" must be a TaskManager or a DurableTaskManager${hintFor(tasks)}`)
+  }
+  const missing = isMissing('lease') ? undefined : SHARED_METHODS.find(isMissing)
+  if (missing === undefined) return
+  throw new TypeError(
+    `"tasks" is a manager of leases without the method "${missing}": use a DurableTaskManager of a2a-tasks/durable`,
+  )
 }
 
-/** The span of a task that has not ended. */
-interface TaskSpan {
-  readonly span: OtelSpan
-  readonly traceId: string | undefined
-  readonly createdAt: string
-  /** The id of the span that was linked last. */
-  linked: string | undefined
-  /** Removes the listener for the end of the manager. */
-  readonly stopWaiting: () => void
-}
-
-class TaskRecorder<S extends string> {
-  readonly #tasks: TaskManager<S>
-  readonly #telemetry: Telemetry
-  readonly #spans = new Map<string, TaskSpan>()
-
-  constructor(tasks: TaskManager<S>, telemetry: Telemetry) {
-    this.#tasks = tasks
-    this.#telemetry = telemetry
-  }
-
-  onEvent(event: TaskEvent<S>): void {
-    if (event.type === 'created') {
-      this.#submit(event)
-      return
-    }
-    if (event.type === 'status' && event.from !== event.to) this.#move(event, this.#spanOf(event.taskId))
-    else if (event.type === 'message' && event.message.role === 'user') this.#link(this.#spanOf(event.taskId))
-  }
-
-  /** Ends the span of a task that is gone before it has ended. */
-  abandon(taskId: string, code: string | undefined): void {
-    const taskSpan = this.#spans.get(taskId)
-    if (taskSpan === undefined) return
-    if (code !== undefined) fail(taskSpan.span, code)
-    this.#end(taskId, taskSpan)
-  }
-
-  stop(): void {
-    for (const [taskId, taskSpan] of this.#spans) this.#end(taskId, taskSpan)
-  }
-
-  #submit({ taskId, contextId, state, timestamp }: TaskCreated<S>): void {
-    const { prefix, names } = this.#telemetry
-    const about = { [names.contextId]: contextId }
-    // KAOS assigns the id only after the submission.
-    const attributes = prefix === 'kaos' ? about : { [names.taskId]: taskId, ...about }
-    const submit = this.#telemetry.startSpan(`${prefix}.task.submit`, { attributes })
-    quietly(() => submit?.end())
-    this.#begin(taskId, contextId, timestamp)
-    this.#count(state)
-  }
-
-  /** A task that was restored, or created before the listener was added, gets its span now. */
-  #spanOf(taskId: string): TaskSpan | undefined {
-    const taskSpan = this.#spans.get(taskId)
-    if (taskSpan !== undefined || !this.#telemetry.isTracing) return taskSpan
-    const task = this.#tasks.peekTask(taskId)
-    // A missing task has ended, and the event of its end is still to come.
-    return task === null ? undefined : this.#begin(taskId, task.contextId, task.createdAt)
-  }
-
-  #isTerminal(state: S): boolean {
-    return this.#tasks.lifecycle.terminal.includes(state)
-  }
-
-  #begin(taskId: string, contextId: string, createdAt: string): TaskSpan | undefined {
-    const { prefix, names } = this.#telemetry
-    const attributes = { [names.taskId]: taskId, [names.contextId]: contextId }
-    const span = this.#telemetry.startSpan(`${prefix}.task.execute`, { attributes })
-    if (span === undefined) return undefined
-    const traceId = quietly(() => span.spanContext().traceId)
-    const taskSpan = {
-      span,
-      traceId,
-      createdAt,
-      linked: undefined,
-      stopWaiting: this.#untilDestroyed(taskId),
-    }
-    this.#spans.set(taskId, taskSpan)
-    return taskSpan
-  }
-
-  /** A destroyed manager emits no event. Only the signals of its tasks are aborted. */
-  #untilDestroyed(taskId: string): () => void {
-    // The task may be gone by the time its events arrive.
-    const signal = quietly(() => this.#tasks.signalOf(taskId))
-    const onAbort = (): void => {
-      const reason: unknown = signal?.reason
-      const code = typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined
-      if (code === 'MANAGER_DESTROYED') this.abandon(taskId, undefined)
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    return () => signal?.removeEventListener('abort', onAbort)
-  }
-
-  #move({ taskId, from, to, timestamp }: StatusChanged<S>, taskSpan: TaskSpan | undefined): void {
-    const { prefix, names } = this.#telemetry
-    const state = names.stateOf(to)
-    if (to === 'canceled') this.#cancel(taskId, taskSpan)
-    this.#count(to)
-    quietly(() =>
-      taskSpan?.span.addEvent(
-        `${prefix}.task.transition`,
-        short({ [names.from]: names.stateOf(from), [names.state]: state }),
-      ),
-    )
-    if (!this.#isTerminal(to)) return
-    const ms = (): number => {
-      const createdAt = taskSpan?.createdAt ?? this.#tasks.peekTask(taskId)?.createdAt
-      return Date.parse(timestamp) - Date.parse(createdAt ?? timestamp)
-    }
-    this.#telemetry.recordMs(`${prefix}.task.duration`, 'From creation to end', ms, {
-      [names.metricState]: state,
-    })
-    if (taskSpan === undefined) return
-    quietly(() => taskSpan.span.setAttributes(short({ [names.state]: state })))
-    if (to === 'failed') fail(taskSpan.span, 'failed')
-    this.#end(taskId, taskSpan)
-  }
-
-  #cancel(taskId: string, taskSpan: TaskSpan | undefined): void {
-    const { prefix, names } = this.#telemetry
-    const cancel = this.#telemetry.startSpan(`${prefix}.task.cancel`, {
-      attributes: { [names.taskId]: taskId },
-      links: taskSpan === undefined ? [] : (quietly(() => [{ context: taskSpan.span.spanContext() }]) ?? []),
-    })
-    quietly(() => cancel?.end())
-  }
-
-  /** Links a context of another trace to the task's span. */
-  #link(taskSpan: TaskSpan | undefined): void {
-    const active = this.#telemetry.spanContext()
-    if (taskSpan === undefined || active === undefined) return
-    if (active.traceId === taskSpan.traceId || active.spanId === taskSpan.linked) return
-    taskSpan.linked = active.spanId
-    quietly(() => taskSpan.span.addLink({ context: active }))
-  }
-
-  #count(state: S): void {
-    const { prefix, names } = this.#telemetry
-    const attributes: OtelAttributes = { [names.metricState]: names.stateOf(state) }
-    this.#telemetry.count(`${prefix}.tasks`, 'Task lifecycle events', attributes)
-  }
-
-  #end(taskId: string, taskSpan: TaskSpan): void {
-    this.#spans.delete(taskId)
-    taskSpan.stopWaiting()
-    quietly(() => taskSpan.span.end())
-  }
-}
-
-function fail(span: OtelSpan, type: string): void {
-  quietly(() => span.setStatus({ code: ERROR }))
-  quietly(() => span.setAttributes({ 'error.type': type }))
+function hintFor(tasks: unknown): string {
+  if (typeof tasks !== 'object' || tasks === null) return ''
+  if (tasks instanceof Promise) return ', got a promise: await it'
+  if ('tasks' in tasks) return ': pass gateway.tasks, or handler.tasks'
+  if ('acquire' in tasks && 'commit' in tasks) return ', got a store: new DurableTaskManager({ store })'
+  return ''
 }

@@ -3,12 +3,15 @@
  *
  * @module
  */
+import type { MaybePromise } from '../core/managers.js'
+import type { TraceHeaders } from '../runtime/trace-headers.js'
 import { requireKnown } from '../runtime/options.js'
 import type {
   OpenTelemetryApi,
   OtelAttributes,
   OtelContext,
   OtelCounter,
+  OtelGaugeCallback,
   OtelHistogram,
   OtelMeter,
   OtelSpan,
@@ -18,6 +21,7 @@ import type {
 import { namesFor, type Names } from './names.js'
 import { registeredApi } from './registered-api.js'
 
+/** Options of all functions of this entry. */
 export interface TelemetryOptions {
   /**
    * The first part of the names of spans and metrics: `a2a.task.execute` by default, `kaos.task.execute` with `'kaos'`,
@@ -37,16 +41,34 @@ interface Metrics {
   readonly histograms: Map<string, OtelHistogram>
 }
 
+/** A metric that is read when it is collected. */
+export interface Gauge {
+  readonly name: string
+  readonly description: string
+  readonly unit: string
+  readonly observe: () => MaybePromise<
+    readonly { readonly value: number; readonly attributes?: OtelAttributes }[]
+  >
+}
+
+/** The boundaries that the conventions for calls between agents and tools recommend. */
+const SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+
 /** The name of the tracer and of the meter. */
 const SCOPE = 'a2a-tasks'
 
 /** The maximum length of a span name or an attribute value, in characters. */
 const MAX_LENGTH = 256
+const W3C_FIELDS = ['traceparent', 'tracestate', 'baggage']
+/** The most texts of an attribute. */
+const MAX_ITEMS = 32
 /**
  * The maximum length of all headers sent, in characters. Baggage may take 8 KiB, and a Node server accepts 16 KiB in
  * total.
  */
 const MAX_HEADERS = 10_240
+/** The maximum length of all headers stored, in characters. */
+const MAX_STORED = 1_024
 
 export const KEYS: readonly string[] = ['prefix', 'api']
 const PARTS = ['trace', 'metrics', 'context', 'propagation']
@@ -56,6 +78,10 @@ export class Telemetry {
   readonly names: Names
   readonly #api: OpenTelemetryApi
   readonly #metrics = new WeakMap<OtelMeter, Metrics>()
+  #gauges: Gauge[] = []
+  /** The meter that has the gauges. */
+  #gauged: OtelMeter | undefined
+  #removals: (() => void)[] = []
 
   /** @throws {TypeError} naming the invalid option of `where`. */
   constructor(options: TelemetryOptions, where: string, keys: readonly string[] = KEYS) {
@@ -91,16 +117,27 @@ export class Telemetry {
     return context && quietly(() => this.#api.trace.getSpanContext(context))
   }
 
-  /** Starts a child of the active span. */
-  startSpan(name: string, { attributes = {}, ...options }: OtelSpanOptions): OtelSpan | undefined {
+  /** Starts a child of the active span, or of that in `parent`, unless the options make it a root. */
+  startSpan(
+    name: string,
+    { attributes = {}, ...options }: OtelSpanOptions,
+    parent?: OtelContext,
+  ): OtelSpan | undefined {
     const { trace, context } = this.#api
     const bounded = { ...options, attributes: short(attributes) }
-    return quietly(() => trace.getTracer(SCOPE)?.startSpan(shortText(name), bounded, context.active()))
+    return quietly(() =>
+      trace.getTracer(SCOPE)?.startSpan(shortText(name), bounded, parent ?? context.active()),
+    )
   }
 
-  /** The active context with `span` in it. */
-  contextWith(span: OtelSpan): OtelContext | undefined {
-    return quietly(() => this.#api.trace.setSpan(this.#api.context.active(), span))
+  /** `context`, by default the active one, with `span` in it. */
+  contextWith(span: OtelSpan, context?: OtelContext): OtelContext | undefined {
+    return quietly(() => this.#api.trace.setSpan(context ?? this.#api.context.active(), span))
+  }
+
+  /** The names of the headers that the propagator reads. */
+  fields(): readonly string[] {
+    return quietly(() => this.#api.propagation.fields?.()) ?? W3C_FIELDS
   }
 
   /** Runs `run` once, in `context` if possible. Throws only what `run` throws. */
@@ -138,6 +175,34 @@ export class Telemetry {
     return Object.fromEntries(fitting)
   }
 
+  /** The headers of a trace that are stored: all but `baggage`, which is the caller's own. */
+  trace(context = this.active()): Record<string, string> | undefined {
+    if (context === undefined || this.spanContext(context) === undefined) return undefined
+    const headers = Object.entries(this.inject(context)).filter(([name]) => !/^baggage$/i.test(name))
+    return headers.join('').length > MAX_STORED ? undefined : Object.fromEntries(headers)
+  }
+
+  traceOf(span: OtelSpan): Record<string, string> | undefined {
+    return this.trace(this.contextWith(span))
+  }
+
+  /** The span of a trace that was stored. */
+  readSpan(stored: unknown): OtelSpanContext | undefined {
+    if (typeof stored !== 'object' || stored === null) return undefined
+    const texts = Object.entries(stored).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    )
+    const context = this.extract(Object.fromEntries(texts))
+    return context && this.spanContext(context)
+  }
+
+  /** The context of a trace that was stored; `undefined` if its span is active already. */
+  contextOf(trace: TraceHeaders): OtelContext | undefined {
+    const context = this.extract(trace)
+    const stored = context && this.spanContext(context)
+    return stored === undefined || stored.spanId === this.spanContext()?.spanId ? undefined : context
+  }
+
   /** The active context, extended by the one in `headers`. */
   extract(headers: Record<string, string>): OtelContext | undefined {
     return quietly(() => this.#api.propagation.extract(this.#api.context.active(), headers))
@@ -165,12 +230,59 @@ export class Telemetry {
     })
   }
 
+  /** Records a duration in seconds. */
+  recordSeconds(name: string, description: string, seconds: number, attributes: OtelAttributes): void {
+    quietly(() => {
+      const { meter, histograms } = this.#metricsNow() ?? {}
+      if (meter === undefined || histograms === undefined) return
+      const advice = { explicitBucketBoundaries: SECONDS }
+      const histogram =
+        histograms.get(name) ?? meter.createHistogram(name, { description, unit: 's', advice })
+      histograms.set(name, histogram)
+      histogram.record(seconds, short(attributes), this.#api.context.active())
+    })
+  }
+
+  /**
+   * Adds gauges, now if a meter is registered, and otherwise with the first count or duration after that.
+   *
+   * @returns A function that removes them.
+   */
+  addGauges(gauges: readonly Gauge[]): () => void {
+    this.#gauges.push(...gauges)
+    quietly(() => this.#metricsNow())
+    return () => {
+      this.#gauges = this.#gauges.filter((gauge) => !gauges.includes(gauge))
+      for (const remove of this.#removals) quietly(remove)
+      this.#removals = []
+      this.#gauged = undefined
+      quietly(() => this.#metricsNow())
+    }
+  }
+
+  #observeGauges(meter: OtelMeter): void {
+    this.#gauged = meter
+    for (const { name, description, unit, observe } of this.#gauges) {
+      const gauge = meter.createObservableGauge(name, { description, unit })
+      const callback: OtelGaugeCallback = async (result) => {
+        try {
+          for (const { value, attributes = {} } of await observe()) result.observe(value, short(attributes))
+        } catch {
+          // A store that cannot be reached has no value.
+        }
+      }
+      gauge.addCallback(callback)
+      this.#removals.push(() => gauge.removeCallback(callback))
+    }
+  }
+
   /** Looked up on every use: an SDK that registers later has a new meter, and earlier instruments record nothing. */
   #metricsNow(): Metrics | undefined {
     const meter = this.#api.metrics.getMeter(SCOPE)
     if (meter === undefined) return undefined
     const metrics = this.#metrics.get(meter) ?? { meter, counters: new Map(), histograms: new Map() }
     this.#metrics.set(meter, metrics)
+    if (this.#gauges.length > 0 && this.#gauged !== meter) this.#observeGauges(meter)
     return metrics
   }
 }
@@ -189,7 +301,11 @@ export function short(attributes: OtelAttributes): OtelAttributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [
       name,
-      typeof value === 'string' ? shortText(value) : value,
+      typeof value === 'string'
+        ? shortText(value)
+        : Array.isArray(value)
+          ? value.slice(0, MAX_ITEMS).map(shortText)
+          : value,
     ]),
   )
 }

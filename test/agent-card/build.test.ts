@@ -63,7 +63,7 @@ describe('urlFromEnvironment', () => {
     expect(buildAgentCard({ name: 'A', url: 'https://a.example' }).supportedInterfaces[0]?.url).toBe(
       'https://a.example',
     )
-    expect(pathOf(() => buildAgentCard({ name: 'A' }))).toBe('card.url')
+    expect(pathOf(() => buildAgentCard({ name: 'A' } as never))).toBe('card.url')
     expect(pathOf(() => buildAgentCard({ name: 'A', url: urlFromEnvironment() }))).toBe('PORT')
     vi.stubEnv('PORT', '81')
     const card = buildAgentCard({ name: 'A', url: urlFromEnvironment() })

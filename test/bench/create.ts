@@ -27,6 +27,7 @@ class SteadyManager {
     const batches = size / this.#batch
     this.manager = new TaskManager({
       maxTasks: size,
+      limits: { maxTotalBytes: Number.MAX_SAFE_INTEGER },
       expiryMs: (batches - 0.5) * STEP_MS,
       clock: { now: () => Date.now() + this.#offset, schedule: () => () => {} },
     })

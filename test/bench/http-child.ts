@@ -1,9 +1,11 @@
 /**
  * One side of the HTTP benchmarks, in a process of its own: `http-child.ts <side> <url of our server>`. Tells its port
- * first; then answers `usage` with its memory, `cpu` with its CPU time, and on `tick` adds a chunk to the task that never ends.
+ * first; then answers `usage` with its memory, `cpu` with its CPU time, `block` with the longest block of its event loop since
+ * the last such message, and on `tick` adds a chunk to the task that never ends.
  */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { AGENT_CARD_PATH } from '@a2a-js/sdk'
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import type * as Server from 'a2a-tasks/server'
@@ -11,13 +13,14 @@ import type * as Node from 'a2a-tasks/server/node'
 import express from 'express'
 import { chunkOf } from './peers/official.js'
 import { answerWith, executorOf, officialHandler, type Work } from './peers/official-server.js'
-import { ENDLESS, REPLY } from './requests.js'
+import { ENDLESS, LARGE, LARGE_BYTES, REPLY } from './requests.js'
 
 export interface Usage {
   readonly rss: number
   readonly heapUsed: number
 }
 
+const large = 'x'.repeat(LARGE_BYTES)
 const never = new Promise<never>(() => undefined)
 /** Adds a chunk to the task that never ends. */
 let tick = (): void => {}
@@ -30,6 +33,7 @@ async function oursListener(url: string): Promise<RequestListener> {
   const { fetch } = createRequestHandler({
     card: { name: 'Bench', description: 'Answers at once', url: 'http://localhost/' },
     execute: async (run) => {
+      if (run.text === LARGE) return large
       if (run.text !== ENDLESS) return REPLY
       tick = () => void run.artifact({ artifactId: 'ticks', parts: [{ text: 'tick' }] })
       run.start()
@@ -47,7 +51,7 @@ const endless: Work = (publish, taskId) => {
 /** The peer as its samples do: Express, its handler of the card, its handler of JSON-RPC. */
 function officialListener(): RequestListener {
   const requestHandler = officialHandler(
-    executorOf((text) => (text === ENDLESS ? endless : answerWith(REPLY))),
+    executorOf((text) => (text === ENDLESS ? endless : answerWith(text === LARGE ? large : REPLY))),
   )
   const app = express()
   app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }))
@@ -68,12 +72,29 @@ function cpu(): number {
   return (user + system) * 1e3
 }
 
+const delay = monitorEventLoopDelay({ resolution: 1 })
+delay.enable()
+
+/** Nanoseconds. */
+function longestBlock(): number {
+  const { max } = delay
+  delay.reset()
+  return max
+}
+
+const ANSWERS: ReadonlyMap<unknown, () => unknown> = new Map<unknown, () => unknown>([
+  ['usage', usage],
+  ['cpu', cpu],
+  ['block', longestBlock],
+])
 const [side = '', url = ''] = process.argv.slice(2)
 const server = createServer(side === 'ours' ? await oursListener(url) : officialListener())
 process.on('message', (message) => {
   if (message === 'tick') tick()
-  else process.send?.(message === 'cpu' ? cpu() : usage())
+  else process.send?.(ANSWERS.get(message)?.())
 })
+// Longer than a benchmark takes: connections that idle are what is measured.
+server.keepAliveTimeout = 600_000
 process.once('disconnect', () => process.exit())
 // As many connect at once as there are to be streams.
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {

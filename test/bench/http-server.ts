@@ -41,6 +41,12 @@ export class ServerProcess {
     return answerOf<number>(this.#child)
   }
 
+  /** Nanoseconds of the longest block of its event loop since the last call. */
+  block(): Promise<number> {
+    this.#child.send('block')
+    return answerOf<number>(this.#child)
+  }
+
   tick(): void {
     this.#child.send('tick')
   }

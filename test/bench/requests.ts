@@ -60,3 +60,7 @@ export function requireCompleted(task: WireTask | undefined): WireTask {
 
 /** The text of the message whose task never ends. */
 export const ENDLESS = 'Go on for ever'
+
+/** The text of the message whose answer is large. */
+export const LARGE = 'Answer at length'
+export const LARGE_BYTES = 4_000_000

@@ -1,10 +1,13 @@
 /**
  * `npm run bench` measures every row, `npm run bench -- create 100,000` those whose names have all these words.
  */
+import { boundCases } from './bounds.js'
 import { build } from './build.js'
 import { createCases } from './create.js'
+import { fullHouseCases } from './full-house.js'
 import { durableCases } from './durable.js'
 import { httpCases } from './http.js'
+import { leaseCases } from './leases.js'
 import { pageCases } from './page.js'
 import { readCases } from './read.js'
 import { toTable, type Row } from './report.js'
@@ -17,7 +20,8 @@ import type { Case } from './workload.js'
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
-  ...[...serverCases, ...httpCases, ...openStreamCases, ...durableCases],
+  ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
+  ...[...durableCases, ...leaseCases],
 ]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 

@@ -10,7 +10,7 @@ export interface Case {
   readonly run: (build: Build) => Promise<Row[]>
 }
 
-export const SEED = 'seed algorithm'
+export const SEED = 'TaskManager module'
 export const OFFICIAL = 'official SDK'
 export const EXPRESS = 'official SDK, Express'
 

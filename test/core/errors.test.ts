@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import { A2AError, TaskManager } from 'a2a-tasks'
+import { WIRE_ERRORS, type WireError } from 'a2a-tasks/wire'
 import { thrown } from '../support/manager.js'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -41,10 +42,35 @@ describe('A2AError', () => {
   })
 })
 
-test('docs/errors.md has a heading for each code, in the order of the code', () => {
+describe('docs/reference/errors.md', () => {
+  const page = read('docs/reference/errors.md')
   const [, rows = ''] = /export interface ErrorData \{\n(.*?)\n\}/s.exec(read('src/core/errors.ts')) ?? []
-  const codes = [...rows.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, code]) => code)
-  const headings = [...read('docs/errors.md').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
-  expect(headings).toEqual(codes)
-  expect(codes.length).toBeGreaterThan(10)
+  /** The type of each code's data, without comments. */
+  const types = rows.replace(/\/\*\*.*?\*\//gs, '').matchAll(/^ {2}([A-Z_]+): (NoData|\{.*?\})$/gms)
+  const codes = [...types].map(([, code = '', type = '']) => ({
+    code,
+    properties: [...type.matchAll(/(\w+)\??:/g)].map(([, property = '']) => property),
+  }))
+
+  test('has a heading for each code, in the order of the code', () => {
+    const headings = [...page.matchAll(/^### (.+)$/gm)].map(([, heading]) => heading)
+    expect(headings).toEqual(codes.map(({ code }) => code))
+    expect(codes).toHaveLength(Object.keys(WIRE_ERRORS).length)
+  })
+
+  test.each(codes)('lists the data of $code', ({ code, properties }) => {
+    const [, section = ''] = new RegExp(`^### ${code}\n(.*?)^##`, 'ms').exec(`${page}## `) ?? []
+    for (const property of properties) expect(section).toContain(`\`${property}\``)
+    expect(section.includes('`data` is empty')).toBe(properties.length === 0)
+  })
+
+  test('has what clients receive', () => {
+    const rowsOfPage = [...page.matchAll(/^\| `([A-Z_]+)` +\| (-\d+) +\| (\d+) +\| `([A-Z_]+)` +\|$/gm)]
+    expect(rowsOfPage.map(([, ...cells]) => cells)).toEqual(
+      codes.map(({ code }) => {
+        const wire = (WIRE_ERRORS as Readonly<Record<string, WireError>>)[code]
+        return [code, String(wire?.code), String(wire?.http), wire?.reason]
+      }),
+    )
+  })
 })

@@ -86,7 +86,7 @@ describe('the events of one command', () => {
       () => tasks.updateTask(id, { state: 'completed', output: 1, artifacts: [{}], message: 'x' }),
       () => tasks.updateTask(id, { state: 'working', output: 1n }),
       () => tasks.updateTask(id, { state: 'working', artifacts: [{ ok: 1 }, { bad: () => 1 }] }),
-      () => tasks.addMessage(id, { role: 'user', parts: [{}] }),
+      () => tasks.addMessage(id, { role: 'user', parts: [{} as never] }),
       () => tasks.cancelTask(id, { expectedGeneration: 9 }),
     ]) {
       expect(refused).toThrow()
@@ -136,7 +136,7 @@ function isDeeplyFrozen(value: unknown): boolean {
 }
 
 describe('listeners', () => {
-  test('a throwing listener harms nobody', () => {
+  test('a throwing listener harms no other listener', () => {
     const { tasks, id } = setup()
     const failures = vi.fn()
     const others = vi.fn()

@@ -19,14 +19,13 @@ interface ModelTask {
   output: unknown
   chunks: string[]
   createdMs: number
-  changed: number
+  changedMs: number
 }
 
 class Model {
   now = 0
   tasks: ModelTask[] = []
   #ids = 0
-  #changes = 0
 
   create(owner: string): boolean {
     const id = `task-${++this.#ids}`
@@ -34,7 +33,7 @@ class Model {
     if (this.tasks.length >= MAX_TASKS) return false
     const state = 'submitted'
     const task = { id, owner, state, states: [state], output: null, chunks: [], createdMs: this.now } as const
-    this.tasks.push({ ...task, states: [state], chunks: [], changed: ++this.#changes })
+    this.tasks.push({ ...task, states: [state], chunks: [], changedMs: this.now })
     return true
   }
 
@@ -48,7 +47,7 @@ class Model {
     }
     if (change.output !== undefined) task.output = change.output
     if (change.chunk !== undefined) task.chunks.push(change.chunk)
-    task.changed = ++this.#changes
+    task.changedMs = this.now
     return true
   }
 
@@ -91,17 +90,22 @@ function compare({ model, real: { tasks } }: Pair): void {
   const expected = ({ id, owner, state, states, output, chunks }: ModelTask): object => {
     return { id, owner, state, states, output, chunks }
   }
-  expect(tasks.listTasks().map(see)).toEqual(model.tasks.map(expected))
+  const oldestFirst = model.tasks.toSorted((a, b) => a.createdMs - b.createdMs || byText(a.id, b.id))
+  expect(tasks.listTasks().map(see)).toEqual(oldestFirst.map(expected))
   expect(tasks.size()).toBe(model.tasks.length)
   for (const state of VALID_STATES) {
-    const hits = model.tasks.filter((task) => task.state === state && task.owner === 'ada')
+    const hits = oldestFirst.filter((task) => task.state === state && task.owner === 'ada')
     expect(tasks.listTasks({ state, owner: 'ada' }).map(({ id }) => id)).toEqual(hits.map(({ id }) => id))
     expect(tasks.countTasks({ state, owner: 'ada' })).toBe(hits.length)
   }
-  const byChange = model.tasks.toSorted((a, b) => b.changed - a.changed).map(({ id }) => id)
+  const latestFirst = model.tasks.toSorted((a, b) => b.changedMs - a.changedMs || byText(b.id, a.id))
   const first = tasks.pageTasks({ pageSize: 2 })
   const rest = first.nextCursor === undefined ? [] : tasks.pageTasks({ cursor: first.nextCursor }).tasks
-  expect([...first.tasks, ...rest].map(({ id }) => id)).toEqual(byChange)
+  expect([...first.tasks, ...rest].map(({ id }) => id)).toEqual(latestFirst.map(({ id }) => id))
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 const index = fc.nat(MAX_TASKS)

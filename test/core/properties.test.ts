@@ -146,7 +146,7 @@ describe('after any commands', () => {
           let task: TaskSnapshot | undefined
           let usage = { artifacts: 0, messages: 0 }
           for (const event of events) {
-            if (task !== undefined) usage = usageAfter(usage, task, event, payloadSize(event))
+            if (task !== undefined) usage = usageAfter(usage, task, event, payloadSize(event).bytes)
             task = evolve(task, event)
           }
           if (task !== undefined) expect(usage).toEqual(usageOf(task))

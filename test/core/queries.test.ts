@@ -75,15 +75,41 @@ describe('countTasks', () => {
       { state: 'working' },
       { owner: 'bob', contextId: 'two' },
       { skill: 'none' },
+      { updatedSince: '2026-01-01T00:00:00.004Z' },
+      { updatedSince: '2026-01-01T01:00:00.009+01:00', owner: 'ada' },
+      { updatedSince: '2026-01-01T00:00:00.004Z', owner: 'bob', contextId: 'two' },
+      { updatedSince: '2027-01-01', state: 'working' },
     ] as const) {
       expect(tasks.countTasks(filter)).toBe(tasks.listTasks(filter).length)
     }
+  })
+
+  test('counts the tasks that changed since a time, as pageTasks pages them', () => {
+    const { tasks, clock } = ten()
+    const updatedSince = '2026-01-01T00:00:00.009Z'
+    expect(tasks.countTasks({ updatedSince })).toBe(2)
+    clock.advance(10)
+    walk(tasks, 't2', 'working')
+    expect(tasks.countTasks({ updatedSince })).toBe(3)
+    expect(tasks.countTasks({ updatedSince, owner: 'bob' })).toBe(2)
+    expect(tasks.countTasks({ updatedSince, state: 'working', owner: 'bob' })).toBe(1)
+    expect(tasks.listTasks({ updatedSince }).map(({ id }) => id)).toEqual(['t2', 't9', 't10'])
+    // Restored tasks are in the order of their restoration, whenever they have changed.
+    const other = new TaskManager()
+    other.restore(tasks.snapshot())
+    expect(other.countTasks({ updatedSince })).toBe(3)
+    expect(other.countTasks({ updatedSince, owner: 'bob' })).toBe(2)
+    expect(thrown(() => tasks.countTasks({ updatedSince: 'yesterday' }))).toMatchObject({
+      code: 'INVALID_PARAMS',
+      data: { path: 'updatedSince' },
+    })
   })
 })
 
 describe('pageTasks', () => {
   test('pages through all tasks, latest change first', () => {
-    const { tasks } = ten()
+    const { tasks, clock } = ten()
+    clock.advance(1)
     walk(tasks, 't1', 'working')
     expect(pages(tasks, { pageSize: 4 })).toEqual([
       ['t1', 't10', 't9', 't8'],
@@ -91,6 +117,20 @@ describe('pageTasks', () => {
       ['t3', 't2'],
     ])
     expect(pages(tasks, {})).toEqual([['t1', 't10', 't9', 't8', 't7', 't6', 't5', 't4', 't3', 't2']])
+  })
+
+  test('breaks ties by id, and goes on within them', () => {
+    const { tasks } = setup()
+    const ids = ['b', 'd', 'a', 'c'].map((id) => tasks.createTask({ skill: 'ties', id }).id)
+    for (const id of ids) walk(tasks, id, 'working')
+    expect(pages(tasks, { pageSize: 3, skill: 'ties' })).toEqual([['d', 'c', 'b'], ['a']])
+    expect(tasks.listTasks({ skill: 'ties' }).map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
+    const { nextCursor } = tasks.pageTasks({ pageSize: 2, skill: 'ties' })
+    const rest = (): string[] =>
+      tasks.pageTasks({ cursor: nextCursor, skill: 'ties' }).tasks.map(({ id }) => id)
+    expect(rest()).toEqual(['b', 'a'])
+    walk(tasks, 'c', 'completed')
+    expect(rest()).toEqual(['b', 'a'])
   })
 
   test('has no empty last page', () => {
@@ -112,6 +152,7 @@ describe('pageTasks', () => {
   test('goes on where the task of the cursor is gone', () => {
     const { tasks, clock } = setup({ expiryMs: 100 })
     for (let i = 2; i <= 5; i++) tasks.createTask({ skill: 'test' })
+    clock.advance(1)
     walk(tasks, 'task-1', 'working')
     const first = tasks.pageTasks({ pageSize: 1 })
     expect(first.tasks[0]?.id).toBe('task-1')

@@ -33,6 +33,26 @@ describe('snapshot and restore', () => {
     expect(heard).not.toHaveBeenCalled()
   })
 
+  test('carry over signals that were not received, and why a task has failed', () => {
+    const { tasks: before, id } = setup()
+    before.signal(id, 'paid', { amount: 40 })
+    before.signal(id, 'paid')
+    const error = { name: 'RangeError', message: 'Too far' }
+    before.recordHistory(id, [{ kind: 'failure', reason: 'error', count: 2, error }])
+    const snapshot = before.snapshot()
+    const tasks = new TaskManager({ clock: later() })
+    tasks.restore(JSON.parse(JSON.stringify(snapshot)) as TaskSnapshot[])
+    expect(tasks.snapshot()).toEqual(snapshot)
+    expect(tasks.receive(id, 'paid#1')).toEqual({ amount: 40 })
+    const [task] = snapshot
+    const restore = (fields: object) => () =>
+      tasks.restore([{ ...task, id: 'other', ...fields } as TaskSnapshot])
+    expect(restore({ signals: [{ name: 1, value: 1 }] })).toThrow('tasks[0].signals[0].name')
+    expect(restore({ signals: {} })).toThrow('tasks[0].signals')
+    expect(restore({ failure: 'error' })).toThrow('tasks[0].failure')
+    expect(restore({ failure: { reason: 'error' } })).toThrow('tasks[0].failure.count')
+  })
+
   test('go on with the generation, and answer older cursors with a resync', async () => {
     const tasks = new TaskManager({ clock: later() })
     tasks.restore(saved())
@@ -192,10 +212,11 @@ describe('snapshot and restore', () => {
     }
     const first = tasks.pageTasks({ pageSize: 2 })
     clock.advance(1_000)
-    const timestamp = '2026-01-01T00:00:00.500Z'
+    const timestamp = '2026-01-01T00:00:00.500Z' // later than the changes of the others
     tasks.restore([{ id: 'old', skill: 'test', state: 'working', createdAt: timestamp }])
     const second = tasks.pageTasks({ cursor: first.nextCursor })
-    expect(second.tasks.map(({ id }) => id)).toEqual(['task-4', 'task-3', 'task-2', 'task-1', 'old'])
+    expect(second.tasks.map(({ id }) => id)).toEqual(['task-4', 'task-3', 'task-2', 'task-1'])
+    expect(tasks.pageTasks({ pageSize: 2 }).tasks.map(({ id }) => id)).toEqual(['old', 'task-6'])
     expect(tasks.pageTasks({ updatedSince: timestamp }).tasks.map(({ id }) => id)).toEqual(['old'])
   })
 

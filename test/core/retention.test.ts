@@ -192,6 +192,7 @@ describe('the options', () => {
     'maxMessagesSize',
     'maxMessages',
     'maxDepth',
+    'maxTotalBytes',
   ]
 
   test.each(numbers)('"%s" must be positive', (option) => {
@@ -226,7 +227,7 @@ describe('the options', () => {
   test.each([
     [{ maxTask: 5 }, 'Unknown option "maxTask" of TaskManager; known are maxTasks'],
     [{ limits: { depth: 5 } }, 'Unknown option "limits.depth" of TaskManager; known are maxOutputSize'],
-    [{ whenFull: 'evict' }, `"whenFull" must be 'reject' or 'evict-terminal', got "evict"`],
+    [{ whenFull: 'drop' }, `"whenFull" must be one of "reject", "evict-terminal", "evict", got "drop"`],
     [5, 'The options of TaskManager must be an object, got a number'],
     [[], 'The options of TaskManager must be an object, got an array'],
     [{ limits: 5 }, '"limits" must be an object, got a number'],

@@ -21,6 +21,7 @@ const CLOCK = 'runtime/clock.ts'
 /** The files whose job is to reach the platform. */
 const PLATFORM = [
   CLOCK,
+  'migrate/buffer.ts',
   'runtime/abort.ts',
   'runtime/crypto.ts',
   'runtime/environment.ts',

@@ -25,7 +25,7 @@ describe.each(['zod', 'zod/mini'])('a schema of %s takes ours with its type', (z
         `types.${end}`,
         `import * as z from '${zod}'
       import { MessageSchema, PartSchema, type Message, type Part } from 'a2a-tasks/schemas'
-      const Envelope = z.object({ message: MessageSchema, part: PartSchema, field: ${field} })
+      export const Envelope = z.object({ message: MessageSchema, part: PartSchema, field: ${field} })
       const envelope: z.infer<typeof Envelope> = Envelope.parse({})
       export const message: Message = envelope.message
       export const part: Part = envelope.part
@@ -37,6 +37,7 @@ describe.each(['zod', 'zod/mini'])('a schema of %s takes ours with its type', (z
         target: ts.ScriptTarget.ES2022,
         strict: true,
         exactOptionalPropertyTypes: true,
+        declaration: true,
         noEmit: true,
         types: [],
       })

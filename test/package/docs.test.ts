@@ -1,30 +1,56 @@
 /**
  * Examples of the documentation: a block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built
- * package, and prints what the ` ```text ` block right after it says; links lead somewhere. An agent marked
- * ` ```ts serve ` is talked to by the curl commands of its page, and answers what their ` ```text ` blocks say.
+ * package, and prints what the ` ```text ` block right after it says; links lead somewhere. The curl commands of a page
+ * and its blocks marked ` ```ts client ` call its agent, which is marked ` ```ts serve `, and print what their ` ```text `
+ * blocks say. A block marked ` ```ts module ` begins with its name, ` // agent.js `, by which the others import it.
  */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { on } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
+import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import ts from 'typescript'
+import { parse } from 'yaml'
 import { Consumer } from '../support/consumer.js'
 import { anchorsOf, isPrinted, linksOf, programsOf, type Program } from '../support/markdown.js'
 import { FILES, read, ROOT, SOURCES } from '../support/repository.js'
 
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
-const PROGRAMS = PAGES.flatMap((page) => programsOf(page, read(page)))
-const AGENTS = PAGES.flatMap((page) => agentsOf(page, read(page)))
+const PROGRAMS = programsMarked('run')
+const AGENTS = programsMarked('serve')
+const CLIENTS = programsMarked('client')
+const MODULES = programsMarked('module')
+
+/** Packages that pages import beside this one. A scope stands for all of its packages. */
+const PACKAGES = [
+  'zod',
+  ...['express', 'fastify', 'hono', '@hono', '@nestjs', 'reflect-metadata', 'rxjs'],
+  ...['@a2a-js', '@electric-sql', '@opentelemetry'],
+]
+
+/** Loaded before an agent of a page. Tests run at the same time, so each server listens on a port of its own, and prints it. */
+const ANY_PORT = `import { Server } from 'node:net'
+const { listen } = Server.prototype
+Server.prototype.listen = function (where, ...rest) {
+  this.once('listening', () => console.log('port', this.address().port))
+  return listen.call(this, typeof where === 'object' ? { ...where, port: 0 } : 0, ...rest)
+}
+`
 
 const consumer = new Consumer()
+consumer.install(...PACKAGES)
+const anyPort = consumer.write('any-port.mjs', ANY_PORT)
 afterAll(() => {
   consumer.remove()
 })
 
+// As they stand: they are JavaScript, too.
+for (const { code } of MODULES) consumer.write(nameOf(code) ?? '', code)
+
 describe('the README', () => {
   it('has a program that runs as pasted, in its first screenful', () => {
-    const [first] = PROGRAMS.filter(({ at }) => at.startsWith('README.md:'))
+    const [first] = AGENTS.filter(({ at }) => at.startsWith('README.md:'))
     expect(Number(first?.at.split(':')[1])).toBeLessThanOrEqual(30)
   })
 })
@@ -33,40 +59,41 @@ describe.each(PROGRAMS)('the program at $at', { timeout: 90_000 }, (program) => 
   const file = consumer.write(`${program.at.replace(/\W/g, '-')}.${program.language}`, program.code)
 
   it('runs, and prints what it says', async () => {
-    expectOutput(await consumer.run(file), program)
+    expectOutput(await consumer.run(file, { PORT: '0' }), program)
   })
 })
 
 describe('all programs', () => {
   it('have right types', { timeout: 90_000 }, () => {
-    expect(typeErrors([...PROGRAMS, ...AGENTS])).toEqual([])
+    expect(typeErrors([...PROGRAMS, ...AGENTS, ...CLIENTS, ...MODULES])).toEqual([])
   })
 })
 
 describe.each(AGENTS)('the agent at $at', { timeout: 90_000 }, (agent) => {
   it('answers its page', async () => {
-    // Of tests that run at a time, each has a port of its own.
-    const listening = '.listen(0, function () { console.log(this.address().port) })'
-    const code = agent.code.replace('.listen(3000)', listening)
-    const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, code)
-    const server = spawn(process.execPath, [consumer.compile(file)], {
+    const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, agent.code)
+    const program = consumer.compile(file)
+    const server = spawn(process.execPath, ['--import', pathToFileURL(anyPort).href, program], {
       cwd: consumer.folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     try {
-      const [port] = (await once(server.stdout, 'data')) as [Buffer]
+      const port = await portOf(server.stdout)
       const talks = talksOf(read(pageOf(agent)))
       expect(talks).not.toEqual([])
       let task = ''
       for (const { commands, output } of talks) {
         const answers: string[] = []
         for (const command of commands) {
-          const answer = await curl(command, { origin: `http://localhost:${Number(port)}`, task, output })
+          const answer = await curl(command, { origin: `http://localhost:${port}`, task, output })
           task = /^(?:data: )?\{"task":\{"id":"([^"]+)/m.exec(answer)?.[1] ?? task
           answers.push(answer)
         }
         const said = answers.join('\n')
         if (!isPrinted(said, output)) expect(said).toBe(output)
+      }
+      for (const client of CLIENTS.filter(({ at }) => pageOf({ at }) === pageOf(agent))) {
+        expectOutput(await consumer.run(writeClient(client, Number(port))), client)
       }
     } finally {
       server.kill()
@@ -81,9 +108,17 @@ describe.each(PAGES)('%s', (page) => {
   })
 })
 
-describe('docs/architecture.md and docs/performance.md', () => {
+describe('docs/README.md', () => {
+  it('links to each page', () => {
+    const index = linksOf(read('docs/README.md')).map((link) => `docs/${link}`)
+    const pages = PAGES.filter((page) => /^docs\/(?!reference\/api\/|README)/.test(page))
+    expect(pages.filter((page) => !index.includes(page))).toEqual([])
+  })
+})
+
+describe('docs/design/architecture.md and docs/design/performance.md', () => {
   it('name files and folders of src/ that exist', () => {
-    const text = read('docs/architecture.md') + read('docs/performance.md')
+    const text = read('docs/design/architecture.md') + read('docs/design/performance.md')
     const folders = [...new Set(SOURCES.map((file) => dirname(file)))]
     const names = [...text.matchAll(/`([a-z-]+(?:\/[a-z0-9-]+)+)(?:\.ts)?`/g)].map(([, name = '']) => name)
     const missing = names.filter((name) => !SOURCES.includes(`${name}.ts`) && !folders.includes(name))
@@ -91,6 +126,35 @@ describe('docs/architecture.md and docs/performance.md', () => {
     expect(missing.filter((name) => folders.includes(name.split('/')[0] ?? ''))).toEqual([])
   })
 })
+
+describe('docs/operate', () => {
+  it('has manifests that are YAML, and leave a pod more time than it needs to stop', () => {
+    const page = read('docs/operate/deployment.md')
+    const [, manifest = ''] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? []
+    const { spec } = (parse(manifest) as { spec: { template: { spec: PodSpec } } }).spec.template
+    const [container] = spec.containers
+    const graceMs = Number(/close\(\{ graceMs: ([\d_]+) \}\)/.exec(page)?.[1]?.replace('_', ''))
+    const needed = Number(container?.lifecycle.preStop.sleep.seconds) + graceMs / 1000
+    expect(needed).toBeGreaterThan(0)
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(needed)
+  })
+
+  it('has no measured number that docs/design/performance.md has not', () => {
+    const measured = /\b[\d,.]+ (?:B|ms)(?= of heap| \(rss\)| +\|| at the)|\b[\d,]+ \/s/g
+    const numbers = [...read('docs/operate/sizing.md').matchAll(measured)].map(([number]) => number)
+    expect(numbers.length).toBeGreaterThan(8)
+    const table = read('docs/design/performance.md')
+    expect(numbers.filter((number) => !table.includes(number))).toEqual([])
+  })
+})
+
+/** The used part of a pod of Kubernetes. */
+interface PodSpec {
+  readonly terminationGracePeriodSeconds: number
+  readonly containers: readonly {
+    readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
+  }[]
+}
 
 describe('a page that is wrong is found', () => {
   const page = '# One\n```ts run\nconsole.log(1 + 1)\n```\n\n```text\n2\n```\n\n## One\n'
@@ -132,6 +196,17 @@ describe('a page that is wrong is found', () => {
   })
 })
 
+/** The port that a server has printed, of all that it prints. */
+async function portOf(stdout: NodeJS.ReadableStream): Promise<string> {
+  let output = ''
+  for await (const [chunk] of on(stdout, 'data', { close: ['end'] }) as AsyncIterable<[Buffer]>) {
+    output += chunk.toString()
+    const [, port] = /^port (\d+)$/m.exec(output) ?? []
+    if (port !== undefined) return port
+  }
+  throw new Error(`The agent does not listen:\n${output}`)
+}
+
 function expectOutput(printed: string, { output }: Program): void {
   if (output !== undefined && !isPrinted(printed, output)) expect(printed).toBe(output)
 }
@@ -143,13 +218,26 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || !target.endsWith('.md') || anchorsOf(read(target)).includes(anchor)
 }
 
-function pageOf({ at }: Program): string {
+function pageOf({ at }: Pick<Program, 'at'>): string {
   return at.slice(0, at.lastIndexOf(':'))
 }
 
-/** Programs that run until they are stopped. */
-function agentsOf(page: string, text: string): Program[] {
-  return programsOf(page, text.replace(/^```ts run$/gm, '```ts').replace(/^```ts serve$/gm, '```ts run'))
+function programsMarked(mark: string): Program[] {
+  return PAGES.flatMap((page) => programsOf(page, read(page), mark))
+}
+
+/** The name of a module, which its first line has. */
+function nameOf(code: string): string | undefined {
+  return /^\/\/ ([a-z-]+\.js)\n/.exec(code)?.[1]
+}
+
+/** A client whose requests to port 3000, which the agent's card names as well, go to another port. */
+function writeClient({ at, code }: Program, port: number): string {
+  const name = at.replace(/\W/g, '-')
+  const redirect = `const { fetch } = globalThis
+globalThis.fetch = (url, init) => fetch(String(url).replace(':3000', ':${port}'), init)`
+  consumer.write(`${name}-port.mjs`, redirect)
+  return consumer.write(`${name}.ts`, `import './${name}-port.mjs'\n${code}`)
 }
 
 interface Talk {
@@ -214,7 +302,8 @@ function typeErrors(programs: readonly Program[]): string[] {
   const blocks = new Map(
     programs.map((program) => {
       const line = Number(program.at.slice(pageOf(program).length + 1))
-      return [`${ROOT}${program.at.replace(/\W/g, '-')}.${program.language}`, { program, line }]
+      const name = nameOf(program.code)?.replace(/\.js$/, '') ?? program.at.replace(/\W/g, '-')
+      return [`${ROOT}${name}.${program.language}`, { program, line }]
     }),
   )
   const host = ts.createCompilerHost(options)

@@ -1,9 +1,7 @@
 /** Each example is short, and runs against the built package. */
-import { mkdirSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Consumer } from '../support/consumer.js'
-import { FILES, read, ROOT } from '../support/repository.js'
+import { FILES, read } from '../support/repository.js'
 
 const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
 const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
@@ -11,6 +9,7 @@ const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(
 /** What the examples that mount a handler, keep tasks, or tell OpenTelemetry, bring along. */
 const FRAMEWORKS = [
   ...['express', 'fastify', 'hono', '@hono/node-server'],
+  ...['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
   ...['libsql', '@electric-sql/pglite', 'pg', 'ioredis'],
   ...['api', 'context-async-hooks', 'core', 'sdk-trace-base'].map((name) => `@opentelemetry/${name}`),
 ]
@@ -20,18 +19,15 @@ afterAll(() => {
   consumer.remove()
 })
 
-for (const name of FRAMEWORKS) {
-  const link = join(consumer.folder, 'node_modules', name)
-  mkdirSync(dirname(link), { recursive: true })
-  symlinkSync(`${ROOT}node_modules/${name}`, link, 'junction')
-}
+consumer.install(...FRAMEWORKS)
 
 // The README too: the tour reads it.
 for (const file of [...FOLDER, ...FILES.filter((name) => name === 'README.md')])
   consumer.write(file, read(file))
 
-it('every program in examples/ is a numbered one', () => {
-  expect(FOLDER.filter((file) => /\.[cm]?[jt]s$/.test(file))).toEqual(EXAMPLES)
+it('every program in examples/ is a numbered one, or belongs to an application that integrations.test.ts runs', () => {
+  const others = FOLDER.filter((file) => !/^examples\/(nextjs|workers)\//.test(file))
+  expect(others.filter((file) => /\.[cm]?[jt]s$/.test(file))).toEqual(EXAMPLES)
 })
 
 describe.each(EXAMPLES)('%s', (example) => {

@@ -27,6 +27,7 @@ const ARROWS: Record<string, Arrows> = {
     types: ['server'],
   },
   telemetry: { values: ['runtime'], types: ['public'] },
+  migrate: { values: ['runtime', 'core/errors.ts', 'core/lifecycle.ts', 'wire'], types: ['core', 'server'] },
   testing: { values: ['runtime', 'public'] },
 }
 

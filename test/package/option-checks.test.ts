@@ -24,6 +24,7 @@ import {
 import { bedrockAgentCore } from '../../src/gateway/providers/aws/agentcore.js'
 import { TaskManager } from '../../src/index.js'
 import { createRequestHandler, createTaskManagerHandler, LocalTaskManager } from '../../src/server/index.js'
+import { fromAgentExecutor } from '../../src/migrate/index.js'
 import { v1 } from '../../src/wire/index.js'
 import { fakeAgent } from '../../src/testing/index.js'
 
@@ -64,6 +65,7 @@ const WITH: Record<string, (options: unknown) => unknown> = {
   azureAI: (options) => call(azureAI, options),
   vertexAI: (options) => call(vertexAI, options),
   a2a: (options) => call(a2a, options),
+  fromAgentExecutor: (options) => call(fromAgentExecutor, { execute, cancelTask: execute }, options),
   fakeAgent: (options) => call(fakeAgent, 'hi', options),
 }
 
@@ -143,6 +145,17 @@ describe('an impossible option is named', () => {
       'createRequestHandler',
       { ...handler, limits: { maxDepth: 1.5 } },
       '"limits.maxDepth" must be a positive',
+    ],
+    [
+      'createRequestHandler',
+      { ...handler, limits: { bodyTimeoutMs: '30s' } },
+      '"limits.bodyTimeoutMs" must be a number from 1 to 2147483647 ms, got "30s"',
+    ],
+    ['createRequestHandler', { ...handler, limits: { maxNodes: 0 } }, '"limits.maxNodes" must be a positive'],
+    [
+      'createTaskManagerHandler',
+      { ...sessions, limits: { maxBodyBytesInFlight: 9 } },
+      '"limits.maxBodyBytesInFlight" must be at least "limits.maxBodyBytes" (4194304), got 9',
     ],
     ['createRequestHandler', { ...handler, push: { allow: [5] } }, '"push.allow" must hold hosts and CIDR'],
     ['createTaskManagerHandler', { ...sessions, clock: 5 }, CLOCK],

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 
-/** What it takes, and a little: growing past it is to be decided. docs/performance.md tells what it is made of. */
-const LIMIT = 16_000
+/** What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. */
+const LIMIT = 19_400
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`)
@@ -11,13 +11,21 @@ it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at m
   expect(gzipBytes, `${gzipBytes} bytes, ${gzipBytes - LIMIT} too many`).toBeLessThanOrEqual(LIMIT)
 })
 
-/** The same for the client: about 10 kB are the schemas that read answers, 0.3 kB the checks of options. */
-const CLIENT_LIMIT = 34_300
+/**
+ * The same for the client. Counts the files that are loaded at the start: the entry, and what it imports by statements. The
+ * code for tasks of a `taskManager` is a file of its own, which only clients with a `taskManager` load. A bundler that makes
+ * one file of all adds it, and docs/design/performance.md says how much that is.
+ */
+const CLIENT_LIMIT = 34_100
 
 it(`\`import { A2AClient } from 'a2a-tasks/client'\` takes at most ${CLIENT_LIMIT} bytes`, async () => {
-  const { code, gzipBytes } = await bundle(`export { A2AClient } from 'a2a-tasks/client'`)
+  const { code, codeOnDemand, gzipBytes } = await bundle(`export { A2AClient } from 'a2a-tasks/client'`, {
+    splitting: true,
+  })
   expect(code, 'eventsource-parser is counted').toContain('max-buffer-size-exceeded')
   expect(code, 'zod is counted').toContain('_zod')
+  expect(codeOnDemand, 'delegation is loaded on demand').toContain('with an agent already')
+  expect(code).not.toContain('with an agent already')
   expect(gzipBytes, `${gzipBytes} bytes, ${gzipBytes - CLIENT_LIMIT} too many`).toBeLessThanOrEqual(
     CLIENT_LIMIT,
   )

@@ -23,6 +23,15 @@ export class Consumer {
     symlinkSync(ROOT, join(this.folder, 'node_modules/a2a-tasks'), 'junction')
   }
 
+  /** Installs packages that this repository has, such as frameworks. A scope stands for all of its packages. */
+  install(...names: readonly string[]): void {
+    for (const name of names) {
+      const link = join(this.folder, 'node_modules', name)
+      mkdirSync(dirname(link), { recursive: true })
+      symlinkSync(join(ROOT, 'node_modules', name), link, 'junction')
+    }
+  }
+
   /** Writes a file, and gives its whole path. */
   write(name: string, text: string): string {
     const path = resolve(this.folder, name)
@@ -39,17 +48,19 @@ export class Consumer {
       target: 'node20',
       sourcefile: file,
       sourcemap: 'inline',
+      // As in tsconfig.json: NestJS needs them.
+      tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
     })
     return this.write(file.replace(/\.ts$/, '.mjs'), code)
   }
 
   /** Returns what the program prints. A program that fails, or runs for longer than a minute, rejects with its output. */
-  async run(file: string): Promise<string> {
+  async run(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
     return await new Promise((resolve, reject) => {
       execFile(
         process.execPath,
         [this.compile(file)],
-        { cwd: this.folder, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
+        { cwd: this.folder, env: { ...process.env, ...env }, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
         (error, stdout, stderr) => {
           if (error === null) resolve(stdout)
           else reject(new Error(`${file} ${endOf(error)}\n\nstdout:\n${stdout}\nstderr:\n${stderr}`))

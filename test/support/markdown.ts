@@ -17,11 +17,11 @@ const FENCE = /^(`{3,})([^\n`]*)\n([^]*?)^\1 *$/gm
 /** Not multiline: `^` is the end of the program before it. */
 const OUTPUT = /^\s*```text\n([^]*?)\n```/
 
-/** The blocks marked as a whole program: ` ```ts run ` and ` ```js run `. */
-export function programsOf(file: string, text: string): Program[] {
+/** The blocks marked as a whole program: ` ```ts run ` and ` ```js run `, or with another mark. */
+export function programsOf(file: string, text: string, mark = 'run'): Program[] {
   return [...text.matchAll(FENCE)].flatMap(({ 0: block, 2: info = '', 3: code = '', index }) => {
-    const [language, mark] = info.trim().split(/\s+/)
-    if ((language !== 'ts' && language !== 'js') || mark !== 'run') return []
+    const [language, marked] = info.trim().split(/\s+/)
+    if ((language !== 'ts' && language !== 'js') || marked !== mark) return []
     const at = `${file}:${text.slice(0, index).split('\n').length}`
     const [, output] = OUTPUT.exec(text.slice(index + block.length)) ?? []
     return [{ at, language, code, output }]

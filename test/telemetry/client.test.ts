@@ -38,6 +38,7 @@ describe('one operation', () => {
     expect(parentOf(told)).toBe(idOf(span('caller')))
     expect(told.attributes).toEqual({
       'a2a.method.name': 'SendMessage',
+      'a2a.protocol.binding': 'JSONRPC',
       'a2a.protocol.version': '1.0',
       'a2a.task.id': task?.id,
       'a2a.task.state': 'TASK_STATE_COMPLETED',
@@ -317,6 +318,7 @@ describe('an instrumented client', () => {
     }
     const span = {
       spanContext: broken,
+      updateName: broken,
       setAttributes: broken,
       addEvent: broken,
       addLink: broken,
@@ -326,7 +328,9 @@ describe('an instrumented client', () => {
     for (const startSpan of [broken, () => span]) {
       const api = {
         trace: { getTracer: () => ({ startSpan }), setSpan: otel.trace.setSpan, getSpanContext: broken },
-        metrics: { getMeter: () => ({ createCounter: broken, createHistogram: broken }) },
+        metrics: {
+          getMeter: () => ({ createCounter: broken, createHistogram: broken, createObservableGauge: broken }),
+        },
         context: { active: () => otel.ROOT_CONTEXT, with: broken },
         propagation: { inject: broken, extract: broken },
       }

@@ -1,10 +1,10 @@
 /** The trace in which an agent answers. */
-import { context, trace } from '@opentelemetry/api'
+import { context, SpanKind, trace } from '@opentelemetry/api'
 import * as otel from '@opentelemetry/api'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
 import { instrumentHandler } from 'a2a-tasks/telemetry'
-import { sdk, unregister } from './support/sdk.js'
+import { idOf, parentOf, sdk, unregister } from './support/sdk.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -47,37 +47,46 @@ function said(answer: unknown): string {
 
 describe('a handler', () => {
   it('runs in the trace that a request comes with', async () => {
-    sdk()
+    const { spans } = sdk()
     const handler = instrumentHandler(agent())
-    expect(await ask(handler, { traceparent: TRACEPARENT, tracestate: 'a=1' })).toBe(`${TRACE} ${SPAN} a=1`)
-    expect(await ask(handler)).toBe('undefined undefined undefined')
-    expect(await ask(handler, { traceparent: 'nonsense' })).toBe('undefined undefined undefined')
+    const said = await ask(handler, { traceparent: TRACEPARENT, tracestate: 'a=1' })
+    const [served] = spans()
+    if (served === undefined) throw new Error('There is no span')
+    expect(said).toBe(`${TRACE} ${idOf(served)} a=1`)
+    expect([served.kind, parentOf(served)]).toEqual([SpanKind.SERVER, SPAN])
+    await ask(handler)
+    await ask(handler, { traceparent: 'nonsense' })
+    expect(spans().map(parentOf)).toEqual([SPAN, undefined, undefined])
   })
 
   it('takes the last of two that were written one within the other', async () => {
-    sdk()
+    const { span } = sdk()
     const outer = `00-${TRACE}-00f067aa0ba902b7-01`
     const handler = instrumentHandler(agent())
-    expect(await ask(handler, { traceparent: `${outer}, ${TRACEPARENT}` })).toContain(SPAN)
+    await ask(handler, { traceparent: `${outer}, ${TRACEPARENT}` })
+    expect(parentOf(span('SendMessage'))).toBe(SPAN)
   })
 
   it('leaves the span of an HTTP server that is active in that trace, and takes the place of any other', async () => {
-    const { inSpan, span } = sdk()
+    const { inSpan, span, spans } = sdk()
     const handler = instrumentHandler(agent())
     const own = context.with(
       trace.setSpanContext(context.active(), { traceId: TRACE, spanId: SPAN, traceFlags: 1, isRemote: true }),
       () => inSpan('POST', () => ask(handler, { traceparent: TRACEPARENT })),
     )
-    expect(await own).toContain(span('POST').spanContext().spanId)
-    expect(await inSpan('server starts', () => ask(handler, { traceparent: TRACEPARENT }))).toContain(SPAN)
-    expect(await inSpan('untraced', () => ask(handler))).toContain(span('untraced').spanContext().spanId)
+    await own
+    await inSpan('server starts', () => ask(handler, { traceparent: TRACEPARENT }))
+    await inSpan('untraced', () => ask(handler))
+    const served = spans().filter(({ kind }) => kind === SpanKind.SERVER)
+    expect(served.map(parentOf)).toEqual([idOf(span('POST')), SPAN, idOf(span('untraced'))])
   })
 
   it('is dispatched to in what is active', async () => {
     const { inSpan, span } = sdk()
     const handler = instrumentHandler(agent())
     const answer = await inSpan('caller', () => handler.dispatch(BODY, { version: '1.0' }))
-    expect(said(answer)).toContain(span('caller').spanContext().spanId)
+    expect(said(answer)).toContain(idOf(span('SendMessage')))
+    expect(parentOf(span('SendMessage'))).toBe(idOf(span('caller')))
   })
 
   it('has all else as it was, and leaves the handler that it was made of', async () => {
@@ -87,7 +96,8 @@ describe('a handler', () => {
     const handler = instrumentHandler(plain)
     expectTypeOf(handler).toEqualTypeOf<RequestHandler>()
     expect(plain.fetch).toBe(fetch)
-    expect({ ...handler, fetch }).toEqual(plain)
+    const { dispatch, observe } = plain
+    expect({ ...handler, fetch, dispatch, observe }).toEqual(plain)
     expect(await ask(plain, { traceparent: TRACEPARENT })).toBe('undefined undefined undefined')
     await handler.close()
     expect((await handler.dispatch(BODY, { version: '1.0' })) as object).toHaveProperty('error')

@@ -129,10 +129,10 @@ it('what is given in place of something like it is said', () => {
   const gateway = new A2AGateway({ providers: {} })
   const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.test' }, execute: () => 'Hi' })
   expect(() => instrumentTasks(gateway as never)).toThrow(
-    /^"tasks" must be a TaskManager: pass gateway.tasks/,
+    /^"tasks" must be a TaskManager or a DurableTaskManager: pass gateway.tasks/,
   )
   // @ts-expect-error -- nothing
-  expect(() => instrumentTasks(undefined)).toThrow(/^"tasks" must be a TaskManager$/)
+  expect(() => instrumentTasks(undefined)).toThrow(/^"tasks" must be a TaskManager or a DurableTaskManager$/)
   // @ts-expect-error -- a function
   expect(() => instrumentHandler(handler.fetch)).toThrow(/: pass the handler itself, not its fetch$/)
   // @ts-expect-error -- nothing

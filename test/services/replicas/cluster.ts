@@ -57,15 +57,16 @@ export class Cluster {
     }
   }
 
-  /** Kills one, which has no time to say goodbye, and starts another in its place. */
-  async kill(): Promise<void> {
+  /** Ends one, by a signal or as a deployment does, and starts another in its place. */
+  async replace(end: 'SIGKILL' | 'stop'): Promise<void> {
     const index = Math.floor(Math.random() * this.#replicas.length)
     const replica = this.#replicas[index]
     if (replica === undefined) return
     this.#replicas[index] = undefined
     this.kills += 1
     const gone = once(replica.child, 'exit')
-    replica.child.kill('SIGKILL')
+    if (end === 'stop') replica.child.send(end)
+    else replica.child.kill(end)
     await gone
     await this.#launch(index)
   }

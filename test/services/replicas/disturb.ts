@@ -18,6 +18,8 @@ interface Disturbance {
   readonly killEveryMs: number
   /** Whether there were enough tasks and kills. */
   readonly isEnough: (counts: { readonly tasks: number; readonly kills: number }) => boolean
+  /** How a replica ends: by SIGKILL, unless told otherwise, or after it has handed its work over. */
+  readonly end?: 'SIGKILL' | 'stop'
   /** Restarts the server of the store, where it has one. */
   readonly restart?: () => Promise<void>
 }
@@ -35,13 +37,14 @@ export const MIN_KILLS = 15
 /** How many tasks are enough: 2,000, or `CHAOS_TASKS`. */
 export const TASKS = Number(process.env['CHAOS_TASKS'] ?? 2_000)
 
-export async function disturb({ name, url, ...how }: Disturbance): Promise<Outcome> {
-  const cluster = await Cluster.start(how.replicas, { STORE: name, STORE_URL: url })
+export async function disturb({ name, url, end = 'SIGKILL', ...how }: Disturbance): Promise<Outcome> {
+  const recover = end === 'stop' ? 'resume' : 'fail'
+  const cluster = await Cluster.start(how.replicas, { STORE: name, STORE_URL: url, RECOVER: recover })
   const over = new AbortController()
   const killing = (async () => {
     for (let count = 1; !over.signal.aborted; count += 1) {
       await delay(how.killEveryMs * (0.5 + Math.random()))
-      await Promise.all([cluster.kill(), count % RESTART_EVERY === 0 ? how.restart?.() : undefined])
+      await Promise.all([cluster.replace(end), count % RESTART_EVERY === 0 ? how.restart?.() : undefined])
     }
   })()
   const isEnough = (tasks: number): boolean => how.isEnough({ tasks, kills: cluster.kills })
@@ -63,7 +66,8 @@ export async function disturb({ name, url, ...how }: Disturbance): Promise<Outco
       const page = await store.list({ after, limit: 200 })
       for (const { checkpoint } of page) {
         faults.push(...(await faultsOf(store, checkpoint, byTask.get(checkpoint.id))))
-        ends[checkpoint.state] = (ends[checkpoint.state] ?? 0) + 1
+        const end = endOf(checkpoint)
+        ends[end] = (ends[end] ?? 0) + 1
         byTask.delete(checkpoint.id)
       }
       after = page.at(-1)?.checkpoint
@@ -74,6 +78,11 @@ export async function disturb({ name, url, ...how }: Disturbance): Promise<Outco
   } finally {
     await close()
   }
+}
+
+/** The state, with the reason of a failure. */
+function endOf({ state, message }: TaskSnapshot<string>): string {
+  return state === 'failed' ? `failed: ${JSON.stringify(message)}` : state
 }
 
 /** Orphans are found by those that live: also those that no client knows of. */

@@ -8,7 +8,9 @@ import { createRequestHandler, textOf, type Run } from '../../../src/server/inde
 import { toNodeListener } from '../../../src/server/node/index.js'
 import { openStore } from './stores.js'
 
-const { STORE = '', STORE_URL = '' } = process.env
+const { STORE = '', STORE_URL = '', RECOVER } = process.env
+/** Work is restarted only where replicas hand it over: they do so at once. */
+const recover = RECOVER === 'resume' ? 'resume' : 'fail'
 
 /** Says its numbers one by one, so that a lost or doubled one shows. */
 async function count(run: Run, most: number): Promise<void> {
@@ -39,7 +41,7 @@ async function execute(run: Run): Promise<string | undefined> {
 
 const { store, close } = await openStore(STORE, STORE_URL)
 const tasks = new DurableTaskManager({
-  store,
+  ...{ store, recover },
   ...{ leaseMs: 1_500, sweepIntervalMs: 300, pollIntervalMs: 200, storeRetryMs: 10_000 },
 })
 const handler = createRequestHandler({
@@ -55,7 +57,7 @@ process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
 process.once('message', () => {
   void (async () => {
-    await handler.close({ graceMs: 1_000 })
+    await handler.close({ graceMs: recover === 'resume' ? 0 : 1_000 })
     await tasks.destroy()
     server.close()
     server.closeAllConnections()

@@ -6,7 +6,7 @@
 import { context, metrics, propagation, trace, type Attributes } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { DataPointType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -41,7 +41,9 @@ export interface Sdk {
   readonly spans: () => ReadableSpan[]
   /** The only one of that name that has ended. */
   readonly span: (name: string) => ReadableSpan
+  /** Counters and histograms. */
   readonly metrics: () => Promise<Record<string, Measured>>
+  readonly gauges: () => Promise<Record<string, Measured>>
   /** Runs `work` in a span of its own. */
   readonly inSpan: <T>(name: string, work: () => T) => T
 }
@@ -62,16 +64,8 @@ export function sdk(): Sdk {
       if (found[0] === undefined || found.length > 1) throw new Error(`${found.length} spans ${name}`)
       return found[0]
     },
-    async metrics() {
-      const { resourceMetrics } = await reader.collect()
-      const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)
-      return Object.fromEntries(
-        all.map(({ descriptor: { name, unit }, dataPoints }) => [
-          name,
-          { unit, points: dataPoints.map(({ attributes, value }) => ({ attributes, value: short(value) })) },
-        ]),
-      )
-    },
+    metrics: () => measured(reader, (type) => type !== DataPointType.GAUGE),
+    gauges: () => measured(reader, (type) => type === DataPointType.GAUGE),
     inSpan: (name, work) =>
       trace.getTracer('test').startActiveSpan(name, (span) => {
         try {
@@ -85,6 +79,22 @@ export function sdk(): Sdk {
 
 export function unregister(): void {
   for (const api of [trace, metrics, context, propagation]) api.disable()
+}
+
+async function measured(
+  reader: Reader,
+  isWanted: (type: DataPointType) => boolean,
+): Promise<Record<string, Measured>> {
+  const { resourceMetrics } = await reader.collect()
+  const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)
+  return Object.fromEntries(
+    all
+      .filter(({ dataPointType }) => isWanted(dataPointType))
+      .map(({ descriptor: { name, unit }, dataPoints }) => [
+        name,
+        { unit, points: dataPoints.map(({ attributes, value }) => ({ attributes, value: short(value) })) },
+      ]),
+  )
 }
 
 function short(value: unknown): unknown {

@@ -1,0 +1,10 @@
+/** Every part with every manager that needs no server. */
+import { afterAll, describe, test } from 'vitest'
+import { COLUMNS } from './support/columns.js'
+import { closeFastRows, FAST_ROWS } from './support/rows.js'
+
+afterAll(closeFastRows)
+
+describe.each(FAST_ROWS)('over $name', (row) => {
+  test.each(COLUMNS)('$name', (column) => column.test(row))
+})

@@ -1,0 +1,48 @@
+/** Every part over real servers of PostgreSQL and Redis. */
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, it, test } from 'vitest'
+import {
+  skipWithoutPostgres,
+  startPostgres,
+  whenPostgres,
+  type PostgresServer,
+} from '../support/postgres-server.js'
+import { skipWithoutRedis, startRedis, type RedisServer } from '../support/redis-server.js'
+import { whenRedis } from '../services/redis/clients.js'
+import { COLUMNS } from './support/columns.js'
+import { durableRow, postgresIn, redisIn } from './support/rows.js'
+
+it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
+it('redis-server is installed', (context) => skipWithoutRedis(context))
+
+whenPostgres('over PostgreSQL', () => {
+  let server: PostgresServer
+  let pool: pg.Pool
+  beforeAll(async () => {
+    server = await startPostgres()
+    pool = new pg.Pool({ connectionString: server.url, max: 20 })
+    pool.on('error', () => undefined)
+  })
+  afterAll(async () => {
+    await pool.end()
+    await server.stop()
+  })
+  const row = durableRow('pg', 'PostgreSQL', () => postgresIn(pool))
+  test.each(COLUMNS)('$name', (column) => column.test(row))
+})
+
+whenRedis('over Redis', () => {
+  let server: RedisServer
+  let client: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    client = new Redis(server.url)
+  })
+  afterAll(async () => {
+    await client.quit()
+    await server.stop()
+  })
+  const row = durableRow('ioredis', 'Redis', () => redisIn(client))
+  test.each(COLUMNS)('$name', (column) => column.test(row))
+})

@@ -1,0 +1,31 @@
+/** What a client is told of a run that it resumes. */
+import { A2AClient, type RunHandle } from 'a2a-tasks/client'
+import { fakeAgent } from 'a2a-tasks/testing'
+import { expect, test } from 'vitest'
+import { gate } from '../server/spec/support/agent.js'
+
+test('a resumed run is told the state of its task once', async () => {
+  const finish = gate()
+  const agent = fakeAgent(async (run) => {
+    run.start()
+    await finish.opened
+    return 'done'
+  })
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const working = gate<RunHandle>()
+  const first = client.run('go', {
+    onUpdate: ({ task, handle }) => {
+      if (task.state === 'working') working.open(handle)
+    },
+  })
+  const told: string[] = []
+  const resumed = client.resume(await working.opened, {
+    onUpdate: ({ event, task }) => {
+      told.push(`${event.type} ${task.state}`)
+      if (told.length === 1) setImmediate(() => finish.open())
+    },
+  })
+  expect(await resumed).toMatchObject({ type: 'completed', text: 'done' })
+  expect(told).toEqual(['task working', 'artifact working', 'status completed'])
+  await first
+})

@@ -1,0 +1,61 @@
+/** The defaults of limits in docs/security.md are those of the guides. */
+import { describe, expect, test } from 'vitest'
+import { read } from '../support/repository.js'
+
+/** The section of docs/security.md, a guide with the same options, and how many defaults they share. */
+const GUIDES: readonly (readonly [section: string, guide: string, shared: number])[] = [
+  ['Task manager', 'task-manager', 10],
+  ['Task manager', 'durable', 5],
+  ['Request handler', 'agent', 5],
+  ['Webhooks', 'webhooks', 5],
+  ['Client', 'client-options', 5],
+  ['Gateway', 'gateway', 3],
+]
+
+const UNITS: Readonly<Record<string, number>> = {
+  KiB: 1_024,
+  MiB: 1_048_576,
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+}
+
+describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, guide, shared) => {
+  test('have the same defaults', () => {
+    const ours = defaultsIn(sectionOf(read('docs/security.md'), section))
+    const theirs = defaultsIn(read(`docs/guides/${guide}.md`))
+    const common = [...theirs.keys()].filter((name) => ours.has(name))
+    expect(common.length).toBeGreaterThanOrEqual(shared)
+    const inGuide = new Map(common.map((name) => [name, theirs.get(name)]))
+    expect(new Map(common.map((name) => [name, ours.get(name)]))).toEqual(inGuide)
+  })
+})
+
+test('a default is read in each form that the pages write it in', () => {
+  const rows =
+    '| `a` | 4 MiB; else 413 |\n| `b`, durable | 10 seconds |\n| `c` | 10,000 | `1` |\n| `d` | none |'
+  expect(Object.fromEntries(defaultsIn(rows))).toEqual({ a: 4_194_304, b: 10_000, c: 10_000 })
+})
+
+test('the memory of a full house is that of docs/design/performance.md', () => {
+  const section = sectionOf(read('docs/security.md'), 'Memory of a full house')
+  const numbers = [...section.matchAll(/\b[\d,]+ B\b/g)].map(([number]) => number)
+  expect(numbers).toHaveLength(2)
+  const measured = read('docs/design/performance.md')
+  expect(numbers.filter((number) => !measured.includes(number))).toEqual([])
+})
+
+function sectionOf(page: string, heading: string): string {
+  return page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+}
+
+/** Numbers at the start of the second cell, by the name at the start of the first; sizes in bytes, times in ms. */
+function defaultsIn(text: string): Map<string, number> {
+  const rows = text.matchAll(/^\| `([\w.]+)`[^|]*\| ([\d,]+)(?: ([A-Za-z]+?)s?\b)?/gm)
+  return new Map(
+    [...rows].map(([, name = '', digits = '', unit = '']) => {
+      return [name, Number(digits.replaceAll(',', '')) * (UNITS[unit] ?? 1)]
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+/** The checks of test/conformance against the server of this library, on each runtime. */
+import { execFile } from 'node:child_process'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { expect, it, onTestFinished } from 'vitest'
+import { Consumer } from '../../support/consumer.js'
+import { ROOT } from '../../support/repository.js'
+import { skipMissing } from '../installed.js'
+
+const BINARIES = fileURLToPath(new URL('../node_modules/.bin/', import.meta.url))
+
+/** The agents of test/conformance, in a project that depends on the built package. */
+async function agents(): Promise<string> {
+  const consumer = new Consumer()
+  onTestFinished(() => consumer.remove())
+  const folder = join(consumer.folder, 'conformance')
+  cpSync(join(ROOT, 'test/conformance'), folder, { recursive: true })
+  await build({
+    ...{ entryPoints: [join(folder, 'agents/worker.mjs')], outfile: join(folder, 'agents/worker.js') },
+    ...{ bundle: true, format: 'esm', logLevel: 'silent' },
+  })
+  return folder
+}
+
+interface Runtime {
+  readonly name: string
+  readonly packages: readonly string[]
+  /** Serves the agents, and prints where. */
+  readonly command: readonly string[]
+}
+
+const RUNTIMES: readonly Runtime[] = [
+  { name: 'Node', packages: [], command: [process.execPath, 'agents/node.mjs'] },
+  { name: 'Bun', packages: ['bun'], command: [`${BINARIES}bun`, 'run', 'agents/fetch.mjs'] },
+  {
+    name: 'Deno, without permissions',
+    packages: ['deno'],
+    command: `${BINARIES}deno serve --no-prompt --host 127.0.0.1 --port 0 agents/fetch.mjs`.split(' '),
+  },
+  {
+    name: 'workerd, in a Durable Object',
+    packages: ['workerd'],
+    command: [`${BINARIES}workerd`, 'serve', 'agents/worker.capnp', '--control-fd=1'],
+  },
+]
+
+for (const { name, packages, command } of RUNTIMES) {
+  it(`an agent on ${name} passes every check and exchange`, { timeout: 240_000 }, async (context) => {
+    skipMissing(context, ...packages)
+    const cwd = await agents()
+    const { stdout } = await promisify(execFile)(process.execPath, ['start.mjs', ...command], { cwd })
+    expect(stdout).toMatch(/\b(\d+) of \1 exchanges are as they should be/)
+  })
+}

@@ -1,0 +1,14 @@
+import { TaskManager } from 'a2a-tasks'
+import { A2AClient, type DelegationOptions, type RunOptions } from 'a2a-tasks/client'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { expectTypeOf, test } from 'vitest'
+
+test('a client takes either manager', () => {
+  expectTypeOf(new A2AClient({ taskManager: new TaskManager() })).toEqualTypeOf<A2AClient>()
+  const durable = new DurableTaskManager({ store: memoryStore() })
+  expectTypeOf(new A2AClient({ taskManager: durable })).toEqualTypeOf<A2AClient>()
+})
+
+test('sendTask finds out itself what an earlier process has sent', () => {
+  expectTypeOf<DelegationOptions>().toEqualTypeOf<Omit<RunOptions, 'repeats'>>()
+})

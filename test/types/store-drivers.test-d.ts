@@ -1,0 +1,27 @@
+import type BetterSqlite from 'better-sqlite3'
+import type { Redis } from 'ioredis'
+import type Libsql from 'libsql'
+import type { createClient, createClientPool } from 'redis'
+import { expectTypeOf, test } from 'vitest'
+import type { IoRedisClient, NodeRedisClient, redisStore } from '../../src/stores/redis/index.js'
+import type { openTasks, SqliteDatabase } from '../../src/stores/sqlite/index.js'
+
+test('databases of the SQLite drivers are what the store takes', () => {
+  expectTypeOf<Libsql.Database>().not.toBeAny()
+  expectTypeOf<Libsql.Database>().toExtend<SqliteDatabase>()
+  expectTypeOf<BetterSqlite.Database>().not.toBeAny()
+  expectTypeOf<BetterSqlite.Database>().toExtend<SqliteDatabase>()
+  expectTypeOf<typeof openTasks>().parameter(0).toEqualTypeOf<string | SqliteDatabase>()
+})
+
+test('clients of the Redis drivers are what the store takes', () => {
+  expectTypeOf<Redis>().not.toBeAny()
+  expectTypeOf<Redis>().toExtend<IoRedisClient>()
+  expectTypeOf<ReturnType<typeof createClient>>().not.toBeAny()
+  expectTypeOf<ReturnType<typeof createClient>>().toExtend<NodeRedisClient>()
+  expectTypeOf<typeof redisStore>().parameter(0).toEqualTypeOf<IoRedisClient | NodeRedisClient>()
+})
+
+test('a pool, which has no subscriptions, is not', () => {
+  expectTypeOf<ReturnType<typeof createClientPool>>().not.toExtend<NodeRedisClient>()
+})
