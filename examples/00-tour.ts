@@ -1,4 +1,4 @@
-/** An agent works through a real text file, and its clients watch: `npm start`, or `npm start -- some.txt`. */
+/** An agent works on a text file, and clients follow its tasks. Run `npm start`, or `npm start -- some.txt`. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { createRequestHandler, textOf, type Execute } from 'a2a-tasks/server'
 const text = await readFile(process.argv[2] ?? new URL('../README.md', import.meta.url), 'utf8')
 const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
 
-/** What the agent can do. What a skill returns completes its task; what it yields streams. */
+/** The skills of the agent. A returned string completes the task; yielded strings are streamed. */
 const skills: Record<string, Execute> = {
   async *outline() {
     const lines = text.match(/^#.+/gm) ?? text.match(/.*\p{L}.*/gu) ?? []
@@ -25,17 +25,18 @@ const skills: Record<string, Execute> = {
     }
   },
   print: () => Promise.reject<string>(new Error('No printer at 10.0.0.7')),
-  greet: (run) => run.reply('Hello. That is no work: a message, and no task'),
+  greet: (run) => run.reply('Hello. This is a message without a task'),
 }
 
-const unsaid: unknown[] = []
+const errors: unknown[] = []
 const handler = createRequestHandler({
   card: { name: 'Reader', url: 'http://reader.example' },
   execute: (run) => skills[run.text]?.(run),
-  onError: (error) => unsaid.push(error),
+  anonymous: 'shared', // The only client may list all tasks.
+  onError: (error) => errors.push(error),
 })
 
-/** The handler is a function from a request to a response: no port is needed. */
+/** The client calls the handler directly, without a port. */
 const agent = new A2AClient({
   card: handler.card,
   fetch: (url, init) => handler.fetch(new Request(url, init)),
@@ -50,7 +51,7 @@ function print(skill: string, id: string, what: string, said = ''): void {
   console.log(`${time}  ${skill.padEnd(10)}${id.padStart(3)}  ${what} ${said.slice(0, 60)}`)
 }
 
-/** Sends a message, and prints what comes of it, as it comes. */
+/** Sends a message, and prints each event of its task. */
 async function follow(skill: string): Promise<RunResult> {
   const onUpdate = ({ event, task, handle }: RunUpdate): void => {
     ids.set(skill, task.id)
@@ -64,7 +65,7 @@ async function follow(skill: string): Promise<RunResult> {
   return result
 }
 
-console.log(`\n  Five messages about ${text.length} characters: when, to which skill, event, what it tells\n`)
+console.log(`\n  Five messages about ${text.length} characters: time, skill, number of the event, event\n`)
 const following = Object.keys(skills).map(follow)
 await following[1]
 await agent.cancelTask(ids.get('translate') ?? '')
@@ -72,5 +73,5 @@ const results = (await Promise.all(following)).map(({ type }) => type)
 
 const { tasks } = await agent.listTasks()
 console.log(`\n  The agent's tasks: ${tasks.map(({ state }) => state).join(', ')}`)
-console.log(`  Told to nobody but the agent: ${unsaid.join()}\n`)
+console.log(`  Errors that only the agent sees: ${errors.join()}\n`)
 assert.deepEqual(results, ['completed', 'completed', 'canceled', 'failed', 'message'])

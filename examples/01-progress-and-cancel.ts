@@ -1,4 +1,4 @@
-/** A worker that hears of a cancel at once, and a caller that waits with a time limit. */
+/** A worker reports progress and stops when the task is canceled; a caller waits for it with a time limit. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { A2AError, TaskManager } from 'a2a-tasks'
@@ -17,17 +17,17 @@ async function count(id: string): Promise<void> {
 const { id } = tasks.createTask({ skill: 'count' })
 const counting = count(id)
 
-// Waiting gives up; the task goes on.
+// The wait times out; the task continues.
 const impatient = await tasks.waitFor(id, { timeoutMs: 20 }).catch((error: unknown) => error)
 assert(A2AError.is(impatient, 'WAIT_TIMED_OUT'))
 assert.equal(tasks.getTask(id)?.state, 'working')
 
-// A cancel ends it, and aborts the worker's signal.
+// A cancellation ends the task, and aborts the signal of the worker.
 tasks.cancelTask(id, { message: 'That is enough' })
 await counting
 assert.equal((await tasks.waitFor(id)).state, 'canceled')
 
-// What has ended stays as it is.
+// A canceled task cannot change.
 assert.throws(
   () => tasks.updateTask(id, { state: 'working' }),
   (error) => A2AError.is(error, 'TASK_TERMINAL') && error.data.state === 'canceled',

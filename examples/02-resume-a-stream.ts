@@ -1,4 +1,4 @@
-/** Two readers of one task: one follows it live, one loses the connection and goes on where it was. */
+/** Two readers follow one task. One of them stops, and resumes after the last event that it has seen. */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { evolve, TaskManager, type TaskSnapshot } from 'a2a-tasks'
@@ -15,7 +15,7 @@ async function write(text: string): Promise<void> {
   tasks.updateTask(id, { state: 'completed' })
 }
 
-/** Folds what a subscription yields into the task, from a cursor on; leaves early when told to. */
+/** Builds the task from its events, after a cursor. Stops early at the generation `until`. */
 async function follow(from?: TaskSnapshot, until = Infinity): Promise<TaskSnapshot | undefined> {
   let task = from
   for await (const event of tasks.subscribe(id, { after: from?.generation })) {
@@ -30,7 +30,7 @@ const live = follow()
 const interrupted = await follow(undefined, 5)
 assert.equal(interrupted?.generation, 5)
 
-// The generation is the cursor: nothing is missed, nothing comes twice.
+// The generation of the task is the cursor: no event is missed or repeated.
 const resumed = await follow(interrupted)
 await writing
 assert.deepEqual(resumed, tasks.peekTask(id))

@@ -1,4 +1,4 @@
-/** Tasks that outlive the process: each change is saved in order, and whatever was at work is failed at the start. */
+/** Saves every change of a TaskManager in order, and restores the tasks in a new process. */
 import assert from 'node:assert/strict'
 import { TaskManager, type TaskManagerOptions, type TaskSnapshot } from 'a2a-tasks'
 
@@ -9,7 +9,7 @@ interface Database {
 }
 
 class PersistentTaskManager extends TaskManager {
-  /** The writes, one after the other: an older version never lands on a newer one. */
+  /** One write at a time, so an older version never replaces a newer one. */
   saved: Promise<void> = Promise.resolve()
 
   constructor(db: Database, options?: TaskManagerOptions) {
@@ -25,7 +25,7 @@ class PersistentTaskManager extends TaskManager {
 
   async load(db: Database): Promise<this> {
     this.restore(await db.getAllTasks())
-    // Whoever worked on these died with the process.
+    // The worker of these tasks ended with its process.
     for (const { id } of this.listTasks({ state: 'working' })) {
       this.updateTask(id, { state: 'failed', message: 'The process ended' })
     }
@@ -48,12 +48,12 @@ const other = before.createTask({ skill: 'import' })
 before.updateTask(other.id, { state: 'working' })
 await before.saved
 
-// The process ends here; another begins. No cancellation is lost.
+// The first process ends, and another begins. The cancellation is still known.
 const after = await new PersistentTaskManager(db).load(db)
 assert.deepEqual(after.getTask(id), before.getTask(id))
 assert.equal(after.signalOf(id).aborted, true)
 assert.equal(after.getTask(other.id)?.state, 'failed')
 
-// Its log begins anew: a reader from before gets the whole task instead of silence.
+// The log of a restored task is empty: a reader with an older cursor gets the whole task.
 assert.equal(after.events(id, { after: 1 })[0]?.type, 'resync')
 console.log(after.listTasks().map(({ state, message }) => [state, message]))

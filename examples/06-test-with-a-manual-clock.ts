@@ -1,4 +1,4 @@
-/** Hours in no time: a test of code that uses tasks, without waiting. */
+/** Tests timeouts and expiry without waiting, with a clock that the test sets. */
 import assert from 'node:assert/strict'
 import { TaskManager } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
@@ -26,4 +26,4 @@ tasks.on('task:expired', (task) => expired.push(task.id))
 clock.advance(24 * hour)
 assert.deepEqual(expired, ['task-1'])
 assert.equal(clock.pending, 0)
-console.log('25 hours passed, and nobody waited')
+console.log('25 hours passed on the clock')

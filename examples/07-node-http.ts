@@ -1,4 +1,4 @@
-/** An agent on Node's own HTTP server, asked over a real connection: its card, a message, a stream. */
+/** Serves an agent with `node:http`, then requests its card, a message and a stream over HTTP. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,13 +8,13 @@ import type { AgentCard, SendMessageResponse, StreamResponse } from 'a2a-tasks/s
 import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 
-// Where the port is known beforehand: `createServer(toNodeListener(handler.fetch)).listen(3000)`.
+// With a fixed port, one line is enough: `createServer(toNodeListener(handler.fetch)).listen(3000)`.
 const server = createServer().listen(0, '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 const handler = createRequestHandler({
-  card: { name: 'Poet', description: 'Writes about what you name', url },
+  card: { name: 'Poet', description: 'Writes about the flower that you name', url },
   async *execute(run) {
     yield 'Roses are red, '
     await sleep(20, null, { signal: run.signal })
@@ -32,17 +32,17 @@ function post(path: string, text: string): Promise<Response> {
   })
 }
 
-// The card says where the agent is, and which versions and bindings it has there.
+// The card lists the URLs of the agent, with their versions and bindings.
 const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as AgentCard
 assert.equal(card.name, 'Poet')
 assert.equal(card.supportedInterfaces[0]?.url, url)
 
-// A message, and the task when it has ended.
+// The response to a message is the task, after it has ended.
 const { task } = (await (await post('/message:send', 'violets')).json()) as SendMessageResponse
 assert.equal(task?.status.state, 'TASK_STATE_COMPLETED')
 assert.equal(task.artifacts?.[0]?.parts.map((part) => part.text).join(''), 'Roses are red, violets are blue')
 
-// The same as a stream: an event ends with an empty line, and a chunk of the network anywhere.
+// Stream the task of another message. An empty line ends an event; a network chunk can end anywhere.
 let buffer = ''
 const shown: (string | undefined)[] = []
 const { body } = await post('/message:stream', 'cornflowers')

@@ -1,4 +1,4 @@
-/** An agent below a path of an Express application. */
+/** Mounts an agent at a path of an Express application. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -18,9 +18,9 @@ const handler = createRequestHandler({
 })
 const agent = toNodeListener(handler.fetch)
 
-// Before any body parser: the handler reads the body itself.
+// Before `express.json()`, so the handler reads the body itself.
 app.use('/agent', agent)
-// Clients that know the host only look for the card here. `get` keeps the path, which `use` would cut.
+// Clients that know only the host request the card here. `get` keeps the path; `use` would remove it.
 app.get('/.well-known/agent-card.json', agent)
 app.use(express.json())
 app.get('/health', (_, res) => void res.json({ tasks: handler.tasks.size() }))

@@ -1,4 +1,4 @@
-/** An agent below a path of a Hono application, which also runs on Bun, Deno and Workers. */
+/** Mounts an agent at a path of a Hono application, which also runs on Bun, Deno and Workers. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ const handler = createRequestHandler({
 })
 
 app.all('/agent/*', (context) => handler.fetch(context.req.raw))
-// Clients that know the host only look for the card here.
+// Clients that know only the host request the card here.
 app.get('/.well-known/agent-card.json', (context) => handler.fetch(context.req.raw))
 app.get('/health', (context) => context.json({ tasks: handler.tasks.size() }))
 

@@ -1,4 +1,4 @@
-/** An agent below a path of a Fastify application. */
+/** Mounts an agent at a path of a Fastify application. */
 import assert from 'node:assert/strict'
 import fastify, { type RouteHandlerMethod } from 'fastify'
 import type { AgentCard, SendMessageResponse } from 'a2a-tasks/schemas'
@@ -6,19 +6,19 @@ import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 
 const handler = createRequestHandler({
-  // The URL that clients use. Only its path matters here: a proxy may stand before the port.
+  // The URL that clients use, which can be that of a proxy. The handler needs only its path.
   card: { name: 'Echo', url: 'https://agent.example/agent' },
   execute: (run) => `You said: ${run.text}`,
 })
 const listener = toNodeListener(handler.fetch)
 const agent: RouteHandlerMethod = (request, reply) => {
-  reply.hijack() // The listener answers, Fastify does not.
+  reply.hijack() // The listener sends the response.
   listener(request.raw, reply.raw)
 }
 
 const app = fastify()
 app.get('/.well-known/agent-card.json', agent)
-// In a scope of its own, where no parser takes the body: the handler reads it itself.
+// A scope without body parsers, so the handler reads the body itself.
 app.register((scope, _, done) => {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
@@ -26,7 +26,7 @@ app.register((scope, _, done) => {
   scope.all('/agent/*', agent)
   done()
 })
-app.post('/health', (request) => ({ tasks: handler.tasks.size(), asked: request.body }))
+app.post('/health', (request) => ({ tasks: handler.tasks.size(), body: request.body }))
 const origin = await app.listen({ port: 0, host: '127.0.0.1' })
 
 const card = (await (await fetch(`${origin}/.well-known/agent-card.json`)).json()) as AgentCard
@@ -49,9 +49,9 @@ const events = await stream.text()
 assert.match(events, /You said: two/)
 console.log(events)
 
-// Elsewhere in the application bodies are parsed as ever.
+// The other routes of the application still parse bodies.
 const health = await fetch(`${origin}/health`, { method: 'POST', headers, body: '{"how":"are you"}' })
-assert.deepEqual(await health.json(), { tasks: 2, asked: { how: 'are you' } })
+assert.deepEqual(await health.json(), { tasks: 2, body: { how: 'are you' } })
 
 await handler.close()
 await app.close()

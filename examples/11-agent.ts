@@ -1,4 +1,4 @@
-/** An agent that knows who asks, asks back, and takes corrections while it works. */
+/** An agent identifies its users, asks a question, and takes a correction while it works. */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { SendMessageResponse, StreamResponse } from 'a2a-tasks/schemas'
@@ -7,7 +7,7 @@ import { createRequestHandler, type Principal } from 'a2a-tasks/server'
 interface User extends Principal {
   readonly name: string
 }
-/** Stands for whatever knows your tokens. */
+/** Replaces your table of tokens. */
 const users = new Map<string, User>([
   ['token-a', { id: 'user-1', name: 'Ada' }],
   ['token-b', { id: 'user-2', name: 'Bob' }],
@@ -24,7 +24,7 @@ const handler = createRequestHandler<User>({
     const [, token = ''] = /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '') ?? []
     return users.get(token) ?? null
   },
-  // A message to a task that is being worked on: this one is for the run to find, any other waits its turn.
+  // While the agent works, it reads this message at once. Any other message waits for the next run.
   onFollowUp: ({ parts }) => (parts[0]?.text === 'no more hotels' ? 'steer' : 'queue'),
   async execute(run) {
     const answer = await run.requireInput(`Where to, ${run.principal?.name}?`)
@@ -47,21 +47,21 @@ function message(text: string, taskId?: string): object {
   return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], taskId } }
 }
 
-// Who does not say who he is learns how to.
+// A request without a token is refused, and the response names the scheme.
 const refused = await request('/message:send', undefined, message('A trip'))
 assert.equal(refused.status, 401)
 assert.equal(refused.headers.get('www-authenticate'), 'Bearer realm="Travel agent"')
 
-// The answer to a message comes when the task has ended, or waits for the user.
+// The response to a message arrives when the task has ended, or waits for the user.
 const sent = await request('/message:send', 'token-a', message('A trip'))
 const { task } = (await sent.json()) as SendMessageResponse
 assert.equal(task?.status.state, 'TASK_STATE_INPUT_REQUIRED')
 assert.equal(task.status.message?.parts[0]?.text, 'Where to, Ada?')
 
-// Others' tasks do not exist.
+// Another user cannot see the task.
 assert.equal((await request(`/tasks/${task.id}`, 'token-b')).status, 404)
 
-// The answer, and a correction while hotels come in.
+// Send the answer, then a correction while the agent lists hotels.
 const stream = await request('/message:stream', 'token-a', message('Rome', task.id))
 let hotels = 0
 for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -1,4 +1,4 @@
-/** A card: made of tools, served signed, read in two versions, believed by those who know the key. */
+/** Creates a card from tools, signs it, serves it in two versions, and verifies it with the public key. */
 import assert from 'node:assert/strict'
 import { A2AError } from 'a2a-tasks'
 import {
@@ -13,7 +13,7 @@ import {
   verifyAgentCard,
 } from 'a2a-tasks/agent-card'
 
-// The agent. Its tools, as MCP lists them, are its skills.
+// The card of an agent. Each of its MCP tools becomes a skill.
 const tools = ['github_star_repo', { name: 'web_search', description: 'Searches the web.' }]
 const card = buildAgentCard({
   name: 'Researcher',
@@ -28,28 +28,28 @@ assert.deepEqual(
   ['GitHub Star Repo: Tool: github_star_repo', 'Web Search: Searches the web.'],
 )
 
-// Its key signs the card. Here it is new; yours comes from where you keep secrets.
+// A new key signs the card. Load yours from your store of secrets.
 const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
 const signed = await signAgentCard(card, { key: pair.privateKey, alg: 'ES256', kid: 'researcher-1' })
 
-// What is served: one card for clients of every version.
+// The served card: clients of every version can read it.
 const served: unknown = JSON.parse(JSON.stringify(toHybridCard(signed)))
 
-// A client that was given the public key knows whose card it is.
+// A client with the public key verifies the signature.
 const publicKey = { ...(await crypto.subtle.exportKey('jwk', pair.publicKey)), kid: 'researcher-1' }
 const { kid, card: verified } = await verifyAgentCard(served, { keys: [publicKey] })
 console.log(`${verified.name}, signed with ${kid}`)
 
-// A card that was changed on the way is not believed.
+// A card that was changed after signing is refused.
 try {
   await verifyAgentCard({ ...signed, name: 'Impostor' }, { keys: [publicKey] })
-  assert.fail('It was believed')
+  assert.fail('It was accepted')
 } catch (error) {
   assert.ok(A2AError.is(error, 'SIGNATURE_INVALID'))
   console.log(error.message)
 }
 
-// A card to ask. It need not be of 1.0: here it is as an agent of 0.3 serves it.
+// Look things up in a card of any version of A2A. This one is a card of 0.3.
 const agent = new AgentCard(toV03Card(card))
 assert.equal(agent.hasSkill('web_search'), true)
 assert.equal(agent.skill('web_search')?.tags.join(), 'search,web')
@@ -58,7 +58,7 @@ assert.equal(agent.supports('streaming'), true)
 assert.equal(agent.supports('pushNotifications'), false)
 assert.throws(() => agent.skills.pop(), TypeError)
 
-// Agents leave things out, and not every card is one.
+// Missing properties get defaults. A card without a required property is refused.
 const { skills, supportedInterfaces } = parseAgentCard({
   name: 'Old',
   url: 'https://old.example',

@@ -1,4 +1,4 @@
-/** A client finds an agent over HTTP, sends it a message, and answers what it asks. */
+/** A client connects to an agent over HTTP, sends it a message, and answers its question. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 
-// The agent. Its card says where it is, which is known once it listens.
+// The agent. Its card contains its URL, so the server listens first.
 const server = createServer().listen(0, '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -21,7 +21,7 @@ const handler = createRequestHandler({
 })
 server.on('request', toNodeListener(handler.fetch))
 
-// The client. From here on, the URL is all it knows.
+// The client. It needs only the URL.
 const agent = await A2AClient.connect(url)
 const { protocolBinding, protocolVersion } = agent.interface
 console.log(`${agent.card.name} speaks A2A ${protocolVersion} over ${protocolBinding}`)
@@ -40,14 +40,14 @@ assert(result.type === 'completed')
 assert.equal(result.text, 'Hotel in Main Street, Rome. Hotel in Station Road, Rome. ')
 console.log(`${result.type}: ${result.text}`)
 
-// The task is still there, and so is the conversation.
+// The agent keeps the task, with its conversation.
 const task = await agent.getTask(result.task.id)
 assert.deepEqual(
   task.messages.map(({ role, parts }) => `${role}: ${parts[0]?.text}`),
   ['user: A hotel', 'agent: Where to?', 'user: Rome'],
 )
 
-// What the agent refuses is an error with a code.
+// A request that the agent refuses throws an error with a code.
 const refused = await agent.cancelTask(task.id).catch((error: unknown) => error)
 assert(A2AError.is(refused, 'TASK_NOT_CANCELABLE'))
 console.log(`${refused.code}: ${refused.message}`)

@@ -1,4 +1,4 @@
-/** A process that follows a task dies; another takes the task up where it is. */
+/** One process follows a task and dies. Another process resumes the run. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { A2AClient, type RunHandle } from 'a2a-tasks/client'
-import { createRequestHandler, textOf } from 'a2a-tasks/server'
+import { A2AClient, textOf, type RunHandle } from 'a2a-tasks/client'
+import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 
 const [, , agentUrl, handleFile = join(tmpdir(), `handle-${process.pid}.json`)] = process.argv
 
-/** The first process: stores the handle with each event, and dies after the second page. */
+/** The first process: stores the handle at each event, and exits after the second page. */
 async function begin(url: string): Promise<void> {
   const agent = await A2AClient.connect(url)
   await agent.run('Four pages', {
@@ -28,13 +28,13 @@ async function begin(url: string): Promise<void> {
   })
 }
 
-/** The second process: it has the file, and the agent's URL. */
+/** The second process: it knows the file and the URL of the agent. */
 async function resume(url: string, onResumed: () => void): Promise<string> {
   const agent = await A2AClient.connect(url)
   const handle = JSON.parse(readFileSync(handleFile, 'utf8')) as RunHandle
   const result = await agent.resume(handle, {
     onUpdate({ event }) {
-      // First comes the task as it is: what it has already need not come again.
+      // The first event is the current task. Artifacts that it already has are not sent again.
       if (event.type === 'artifact') console.log(`second process: ${textOf(event.artifact)}`)
       onResumed()
     },
@@ -43,7 +43,7 @@ async function resume(url: string, onResumed: () => void): Promise<string> {
   return result.text
 }
 
-/** The agent, and both processes, one after the other. */
+/** Starts the agent, then both processes, one after the other. */
 async function main(): Promise<void> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   const [code] = (await once(spawn(process.execPath, program, { stdio: 'inherit' }), 'exit')) as [number]
   assert.equal(code, 1)
   assert.equal(await resume(url, goOn), 'Page 1. Page 2. Page 3. Page 4. ')
-  // The message was sent once, and the agent worked once.
+  // The message was sent once, and the agent did the work once.
   assert.equal(runs, 1)
 
   rmSync(handleFile)

@@ -1,11 +1,11 @@
-/** Tasks of ours that another agent does: followed in our own TaskManager, canceled from there. */
+/** Delegates tasks of a TaskManager to another agent. The tasks follow its progress, and a cancellation reaches it. */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { fakeAgent } from 'a2a-tasks/testing'
 
-// The other agent. In life it is somewhere else, and `fetch` is not needed.
+// The other agent, in memory. A remote agent needs no `fetch`.
 const analyst = fakeAgent(async function* (run) {
   const { rows } = run.message.parts[0]?.data as { rows: number }
   for (let row = 1; row <= rows; row++) {
@@ -26,7 +26,7 @@ tasks.on('task:stateChange', ({ taskId, from, to }) =>
   console.log(`${tasks.peekTask(taskId)?.skill}: ${from} → ${to}`),
 )
 
-// Whoever watches the task sees what the other agent tells, as it comes.
+// The task gets the states and artifacts of the other agent.
 const small = tasks.createTask({
   skill: 'small-analysis',
   input: { rows: 3 },
@@ -39,23 +39,23 @@ const done = await tasks.waitFor(small.id)
 assert.equal(done.state, 'completed')
 assert.equal(done.artifacts[0]?.parts?.[0]?.text, '3 rows: all is well')
 
-// The agent got the input, and nothing else: owner and metadata are ours.
-const asked = analyst.tasks.listTasks()[0]?.messages[0]
-assert.deepEqual(asked?.parts, [{ data: { rows: 3 } }])
-assert.deepEqual(asked.metadata, { skill: 'small-analysis' })
+// The agent receives the input only. The owner and the metadata are not sent.
+const received = analyst.tasks.listTasks()[0]?.messages[0]
+assert.deepEqual(received?.parts, [{ data: { rows: 3 } }])
+assert.deepEqual(received.metadata, { skill: 'small-analysis' })
 
-// Canceling our task cancels the other one.
+// Canceling the task also cancels the task of the other agent.
 const large = tasks.createTask({ skill: 'large-analysis', input: { rows: 1_000_000 } })
 const sending = client.sendTask('analyst', large)
 await tasks.waitFor(large.id, { until: 'working' })
-tasks.cancelTask(large.id, { message: 'Nobody needs it any more' })
+tasks.cancelTask(large.id, { message: 'No longer needed' })
 assert.equal((await sending).type, 'canceled')
 assert.deepEqual(
   analyst.tasks.listTasks().map(({ state }) => state),
   ['completed', 'canceled'],
 )
 
-// Where there is no agent, the task says so.
+// If the agent cannot be reached, the task fails.
 const lost = tasks.createTask({ skill: 'lost-analysis' })
 const nowhere = new A2AClient({
   taskManager: tasks,

@@ -1,4 +1,4 @@
-/** A webhook hears of a task while nobody is connected, also what happened while it was away; twice is once. */
+/** A webhook receives the changes of a task, while no client is connected. Failed deliveries are sent again. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -7,7 +7,7 @@ import { A2AClient, NotificationError, verifyNotification } from 'a2a-tasks/clie
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 
-// The receiver: it believes who knows its token, and takes nothing twice.
+// The receiver: it checks the token, and ignores a delivery that it already has.
 const token = crypto.randomUUID()
 const story: string[] = []
 const seen = new Set<string>()
@@ -34,7 +34,7 @@ async function receive(request: Request): Promise<Response> {
 const hook = createServer(toNodeListener(receive))
 const hookUrl = await listen(hook)
 
-// The agent: it sends nothing to a private network, unless it is told that it may.
+// The agent. It sends webhooks to a private network only if `allow` names the host.
 const server = createServer()
 const agentUrl = await listen(server)
 const handler = createRequestHandler({
@@ -52,7 +52,7 @@ async function listen(one: Server): Promise<string> {
   return `http://127.0.0.1:${(one.address() as AddressInfo).port}`
 }
 
-// The client: it asks and answers, and does not wait for what comes of it.
+// The client: it sends a message and an answer, and does not wait for the result.
 const agent = await A2AClient.connect(agentUrl)
 const asked = await agent.send('The weather')
 assert(asked.type === 'task')
@@ -63,7 +63,7 @@ await agent.send({ parts: [{ text: 'Rome' }], taskId }, { returnImmediately: tru
 await ended
 assert.deepEqual(story, ['input-required', 'working', 'Sun in Rome', 'completed'])
 
-// What a stranger says is not believed.
+// A request without the right token is refused.
 const headers = { 'content-type': 'application/json', 'x-a2a-notification-token': 'a guess' }
 assert.equal((await fetch(hookUrl, { method: 'POST', headers, body: '{}' })).status, 401)
 

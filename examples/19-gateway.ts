@@ -1,4 +1,4 @@
-/** One endpoint for three agents: two are functions, one is an A2A agent elsewhere. Clients stream, cancel, and name none. */
+/** One gateway for three agents: two functions and a remote A2A agent. The gateway can choose the agent for a message. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { A2AClient } from 'a2a-tasks/client'
@@ -6,7 +6,7 @@ import { a2a, A2AGateway, custom, gatewayRequestHandler, loadGatewayConfig } fro
 import { createRequestHandler } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 
-// The agent elsewhere. In life it has a URL, and `fetch` is not needed.
+// The remote agent, in memory. A real one needs no `fetch`.
 const poet = fakeAgent(({ text }) => `O ${text}!`)
 
 const config = await loadGatewayConfig(
@@ -21,7 +21,7 @@ a2a:
     - id: sleeper
       provider: sleeping
       endpoint: { url: 'http://localhost' }
-      capabilities: [{ name: sleeping, description: Sleeps until it is told not to }]
+      capabilities: [{ name: sleeping, description: Sleeps until it is canceled }]
     - id: poet
       provider: a2a
       endpoint: { url: '${poet.url}', auth: { type: bearer, token: '\${POET_TOKEN}' } }
@@ -39,12 +39,12 @@ const gateway = A2AGateway.fromConfig(config, {
   },
 })
 
-// As a library.
+// Use the gateway as a library.
 const counted = await gateway.sendTask('counter', 'Count')
 assert.equal(counted.artifacts[0]?.parts?.map(({ text }) => text).join(''), 'one two three')
 assert.equal(gateway.findAgentForTask('I need poems')?.id, 'poet')
 
-// As an agent of its own, in any dialect.
+// Serve the gateway as one agent.
 const handler = createRequestHandler({
   card: { name: 'gateway', url: 'https://gateway.example' },
   tasks: gateway.tasks,
@@ -58,7 +58,7 @@ const poem = await client.run('Some poems about the sea, please')
 assert(poem.ok)
 console.log(poem.text)
 
-// Canceled here, canceled there.
+// A cancellation by the client reaches the agent behind the gateway.
 const naps = { parts: [{ text: 'Good night' }], metadata: { agentId: 'sleeper' } }
 const canceling = new AbortController()
 const nap = await client.run(naps, {

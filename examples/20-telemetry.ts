@@ -1,4 +1,4 @@
-/** One trace from a client over HTTP to an agent and its own work, printed by an exporter of a few lines. */
+/** Traces a message from the client over HTTP to the agent and its work, and prints the spans. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -18,7 +18,7 @@ import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { instrumentClient, instrumentHandler, instrumentTasks } from 'a2a-tasks/telemetry'
 
-// The SDK. NodeSDK of @opentelemetry/sdk-node registers all of this.
+// The OpenTelemetry SDK. `NodeSDK` of @opentelemetry/sdk-node does this setup for you.
 const spans: ReadableSpan[] = []
 const exporter: SpanExporter = {
   export(ended, done) {
@@ -33,7 +33,7 @@ trace.setGlobalTracerProvider(
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 propagation.setGlobalPropagator(new W3CTraceContextPropagator())
 
-// The agent: its tasks are told of, and it works in the trace of whoever asks.
+// The agent: its tasks create spans, and its work belongs to the trace of the client.
 const server = createServer().listen(0, '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -58,21 +58,19 @@ server.on('request', toNodeListener(handler.fetch))
 const agent = instrumentClient(await A2AClient.connect(url))
 const found = await agent.run('Guten Tag')
 const missed = await agent.run('Moin')
-assert.deepEqual([found.type, missed.type, spans.length], ['completed', 'failed', 8])
+assert.deepEqual([found.type, missed.type, spans.length], ['completed', 'failed', 13])
 
-// Each run is a trace of its own, from the client's span down.
-for (const root of spans.filter((span) => span.parentSpanContext === undefined)) {
+// Each run is one trace: its root is the span of the client, and below it are the requests that the agent received.
+const childrenOf = (span: ReadableSpan): ReadableSpan[] =>
+  spans.filter(({ parentSpanContext }) => parentSpanContext?.spanId === span.spanContext().spanId)
+for (const root of spans.filter(({ name }) => name.startsWith('invoke_agent'))) {
   console.log(`${root.name}: ${root.status.code === SpanStatusCode.ERROR ? 'failed' : 'fine'}`)
-  const children = spans.filter((span) => span.parentSpanContext?.spanId === root.spanContext().spanId)
-  for (const { name, events } of children) {
+  const [send, get] = childrenOf(root)
+  assert.deepEqual([send?.name, get?.name], ['SendStreamingMessage', 'GetTask'])
+  for (const { name, events } of send === undefined ? [] : childrenOf(send)) {
     console.log(`  ${name}`)
     for (const { attributes } of events) console.log('   ', attributes?.['a2a.task.state'])
   }
-  assert.deepEqual(children.map(({ name }) => name).sort(), [
-    'a2a.task.execute',
-    'a2a.task.submit',
-    'look up',
-  ])
 }
 stop()
 await handler.close()

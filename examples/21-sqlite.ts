@@ -1,4 +1,4 @@
-/** Tasks in a file: a process ends in the middle of its work, and the next one knows what was done and what was not. */
+/** Keeps tasks in a SQLite file: a process ends during its work, and the next one continues. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,11 @@ import Database from 'libsql'
 const folder = await mkdtemp(join(tmpdir(), 'tasks-'))
 const file = join(folder, 'tasks.db')
 
-// Where the runtime has node:sqlite, the path is enough: openTasks(file). Node 20 has not, and opens it by libsql.
+// With node:sqlite, pass the path: openTasks(file). Node 20 lacks it, and needs a database of libsql.
 const hasSqlite = process.getBuiltinModule('node:sqlite') !== undefined
 const open = (): string | SqliteDatabase => (hasSqlite ? file : new Database(file))
 
-// The first process: it translates two pages of three, and is gone.
+// The first process translates a part of the book, and ends.
 const before = await openTasks(open(), { retention: false })
 const { id } = await before.createTask({ skill: 'translate', input: { pages: 3 } })
 await before.updateTask(id, { state: 'working', message: 'Page 1 of 3' })
@@ -23,7 +23,7 @@ await before.appendArtifact(id, { artifactId: 'book', parts: [{ text: 'Es war ei
 await before.appendArtifact(id, { artifactId: 'book', parts: [{ text: ' ein König,' }] })
 await before.destroy()
 
-// The second: all of it is there, and it goes on where the first one stopped.
+// The second process finds the task, and continues where the first one stopped.
 const after = await openTasks(open())
 const task = await after.getTask(id)
 assert.equal(task?.state, 'working')
@@ -31,14 +31,14 @@ assert.equal(task.artifacts[0]?.parts?.length, 2)
 await after.appendArtifact(id, { artifactId: 'book', parts: [{ text: ' der hatte drei Söhne.' }] })
 await after.updateTask(id, { state: 'completed' })
 
-// Its log has everything, whoever wrote it.
+// The log contains the events of both processes.
 const events = await after.events(id)
 assert.deepEqual(
   events.map(({ type }) => type),
   ['created', 'status', 'artifact', 'artifact', 'artifact', 'status'],
 )
 
-// An agent over the same file: what it is asked, and what it answers, is in it too.
+// An agent can keep its tasks in the same file.
 const handler = createRequestHandler({
   card: { name: 'Greeter', url: 'http://localhost:3000' },
   execute: (run) => `Hello ${run.text}`,

@@ -1,4 +1,4 @@
-/** Tasks in PostgreSQL, by the pool of DATABASE_URL; without one in a PostgreSQL inside of this process. */
+/** Keeps tasks in PostgreSQL at DATABASE_URL. Without this variable, PGlite runs PostgreSQL in this process. */
 import assert from 'node:assert/strict'
 import { PGlite } from '@electric-sql/pglite'
 import { A2AClient } from 'a2a-tasks/client'
@@ -9,10 +9,10 @@ import { Pool } from 'pg'
 
 const { DATABASE_URL } = process.env
 const database = DATABASE_URL === undefined ? new PGlite() : new Pool({ connectionString: DATABASE_URL })
-// A connection that breaks while it is idle, as when the server restarts, ends a process that does not listen to this.
+// Without this listener, an idle connection that breaks ends the process, for example when the server restarts.
 if (database instanceof Pool) database.on('error', (error) => console.error(error.message))
 
-// The client stays yours: the store sets up tables in a schema of its own, and uses them.
+// You create and close the pool. The store creates its tables in their own schema.
 const store = postgresStore(database)
 await store.migrate()
 
@@ -29,15 +29,15 @@ const handler = createRequestHandler({
 
 const fetch = (url: string, init?: RequestInit): Promise<Response> => handler.fetch(new Request(url, init))
 const client = await A2AClient.connect('http://localhost:3000', { fetch })
-const asked = await client.send('coat')
-assert(asked.type === 'task')
-const { id } = asked.task
-assert.equal(asked.task.state, 'input-required')
+const first = await client.send('coat')
+assert(first.type === 'task')
+const { id } = first.task
+assert.equal(first.task.state, 'input-required')
 const answer = await client.send({ parts: [{ text: '42' }], taskId: id })
 assert(answer.type === 'task')
 assert.equal(textOf(answer.task.artifacts[0] ?? {}), 'A coat of size 42')
 
-// What is in the tables is the log of each task: another process reads it from wherever it was.
+// The tables contain the log of each task, so another process can read it after any event.
 const other = new DurableTaskManager({ store })
 const seen: string[] = []
 for await (const event of other.subscribe(id, { after: 0 })) {
@@ -45,7 +45,7 @@ for await (const event of other.subscribe(id, { after: 0 })) {
 }
 assert.deepEqual([...new Set(seen)], ['working', 'input-required', 'completed'])
 
-// Of two that change a task at once, knowing the same, one is refused.
+// Two managers change the same version of a task at once: one of them is refused.
 const order = await tasks.createTask({ skill: 'alter' })
 const { generation: expectedGeneration } = order
 const results = await Promise.allSettled([

@@ -1,4 +1,4 @@
-/** Tasks in Redis: two managers, as two processes have them, that hear of each other by pub/sub. Needs REDIS_URL. */
+/** Keeps tasks in Redis: two managers, as in two processes, follow and cancel the same task. Needs REDIS_URL. */
 import assert from 'node:assert/strict'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { redisStore } from 'a2a-tasks/stores/redis'
@@ -6,19 +6,19 @@ import { Redis } from 'ioredis'
 
 const { REDIS_URL } = process.env
 if (REDIS_URL === undefined) {
-  console.log('Nothing was done: say where your Redis is, as in REDIS_URL=redis://127.0.0.1:6379')
+  console.log('Set REDIS_URL to run this example: REDIS_URL=redis://127.0.0.1:6379')
   process.exit()
 }
 
 const redis = new Redis(REDIS_URL)
-// It connects again by itself, and says here why it had to; a client of "redis" ends a process that does not listen.
+// The client reconnects by itself. Without this listener, a client of the package "redis" ends the process on errors.
 redis.on('error', (error) => console.error(error.message))
 const store = redisStore(redis, { prefix: 'a2a-tasks-example' })
 await store.migrate()
 const here = new DurableTaskManager({ store })
 const there = new DurableTaskManager({ store })
 
-// The one that works on it, until it is told that nobody wants it any more.
+// One manager works on the task until it is canceled.
 const { id } = await here.createTask({ skill: 'count', input: { to: 1_000_000 } })
 await here.updateTask(id, { state: 'working' })
 const signal = await here.signalOf(id)
@@ -31,7 +31,7 @@ const work = (async () => {
   return number
 })()
 
-// The other one reads along, and has seen enough at ten.
+// The other manager follows the task, and cancels it after ten updates.
 let progress = 0
 for await (const event of there.subscribe(id)) {
   if (event.type !== 'status' || event.from !== event.to) continue
@@ -45,6 +45,6 @@ const task = await here.getTask(id)
 assert.equal(task?.state, 'canceled')
 assert.equal(task.message, 'Ten is enough')
 
-console.log(`Canceled at ${reached}, by another manager than the one that counted`)
+console.log(`Canceled at ${reached} by the other manager`)
 await Promise.all([here.destroy(), there.destroy()])
 redis.disconnect()

@@ -1,4 +1,4 @@
-/** Two processes serve one agent from one file. The one that works is killed, and its client hears of it by the other. */
+/** Two processes serve one agent from one file. One is killed during its work, and the other one fails the task. */
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,12 +18,12 @@ import Database from 'libsql'
 const [, , file] = process.argv
 await (file === undefined ? main() : replica(file))
 
-/** One of the processes: it says where it listens, and works until it is told to end. */
+/** One of the processes: it sends its URL to the parent, and ends when the parent disconnects. */
 async function replica(path: string): Promise<void> {
   const tasks = await openTasks(new Database(path), {
     leaseMs: 2_000,
     sweepIntervalMs: 200,
-    pollIntervalMs: 50,
+    recover: 'fail',
   })
   const handler = createRequestHandler({
     card: { name: 'Clock', url: 'http://127.0.0.1', capabilities: { streaming: true } },
@@ -47,16 +47,16 @@ async function main(): Promise<void> {
   const [first, second] = [start(), start()]
   const [atA, atB] = await Promise.all([clientOf(first), clientOf(second)])
 
-  // Sent to one, followed at the other.
+  // The client sends the message to one process, and follows the task at the other.
   const sent = await atA.send('Tick', { returnImmediately: true })
   assert(sent.type === 'task')
   const { id } = sent.task
   let ticks = 0
   for await (const event of atB.subscribe(id)) {
-    // A stream begins with the task as it is, which may have ticked already.
+    // The first event of a stream is the current task, which may already have ticks.
     if (event.type === 'task') ticks = event.task.artifacts[0]?.parts.length ?? 0
     if (event.type === 'artifact') ticks += event.artifact.parts.length
-    // The other replica keeps the ticks that were stored, and fails the task when the lease runs out.
+    // The other process keeps the stored ticks, and fails the task when the lease expires.
     if (ticks >= 5) first.kill('SIGKILL')
     if (event.type === 'status') console.log(`${event.state}: ${textOf(event.message ?? {})}`)
   }
@@ -65,13 +65,13 @@ async function main(): Promise<void> {
   assert.ok(textOf(task.artifacts[0] ?? {}).startsWith('1 2 3 4 5 '))
   console.log(`${task.artifacts[0]?.parts.length} ticks were kept`)
 
-  // The file is in use until its last process has ended.
+  // The file is in use until the last process has exited.
   second.kill()
   await once(second, 'exit')
   await rm(folder, { recursive: true })
 }
 
-/** Behind a load balancer both have one URL. Here the client is told which one it speaks to. */
+/** Connects to one of the processes. Behind a load balancer, both have the same URL. */
 async function clientOf(child: ChildProcess): Promise<A2AClient> {
   const [url] = (await once(child, 'message')) as [string]
   return await A2AClient.connect(url, {
