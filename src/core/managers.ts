@@ -299,6 +299,20 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   createTask(params: CreateTaskParams, note?: JsonValue): Task<S>
   /**
+   * Holds back the events of a task that was just created until {@link confirm}, or a change of another caller. Until then the
+   * task can be discarded.
+   */
+  propose(taskId: string): void
+  /** Emits the events of a proposed task that were held back. */
+  confirm(taskId: string): void
+  /**
+   * Removes a proposed task as if it had never been, once its changes are stored. While it does, changes throw
+   * `TASK_NOT_FOUND`.
+   *
+   * @returns `false` when another caller changed the task first: it is not removed, and this process still holds it.
+   */
+  discard(taskId: string): Promise<boolean>
+  /**
    * As {@link addMessage}, unless the conversation has a message with the same id and role. When another caller adds one
    * before this message is stored, this one is dropped; `onNews` receives that of the other caller.
    */

@@ -7,6 +7,7 @@ import type { TaskCommand } from '../core/commands.js'
 import { decide } from '../core/decide.js'
 import { Timeline } from '../core/timeline.js'
 import type { Decide } from './cache/change.js'
+import { Proposals } from './cache/proposals.js'
 import { ChangeWatcher } from './cache/change-watcher.js'
 import { TaskCache } from './cache/task-cache.js'
 import { Listing } from './listing.js'
@@ -19,6 +20,7 @@ export interface DurableContext<S extends string> {
   readonly timeline: Timeline
   readonly storeClient: StoreClient
   readonly cache: TaskCache<S>
+  readonly proposals: Proposals<S>
   readonly watcher: ChangeWatcher<S>
   readonly listing: Listing<S>
   readonly observers: Observers<S>
@@ -33,11 +35,15 @@ export function durableContext<S extends string>(options: DurableTaskManagerOpti
   const storeClient = new StoreClient(settings)
   const observers = new Observers<S>()
   const cache = new TaskCache(settings, storeClient, observers)
+  const proposals = new Proposals<S>(() => observers.bind())
+  cache.on('changed', (cached) => proposals.confirm(cached))
+  cache.on('gone', (cached) => proposals.discard(cached))
   return {
     settings,
     timeline,
     storeClient,
     cache,
+    proposals,
     watcher: new ChangeWatcher(settings, storeClient, cache, timeline),
     listing: new Listing(settings, storeClient),
     observers,

@@ -14,8 +14,8 @@ import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
 import type { SharedTasksStats, TaskDocuments, TasksObserver } from '../core/managers.js'
-import type { AppendArtifactOptions, ArtifactInput, CancelOptions } from '../core/params.js'
-import type { ChangeOptions, CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
+import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from '../core/params.js'
+import type { CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
 import { deadLettersOf, isOwnedBy } from '../core/queries.js'
 import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { SavedTask } from '../core/restore.js'
@@ -65,8 +65,8 @@ export class DurableTaskManager<S extends string = TaskState>
   constructor(options: DurableTaskManagerOptions<S>) {
     super()
     this.#context = durableContext(options)
-    const { settings, storeClient, cache } = this.#context
-    cache.on('stored', (...args) => this.#onStored(...args))
+    const { settings, storeClient, cache, proposals } = this.#context
+    cache.on('stored', (...args) => proposals.announce(args[0], args[2].by, () => this.#onStored(...args)))
     cache.on('changed', (cached, events) => this.#onChanged(cached, events))
     cache.on('gone', (cached, reason) => this.#onGone(cached, reason))
     this.documents = documentsOf(settings.store, storeClient)

@@ -23,6 +23,7 @@ export type {
   Creation,
   EndedQuery,
   Grant,
+  DeletionKey,
   Hint,
   Lease,
   Orphan,

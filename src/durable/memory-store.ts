@@ -13,6 +13,7 @@ import type {
   Commit,
   CommitResult,
   Creation,
+  DeletionKey,
   EndedQuery,
   Grant,
   Hint,
@@ -185,8 +186,14 @@ class MemoryStore implements TaskStore {
     })
   }
 
-  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
-    return step(() => keys.filter((key) => this.#row(key) !== undefined && this.#rows.delete(key.id)))
+  delete(keys: readonly DeletionKey[]): Promise<readonly TaskKey[]> {
+    return step(() =>
+      keys.filter((key) => {
+        const row = this.#row(key)
+        const { expectedGeneration = row?.head.generation } = key
+        return row !== undefined && row.head.generation === expectedGeneration && this.#rows.delete(key.id)
+      }),
+    )
   }
 
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {

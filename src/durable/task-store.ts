@@ -117,6 +117,12 @@ export type EndedQuery = { readonly state: string; readonly limit: number } & (
   { readonly updatedBefore: string } | { readonly beyond: number }
 )
 
+/** A task for {@link TaskStore.delete}. */
+export interface DeletionKey extends TaskKey {
+  /** The generation that the task must have. Default is any. */
+  readonly expectedGeneration?: number | undefined
+}
+
 /** A notice that a task has reached a generation. */
 export interface Hint {
   readonly taskId: string
@@ -192,11 +198,12 @@ export interface TaskStore extends TaskDocuments {
   /** Tasks that have ended: least recently changed first, or in any order with `beyond`. */
   ended(query: EndedQuery): Promise<readonly TaskKey[]>
   /**
-   * Removes tasks with their logs, leases and documents.
+   * Removes tasks with their logs, leases and documents. A key with an `expectedGeneration` matches only a task
+   * that has it.
    *
    * @returns The keys of those that existed, in any order. Of concurrent calls, one returns each key.
    */
-  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]>
+  delete(keys: readonly DeletionKey[]): Promise<readonly TaskKey[]>
 
   /**
    * Gives the task this lease, if it has none or an expired one. When the task has the lease with this id already, renews it

@@ -18,6 +18,10 @@ export type AnyTasks = Omit<LocalTasks<string>, 'waitFor'> | Omit<SharedTasks<st
 export interface WorkedTasks extends SyncTasks {
   /** As `addMessage`, but adds no message that another process adds first. Only over a shared store. */
   readonly addMessageOnce?: LeasedTasks['addMessageOnce']
+  /** Lets a new task be discarded. Only over a shared store, where a task is stored before its code runs. */
+  readonly propose?: LeasedTasks['propose']
+  readonly confirm?: LeasedTasks['confirm']
+  readonly discard?: LeasedTasks['discard']
   /** Adds entries to the history of the task's turn. */
   readonly recordHistory?: LeasedTasks['recordHistory']
   /** Receives a signal. Only over a manager in memory, whose history is not recorded. */

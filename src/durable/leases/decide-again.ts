@@ -5,7 +5,8 @@
  */
 import type { MessageCommand, TaskCommand } from '../../core/commands.js'
 import { invalidParams } from '../../core/errors.js'
-import type { Decide } from '../cache/change.js'
+import type { CachedTask } from '../cache/cached-task.js'
+import type { Decide, Origin } from '../cache/change.js'
 import type { DurableContext } from '../context.js'
 
 type DecideFor<S extends string> = Pick<DurableContext<S>, 'decideFor'>
@@ -39,5 +40,26 @@ export function decideOnce<S extends string>(
     const isKnown = record.task.messages.some((known) => known.messageId === messageId && known.role === role)
     if (isKnown) throw invalidParams('message.messageId', `is in the conversation already: ${messageId}`)
     return decide(record)
+  }
+}
+
+/** Makes a change. Resolves to `false`, with nothing changed, when another caller's change is stored first. */
+export async function executeOnce<S extends string>(
+  cached: CachedTask<S>,
+  decide: Decide<S>,
+  origin: Origin,
+): Promise<boolean> {
+  const overtaken = new TypeError('Others came first')
+  let isFirst = true
+  const decideOnlyOnce: Decide<S> = (record) => {
+    if (!isFirst) throw overtaken
+    isFirst = false
+    return decide(record)
+  }
+  try {
+    return await cached.execute(decideOnlyOnce, () => true, origin).stored
+  } catch (error) {
+    if (error === overtaken) return false
+    throw error
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Release of a task, and handover of an unfinished one to another process.
+ * Release and removal of a task, and handover of an unfinished one to another process.
  *
  * @module
  */
+import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
 import { PARKED, toStoredNote } from './lease-note.js'
 import type { LeasedTask } from './leased-task.js'
@@ -42,4 +43,22 @@ export async function releaseUnchanged<S extends string>(
   return await storeClient.callWithRetry('release', () =>
     settings.store.release(key, leaseId, generation, next),
   )
+}
+
+/** Removes a proposed task, unless it has changed in the store. */
+export async function removeUnchanged<S extends string>(
+  { settings, storeClient, proposals }: DurableContext<S>,
+  cached: CachedTask<S>,
+): Promise<boolean> {
+  const { key, record } = cached
+  const { store } = settings
+  const deletion = { ...key, expectedGeneration: record.task.generation }
+  const removed = await storeClient.callWithRetry('delete', () => store.delete([deletion]))
+  if (removed.length === 0) {
+    // An attempt whose answer was lost may have removed it.
+    const [head] = await storeClient.callWithRetry('heads', () => store.heads([key.id]))
+    if (head?.createdAt === key.createdAt) return false
+  }
+  proposals.discard(cached)
+  return true
 }

@@ -10,15 +10,8 @@ import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
-import type {
-  AppendArtifactOptions,
-  ArtifactInput,
-  ChangeOptions,
-  CreateTaskParams,
-  HistoryChange,
-  MessageInput,
-  TaskUpdate,
-} from '../../core/params.js'
+import type { AppendArtifactOptions, ArtifactInput, ChangeOptions } from '../../core/params.js'
+import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '../../core/params.js'
 import { randomId } from '../../runtime/ids.js'
 import { throwLater } from '../../runtime/uncaught.js'
 import type { JsonValue } from '../../core/json-types.js'
@@ -29,24 +22,20 @@ import type { Decide } from '../cache/change.js'
 import { leaseLost } from '../cache/conflicts.js'
 import type { DurableContext } from '../context.js'
 import { LeaseAcquirer } from './acquire.js'
-import { decideOnce, decideWithRest } from './decide-again.js'
+import { decideOnce, decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
-import { abortEnded, callListener, grantOf, isLoss, type LeasedTask } from './leased-task.js'
-import { handOver, releaseUnchanged } from './hand-over.js'
+import { abortEnded, callListener, grantOf, isLoss, LostTasks, type LeasedTask } from './leased-task.js'
+import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
-
-/** How many lost tasks are remembered with their reason. */
-const MAX_LOST = 1_000
 
 export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   readonly #context: DurableContext<S>
   readonly #listener: LeasedTasksListener<S>
   readonly #onClose: () => void
   readonly #leased = new Map<string, LeasedTask<S>>()
-  /** Why tasks are no longer leased, the latest last. */
-  readonly #lost = new Map<string, Error>()
+  readonly #lost = new LostTasks()
   readonly #acquirer: LeaseAcquirer<S>
   readonly #renewal: LeaseRenewal<S>
   #isClosed = false
@@ -75,6 +64,25 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const { cached } = cache.create(new TaskRecord(create(created), now), created, lease, this)
     this.#hold(cached, lease.id, first)
     return copyTask(cached.record.task)
+  }
+
+  propose(taskId: string): void {
+    this.#context.proposals.add(this.#require(taskId).cached, this)
+  }
+
+  confirm(taskId: string): void {
+    this.#context.proposals.confirm(this.#require(taskId).cached)
+  }
+
+  discard(taskId: string): Promise<boolean> {
+    const leased = this.#requireChangeable(taskId)
+    const { cached } = leased
+    const removing = this.#leaveBy(leased, () => removeUnchanged(this.#context, cached))
+    leased.releasing = removing.then((isRemoved) => {
+      if (isRemoved) cached.drop(endError('TASK_EXPIRED', taskId))
+      return isRemoved
+    })
+    return leased.releasing
   }
 
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
@@ -110,22 +118,14 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
     const leased = this.#requireChangeable(taskId)
     const decide = this.#context.decideFor(toUpdate(update, this.#context.settings))
-    const overtaken = new TypeError('Others came first')
     const { changeCount, cached, leaseId } = leased
     while (cached.awaitsOthers(this)) await cached.settle()
     if (leased.reason !== undefined) throw leased.reason
     if (leased.changeCount !== changeCount) return false
     this.#requireChangeable(taskId)
-    let isFirst = true
-    const decideOnce: Decide<S> = (record) => {
-      if (!isFirst) throw overtaken
-      isFirst = false
-      return decide(record)
-    }
     try {
-      return await cached.execute(decideOnce, () => true, { leaseId, by: this }).stored
+      return await executeOnce(cached, decide, { leaseId, by: this })
     } catch (error) {
-      if (error === overtaken) return false
       this.#fail(leased, error)
       throw error
     }
@@ -184,16 +184,13 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   async stored(taskId: string): Promise<void> {
     const leased = this.#leased.get(taskId)
     await leased?.cached.settle()
-    const reason = leased === undefined ? this.#lost.get(taskId) : leased.reason
+    const reason = leased === undefined ? this.#lost.reasonOf(taskId) : leased.reason
     if (reason !== undefined) throw reason
   }
 
   setNote(taskId: string, note: JsonValue): void {
-    if (!isSameNote(this.#requireChangeable(taskId).note.note, note)) this.#setNote(taskId, note)
-  }
-
-  #setNote(taskId: string, note: JsonValue | undefined): void {
     const leased = this.#requireChangeable(taskId)
+    if (isSameNote(leased.note.note, note)) return
     leased.note = this.#firstNote(note, leased.note.trace)
     const isHeld = (): boolean => this.#leased.get(taskId) === leased
     leased.storingNote ??= storeNote(this.#context, leased, isHeld, () => this.#onMissed(leased))
@@ -206,20 +203,29 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return Promise.resolve(true)
   }
 
-  async #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
+  #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
     const { cached, changeCount } = leased
+    // Changes that arrived while settling keep the lease: the listener has yet to handle them.
     const isUnchanged = (): boolean => leased.changeCount === changeCount
+    return this.#leaveBy(
+      leased,
+      async () =>
+        cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs))),
+    )
+  }
+
+  /** Holds the task no more, if `leave` resolves to `true` once every change is stored. */
+  async #leaveBy(leased: LeasedTask<S>, leave: () => Promise<boolean>): Promise<boolean> {
     try {
       await this.#settle(leased)
-      // Changes that arrived while settling keep the lease: the listener has yet to handle them.
-      if (cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs)))) {
+      if (await leave()) {
         this.#forget(leased)
         return true
       }
     } finally {
       leased.releasing = undefined
     }
-    await cached.refresh()
+    await leased.cached.refresh()
     return false
   }
 
@@ -370,6 +376,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const { key } = leased.cached
     if (this.#leased.get(key.id) !== leased) return
     this.#leased.delete(key.id)
+    this.#context.proposals.confirm(leased.cached)
     leased.cached.uses -= 1
     this.#context.observers.onLetGo(key, reason)
   }
@@ -379,8 +386,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     if (leased.reason !== undefined || this.#leased.get(id) !== leased) return
     leased.reason = reason
     this.#forget(leased, reason)
-    this.#lost.set(id, reason)
-    for (const oldest of this.#lost.keys()) if (this.#lost.size > MAX_LOST) this.#lost.delete(oldest)
+    this.#lost.add(id, reason)
     leased.controller?.abort(reason)
     callListener(() => this.#listener.onLost(id, reason))
   }

@@ -50,3 +50,25 @@ export function callListener(job: () => void): void {
     throwLater(error)
   }
 }
+
+/** How many lost tasks are remembered with their reason. */
+const MAX_LOST = 1_000
+
+/** Why tasks are no longer leased. */
+export class LostTasks {
+  /** The latest last. */
+  readonly #reasons = new Map<string, Error>()
+
+  add(taskId: string, reason: Error): void {
+    this.#reasons.set(taskId, reason)
+    for (const oldest of this.#reasons.keys()) if (this.#reasons.size > MAX_LOST) this.#reasons.delete(oldest)
+  }
+
+  reasonOf(taskId: string): Error | undefined {
+    return this.#reasons.get(taskId)
+  }
+
+  delete(taskId: string): void {
+    this.#reasons.delete(taskId)
+  }
+}

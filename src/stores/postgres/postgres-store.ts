@@ -10,6 +10,7 @@ import type {
   Commit,
   CommitResult,
   Creation,
+  DeletionKey,
   EndedQuery,
   Grant,
   Lease,
@@ -32,7 +33,7 @@ import { countStatement, listStatement } from './query-statements.js'
 import { queueOf } from './queue.js'
 import { validated, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration } from './schema.js'
-import { taskStatements, type TaskStatements } from './task-statements.js'
+import { ANY_GENERATION, taskStatements, type TaskStatements } from './task-statements.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
 
 /** The store that {@link postgresStore} returns. */
@@ -207,9 +208,12 @@ class Store implements PostgresStore {
     return rows.map(toKey)
   }
 
-  async delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+  async delete(keys: readonly DeletionKey[]): Promise<readonly TaskKey[]> {
     if (keys.length === 0) return []
-    return (await this.#rows('delete', this.#sql.delete, keyArrays(keys))).map(toKey)
+    const generations = toArray(
+      keys.map(({ expectedGeneration = ANY_GENERATION }) => `${expectedGeneration}`),
+    )
+    return (await this.#rows('delete', this.#sql.delete, [...keyArrays(keys), generations])).map(toKey)
   }
 
   async acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined> {

@@ -7,6 +7,9 @@
  * @module
  */
 
+/** Stands for every generation of a task that is to be deleted. */
+export const ANY_GENERATION = 0
+
 export type TaskStatements = ReturnType<typeof taskStatements>
 
 /** `s` is the quoted schema name. */
@@ -44,8 +47,9 @@ export function taskStatements(s: string) {
     // Statements that delete or renew many tasks lock their rows in one order, which avoids deadlocks.
     delete: `WITH locked AS (
         SELECT t.task FROM ${s}.tasks t
-        JOIN unnest($1::text::text[], $2::text::text[]) AS w (id, created_at)
+        JOIN unnest($1::text::text[], $2::text::text[], $3::text::int[]) AS w (id, created_at, generation)
           ON t.id = w.id AND t.created_at = w.created_at
+            AND (w.generation = ${ANY_GENERATION} OR w.generation = t.generation)
         ORDER BY t.task FOR UPDATE OF t
       )
       DELETE FROM ${s}.tasks t USING locked WHERE t.task = locked.task RETURNING t.id, t.created_at`,

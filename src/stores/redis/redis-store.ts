@@ -9,6 +9,7 @@ import type {
   Commit,
   CommitResult,
   Creation,
+  DeletionKey,
   EndedQuery,
   Grant,
   Lease,
@@ -238,10 +239,14 @@ class Store implements RedisStore {
     return toKeys(reply)
   }
 
-  async delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+  async delete(keys: readonly DeletionKey[]): Promise<readonly TaskKey[]> {
     const deleted: TaskKey[] = []
     for (const batch of inBatches(keys)) {
-      const args = batch.flatMap(({ id, createdAt }) => [id, createdAt])
+      const args = batch.flatMap(({ id, createdAt, expectedGeneration = '' }) => [
+        id,
+        createdAt,
+        expectedGeneration,
+      ])
       deleted.push(...toKeys(await this.#run('delete', DELETE, args)))
     }
     return deleted

@@ -121,10 +121,10 @@ local function field(kind, document) return #kind .. ':' .. kind .. document end
 export const DELETE = script(`
 ${INDEXING}${DOCUMENT_KEYS}
 local deleted = {}
-for i = 1, #ARGV, 2 do
-  local id = ARGV[i]
+for i = 1, #ARGV, 3 do
+  local id, generation = ARGV[i], ARGV[i + 2]
   local task = read(id, ARGV[i + 1])
-  if task then
+  if task and (generation == '' or generation == task.generation) then
     file(id, task, nil)
     take_out(id, task)
     if lags(task) then redis.call('SREM', root .. ':lagging', id) end

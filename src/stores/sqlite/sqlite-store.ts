@@ -10,6 +10,7 @@ import type {
   Commit,
   CommitResult,
   Creation,
+  DeletionKey,
   EndedQuery,
   Grant,
   Lease,
@@ -189,12 +190,13 @@ class Store implements SqliteStore {
     })
   }
 
-  delete(keys: readonly TaskKey[]): Promise<readonly TaskKey[]> {
+  delete(keys: readonly DeletionKey[]): Promise<readonly TaskKey[]> {
     return this.#write('delete', (connection, queries) =>
       keys.filter((given) => {
         const task = this.#task(given)
         if (task === undefined) return false
-        const key = numberOf(task, 'key')
+        const [key, generation] = [numberOf(task, 'key'), numberOf(task, 'generation')]
+        if (generation !== (given.expectedGeneration ?? generation)) return false
         connection.run(queries.deleteDocuments, toColumn(given.id), given.createdAt)
         connection.run(queries.deleteLease, key)
         connection.run(queries.deleteCheckpoint, key)

@@ -215,6 +215,22 @@ const removalTests: StoreTests = {
     equal('delete() again', await store.delete([key]), [])
   },
 
+  'a task that has changed is not deleted at an earlier generation': async ({ store }) => {
+    const { task } = await put(store, 'a')
+    const key = keyOf(task)
+    const { generation } = task
+    const moved = await move(store, task)
+    equal('delete() before the change', await store.delete([{ ...key, expectedGeneration: generation }]), [])
+    equal('heads()', await store.heads(['a']), [{ ...key, generation: moved.head.generation }])
+    const other = await put(store, 'b')
+    const both = [
+      { ...key, expectedGeneration: moved.head.generation },
+      { ...keyOf(other.task), expectedGeneration: 9 },
+    ]
+    equal('delete()', (await store.delete(both)).map(keyOf), [key])
+    equal('count()', await store.count({}), 1)
+  },
+
   'the id of a deleted task can be used again': async ({ store, clock }) => {
     const old = await put(store, 'a', { lease: { id: 'l', ttlMs: 100 } })
     const oldKey = keyOf(old.task)
