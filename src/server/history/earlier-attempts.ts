@@ -116,6 +116,19 @@ export function unreadMessages(
   return unread.filter((message, index) => index < answers || !isSteered(message))
 }
 
+/** Whether the code waits for a time, a signal or another agent. */
+export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
+  const ends = { wake: 'sleep', received: 'wait', delegated: 'delegate' } as const
+  const open = new Set<string>()
+  for (const { entry } of history) {
+    const { kind } = entry
+    if (kind === 'sleep' || kind === 'wait' || kind === 'delegate') open.add(`${kind} ${entry.name}`)
+    else if (kind === 'wake' || kind === 'received' || kind === 'delegated')
+      open.delete(`${ends[kind]} ${entry.name}`)
+  }
+  return open.size > 0
+}
+
 /** The artifacts that were written after the last entry of the history, as they were at that entry. */
 async function artifactsBefore(
   tasks: Pick<TaskReader, 'events'>,

@@ -81,7 +81,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   /**
-   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it
+   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it only
    * waits for the user, or for signals. `undefined` where the code does something else, or cannot continue from its history.
    */
   get wakeAt(): number | undefined {
@@ -89,8 +89,13 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { journal, questions, waits } = this.#parts
     const { isRecording, inFlight } = journal
     if (!isRecording || inFlight === 0) return undefined
-    if (questions.isOpen) return questions.isAwaited && inFlight === 1 ? Infinity : undefined
-    return inFlight === waits.count ? waits.dueAt : undefined
+    if (questions.isOpen && !questions.isAwaited) return undefined
+    return inFlight === waits.count + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
+  }
+
+  /** Whether the code waits for a time or a signal. */
+  get hasWaits(): boolean {
+    return this.#made.waits.count > 0
   }
 
   /** The names of the signals that the code waits for. */
@@ -244,9 +249,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /** While a question is open, the run waits whatever else is under way. */
+  /** While a question is open, the run waits whatever else is under way: it may be let go when that is done. */
   #onFlight(): void {
-    if (!this.isAsking && (this.isIdle || this.#isIdle)) this.#onWaiting()
+    if (this.isIdle || this.#isIdle) this.#onWaiting()
   }
 
   #onWaiting(): void {

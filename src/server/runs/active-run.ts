@@ -39,8 +39,10 @@ export interface ActiveRun<P extends Principal> {
   /** Where tasks are shared: resolves when the task of a new run is stored. */
   stored: Promise<void> | undefined
   stopTimer: () => void
-  /** Set when the run was let go while its task stays `working`. */
+  /** Set when the run was let go while it waited for a time or a signal. */
   parked: Parked | undefined
+  /** Whether the run was let go while it only waited. */
+  isLetGo: boolean
   /** Whether the executor has thrown, and the run waits for its next attempt. */
   isPausing: boolean
   /** The turn that is to be attempted again. */
@@ -95,6 +97,7 @@ export function toActiveRun<P extends Principal>(
     forwarded: [],
     stopTimer: () => {},
     parked: undefined,
+    isLetGo: false,
     isPausing: false,
     again: undefined,
     broken,

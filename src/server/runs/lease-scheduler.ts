@@ -10,7 +10,7 @@ import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { ActiveRun, Parked } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
-import { readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
+import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
 import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { EarlierAttempts } from './run-context.js'
@@ -109,15 +109,17 @@ export class LeaseScheduler<P extends Principal> {
     try {
       for (;;) {
         await leased.stored(taskId)
+        const isWoken = await this.#isWoken(leased.peekTask(taskId))
         if (registry.runOf(taskId) !== undefined) return
         // No await until the release begins: a message that arrives in between would be missed.
         const task = leased.peekTask(taskId)
         const parked = this.#previous.get(taskId)?.parked
-        if (task !== null && parked !== undefined && isToPark(task, parked)) {
+        const hasMessages = registry.queues.has(taskId)
+        if (task !== null && parked !== undefined && isToPark(task, parked, hasMessages)) {
           if (await this.#park(task, parked)) break
           continue
         }
-        if (task !== null && this.#isToContinue(task)) {
+        if (task !== null && this.#isToContinue(task, isWoken)) {
           // The lease expires, and another process continues the turn.
           if (registry.isClosing) break
           if (await this.#continue(task)) return
@@ -230,10 +232,23 @@ export class LeaseScheduler<P extends Principal> {
     return next.isForwarded ? notes.recall(task, next, this.latestMessage(task.id)) : next
   }
 
-  /** Whether the task is in a turn whose code has to be called again: there is a message for it, or it was not waiting. */
-  #isToContinue({ id, turn, state }: TaskSnapshot): boolean {
+  /**
+   * Whether the task is in a turn whose code has to be called again: there is a message for it, or it does not only wait for
+   * the user.
+   */
+  #isToContinue({ id, turn, state, signals = [] }: TaskSnapshot, isWoken: boolean): boolean {
     if (turn === undefined || isTerminal(state)) return false
-    return this.#host.registry.queues.has(id) || !isInterrupted(state)
+    const { parked } = this.#previous.get(id) ?? {}
+    const isSignaled = parked !== undefined && signals.some(({ name }) => parked.signals.includes(name))
+    return isWoken || isSignaled || this.#host.registry.queues.has(id) || !isInterrupted(state)
+  }
+
+  /** Whether the code of a task that waits for the user waits for something else too. Of a run that was let go this is known. */
+  async #isWoken(task: TaskSnapshot | null): Promise<boolean> {
+    if (task?.turn === undefined || !isInterrupted(task.state)) return false
+    if (this.#previous.get(task.id)?.isLetGo === true) return false
+    const open = await readOpenTurn(this.#context.tasks, task)
+    return open !== undefined && hasOpenWait(open.history)
   }
 
   /**
@@ -260,7 +275,7 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(task.id)?.message
     const isKnown = previous?.request.message.messageId === message.messageId
     const first = isKnown ? previous : this.#context.notes.received(task, message, undefined)
-    return await this.#begin(task, { ...first, note }, open, isKnown)
+    return await this.#begin(task, { ...first, note }, open, { isContinued: true, isComplete: isKnown })
   }
 
   /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */
@@ -268,7 +283,7 @@ export class LeaseScheduler<P extends Principal> {
     task: TaskSnapshot,
     next: QueuedMessage<P>,
     earlier?: EarlierAttempts,
-    isComplete = false,
+    { isContinued, isComplete } = { isContinued: false, isComplete: false },
   ): Promise<boolean> {
     const { tasks, leased } = this.#context
     const { registry, begin } = this.#host
@@ -277,7 +292,10 @@ export class LeaseScheduler<P extends Principal> {
       const message = isComplete ? next : await this.#restore(task, next)
       const references = await referencesOf(tasks, message.request, { owner })
       registry.requireOpen()
-      const { broken } = begin(message, { task, references, isNoted: next.note !== undefined, earlier })
+      const isNoted = next.note !== undefined
+      // A turn that continues for a message has not taken it from the queue.
+      const staysWaiting = isContinued && isInterrupted(task.state) && !registry.queues.has(id)
+      const { broken } = begin(message, { task, references, isNoted, earlier, staysWaiting })
       const previous = this.#previous.get(id)
       if (previous !== undefined) broken.catch(previous.break)
       this.#previous.delete(id)
@@ -332,8 +350,9 @@ function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | 
   return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
 }
 
-function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked): boolean {
-  return !isTerminal(state) && !signals.some(({ name }) => parked.signals.includes(name))
+function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked, hasMessages: boolean): boolean {
+  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
+  return !signals.some(({ name }) => parked.signals.includes(name))
 }
 
 /** A queue for each key. Queues of different keys are independent. */

@@ -53,6 +53,8 @@ export interface RunContext<P extends Principal> {
   }
   /** Absent for a new turn. */
   readonly earlier?: EarlierAttempts | undefined
+  /** Whether the task keeps its state until the code has passed its earlier attempts. Default is `false`. */
+  readonly staysWaiting?: boolean | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
   /** The note for the lease of a new task. Absent where tasks have no leases. */

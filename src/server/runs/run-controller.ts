@@ -105,7 +105,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   }
 
   readonly start = (): void => {
-    if (this.#isWorking) return
+    if (this.#isWorking || (this.#context.staysWaiting === true && this.turn.isReplaying)) return
     this.#move('working')
     this.#dropQuestion()
   }

@@ -243,6 +243,7 @@ export class RunManager<P extends Principal> {
       message,
       note: scheduler.noteOf(message),
       earlier,
+      staysWaiting: options.staysWaiting,
       stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       history: ({ taskId, contextId }, options) => {
@@ -267,7 +268,7 @@ export class RunManager<P extends Principal> {
     active.isCounted = task !== undefined
     if (task !== undefined) {
       // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
-      run.start()
+      if (!options.staysWaiting) run.start()
       onTask(task)
       if (!isNoted) scheduler.assigned(task.id, message)
     }
@@ -347,16 +348,18 @@ export class RunManager<P extends Principal> {
   /** Ends a run that waits, because the agent is closing. */
   #stopWaiting(active: ActiveRun<P>): void {
     const { run } = active
-    if (run.isWaiting) run.abort(unavailable())
-    else if (run.turn.wakeAt !== undefined) this.#letGo(active)
+    const isLetGo = run.turn.wakeAt !== undefined && run.turn.hasWaits
+    if (isLetGo) this.#letGo(active)
+    else if (run.isWaiting) run.abort(unavailable())
   }
 
   /** Lets go of a run that only waits: its turn continues from the history, in any process. */
   #letGoLater(active: ActiveRun<P>): void {
     const { clock, limits } = this.#settings
-    const { wakeAt } = active.run.turn
-    // One that sleeps for longer is let go at once.
-    const delayMs = wakeAt === undefined || wakeAt === Infinity ? limits.waitingRunMs : 0
+    const { run } = active
+    const { wakeAt } = run.turn
+    // One that only sleeps, for longer, is let go at once.
+    const delayMs = run.isWaiting || wakeAt === undefined || wakeAt === Infinity ? limits.waitingRunMs : 0
     if (wakeAt !== undefined && wakeAt <= clock.now() + limits.waitingRunMs) return
     active.stopTimer = clock.schedule(() => this.#letGo(active), delayMs)
   }
@@ -365,7 +368,8 @@ export class RunManager<P extends Principal> {
     const { run, task } = active
     const { wakeAt, signals } = run.turn
     if (task === undefined || wakeAt === undefined || this.#registry.runOf(task.id) !== active) return
-    if (!run.isWaiting) active.parked = { wakeAt, signals }
+    active.isLetGo = true
+    if (!run.isWaiting || run.turn.hasWaits) active.parked = { wakeAt, signals }
     run.letGo(new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id }))
     this.#autoStart.delete(run)
     this.#registry.delete(active)

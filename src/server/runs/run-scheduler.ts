@@ -43,6 +43,8 @@ export interface BeginOptions {
   readonly references?: readonly TaskSnapshot[] | undefined
   /** The earlier attempts of the turn that the message began, where it continues. */
   readonly earlier?: EarlierAttempts | undefined
+  /** Whether the task waits for the user and keeps its state: the turn continues because of something else. */
+  readonly staysWaiting?: boolean
   /** Whether the lease's note names the message already, perhaps with more of its request than this process knows. */
   readonly isNoted?: boolean
 }
