@@ -4,25 +4,19 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { copyJson, JsonReader } from '../../core/json.js'
+import { copyJson } from '../../core/json.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, LINEAGE, nextLineage, readLineage, toMetadata } from '../lineage.js'
+import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
 import type { Journal, NamedEntry } from './journal.js'
 import { requireName } from './names.js'
 
 /** A message to another agent: a text, or parts. */
 export type DelegatedMessage =
   string | { readonly parts: readonly Part[]; readonly metadata?: JsonObject | undefined }
-
-/** The position of a run at another agent. */
-export interface DelegationHandle {
-  readonly messageId: string
-  readonly taskId?: string
-  readonly contextId?: string
-}
 
 /** The end of a delegation, as JSON. `type` and `text` are those of the result of `A2AClient.run`. */
 export interface DelegationResult {
@@ -76,33 +70,13 @@ export interface DelegationHost {
   }
   readonly taskId: () => string
   readonly work: () => void
-  readonly peek: () => TaskSnapshot | null
+  /** The agents' tasks that are followed now. */
+  readonly followers: Set<Follower>
+  readonly peek: (id: string) => TaskSnapshot | null
   readonly signal: () => AbortSignal
   /** Resolves when everything so far is stored. */
   readonly stored: () => Promise<void> | undefined
   readonly ask: (prompt: string) => Promise<Asked>
-}
-
-/** The methods of a client, as far as delegations call them. */
-interface Runner {
-  run(
-    message: object,
-    options: {
-      readonly signal: AbortSignal
-      readonly onStart: (handle: DelegationHandle) => Promise<void>
-      readonly onUpdate: (update: { readonly handle: DelegationHandle }) => void
-      readonly repeats?: DelegationHandle
-    },
-  ): Promise<RunnerResult>
-}
-
-interface RunnerResult {
-  readonly ok: boolean
-  readonly type: string
-  readonly text: string
-  readonly task?: { readonly id: string; readonly contextId?: string }
-  readonly message?: object
-  readonly error?: { readonly code: string }
 }
 
 /** See `Run.delegate`. */
@@ -152,7 +126,7 @@ async function runLeg(
   runner: Runner,
   message: object,
 ): Promise<DelegationResult> {
-  const { journal } = host
+  const { journal, followers } = host
   host.work()
   const label = journal.nameOf('delegate', name)
   const begun = journal.pass('delegate', label)
@@ -160,58 +134,64 @@ async function runLeg(
   const recorded = await journal.next('delegated', label)
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
-  const leave = journal.enter()
-  const ended = followEnd(host)
+  // A task that has ended begins nothing new.
+  if (begun === undefined) host.signal().throwIfAborted()
+  const known = (followed ?? begun)?.handle as DelegationHandle | undefined
+  const id = host.taskId()
+  const leg: Leg = {
+    ...{ runner, message: { ...message, messageId: `${id}/${label}` }, label, known },
+    ...{
+      isFollowed: followed !== undefined,
+      maxBytes: host.limits.maxStepBytes,
+      maxDepth: host.limits.maxDepth,
+    },
+  }
   const record = (entry: NamedEntry): void => journal.record(entry, journal.inFlight - 1)
+  let follower: Follower | undefined
+  let unfollow = (): void => {}
+  let leave = (): void => {}
   try {
-    const known = (followed ?? begun)?.handle as DelegationHandle | undefined
-    let isBegun = begun !== undefined
-    let isFollowed = followed !== undefined
-    const result = await runner.run(
-      { ...message, messageId: `${host.taskId()}/${label}` },
-      {
-        signal: ended.signal,
-        ...(known !== undefined && { repeats: known }),
-        onStart: async (handle) => {
-          if (!isBegun) record({ kind: 'delegate', name: label, handle: toJson(handle) })
-          isBegun = true
-          await host.stored()
-        },
-        onUpdate: ({ handle }) => {
-          if (isFollowed || handle.taskId === undefined) return
-          isFollowed = true
-          record({ kind: 'handle', name: label, handle: toJson(handle) })
-        },
-      },
-    )
+    const outcome = await new Promise<FollowerOutcome>((settle) => {
+      follower = new Follower(leg, { record, stored: host.stored, settle })
+      followers.add(follower)
+      leave = journal.enter()
+      unfollow = endWith(follower, host, id)
+    })
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
     host.signal().throwIfAborted()
-    const json = readResult(result, label, host.limits)
-    record({ kind: 'delegated', name: label, result: json })
+    if ('error' in outcome) throw outcome.error
+    record({ kind: 'delegated', name: label, result: outcome.result })
     await host.stored()
-    return json as unknown as DelegationResult
+    return outcome.result as unknown as DelegationResult
   } finally {
-    ended.stop()
+    unfollow()
+    if (follower !== undefined) followers.delete(follower)
     leave()
   }
 }
 
-/** Aborts when the task has ended, and not when this process lets go of it: then another one follows the agent. */
-function followEnd({ signal: signalOf, peek }: DelegationHost): {
-  readonly signal: AbortSignal
-  readonly stop: () => void
-} {
+/**
+ * Cancels the agent's task when the task `id` has ended, and stops following it when this process lets go of the task.
+ *
+ * @returns A function that ends the connection.
+ */
+function endWith(follower: Follower, { signal: signalOf, peek }: DelegationHost, id: string): () => void {
   const signal = signalOf()
-  const controller = new AbortController()
   const onAbort = (): void => {
-    const task = peek()
-    const isOver = task !== null && isTerminal(task.state)
-    const isGone = A2AError.is(signal.reason, 'TASK_CANCELED') || A2AError.is(signal.reason, 'TASK_TIMED_OUT')
-    if (isOver || isGone) controller.abort(signal.reason)
+    const task = peek(id)
+    if ((task !== null && isTerminal(task.state)) || isEnd(signal.reason)) follower.cancel(signal.reason)
+    else follower.stop(signal.reason)
   }
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
-  return { signal: controller.signal, stop: () => signal.removeEventListener('abort', onAbort) }
+  return () => signal.removeEventListener('abort', onAbort)
+}
+
+const ENDS: readonly string[] = ['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'TASK_TERMINAL']
+
+/** Whether the signal of a task aborts with this reason because the task has ended. */
+export function isEnd(reason: unknown): boolean {
+  return A2AError.is(reason) && ENDS.includes(reason.code)
 }
 
 function withMetadata(message: DelegatedMessage, lineage: JsonObject): object {
@@ -222,29 +202,4 @@ function withMetadata(message: DelegatedMessage, lineage: JsonObject): object {
 function partsOf({ parts }: Asked): DelegatedMessage {
   // Messages of the conversation are frozen: the client gets a copy of its own.
   return { parts: copyJson(parts) as Part[] }
-}
-
-function readResult(
-  { ok, type, text, task, message, error }: RunnerResult,
-  label: string,
-  { maxStepBytes, maxDepth }: DelegationHost['limits'],
-): ReadonlyJson {
-  const limit = { subject: `Result of ${label}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
-  const reader = new JsonReader(limit, maxDepth)
-  const given = {
-    ok,
-    type,
-    text,
-    ...(task && { task }),
-    ...(message && { message }),
-    ...(error && { code: error.code }),
-  }
-  const read = reader.read(JSON.parse(JSON.stringify(given)), 'result')
-  reader.check(read)
-  return read
-}
-
-function toJson(handle: DelegationHandle): ReadonlyJson {
-  // A handle is plain JSON.
-  return JSON.parse(JSON.stringify(handle)) as ReadonlyJson
 }

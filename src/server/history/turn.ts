@@ -18,6 +18,7 @@ import { isInterrupted } from '../../core/lifecycle.js'
 import { ArtifactBases } from './artifact-bases.js'
 import { agentIdOf } from '../lineage.js'
 import { delegate } from './delegations.js'
+import type { Follower } from './follower.js'
 import { Journal } from './journal.js'
 import { Questions, type TurnHost } from './questions.js'
 import { runStep, toStepError, type StepHost } from './steps.js'
@@ -33,6 +34,7 @@ interface Parts<P extends Principal> {
   readonly journal: Journal
   readonly questions: Questions<P>
   readonly waits: Waits
+  readonly followers: Set<Follower>
   readonly bases: ArtifactBases
   readonly changes: Map<string, boolean>
 }
@@ -73,29 +75,41 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.isOpen ?? false
   }
 
-  /** Whether the code waits for the user, or for nothing but times and signals. */
+  /** Whether the code waits for the user, or for nothing but times, signals and other agents. */
   get isIdle(): boolean {
     if (this.#parts === undefined) return false
-    const { journal, questions, waits } = this.#parts
-    return questions.isOpen || (waits.count > 0 && journal.inFlight === waits.count)
+    const { journal, questions } = this.#parts
+    return questions.isOpen || (this.#waitCount > 0 && journal.inFlight === this.#waitCount)
   }
 
   /**
    * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it only
-   * waits for the user, or for signals. `undefined` where the code does something else, or cannot continue from its history.
+   * waits for the user, for signals, or for other agents. `undefined` where the code does something else, or cannot continue from its history.
    */
   get wakeAt(): number | undefined {
     if (this.#parts === undefined) return undefined
-    const { journal, questions, waits } = this.#parts
+    const { journal, questions, waits, followers } = this.#parts
     const { isRecording, inFlight } = journal
     if (!isRecording || inFlight === 0) return undefined
     if (questions.isOpen && !questions.isAwaited) return undefined
-    return inFlight === waits.count + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
+    // Whoever follows the agents has no timer.
+    if (followers.size > 0 && waits.dueAt !== Infinity) return undefined
+    return inFlight === this.#waitCount + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
   }
 
-  /** Whether the code waits for a time or a signal. */
+  /** Whether the code waits for another agent. */
+  get hasFollowers(): boolean {
+    return (this.#parts?.followers.size ?? 0) > 0
+  }
+
+  /** Whether the code waits for a time, a signal or another agent. */
   get hasWaits(): boolean {
-    return this.#made.waits.count > 0
+    return this.#waitCount > 0
+  }
+
+  get #waitCount(): number {
+    const { waits, followers } = this.#made
+    return waits.count + followers.size
   }
 
   /** The names of the signals that the code waits for. */
@@ -114,10 +128,18 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     this.#parts?.questions.drop(reason)
   }
 
-  /** Leaves all promises pending: the turn continues elsewhere. */
-  abandon(): void {
+  /**
+   * Leaves all promises pending: the turn continues elsewhere.
+   *
+   * @returns The agents' tasks that are followed, and still report to the code.
+   */
+  abandon(): ReadonlySet<Follower> {
     this.#parts?.waits.drop()
     this.#parts?.questions.abandon()
+    const followers = new Set(this.#parts?.followers)
+    for (const follower of followers) follower.detach()
+    this.#parts?.followers.clear()
+    return followers
   }
 
   /** Removes and returns the answers that the code has not read, oldest first. */
@@ -146,14 +168,15 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
-    const { settings, stored, message: first } = this.#context
+    const { settings, stored, tasks, message: first } = this.#context
     const { task, work, signal } = this.#host
     const host = {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
       self: agentIdOf(settings.card),
       metadata: first.request.message.metadata,
       taskId: () => task().id,
-      peek: () => task().peek(),
+      followers: this.#made.followers,
+      peek: (id: string) => tasks.peekTask(id),
       stored: () => stored(task().id),
       ask: (prompt: string) => this.questions.ask('input-required', prompt),
     }
@@ -244,6 +267,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         onWaiting: () => this.#onWaiting(),
       }),
       waits: new Waits({ journal, clock, work, signal, peek, receive }),
+      followers: new Set(),
       bases: new ArtifactBases(earlier?.artifacts),
       changes: new Map(),
     }

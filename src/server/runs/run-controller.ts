@@ -9,6 +9,7 @@ import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
@@ -208,10 +209,16 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     return this.turn.isAsking
   }
 
-  /** Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere. */
-  letGo(reason: Error): void {
-    this.turn.abandon()
+  /**
+   * Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere.
+   *
+   * @returns The agents' tasks that it waits for.
+   */
+  letGo(reason: Error): ReadonlySet<Follower> {
+    const followers = this.turn.abandon()
+    this.#task?.unfollow()
     this.#task?.detach(reason)
+    return followers
   }
 
   /** The executor has returned: drops its question, and rejects the response if there is none. */

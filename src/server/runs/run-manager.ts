@@ -25,6 +25,7 @@ import type { RunContext } from './run-context.js'
 import { RunController } from './run-controller.js'
 import { RunFailures } from './run-failures.js'
 import { RunRegistry } from './run-registry.js'
+import { IdleRuns } from '../history/idle-runs.js'
 import { attemptedAgain, waitToRetry } from '../history/run-retries.js'
 import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
@@ -49,6 +50,7 @@ export class RunManager<P extends Principal> {
   readonly #registry: RunRegistry<P>
   readonly #failures: RunFailures<P>
   readonly #autoStart: AutoStart<P>
+  readonly #idle: IdleRuns<P>
   readonly #scheduler: RunScheduler<P>
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
@@ -69,6 +71,14 @@ export class RunManager<P extends Principal> {
     this.#waitingTasks = new WaitingTasks(settings)
     this.#failures = new RunFailures(settings)
     this.#autoStart = new AutoStart(clock)
+    const release = (active: ActiveRun<P>): void => {
+      this.#autoStart.delete(active.run)
+      this.#registry.delete(active)
+      active.stopTimer()
+      this.#release(active)
+    }
+    const handsOver = (): boolean => this.#scheduler.handsOver
+    this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release })
     const host: RunHost<P> = {
       settings,
       registry: this.#registry,
@@ -118,7 +128,7 @@ export class RunManager<P extends Principal> {
       if (active.isPausing) {
         this.#leave(active)
         active.run.abort(unavailable())
-      } else this.#stopWaiting(active)
+      } else this.#idle.end(active)
     }
     const ended = [...this.#registry].map((active) => active.ended)
     await settleWithin(this.#settings.clock, graceMs, ended)
@@ -259,8 +269,7 @@ export class RunManager<P extends Principal> {
       onWaiting: (isWaiting) => {
         active.stopTimer()
         if (!isWaiting && registry.has(active)) this.#startTimer(active)
-        if (isWaiting && registry.isClosing) this.#stopWaiting(active)
-        else if (isWaiting && isShared(this.#settings.tasks)) this.#letGoLater(active)
+        if (isWaiting) this.#idle.onWaiting(active)
       },
     }
     const run = new RunController(context, task?.id)
@@ -343,38 +352,6 @@ export class RunManager<P extends Principal> {
     const { limits, clock } = this.#settings
     if (!Number.isFinite(limits.runTimeoutMs)) return
     active.stopTimer = clock.schedule(() => this.#failures.timeOut(active), limits.runTimeoutMs)
-  }
-
-  /** Ends a run that waits, because the agent is closing. */
-  #stopWaiting(active: ActiveRun<P>): void {
-    const { run } = active
-    const isLetGo = run.turn.wakeAt !== undefined && run.turn.hasWaits
-    if (isLetGo) this.#letGo(active)
-    else if (run.isWaiting) run.abort(unavailable())
-  }
-
-  /** Lets go of a run that only waits: its turn continues from the history, in any process. */
-  #letGoLater(active: ActiveRun<P>): void {
-    const { clock, limits } = this.#settings
-    const { run } = active
-    const { wakeAt } = run.turn
-    // One that only sleeps, for longer, is let go at once.
-    const delayMs = run.isWaiting || wakeAt === undefined || wakeAt === Infinity ? limits.waitingRunMs : 0
-    if (wakeAt !== undefined && wakeAt <= clock.now() + limits.waitingRunMs) return
-    active.stopTimer = clock.schedule(() => this.#letGo(active), delayMs)
-  }
-
-  #letGo(active: ActiveRun<P>): void {
-    const { run, task } = active
-    const { wakeAt, signals } = run.turn
-    if (task === undefined || wakeAt === undefined || this.#registry.runOf(task.id) !== active) return
-    active.isLetGo = true
-    if (!run.isWaiting || run.turn.hasWaits) active.parked = { wakeAt, signals }
-    run.letGo(new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id }))
-    this.#autoStart.delete(run)
-    this.#registry.delete(active)
-    active.stopTimer()
-    this.#release(active)
   }
 
   /** Fails a task at its deadline, also while it waits for the user or no run works on it. */

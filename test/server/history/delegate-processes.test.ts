@@ -1,0 +1,159 @@
+/** Delegations whose process closes, dies or lets go of its run. */
+import type { Execute } from 'a2a-tasks/server'
+import { describe, expect, test } from 'vitest'
+import { begin, replicas, resultOf, send, settle, stateAt, textOf } from '../durable/support/replicas.js'
+import { child, until, watchedFetch, type Child } from './support/children.js'
+
+function booking({ clientWith }: Child, fetch: typeof globalThis.fetch = globalThis.fetch): Execute {
+  const client = clientWith({ fetch })
+  return async (run) => (await run.delegate('book', client, 'Lisbon')).text
+}
+
+/** An agent that works until it is told to end. */
+async function slowChild(): Promise<Child & { readonly finish: (text: string) => void }> {
+  let finish: (text: string) => void = () => {}
+  const work = new Promise<string>((resolve) => (finish = resolve))
+  return { ...(await child(() => work)), finish: (text) => finish(text) }
+}
+
+describe('a process that closes', () => {
+  test.each(['handler.close()', 'tasks.destroy()'])('by %s stops following, and hands over', async (way) => {
+    const slow = await slowChild()
+    const { fetch, isAtWork } = watchedFetch()
+    const { a, b, clock } = replicas([booking(slow, fetch), booking(slow)])
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    await (way === 'tasks.destroy()' ? a.tasks.destroy() : a.handler.close())
+    await until(() => !isAtWork())
+    clock.advance(11_000)
+    await until(() => b.tasks.stats().leases === 1)
+    expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+    slow.finish('Booked')
+    await until(async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Booked'])
+    expect(slow.received).toEqual([`${id}/book#1`])
+  })
+
+  test('cancels the task of the agent if nobody continues', async () => {
+    const slow = await slowChild()
+    const { a, clock } = replicas(booking(slow), { manager: { recover: 'fail' } })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    const closed = a.handler.close({ graceMs: 1 })
+    await settle()
+    clock.advance(2)
+    await closed
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+  })
+})
+
+describe('a run that waits for another agent', () => {
+  test('leaves the memory, and its process follows the agent', async () => {
+    let calls = 0
+    const slow = await slowChild()
+    const execute = booking(slow)
+    const { a, clock } = replicas((run) => {
+      calls += 1
+      return execute(run)
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    expect(a.handler.stats().runs).toMatchObject({ working: 0, waiting: 1 })
+    clock.advance(61_000)
+    await settle()
+    expect(a.handler.stats().runs).toMatchObject({ working: 0, waiting: 0 })
+    expect(a.tasks.stats().leases).toBe(1)
+    expect(await stateAt(a, id)).toBe('working')
+    slow.finish('Booked')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['Booked'])
+    expect(calls).toBe(2)
+    expect(slow.received).toEqual([`${id}/book#1`])
+    expect(a.errors).toEqual([])
+    expect(a.tasks.stats().leases).toBe(0)
+  })
+
+  test('and has left the memory, is canceled with its agent', async () => {
+    const slow = await slowChild()
+    const { a, b, clock } = replicas(booking(slow))
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    await b.tasks.cancelTask(id)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    await until(() => a.tasks.stats().leases === 0)
+  })
+
+  test.each(['dies', 'closes'])('and has left the memory, is taken over when its process %s', async (how) => {
+    const slow = await slowChild()
+    const { a, b, clock } = replicas(booking(slow))
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    if (how === 'dies') a.store.fail()
+    else await a.handler.close()
+    clock.advance(31_000)
+    await settle()
+    clock.advance(11_000)
+    await until(() => b.tasks.stats().leases === 1)
+    expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+    slow.finish('Booked')
+    await until(async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Booked'])
+    expect(slow.received).toEqual([`${id}/book#1`])
+  })
+
+  test('and has left the memory, reads what was said in between', async () => {
+    const slow = await slowChild()
+    const { a, clock } = replicas(async (run) => {
+      if (run.text === 'more') return 'and more'
+      const { text } = await run.delegate('book', slow.client, 'Lisbon')
+      return text
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    await begin(a, 'more', id)
+    await settle()
+    expect(await stateAt(a, id)).toBe('working')
+    slow.finish('Booked')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['Booked', 'and more'])
+  })
+
+  test('and for the user and a signal, continues by each of them', async () => {
+    const slow = await slowChild()
+    const { a, clock } = replicas(async (run) => {
+      const log: string[] = []
+      const all = [
+        run.requireInput('Which seat?').then((answer) => log.push(textOf(answer))),
+        run.delegate('book', slow.client, 'Lisbon').then(({ text }) => log.push(text)),
+        run.waitFor<string>('paid').then((by) => log.push(by)),
+      ]
+      await Promise.all(all)
+      return log.toSorted().join()
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    expect(a.handler.stats().runs).toMatchObject({ working: 0, waiting: 0 })
+    await a.tasks.signal(id, 'paid', 'Ada')
+    await settle()
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'received'))
+    expect(await stateAt(a, id)).toBe('input-required')
+    clock.advance(61_000)
+    await settle()
+    slow.finish('Booked')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'delegated'))
+    expect(await stateAt(a, id)).toBe('input-required')
+    clock.advance(61_000)
+    await settle()
+    await send(a, '12A', id)
+    expect(await resultOf(a, id)).toEqual(['12A,Ada,Booked'])
+    expect(slow.received).toEqual([`${id}/book#1`])
+  })
+})
