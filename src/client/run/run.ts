@@ -66,6 +66,9 @@ export class Run {
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
     else this.#scope.arm(timeoutMs, 'The run did not end')
+    // An earlier process may have sent the message: an abort finds its task.
+    if (this.#options.repeats !== undefined) this.#unconfirmed = message
+    else if (message === undefined) this.#unconfirmed = this.#state.handle
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()

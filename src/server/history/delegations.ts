@@ -13,6 +13,7 @@ import { agentIdOf, LINEAGE, nextLineage, readLineage, toMetadata } from '../lin
 import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
 import type { Journal, NamedEntry } from './journal.js'
 import { requireName } from './names.js'
+import type { OpenDelegation, OpenDelegations } from './open-delegations.js'
 
 /** A message to another agent: a text, or parts. */
 export type DelegatedMessage =
@@ -70,6 +71,8 @@ export interface DelegationHost {
   }
   readonly taskId: () => string
   readonly work: () => void
+  /** Marks the task while it waits for other agents. */
+  readonly marks: OpenDelegations
   /** The agents' tasks that are followed now. */
   readonly followers: Set<Follower>
   readonly peek: (id: string) => TaskSnapshot | null
@@ -105,11 +108,18 @@ export async function delegate(
   // The client checks what it is given. Its types are those of another folder.
   const runner = agent as unknown as Runner
   let next: object = withMetadata(message, toMetadata(lineage))
+  const open = host.marks.open()
   for (;;) {
-    const result = await runLeg(host, name, runner, next)
-    if (result.type !== 'input-required') return result
-    const answer = await answerTo(result)
-    if (answer === undefined) return result
+    const result = await runLeg(host, name, runner, next, open)
+    if (result.type !== 'input-required') {
+      open.close()
+      return result
+    }
+    const answer = await answered(host, result, runner, answerTo, open)
+    if (answer === undefined) {
+      open.close()
+      return result
+    }
     const { id: taskId, contextId } = result.task as { readonly id: string; readonly contextId?: string }
     next = {
       ...withMetadata(answer, toMetadata(lineage)),
@@ -119,12 +129,47 @@ export async function delegate(
   }
 }
 
+/** The answer to a question of the agent. When the task ends before, the agent's task is canceled. */
+async function answered(
+  host: DelegationHost,
+  question: DelegationResult,
+  runner: Runner,
+  answerTo: (question: DelegationResult) => AnswerOf | Promise<AnswerOf>,
+  open: OpenDelegation,
+): Promise<AnswerOf> {
+  const id = host.taskId()
+  try {
+    return await answerTo(question)
+  } catch (error) {
+    const signal = host.signal()
+    if (!signal.aborted || !hasEnded(host, id, signal)) throw error
+    await open.mark()
+    const { id: taskId, contextId } = question.task as { readonly id: string; readonly contextId?: string }
+    const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
+    const message = { parts: [{ text: '' }], messageId: taskId }
+    const { maxStepBytes: maxBytes, maxDepth } = host.limits
+    const leg: Leg = { runner, message, label: taskId, known, isFollowed: true, maxBytes, maxDepth }
+    const outcome = await Follower.cancel(leg, signal.reason)
+    if (isOver(outcome)) open.close()
+    throw error
+  }
+}
+
+/** Whether the agent's task has ended, as far as is known. */
+export function isOver(outcome: FollowerOutcome): boolean {
+  if ('error' in outcome) return false
+  // The result of a follower is an object.
+  const { type } = outcome.result as { readonly type?: unknown }
+  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
+}
+
 /** One message to the agent, and what comes of it until the agent's task ends or waits. */
 async function runLeg(
   host: DelegationHost,
   name: string,
   runner: Runner,
   message: object,
+  open: OpenDelegation,
 ): Promise<DelegationResult> {
   const { journal, followers } = host
   host.work()
@@ -149,14 +194,18 @@ async function runLeg(
   const record = (entry: NamedEntry): void => journal.record(entry, journal.inFlight - 1)
   let follower: Follower | undefined
   let unfollow = (): void => {}
-  let leave = (): void => {}
+  let leave = journal.enter()
   try {
+    await open.mark()
     const outcome = await new Promise<FollowerOutcome>((settle) => {
       follower = new Follower(leg, { record, stored: host.stored, settle })
       followers.add(follower)
+      // From now on the run waits for nothing but the agent.
+      leave()
       leave = journal.enter()
       unfollow = endWith(follower, host, id)
     })
+    if (host.signal().aborted && isOver(outcome)) open.close()
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
     host.signal().throwIfAborted()
     if ('error' in outcome) throw outcome.error
@@ -171,20 +220,25 @@ async function runLeg(
 }
 
 /**
- * Cancels the agent's task when the task `id` has ended, and stops following it when this process lets go of the task.
+ * Cancels the agent's task when the task has ended, and stops following it when this process lets go of the task.
  *
  * @returns A function that ends the connection.
  */
-function endWith(follower: Follower, { signal: signalOf, peek }: DelegationHost, id: string): () => void {
-  const signal = signalOf()
+function endWith(follower: Follower, host: DelegationHost, id: string): () => void {
+  const signal = host.signal()
   const onAbort = (): void => {
-    const task = peek(id)
-    if ((task !== null && isTerminal(task.state)) || isEnd(signal.reason)) follower.cancel(signal.reason)
+    if (hasEnded(host, id, signal)) follower.cancel(signal.reason)
     else follower.stop(signal.reason)
   }
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
   return () => signal.removeEventListener('abort', onAbort)
+}
+
+/** Whether the task has ended, and not only this process has let go of it. */
+function hasEnded({ peek }: DelegationHost, id: string, { reason }: AbortSignal): boolean {
+  const task = peek(id)
+  return (task !== null && isTerminal(task.state)) || isEnd(reason)
 }
 
 const ENDS: readonly string[] = ['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'TASK_TERMINAL']

@@ -4,8 +4,10 @@
  * @module
  */
 import type { LeasedTasks } from '../../core/managers.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import type { Parked } from '../runs/active-run.js'
-import { isEnd } from './delegations.js'
+import type { DelegationMarks } from './delegation-marks.js'
+import { isEnd, isOver } from './delegations.js'
 import type { Follower } from './follower.js'
 import type { NamedEntry } from './journal.js'
 
@@ -19,17 +21,19 @@ interface Followed {
 
 export class FollowedTasks {
   readonly #leased: LeasedTasks
+  readonly #marks: DelegationMarks
   readonly #onNews: (taskId: string) => void
   readonly #onError: (error: unknown, taskId: string) => void
   readonly #tasks = new Map<string, Followed>()
 
   /** @param onNews - Called when the turn of a task is to continue. */
   constructor(
-    leased: LeasedTasks,
+    { leased, marks }: { readonly leased: LeasedTasks; readonly marks: DelegationMarks },
     onNews: (taskId: string) => void,
     onError: (error: unknown, taskId: string) => void,
   ) {
     this.#leased = leased
+    this.#marks = marks
     this.#onNews = onNews
     this.#onError = onError
   }
@@ -83,11 +87,16 @@ export class FollowedTasks {
   }
 
   #end(taskId: string, reason: unknown): void {
+    const task = this.#leased.peekTask(taskId)
     const followers = this.#remove(taskId)
-    for (const follower of followers) {
-      if (isEnd(reason)) follower.cancel(reason)
-      else follower.stop(reason)
-    }
+    if (!isEnd(reason)) for (const follower of followers) follower.stop(reason)
+    else void this.#cancel(task, followers, reason)
+  }
+
+  /** A task that could not be canceled at its agent stays marked. */
+  async #cancel(task: TaskSnapshot | null, followers: ReadonlySet<Follower>, reason: unknown): Promise<void> {
+    const outcomes = [...followers].map((follower) => follower.canceled(reason))
+    if ((await Promise.all(outcomes)).every(isOver) && task !== null) await this.#marks.remove(task)
   }
 
   #remove(taskId: string): ReadonlySet<Follower> {

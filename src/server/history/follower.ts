@@ -86,6 +86,12 @@ export class Follower {
     this.#sink = undefined
   }
 
+  /** Cancels a task of an agent that nobody follows. */
+  static cancel(leg: Leg, reason: unknown): Promise<FollowerOutcome> {
+    const sink = { record: () => undefined, stored: () => undefined, settle: () => undefined }
+    return new Follower(leg, sink).canceled(reason)
+  }
+
   /** Reports to `sink` from now on. */
   handTo(sink: FollowerSink): void {
     this.#sink = sink
@@ -95,6 +101,14 @@ export class Follower {
   /** Cancels the agent's task, and then settles. */
   cancel(reason: unknown): void {
     this.#controller.abort(reason)
+  }
+
+  /** Cancels the agent's task in place of the code that waits for it. Resolves to the outcome. */
+  canceled(reason: unknown): Promise<FollowerOutcome> {
+    return new Promise((settle) => {
+      this.handTo({ record: () => undefined, stored: () => undefined, settle })
+      this.cancel(reason)
+    })
   }
 
   /** Leaves the agent's task to another process, and settles with `reason`. */

@@ -20,6 +20,7 @@ import { agentIdOf } from '../lineage.js'
 import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { Journal } from './journal.js'
+import { OpenDelegations } from './open-delegations.js'
 import { Questions, type TurnHost } from './questions.js'
 import { runStep, toStepError, type StepHost } from './steps.js'
 import { Waits } from './waits.js'
@@ -35,6 +36,7 @@ interface Parts<P extends Principal> {
   readonly questions: Questions<P>
   readonly waits: Waits
   readonly followers: Set<Follower>
+  readonly delegations: OpenDelegations
   readonly bases: ArtifactBases
   readonly changes: Map<string, boolean>
 }
@@ -176,6 +178,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       metadata: first.request.message.metadata,
       taskId: () => task().id,
       followers: this.#made.followers,
+      marks: this.#made.delegations,
       peek: (id: string) => tasks.peekTask(id),
       stored: () => stored(task().id),
       ask: (prompt: string) => this.questions.ask('input-required', prompt),
@@ -242,7 +245,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   #makeParts(): Parts<P> {
     const host = this.#host
-    const { message, note, earlier, tasks, settings } = this.#context
+    const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { messageId } = message.request.message
     const { clock, limits } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
@@ -268,6 +271,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       }),
       waits: new Waits({ journal, clock, work, signal, peek, receive }),
       followers: new Set(),
+      delegations: new OpenDelegations({
+        marks,
+        task: () => tasks.peekTask(host.task().id),
+        stored: () => stored(host.task().id),
+      }),
       bases: new ArtifactBases(earlier?.artifacts),
       changes: new Map(),
     }

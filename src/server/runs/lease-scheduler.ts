@@ -13,6 +13,7 @@ import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
 import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
 import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
+import type { DelegationMarks } from '../history/delegation-marks.js'
 import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { EarlierAttempts } from './run-context.js'
@@ -29,6 +30,7 @@ interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
   readonly leased: LeasedTasks
   readonly notes: RequestNotes<P>
+  readonly marks: DelegationMarks
 }
 
 /**
@@ -56,7 +58,7 @@ export class LeaseScheduler<P extends Principal> {
     this.#context = context
     this.#host = host
     this.#followed = new FollowedTasks(
-      context.leased,
+      context,
       (taskId) => {
         this.#woken.add(taskId)
         this.schedule(taskId)

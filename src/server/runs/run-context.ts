@@ -13,6 +13,7 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
+import type { DelegationMarks } from '../history/delegation-marks.js'
 import type { HistoryLimits } from '../history/history-size.js'
 import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
@@ -59,6 +60,8 @@ export interface RunContext<P extends Principal> {
   readonly message: QueuedMessage<P>
   /** The note for the lease of a new task. Absent where tasks have no leases. */
   readonly note?: JsonValue | undefined
+  /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
+  readonly marks?: DelegationMarks | undefined
   /** The tasks that the message refers to and its owner may read. */
   readonly referenceTasks: () => readonly TaskSnapshot[]
   /** Reads a page of the earlier tasks of the context. */

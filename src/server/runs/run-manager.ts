@@ -254,6 +254,7 @@ export class RunManager<P extends Principal> {
       note: scheduler.noteOf(message),
       earlier,
       staysWaiting: options.staysWaiting,
+      marks: scheduler.marks,
       stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       history: ({ taskId, contextId }, options) => {

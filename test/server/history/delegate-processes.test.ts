@@ -157,3 +157,130 @@ describe('a run that waits for another agent', () => {
     expect(slow.received).toEqual([`${id}/book#1`])
   })
 })
+
+describe('the cancel of a task whose process has died', () => {
+  test('reaches the agent when a process comes back', async () => {
+    const slow = await slowChild()
+    const execute = booking(slow)
+    let calls = 0
+    const { a, b, clock } = replicas([
+      execute,
+      (run) => {
+        calls += 1
+        return execute(run)
+      },
+    ])
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    for (let sweeps = 0; sweeps < 20; sweeps += 1) {
+      await settle()
+      clock.advance(16_000)
+    }
+    expect(calls).toBe(1)
+    expect(await b.tasks.documents.allDocuments('delegation', undefined, 10)).toEqual([])
+    expect(b.errors).toEqual([])
+    expect(slow.received).toEqual([`${id}/book#1`])
+  })
+
+  test.each(['asks', 'has asked and left the memory'])(
+    'reaches an agent whose question the run %s',
+    async (how) => {
+      const asking = await child(async (run) => textOf(await run.requireInput('Which seat?')))
+      const { a, b, clock } = replicas(booking(asking))
+      const { id } = await begin(a, 'go')
+      await until(async () => (await stateAt(a, id)) === 'input-required')
+      if (how !== 'asks') clock.advance(61_000)
+      await settle()
+      await b.tasks.cancelTask(id)
+      await settle()
+      clock.advance(15_000)
+      await settle()
+      clock.advance(15_001)
+      await until(() => asking.tasks.countTasks({ state: 'canceled' }) === 1)
+    },
+  )
+
+  test('reaches an agent that has received the message, and whose answer was lost', async () => {
+    const slow = await slowChild()
+    const lossy: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init)
+      const isSent = typeof init?.body === 'string' && init.body.includes('SendStreamingMessage')
+      return isSent ? await new Promise<never>(() => undefined) : answer
+    }
+    const { a, b, clock } = replicas([booking(slow, lossy), booking(slow)])
+    const { id } = await begin(a, 'go')
+    await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
+    const kinds = (await a.tasks.history(id)).map(({ entry }) => entry.kind)
+    expect(kinds).toEqual(['turn', 'delegate'])
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+  })
+
+  test('goes down the whole chain', async () => {
+    const last = await slowChild()
+    const middle = await child(async (run) => (await run.delegate('next', last.client, 'on')).text)
+    const { a, b, clock } = replicas(booking(middle))
+    const { id } = await begin(a, 'go')
+    await until(() => last.tasks.countTasks({ state: 'working' }) === 1)
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => middle.tasks.countTasks({ state: 'canceled' }) === 1)
+    await until(() => last.tasks.countTasks({ state: 'canceled' }) === 1)
+  })
+
+  test('does nothing again that the history holds, and nothing new', async () => {
+    const slow = await slowChild()
+    const done: string[] = []
+    const execute: Execute = async (run) => {
+      run.artifact('begun')
+      await run.step('before', () => void done.push('before'))
+      const flight = run.delegate('book', slow.client, 'Lisbon')
+      try {
+        await flight
+      } finally {
+        await run.step('after', () => void done.push('after')).catch(() => done.push('refused'))
+      }
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    await until(() => done.includes('refused'))
+    expect(done).toEqual(['before', 'refused'])
+    expect(await resultOf(b, id)).toEqual(['begun'])
+    expect(b.errors).toEqual([])
+  })
+
+  test('leaves the agent of a task alone that has ended in another way', async () => {
+    const slow = await slowChild()
+    const { a, b, clock } = replicas(booking(slow))
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await b.tasks.patchTask(id, { state: 'failed', message: 'No' })
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(async () => (await b.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0)
+    expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+  })
+})

@@ -1,0 +1,36 @@
+/**
+ * Marks on tasks that wait for other agents: documents, by which a process finds those that have ended without theirs.
+ *
+ * @module
+ */
+import type { TaskDocuments } from '../../core/managers.js'
+import { keyOf, type TaskKey } from '../../core/task.js'
+
+/** The kind of the documents. */
+export const MARK = 'delegation'
+
+export class DelegationMarks {
+  readonly #documents: TaskDocuments
+
+  constructor(documents: TaskDocuments) {
+    this.#documents = documents
+  }
+
+  /**
+   * Marks a stored task. Has no effect on one that is marked.
+   *
+   * @throws {A2AError} `STORE_FAILED`, as a rejection.
+   */
+  async put(task: TaskKey): Promise<void> {
+    await this.#documents.putDocument({ ...markOf(task), value: {} }, 0)
+  }
+
+  /** Never rejects: marks that are left are removed after the task has ended. */
+  async remove(task: TaskKey): Promise<void> {
+    await this.#documents.deleteDocument(markOf(task)).catch(() => undefined)
+  }
+}
+
+export function markOf(task: TaskKey): { readonly key: TaskKey; readonly kind: string; readonly id: string } {
+  return { key: keyOf(task), kind: MARK, id: MARK }
+}
