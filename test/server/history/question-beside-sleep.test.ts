@@ -133,6 +133,26 @@ describe('a sleep beside an open question', () => {
     expect(done).toEqual(['reminded'])
   })
 
+  test('beside a step that began first, continues after a crash', async () => {
+    const done: string[] = []
+    const execute: Execute = async (run) => {
+      const step = run.step('long', () => (done.length === 0 ? new Promise<void>(() => undefined) : undefined))
+      const [, answer] = await Promise.all([step, run.requireInput('Which city?')])
+      return textOf(answer)
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    clock.advance(31_000)
+    await settle()
+    done.push('crashed')
+    await begin(b, 'Lisbon', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Lisbon'])
+    expect(b.errors).toEqual([])
+  })
+
   test('does not restart a process before it is due', async () => {
     const { execute } = reminder()
     let calls = 0
