@@ -115,7 +115,13 @@ export interface FailureEntry {
  *   turns of their own.
  */
 export type HistoryEntry =
-  | { readonly kind: 'turn'; readonly messageId: string; readonly note?: ReadonlyJson | undefined }
+  | {
+      readonly kind: 'turn'
+      readonly messageId: string
+      readonly note?: ReadonlyJson | undefined
+      /** The first artifact id that the turn has made, from which the others follow. */
+      readonly ids?: string | undefined
+    }
   | (Asked & {
       readonly kind: 'step'
       readonly output?: ReadonlyJson | undefined

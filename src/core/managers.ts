@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TaskKey, Task, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type {
@@ -128,6 +128,11 @@ export interface LocalTasks<S extends string = TaskState>
   recordHistory?(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
   /** The entries of the task's history, oldest first, frozen. */
   history?(taskId: string): HistoryRecorded[]
+  /** Unfinished turns. Without them, those of restored tasks do not continue. */
+  readonly unfinished?: {
+    takeRestored(): readonly string[]
+    rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
+  }
 }
 
 /** One JSON value that belongs to a task. */

@@ -7,7 +7,7 @@ import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal }
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide } from './decide.js'
 import { TaskEmitter } from './emitter.js'
-import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
+import { invalidParams, taskNotFound } from './errors.js'
 import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
@@ -23,6 +23,7 @@ import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '
 import { deadLettersOf, isOwnedBy, toFilter, toPageQuery } from './queries.js'
 import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
+import { toSaved, UnfinishedTurns, type SavedHistory } from './saved/saved-history.js'
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
 import { costOfNew } from './sizes.js'
@@ -52,6 +53,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
+  /** Turns that restored tasks have begun, for request handlers. */
+  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#find(taskId))
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
@@ -288,13 +291,14 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     }
   }
 
-  /** All tasks, oldest first, frozen: plain JSON, ready to be saved. */
-  snapshot(): TaskSnapshot<S>[] {
-    return [...this.#table].map((record) => record.snapshot())
+  /** All tasks with their histories, oldest first, frozen: plain JSON, ready to be saved. */
+  snapshot(): (TaskSnapshot<S> & SavedHistory)[] {
+    return [...this.#table].map(toSaved)
   }
 
   /**
-   * Adds saved tasks atomically, without events. Their logs start empty: subscribing from an earlier cursor yields a
+   * Adds saved tasks atomically, without events. A request handler that is created afterwards continues their unfinished
+   * turns, as far as these have recorded something. Their logs start empty: subscribing from an earlier cursor yields a
    * `resync`. An earlier cursor is valid only if its event was part of the saved task; if saves can lag behind,
    * subscribe without a cursor.
    *
@@ -304,12 +308,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   restore(tasks: Iterable<SavedTask<S>>): void {
     try {
       const now = this.#timeline.now()
-      const records = toRecords(tasks, this.#settings, now)
+      const records = toRecords(tasks, this.#settings, now, true)
       this.#retention.prune(now)
       for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
       this.#retention.requireRoom(records)
       for (const record of records) this.#retention.watch(record)
       this.#table.restore(records)
+      this.unfinished.add(records)
     } finally {
       this.deliver()
     }
@@ -324,7 +329,8 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#table.clear()
     this.#retention.clear()
     this.removeAllListeners()
-    for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
+    for (const record of records)
+      rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.task.state), this.post)
     this.deliver()
   }
 
@@ -380,7 +386,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#table.remove(record)
     this.#retention.unwatch(record)
     this.notify('task:expired', () => record.snapshot())
-    this.#abandon(record, 'TASK_EXPIRED')
+    rejectWatchers(record, 'TASK_EXPIRED', this.#isTerminal(record.task.state), this.post)
   }
 
   /** Runs no code of the caller. Ended tasks have no waiters. */
@@ -390,9 +396,5 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     if (!this.#isTerminal(task.state)) this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso))
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
-  }
-
-  #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    rejectWatchers(record, code, this.#isTerminal(record.task.state), this.post)
   }
 }

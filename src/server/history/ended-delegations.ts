@@ -80,7 +80,6 @@ export class EndedDelegations<P extends Principal> {
       } while (after !== undefined && !this.#isClosed)
     } catch (error) {
       if (A2AError.is(error, 'MANAGER_DESTROYED')) return
-      this.#context.settings.onError(error, { during: 'execute' })
     }
     this.#schedule()
   }

@@ -47,6 +47,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly #host: TurnHost
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
+  /** The first id of an artifact, if it was made before the turn recorded anything. */
+  #firstId: string | undefined
   /** Ids of artifacts that a later attempt makes again. */
   #ids: Iterator<string, never> | undefined
   /** The latest error of a failed step. */
@@ -149,12 +151,25 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.removeUnread() ?? []
   }
 
-  /** The id of an artifact. Over a shared store it is the same in each attempt of the turn. */
+  /** The id of an artifact, the same in each attempt of the turn. */
   newId(): string {
     const { message, tasks, settings } = this.#context
-    if (tasks.finish === undefined && settings.retry === undefined) return settings.generateId()
-    this.#ids ??= derivedIds('artifact', message.request.message.messageId)
+    if (tasks.recordHistory === undefined) return settings.generateId()
+    const { messageId } = message.request.message
+    this.#ids ??= tasks.finish === undefined ? this.#localIds(messageId) : derivedIds('artifact', messageId)
     return this.#ids.next().value
+  }
+
+  /** Most turns in memory record nothing and make one id: it is not derived, which takes time. */
+  *#localIds(messageId: string): Generator<string, never> {
+    const { earlier, settings } = this.#context
+    const first = earlier?.history[0]?.entry
+    const recorded = first?.kind === 'turn' ? first.ids : undefined
+    if (recorded === undefined && this.#parts !== undefined)
+      return yield* derivedIds('artifact', `${this.#host.task().id}/${messageId}`)
+    this.#firstId = recorded ?? settings.generateId()
+    yield this.#firstId
+    return yield* derivedIds('artifact', this.#firstId)
   }
 
   /** Adds an artifact to the task, or a chunk of one. */
@@ -254,7 +269,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
     const journal = new Journal(
       () => host.task().id,
-      { kind: 'turn', messageId, ...(note !== undefined && { note }) },
+      {
+        ...{ kind: 'turn', messageId },
+        ...(note !== undefined && { note }),
+        ...(this.#firstId !== undefined && { ids: this.#firstId }),
+      },
       earlier?.history,
       this.isRecording ? record : undefined,
       limits,

@@ -59,9 +59,10 @@ function fromNote(note: JsonValue | undefined): RequestNote {
  */
 export class RequestNotes<P extends Principal> {
   readonly #settings: Settings<P>
-  readonly #documents: TaskDocuments
+  readonly #documents: TaskDocuments | undefined
 
-  constructor(settings: Settings<P>, documents: TaskDocuments) {
+  /** @param documents - Absent where tasks are in memory: no message is forwarded there. */
+  constructor(settings: Settings<P>, documents?: TaskDocuments) {
     this.#settings = settings
     this.#documents = documents
   }
@@ -75,7 +76,7 @@ export class RequestNotes<P extends Principal> {
   async put(task: TaskKey, queued: QueuedMessage<P>): Promise<boolean> {
     const { messageId } = queued.request.message
     // Forwarding the message alone is better than refusing it for the length of its id.
-    if (messageId.length > MAX_ID || !isWorthNoting(queued)) return false
+    if (this.#documents === undefined || messageId.length > MAX_ID || !isWorthNoting(queued)) return false
     const { trace } = queued
     const value = { ...toNote(queued), ...(trace && { trace }) }
     return await this.#documents.putDocument({ ...documentOf(task, messageId), value }, 0)
@@ -85,7 +86,7 @@ export class RequestNotes<P extends Principal> {
   async remove(task: TaskKey, { messageId }: Message): Promise<void> {
     if (messageId.length > MAX_ID) return
     try {
-      await this.#documents.deleteDocument(documentOf(task, messageId))
+      await this.#documents?.deleteDocument(documentOf(task, messageId))
     } catch (error) {
       this.#settings.onError(error, { during: 'execute', taskId: task.id })
     }
@@ -111,7 +112,7 @@ export class RequestNotes<P extends Principal> {
   ): Promise<QueuedMessage<P>> {
     const { message } = received.request
     const { principal } = received.caller
-    const documents = await this.#documents.documents(keyOf(task), KIND)
+    const documents = (await this.#documents?.documents(keyOf(task), KIND)) ?? []
     const found = documents.find(({ id }) => id === message.messageId)
     if (found === undefined) return principal === undefined ? this.received(task, message, similar) : received
     const note = fromNote(found.value)

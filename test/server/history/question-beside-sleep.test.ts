@@ -136,7 +136,9 @@ describe('a sleep beside an open question', () => {
   test('beside a step that began first, continues after a crash', async () => {
     const done: string[] = []
     const execute: Execute = async (run) => {
-      const step = run.step('long', () => (done.length === 0 ? new Promise<void>(() => undefined) : undefined))
+      const step = run.step('long', () =>
+        done.length === 0 ? new Promise<void>(() => undefined) : undefined,
+      )
       const [, answer] = await Promise.all([step, run.requireInput('Which city?')])
       return textOf(answer)
     }
