@@ -135,7 +135,12 @@ export type HistoryEntry =
   | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
   | (Asked & { readonly kind: 'wait' })
   | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
-  | (Asked & { readonly kind: 'delegate'; readonly handle: ReadonlyJson })
+  | (Asked & {
+      readonly kind: 'delegate'
+      readonly handle: ReadonlyJson
+      /** The URL of the agent, or its name. */
+      readonly agent?: string | undefined
+    })
   | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
   | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
   | (Asked & { readonly kind: 'value'; readonly value: string | number })

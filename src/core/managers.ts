@@ -40,6 +40,8 @@ export type MaybePromise<T> = T | Promise<T>
 /** Reading tasks, following them, and listening to the changes that this manager makes. */
 export interface TaskReader<S extends string = TaskState> {
   readonly lifecycle: Lifecycle<S>
+  /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
+  readonly taskTimeoutMs?: number
 
   /** A copy of the task; `null` when there is none. */
   getTask(taskId: string): MaybePromise<Task<S> | null>

@@ -6,7 +6,6 @@
 import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide } from './decide.js'
-import { TaskEmitter } from './emitter.js'
 import { invalidParams, taskNotFound } from './errors.js'
 import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
@@ -16,12 +15,14 @@ import { readParams, readGeneration } from './validate.js'
 import { freezeDeep, type Size } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { childrenAmong, type ChildTask } from './lineage/children.js'
+import { TaskViews } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
-import { deadLettersOf, isOwnedBy, toFilter, toPageQuery } from './queries.js'
-import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
 import { toSaved, UnfinishedTurns, type SavedHistory } from './saved/saved-history.js'
 import { Retention } from './retention.js'
@@ -48,7 +49,7 @@ import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } f
  * tasks.updateTask(task.id, { state: 'working', message: 'Reading' })
  * tasks.patchTask(task.id, { state: 'completed', output: { summary: '…' } })
  */
-export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> implements LocalTasks<S> {
+export class TaskManager<S extends string = TaskState> extends TaskViews<S> implements LocalTasks<S> {
   readonly #settings: Settings<S>
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
@@ -58,7 +59,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
-    super()
+    super(options ?? {})
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
     this.#table = new TaskTable(this.lifecycle)
@@ -181,11 +182,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
   history(taskId: string): HistoryRecorded[] {
     return this.#find(taskId).history.map(freezeDeep)
-  }
-
-  /** One page of the tasks that have failed for good, latest first, after all attempts of `retry`. See their `failure`. */
-  async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
-    return await deadLettersOf(this, query)
   }
 
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
@@ -332,6 +328,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     for (const record of records)
       rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.task.state), this.post)
     this.deliver()
+  }
+
+  protected childTasks(parentId: string): ChildTask<S>[] {
+    return childrenAmong(this.#table, parentId)
   }
 
   #requireUnused(id: string, path: string): void {

@@ -11,6 +11,7 @@ import {
   requirePositive,
   requireWhole,
 } from '../runtime/options.js'
+import { MAX_DEPTH } from '../core/lineage/lineage.js'
 import { heapLimitBytes } from '../runtime/environment.js'
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
 
@@ -119,7 +120,7 @@ const LIMITS = {
   maxPendingBytes: 0,
   stalledTimeoutMs: STALLED_TIMEOUT_MS,
   runTimeoutMs: Infinity,
-  maxDelegationDepth: 8,
+  maxDelegationDepth: MAX_DEPTH,
   maxStepBytes: 1_048_576,
   maxSteps: 10_000,
   maxHistoryBytes: 67_108_864,

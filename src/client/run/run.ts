@@ -15,7 +15,7 @@ import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
-import { toMessage } from '../message.js'
+import { toMarking, toMessage, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
@@ -36,6 +36,7 @@ export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
   readonly #scope: AbortScope
+  readonly #mark: Marking
   readonly #state: RunState
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
@@ -49,6 +50,7 @@ export class Run {
     const { clock, maxTaskBytes } = connection.settings
     this.#connection = connection
     this.#options = options
+    this.#mark = toMarking(options.lineage, connection.card)
     this.#state = new RunState(isOwnContext ? { ...handle, isOwnContext: true } : handle, {
       maxTaskBytes,
       onUpdate,
@@ -242,7 +244,7 @@ export class Run {
     this.#unconfirmed = message
     const { acceptedOutputModes = [], metadata, pushConfig } = this.#options
     const params = {
-      message,
+      message: this.#mark(message),
       returnImmediately: true,
       acceptedOutputModes,
       ...(metadata !== undefined && { metadata }),

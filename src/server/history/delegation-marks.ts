@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { childKind } from '../../core/lineage/children.js'
 import type { TaskDocuments } from '../../core/managers.js'
 import { keyOf, type TaskKey } from '../../core/task.js'
 
@@ -23,6 +24,12 @@ export class DelegationMarks {
    */
   async put(task: TaskKey): Promise<void> {
     await this.#documents.putDocument({ ...markOf(task), value: {} }, 0)
+  }
+
+  /** Notes that a task was created for another one, by which `children` finds it. Never rejects: it is then not found. */
+  async addChild(task: TaskKey, parentId: string): Promise<void> {
+    const document = { key: keyOf(task), kind: childKind(parentId), id: 'parent', value: null }
+    await this.#documents.putDocument(document, 0).catch(() => undefined)
   }
 
   /** Never rejects: marks that are left are removed after the task has ended. */

@@ -9,7 +9,7 @@ import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
-import { agentIdOf, LINEAGE, nextLineage, readLineage, toMetadata } from '../lineage.js'
+import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/lineage.js'
 import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
 import type { Journal, NamedEntry } from './journal.js'
 import { requireName } from './names.js'
@@ -62,13 +62,8 @@ interface Asked {
 /** What delegations use of their run. */
 export interface DelegationHost {
   readonly journal: Journal
-  readonly self: string
-  readonly metadata: { readonly [key: string]: unknown } | undefined
-  readonly limits: {
-    readonly maxStepBytes: number
-    readonly maxDepth: number
-    readonly maxDelegationDepth: number
-  }
+  readonly lineageTo: LineageSource['lineageTo']
+  readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
   readonly taskId: () => string
   readonly work: () => void
   /** Marks the task while it waits for other agents. */
@@ -101,13 +96,10 @@ export async function delegate(
   requireBoolean('mayRepeat', mayRepeat)
   const answerTo = onInputRequired ?? (async ({ text }) => partsOf(await host.ask(text)))
   const agentId = agentIdOf(agent.card)
-  const lineage = nextLineage(readLineage(host.metadata), host.self, host.taskId(), agentId, {
-    maxDepth: host.limits.maxDelegationDepth,
-    mayRepeat,
-  })
+  const lineage = host.lineageTo(agentId, { mayRepeat })
   // The client checks what it is given. Its types are those of another folder.
   const runner = agent as unknown as Runner
-  let next: object = withMetadata(message, toMetadata(lineage))
+  let next: object = withMetadata(message, lineage)
   const open = host.marks.open()
   for (;;) {
     const result = await runLeg(host, name, runner, next, open)
@@ -122,7 +114,7 @@ export async function delegate(
     }
     const { id: taskId, contextId } = result.task as { readonly id: string; readonly contextId?: string }
     next = {
-      ...withMetadata(answer, toMetadata(lineage)),
+      ...withMetadata(answer, lineage),
       taskId,
       ...(contextId !== undefined && { contextId }),
     }
@@ -148,7 +140,16 @@ async function answered(
     const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
     const message = { parts: [{ text: '' }], messageId: taskId }
     const { maxStepBytes: maxBytes, maxDepth } = host.limits
-    const leg: Leg = { runner, message, label: taskId, known, isFollowed: true, maxBytes, maxDepth }
+    const leg: Leg = {
+      agent: agentIdOf(runner.card),
+      runner,
+      message,
+      label: taskId,
+      known,
+      isFollowed: true,
+      maxBytes,
+      maxDepth,
+    }
     const outcome = await Follower.cancel(leg, signal.reason)
     if (isOver(outcome)) open.close()
     throw error
@@ -184,6 +185,7 @@ async function runLeg(
   const known = (followed ?? begun)?.handle as DelegationHandle | undefined
   const id = host.taskId()
   const leg: Leg = {
+    agent: agentIdOf(runner.card),
     ...{ runner, message: { ...message, messageId: `${id}/${label}` }, label, known },
     ...{
       isFollowed: followed !== undefined,
@@ -248,9 +250,8 @@ export function isEnd(reason: unknown): boolean {
   return A2AError.is(reason) && ENDS.includes(reason.code)
 }
 
-function withMetadata(message: DelegatedMessage, lineage: JsonObject): object {
-  const content = typeof message === 'string' ? { parts: [{ text: message }] } : message
-  return { ...content, metadata: { ...content.metadata, ...lineage }, extensions: [LINEAGE] }
+function withMetadata(message: DelegatedMessage, lineage: Lineage): object {
+  return withLineage(typeof message === 'string' ? { parts: [{ text: message }] } : message, lineage)
 }
 
 function partsOf({ parts }: Asked): DelegatedMessage {

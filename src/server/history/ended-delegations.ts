@@ -121,6 +121,7 @@ export class EndedDelegations<P extends Principal> {
           referenceTasks: () => references,
           history: (_, options) =>
             readHistory(tasks, { contextId, ...message.owner }, { taskId: id, createdAt }, options),
+          deadlineOf: () => undefined,
           onTask: () => undefined,
           nextMessage: () => undefined,
           onWaiting: () => undefined,

@@ -17,6 +17,7 @@ export interface DelegationHandle {
 
 /** The methods of a client, as far as delegations call them. */
 export interface Runner {
+  readonly card: { readonly name: string; readonly supportedInterfaces?: readonly { readonly url: string }[] }
   run(
     message: object,
     options: {
@@ -41,6 +42,8 @@ interface RunnerResult {
 export interface Leg {
   readonly runner: Runner
   readonly message: object
+  /** The URL of the agent, or its name. */
+  readonly agent: string
   /** The name of the delegation, with its occurrence. */
   readonly label: string
   /** The position that the history has, if the message was sent before, or may have been. */
@@ -126,7 +129,16 @@ export class Follower {
     }
   }
 
-  async #run({ runner, message, label, known, isFollowed, maxBytes, maxDepth }: Leg): Promise<ReadonlyJson> {
+  async #run({
+    runner,
+    message,
+    agent,
+    label,
+    known,
+    isFollowed,
+    maxBytes,
+    maxDepth,
+  }: Leg): Promise<ReadonlyJson> {
     let hasBegun = known !== undefined
     let hasTask = isFollowed
     const result = await runner.run(message, {
@@ -136,7 +148,7 @@ export class Follower {
         const isNew = !hasBegun
         hasBegun = true
         await this.#reported((sink) => {
-          if (isNew) sink.record({ kind: 'delegate', name: label, handle: toJson(handle) })
+          if (isNew) sink.record({ kind: 'delegate', name: label, handle: toJson(handle), agent })
           return sink.stored()
         })
       },

@@ -16,7 +16,7 @@ import type { Principal } from '../caller.js'
 import { derivedIds } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import { ArtifactBases } from './artifact-bases.js'
-import { agentIdOf } from '../lineage.js'
+import { agentIdOf, nextLineage, readLineage } from '../../core/lineage/lineage.js'
 import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { Journal } from './journal.js'
@@ -27,7 +27,7 @@ import { Waits } from './waits.js'
 
 type TurnMethods<P extends Principal> = Pick<
   Run<P>,
-  'step' | 'delegate' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
+  'step' | 'delegate' | 'lineageTo' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
 >
 
 /** What replays and records a turn. */
@@ -185,12 +185,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
-    const { settings, stored, tasks, message: first } = this.#context
+    const { settings, stored, tasks } = this.#context
     const { task, work, signal } = this.#host
     const host = {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
-      self: agentIdOf(settings.card),
-      metadata: first.request.message.metadata,
+      lineageTo: this.lineageTo,
       taskId: () => task().id,
       followers: this.#made.followers,
       marks: this.#made.delegations,
@@ -199,6 +198,17 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       ask: (prompt: string) => this.questions.ask('input-required', prompt),
     }
     return delegate(host, name, agent, message, options)
+  }
+
+  readonly lineageTo: Run<P>['lineageTo'] = (agent, { mayRepeat = false } = {}) => {
+    const { settings, message } = this.#context
+    const sender = {
+      taskId: this.#host.taskId(),
+      received: readLineage(message.request.message.metadata),
+      own: agentIdOf(settings.card),
+      deadline: this.#host.deadline(),
+    }
+    return nextLineage(sender, agent, { maxDepth: settings.limits.maxDelegationDepth, mayRepeat })
   }
 
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)

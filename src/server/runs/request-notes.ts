@@ -24,6 +24,8 @@ interface RequestNote {
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
   readonly tenant?: string
+  /** When the work has to end, in ms since 1970. */
+  readonly deadline?: number
   /** The principal's id. */
   readonly principal?: string
   /** The trace of the request. The note on a lease has none, because the lease has one itself. */
@@ -31,7 +33,7 @@ interface RequestNote {
 }
 
 export function toNote<P extends Principal>(
-  { request, caller }: Pick<QueuedMessage<P>, 'request' | 'caller'>,
+  { request, caller, deadline }: Pick<QueuedMessage<P>, 'request' | 'caller' | 'deadline'>,
   after?: number,
 ): JsonObject {
   const { message, metadata, acceptedOutputModes, tenant } = request
@@ -43,6 +45,7 @@ export function toNote<P extends Principal>(
     acceptedOutputModes: [...acceptedOutputModes],
     extensions: [...extensions],
     ...(tenant !== undefined && { tenant }),
+    ...(deadline !== undefined && { deadline }),
     ...(principal && { principal: principal.id }),
   }
 }
@@ -141,7 +144,7 @@ export class RequestNotes<P extends Principal> {
     message: Message,
     principal: P | undefined,
   ): QueuedMessage<P> {
-    const { acceptedOutputModes = [], extensions = [], metadata, tenant } = note
+    const { acceptedOutputModes = [], extensions = [], metadata, tenant, deadline } = note
     const [dialect] = this.#settings.dialects
     return {
       request: {
@@ -154,6 +157,7 @@ export class RequestNotes<P extends Principal> {
       caller: { dialect, namesVersion: false, principal, extensions },
       owner: { owner: task.owner ?? null },
       isForwarded: true,
+      deadline,
       trace: readTrace(note.trace),
     }
   }
@@ -175,10 +179,11 @@ export function unansweredMessages(
   return [first, ...later]
 }
 
-function isWorthNoting<P extends Principal>({ request, caller, trace }: QueuedMessage<P>): boolean {
+function isWorthNoting<P extends Principal>(queued: QueuedMessage<P>): boolean {
+  const { request, caller, trace, deadline } = queued
   const { metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
-  if ([metadata, tenant, principal, trace].some((value) => value !== undefined)) return true
+  if ([metadata, tenant, principal, trace, deadline].some((value) => value !== undefined)) return true
   return acceptedOutputModes.length > 0 || extensions.length > 0
 }
 

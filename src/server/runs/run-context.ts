@@ -42,7 +42,7 @@ export interface RunContext<P extends Principal> {
   readonly settings: {
     readonly card: AgentCard
     readonly generateId: GenerateId
-    readonly tasks: { readonly lifecycle: Lifecycle }
+    readonly tasks: { readonly lifecycle: Lifecycle; readonly taskTimeoutMs?: number }
     readonly output?: StandardSchema | undefined
     readonly clock: Clock
     readonly retry?: RetrySettings | undefined
@@ -68,6 +68,8 @@ export interface RunContext<P extends Principal> {
   readonly history: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
   /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
   readonly stored: (taskId: string) => Promise<void> | undefined
+  /** When the task has to end because of a message, in ms since 1970. */
+  readonly deadlineOf: (taskId: string | undefined) => number | undefined
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
   /** Removes and returns the next queued message of the task. */

@@ -38,6 +38,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   readonly turn: Turn<P>
   readonly step: Run<P>['step']
   readonly delegate: Run<P>['delegate']
+  readonly lineageTo: Run<P>['lineageTo']
   readonly sleep: Run<P>['sleep']
   readonly waitFor: Run<P>['waitFor']
   readonly now: Run<P>['now']
@@ -59,6 +60,8 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     this.#contextId = this.message.contextId
     this.turn = new Turn(context, {
       task: () => this.#requireTask(),
+      taskId: () => this.taskId,
+      deadline: () => this.deadline,
       signal: () => this.signal,
       move: (state, entries, say) =>
         say === undefined
@@ -70,6 +73,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     ;({
       step: this.step,
       delegate: this.delegate,
+      lineageTo: this.lineageTo,
       sleep: this.sleep,
       waitFor: this.waitFor,
       now: this.now,
@@ -82,6 +86,15 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   get taskId(): string {
     const { message, settings } = this.#context
     return this.createdId ?? (this.#reservedId ??= message.request.chosenId ?? settings.generateId())
+  }
+
+  get deadline(): number | undefined {
+    const { message, deadlineOf, settings } = this.#context
+    const { createdAt } = this.#task?.peek() ?? {}
+    const created = createdAt === undefined ? settings.clock.now() : Date.parse(createdAt)
+    const timeout = created + (settings.tasks.taskTimeoutMs ?? Infinity)
+    const earliest = Math.min(deadlineOf(this.createdId) ?? Infinity, message.deadline ?? Infinity, timeout)
+    return earliest === Infinity ? undefined : earliest
   }
 
   get contextId(): string {

@@ -6,7 +6,9 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
+import { readLineage } from '../../core/lineage/lineage.js'
 import type { MaybePromise } from '../../core/managers.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
@@ -168,7 +170,8 @@ export class RunManager<P extends Principal> {
       shareJson(request.message.metadata)
     }
     const chosen = newId === undefined ? request : { ...request, chosenId: newId }
-    const queued = { request: chosen, caller, owner, trace: this.#observers.trace() }
+    const deadline = deadlineIn(request, this.#settings.clock)
+    const queued = { request: chosen, caller, owner, deadline, trace: this.#observers.trace() }
     this.#registry.held.requireRoom(request)
     if (taskId !== undefined) {
       const accepted = this.#followUp(taskId, queued)
@@ -237,13 +240,21 @@ export class RunManager<P extends Principal> {
     const { request, caller, owner } = message
     const onTask = ({ id, createdAt }: TaskKey): void => {
       if (task === undefined) {
-        this.#onNewTask({ id, createdAt }, request, caller)
+        this.#onNewTask({ id, createdAt }, caller)
         active.stored = scheduler.stored(id)
+        const { parentTaskId } = readLineage(request.message.metadata) ?? {}
+        if (parentTaskId !== undefined)
+          active.stored
+            ?.then(() => scheduler.marks?.addChild({ id, createdAt }, parentTaskId))
+            .catch(() => undefined)
         const count = (): unknown => (active.isCounted = true)
         if (active.stored === undefined) count()
         else active.stored.then(count, count)
       }
       active.task = { id, createdAt }
+      const { deadline } = message
+      if (deadline !== undefined)
+        registry.deadlines.set(active.task, deadline, () => this.#endLate({ id, createdAt }))
       registry.assign(id, active)
       if (isStream) active.opening = scheduler.tasks.peekTask(id) ?? undefined
     }
@@ -262,6 +273,7 @@ export class RunManager<P extends Principal> {
         return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
       },
       onTask,
+      deadlineOf: () => active.task && registry.deadlines.of(active.task),
       nextMessage: (id) => {
         const next = registry.queues.shift(id)
         if (next !== undefined) scheduler.assigned(id, next)
@@ -292,12 +304,11 @@ export class RunManager<P extends Principal> {
     return active
   }
 
-  #onNewTask(task: TaskKey, { timeoutMs }: SendRequest, caller: Caller<P>): void {
+  #onNewTask(task: TaskKey, caller: Caller<P>): void {
     // The events of an earlier task with this id may not have reached our listeners yet.
     this.#registry.drop(task.id)
     this.#registry.deadlines.clear(task)
     this.#onCreated(task.id, caller)
-    if (timeoutMs !== undefined) this.#registry.deadlines.set(task, timeoutMs, () => this.#endLate(task))
   }
 
   async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {
@@ -364,6 +375,13 @@ export class RunManager<P extends Principal> {
     const { tasks, onError } = this.#settings
     failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
   }
+}
+
+/** When the work on a message has to end, in ms since 1970. */
+function deadlineIn({ message, timeoutMs = Infinity }: SendRequest, clock: Clock): number | undefined {
+  const handedOn = Date.parse(readLineage(message.metadata)?.deadline ?? '')
+  const at = Math.min(clock.now() + timeoutMs, Number.isNaN(handedOn) ? Infinity : handedOn)
+  return at === Infinity ? undefined : at
 }
 
 /** Messages are JSON: their interface only lacks an index signature. */
