@@ -59,7 +59,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
-    super(options ?? {})
+    super(options)
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
     this.#table = new TaskTable(this.lifecycle)

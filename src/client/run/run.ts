@@ -69,8 +69,7 @@ export class Run {
     if (signal?.aborted) abort()
     else this.#scope.arm(timeoutMs, 'The run did not end')
     // An earlier process may have sent the message: an abort finds its task.
-    if (this.#options.repeats !== undefined) this.#unconfirmed = message
-    else if (message === undefined) this.#unconfirmed = this.#state.handle
+    if (message === undefined || this.#options.repeats) this.#unconfirmed = message ?? this.#state.handle
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
@@ -93,7 +92,6 @@ export class Run {
   async #locateTask(): Promise<void> {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
-    this.#unconfirmed = this.#state.handle
     const found = await this.#findTask(this.#state.handle, this.#signal)
     if (found.type === 'found') this.#state.bind(found.task)
     else if (found.type === 'unknown' && found.error !== undefined) throw found.error
@@ -110,7 +108,6 @@ export class Run {
    */
   async #hasArrivedBefore(message: Message): Promise<boolean> {
     if (this.#options.repeats === undefined) return false
-    this.#unconfirmed = message
     const found = await this.#findTask(message, this.#signal)
     this.#unconfirmed = undefined
     if (found.type === 'nowhere') return false

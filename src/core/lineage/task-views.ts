@@ -17,9 +17,10 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   readonly taskTimeoutMs: number
   abstract readonly lifecycle: Lifecycle<S>
 
-  constructor({ taskTimeoutMs = Infinity }: { readonly taskTimeoutMs?: number | undefined }) {
+  /** @param options - Those of the manager, which checks them. */
+  constructor(options: { readonly taskTimeoutMs?: number | undefined } | null | undefined) {
     super()
-    this.taskTimeoutMs = taskTimeoutMs
+    this.taskTimeoutMs = options?.taskTimeoutMs ?? Infinity
   }
 
   abstract peekTask(taskId: string): Eventual<TaskSnapshot<S> | null>

@@ -98,7 +98,7 @@ export async function delegate(
   const agentId = agentIdOf(agent.card)
   const lineage = host.lineageTo(agentId, { mayRepeat })
   // The client checks what it is given. Its types are those of another folder.
-  const runner = agent as unknown as Runner
+  const runner = agent
   let next: object = withMetadata(message, lineage)
   const open = host.marks.open()
   for (;;) {

@@ -129,7 +129,8 @@ export class EndedDelegations<P extends Principal> {
         id,
       )
       const outcome: unknown = await settings.execute(run)
-      if (isStream(outcome)) for await (const output of outputsOf(outcome)) void output
+      const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
+      while (outputs !== undefined && !(await outputs.next()).done);
     } catch (error) {
       if (!isAbort(error)) settings.onError(error, { during: 'execute', taskId: id })
     }

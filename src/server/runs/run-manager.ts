@@ -237,27 +237,8 @@ export class RunManager<P extends Principal> {
     const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
     const scheduler = this.#scheduler
-    const { request, caller, owner } = message
-    const onTask = ({ id, createdAt }: TaskKey): void => {
-      if (task === undefined) {
-        this.#onNewTask({ id, createdAt }, caller)
-        active.stored = scheduler.stored(id)
-        const { parentTaskId } = readLineage(request.message.metadata) ?? {}
-        if (parentTaskId !== undefined)
-          active.stored
-            ?.then(() => scheduler.marks?.addChild({ id, createdAt }, parentTaskId))
-            .catch(() => undefined)
-        const count = (): unknown => (active.isCounted = true)
-        if (active.stored === undefined) count()
-        else active.stored.then(count, count)
-      }
-      active.task = { id, createdAt }
-      const { deadline } = message
-      if (deadline !== undefined)
-        registry.deadlines.set(active.task, deadline, () => this.#endLate({ id, createdAt }))
-      registry.assign(id, active)
-      if (isStream) active.opening = scheduler.tasks.peekTask(id) ?? undefined
-    }
+    const { request, owner } = message
+    const onTask = (key: TaskKey): void => this.#onTask(active, key, task === undefined, isStream)
     const context: RunContext<P> = {
       settings: this.#settings,
       tasks: scheduler.tasks,
@@ -304,11 +285,31 @@ export class RunManager<P extends Principal> {
     return active
   }
 
-  #onNewTask(task: TaskKey, caller: Caller<P>): void {
-    // The events of an earlier task with this id may not have reached our listeners yet.
-    this.#registry.drop(task.id)
-    this.#registry.deadlines.clear(task)
-    this.#onCreated(task.id, caller)
+  /** The run has its task. */
+  #onTask(active: ActiveRun<P>, { id, createdAt }: TaskKey, isNew: boolean, isStream: boolean): void {
+    const { deadlines } = this.#registry
+    const { caller, deadline } = active.message
+    if (isNew) {
+      // The events of an earlier task with this id may not have reached our listeners yet.
+      this.#registry.drop(id)
+      deadlines.clear({ id, createdAt })
+      this.#onCreated(id, caller)
+      this.#countWhenStored(active, { id, createdAt })
+    }
+    active.task = { id, createdAt }
+    if (deadline !== undefined) deadlines.set(active.task, deadline, () => this.#endLate({ id, createdAt }))
+    this.#registry.assign(id, active)
+    if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
+  }
+
+  #countWhenStored(active: ActiveRun<P>, task: TaskKey): void {
+    const { marks } = this.#scheduler
+    const count = (): unknown => (active.isCounted = true)
+    active.stored = this.#scheduler.stored(task.id)
+    if (active.stored === undefined) count()
+    else active.stored.then(count, count)
+    const parent = readLineage(active.message.request.message.metadata)?.parentTaskId
+    if (parent !== undefined) active.stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
   }
 
   async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {

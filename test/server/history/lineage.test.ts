@@ -64,7 +64,9 @@ describe.each(WAYS)('%s within a run', (name, send) => {
     const to = await child(asked)
     const { say, reaches, clock } = await agent(
       (clock) => new TaskManager({ clock, taskTimeoutMs: DECADE }),
-      async (run) => void (await send(run, to)),
+      async (run) => {
+        await send(run, to)
+      },
     )
     const at = clock.now() + DECADE
     const id = await say('go')
@@ -120,15 +122,22 @@ describe('a gateway', () => {
   test('hands the lineage on, its own task included', async () => {
     const to = await child(() => 'Booked')
     const own = new A2AGateway({ providers: { a2a: a2a() } })
-    own.registry.register({ id: 'airline', provider: 'a2a', endpoint: { url: to.url }, capabilities: ['book'] })
+    own.registry.register({
+      id: 'airline',
+      provider: 'a2a',
+      endpoint: { url: to.url },
+      capabilities: ['book'],
+    })
     const { say, reaches } = await agent(
       (clock) => new TaskManager({ clock }),
-      async (run) => void (await own.sendTask('airline', 'Lisbon', { lineage: run })),
+      async (run) => {
+        await own.sendTask('airline', 'Lisbon', { lineage: run })
+      },
     )
     const id = await say('go')
     await until(() => to.tasks.countTasks({ state: 'completed' }) === 1)
     await reaches(id, 'completed')
-    const [task] = await own.tasks.listTasks()
+    const [task] = own.tasks.listTasks()
     expect(lineages(to)).toMatchObject([
       { parentTaskId: task?.id, rootTaskId: id, depth: 2, path: [expect.any(String)] },
     ])

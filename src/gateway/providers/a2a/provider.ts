@@ -43,7 +43,7 @@ const CLIENT_KEYS = [
  * or the URL of its card. The card is fetched once, and again with every health check.
  *
  * The parts of messages and artifacts are passed on unchanged. The agent has its own ids for tasks, messages and
- * conversations, and does not see those of the gateway.
+ * conversations. Of those of the gateway it sees the id of the task, in the lineage of its messages.
  *
  * @throws {TypeError | RangeError} for an option with an invalid value. The error names the option.
  * @example
