@@ -18,7 +18,7 @@ export type {
 } from './core/params.js'
 export type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/children.js'
-export type { Lineage, LineageSource } from './core/lineage/lineage.js'
+export type { Lineage, LineageSource } from './core/lineage/mark.js'
 export type { SavedTask } from './core/restore.js'
 export type { SavedHistory } from './core/saved/saved-history.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'

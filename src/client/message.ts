@@ -6,7 +6,7 @@
 import { invalidParams } from '../core/errors.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject } from '../core/json-types.js'
-import { agentIdOf, withLineage, type LineageSource } from '../core/lineage/lineage.js'
+import { agentIdOf, withLineage, type LineageSource } from '../core/lineage/mark.js'
 import type { Message, Part } from '../core/task.js'
 import { compact } from '../runtime/compact.js'
 import { MessageSchema } from '../schemas/message.js'

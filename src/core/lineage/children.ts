@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { hashOf } from '../../runtime/hash.js'
 import type { HistoryRecorded } from '../events.js'
 import type { TaskDocument, TaskDocuments } from '../managers.js'
 import type { TaskKey, TaskSnapshot } from '../task.js'
+import { childKind } from './child-kind.js'
 import { lineageOf } from './lineage.js'
 
 /** A task of this manager whose first message names the parent. */
@@ -37,12 +37,6 @@ export interface TaskChildren<S extends string = string> {
 
 const MAX_CHILDREN = 1_000
 const PAGE_SIZE = 100
-
-/** The kind of the documents beside the children of a task, which may be one of another agent. */
-export function childKind(parentId: string): string {
-  // Parents are named by clients: the kind has a fixed length.
-  return `child:${hashOf(parentId).slice(0, 40)}`
-}
 
 /** @param tasks - Of a manager in memory. */
 export function childrenAmong<S extends string>(

@@ -4,35 +4,7 @@
  * @module
  */
 import { A2AError } from '../errors.js'
-import type { JsonObject } from '../json-types.js'
-
-/** The extension, and its key in `message.metadata`. */
-export const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
-
-/** What a message says of the delegations that have led to it. */
-export interface Lineage {
-  /** The task whose code sends the message. */
-  readonly parentTaskId: string
-  /** The task at the beginning of the chain. */
-  readonly rootTaskId: string
-  /** The number of delegations, from 1. */
-  readonly depth: number
-  /** The agents of the chain, in order: their URLs, or their names where a card has no URL. */
-  readonly path: readonly string[]
-  /** The instant until which the work is wanted, in ISO 8601. Absent where there is none. */
-  readonly deadline?: string
-}
-
-/** What hands its lineage on with a message: a run is one. */
-export interface LineageSource {
-  /**
-   * The lineage of a message to the agent that has this URL, or this name where its card has no URL.
-   *
-   * @throws {A2AError} `LIMIT_EXCEEDED` for a chain of more than `limits.maxDelegationDepth` agents; `UNSUPPORTED_OPERATION`
-   *   for an agent that is on the path already, unless `mayRepeat`.
-   */
-  lineageTo(agent: string, options?: { readonly mayRepeat?: boolean | undefined }): Lineage
-}
+import { LINEAGE, type Lineage, type LineageCarrier, type LineageSource } from './mark.js'
 
 /** The default of `limits.maxDelegationDepth`. */
 export const MAX_DEPTH = 8
@@ -50,14 +22,6 @@ export function readLineage(metadata: object | undefined): Lineage | undefined {
   const isLimited = !Number.isNaN(until)
   const lineage = { parentTaskId, rootTaskId, depth, path: agents }
   return isLimited ? { ...lineage, deadline: new Date(until).toISOString() } : lineage
-}
-
-/** How an agent is named in a path. */
-export function agentIdOf(card: {
-  readonly name: string
-  readonly supportedInterfaces?: readonly { readonly url: string }[]
-}): string {
-  return card.supportedInterfaces?.[0]?.url ?? card.name
 }
 
 /** The work that sends a message. */
@@ -98,22 +62,6 @@ export function nextLineage(
   }
   const rootTaskId = received?.rootTaskId ?? taskId
   return { parentTaskId: taskId, rootTaskId, depth, path, ...(deadline !== undefined && { deadline }) }
-}
-
-function toMetadata(lineage: Lineage): JsonObject {
-  return { [LINEAGE]: { ...lineage, path: [...lineage.path] } }
-}
-
-/** The message with a lineage, in place of another that it may have. */
-export function withLineage<M extends LineageCarrier>(message: M, lineage: Lineage): M {
-  const { metadata, extensions = [] } = message
-  const others = extensions.filter((uri) => uri !== LINEAGE)
-  return { ...message, metadata: { ...metadata, ...toMetadata(lineage) }, extensions: [...others, LINEAGE] }
-}
-
-interface LineageCarrier {
-  readonly metadata?: object | undefined
-  readonly extensions?: readonly string[] | undefined
 }
 
 /** The lineage of the message that has begun a task, by its conversation. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { childKind } from '../../core/lineage/children.js'
+import { childKind } from '../../core/lineage/child-kind.js'
 import type { TaskDocuments } from '../../core/managers.js'
 import { keyOf, type TaskKey } from '../../core/task.js'
 
