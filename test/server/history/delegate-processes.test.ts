@@ -1,7 +1,22 @@
 /** Delegations whose process closes, dies or lets go of its run. */
-import type { Execute } from 'a2a-tasks/server'
-import { describe, expect, test } from 'vitest'
-import { begin, replicas, resultOf, send, settle, stateAt, textOf } from '../durable/support/replicas.js'
+import { PGlite } from '@electric-sql/pglite'
+import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
+import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
+import { postgresStore } from 'a2a-tasks/stores/postgres'
+import { ManualClock } from 'a2a-tasks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import { call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
+import {
+  begin,
+  FaultyStore,
+  replicas,
+  resultOf,
+  send,
+  settle,
+  stateAt,
+  textOf,
+} from '../durable/support/replicas.js'
 import { child, until, watchedFetch, type Child } from './support/children.js'
 
 function booking({ clientWith }: Child, fetch: typeof globalThis.fetch = globalThis.fetch): Execute {
@@ -282,5 +297,64 @@ describe('the cancel of a task whose process has died', () => {
     clock.advance(15_001)
     await until(async () => (await b.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0)
     expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+  })
+})
+
+/** Stores whose leases last by the clock of the test. */
+const STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
+  [
+    'SQLite',
+    async (now) => {
+      const file = databaseFile()
+      onTestFinished(() => file.remove())
+      return await file.open({ now })
+    },
+  ],
+  [
+    'PGlite',
+    async (now) => {
+      const database = await PGlite.create()
+      onTestFinished(() => database.close())
+      const store = postgresStore(database, { now })
+      await store.migrate()
+      return store
+    },
+  ],
+]
+
+describe.each(STORES)('over %s', (_, open) => {
+  test('an agent is followed without its run, and canceled after the death of the process', async () => {
+    const slow = await slowChild()
+    const clock = new ManualClock()
+    const store = await open(() => clock.now())
+    const broken = new FaultyStore(store)
+    const start = (on: TaskStore): { tasks: DurableTaskManager; handler: RequestHandler } => {
+      const tasks = new DurableTaskManager({ store: on, clock, onError: () => undefined })
+      const handler = createRequestHandler({
+        ...{ card: { name: 'Worker', url: ORIGIN }, clock, tasks, execute: booking(slow) },
+        onError: () => undefined,
+      }) as unknown as RequestHandler
+      onTestFinished(() => tasks.destroy())
+      return { tasks, handler }
+    }
+    const first = start(broken.asStore)
+    const configuration = { returnImmediately: true }
+    const params = { message: user('go'), configuration }
+    const { id } = taskOf(await call(jsonRpc, { handler: first.handler }, 'SendMessage', params))
+    await until(async () => (await first.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await until(() => first.handler.stats().runs.waiting === 0)
+    expect(first.tasks.stats().leases).toBe(1)
+    broken.fail()
+    const second = start(store)
+    await second.tasks.cancelTask(id)
+    await until(() => {
+      clock.advance(1_000)
+      return slow.tasks.countTasks({ state: 'canceled' }) === 1
+    })
+    await until(async () => {
+      clock.advance(1_000)
+      return (await second.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0
+    })
   })
 })
