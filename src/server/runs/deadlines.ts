@@ -21,10 +21,12 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** Calls `onTime` at `at`, in ms since 1970, unless {@link clear} is called before. The first deadline of a task counts. */
+  /** Calls `onTime` at `at`, in ms since 1970, unless {@link clear} is called before. The earliest deadline of a task counts. */
   set(task: TaskKey, at: number, onTime: () => void): void {
     const name = nameOf(task)
-    if (this.#deadlines.has(name)) return
+    const known = this.#deadlines.get(name)
+    if (known !== undefined && known.at <= at) return
+    known?.stop()
     const stop = scheduleAt(this.#clock, at, () => {
       this.#deadlines.delete(name)
       onTime()
