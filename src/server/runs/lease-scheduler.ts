@@ -216,6 +216,7 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(taskId)
     this.#previous.delete(taskId)
     this.#followed.stop(taskId)
+    this.#woken.delete(taskId)
     this.#host.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)
   }

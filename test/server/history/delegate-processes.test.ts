@@ -139,6 +139,18 @@ describe('a run that waits for another agent', () => {
     expect(await resultOf(a, id)).toEqual(['Booked', 'and more'])
   })
 
+  test('and has left the memory, is still at work for onFollowUp', async () => {
+    const slow = await slowChild()
+    const { a, clock } = replicas(booking(slow), { onFollowUp: () => 'reject' })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    await expect(begin(a, 'more', id)).rejects.toThrow('takes no message now')
+    slow.finish('Booked')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+  })
+
   test('and for the user and a signal, continues by each of them', async () => {
     const slow = await slowChild()
     const { a, clock } = replicas(async (run) => {
