@@ -24,6 +24,7 @@ import type { DurableContext } from '../context.js'
 import { LeaseAcquirer } from './acquire.js'
 import { decideOnce, decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
+import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, callListener, grantOf, isLoss, LostTasks, type LeasedTask } from './leased-task.js'
@@ -207,11 +208,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const { cached, changeCount } = leased
     // Changes that arrived while settling keep the lease: the listener has yet to handle them.
     const isUnchanged = (): boolean => leased.changeCount === changeCount
-    return this.#leaveBy(
-      leased,
-      async () =>
-        cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs))),
-    )
+    const leave = async (): Promise<boolean> =>
+      cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs)))
+    return this.#leaveBy(leased, leave)
   }
 
   /** Holds the task no more, if `leave` resolves to `true` once every change is stored. */
@@ -257,8 +256,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   async #leave(leased: LeasedTask<S>): Promise<boolean> {
     const { cached } = leased
     await this.#settle(leased)
-    if (isInterrupted(cached.record.task.state, cached.lifecycle))
-      return await releaseUnchanged(this.#context, leased)
+    if (isInterrupted(cached.record.task.state, cached.lifecycle)) {
+      if (await releaseInterrupted(this.#context, cached, leased.leaseId, leased.note)) return true
+    }
     if (this.handsOver && !cached.hasEnded) await handOver(this.#context, leased)
     return false
   }
