@@ -13,7 +13,15 @@ import type { MaybePromise } from '../core/managers.js'
 import type { OwnerFilter } from '../core/queries.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import { hashOf } from '../runtime/hash.js'
-import type { Operation, Results, StreamEntry, TaskPushConfig } from '../wire/dialect.js'
+import type { GenerateId } from '../runtime/ids.js'
+import type {
+  Operation,
+  Requests,
+  Results,
+  SendRequest,
+  StreamEntry,
+  TaskPushConfig,
+} from '../wire/dialect.js'
 import { isPromise, type ServedTasks } from './tasks.js'
 
 /** In hexadecimal digits. */
@@ -85,6 +93,28 @@ export function findChosen(
   const orById = (task: TaskSnapshot | null): MaybePromise<TaskSnapshot | null> =>
     task ?? tasks.peekTask(chosen, owner)
   return isPromise(byKept) ? byKept.then(orById) : orById(byKept)
+}
+
+/** The request with its message's id, and with the task that the client's chosen id belongs to, if it exists. */
+export function identified(
+  { generateId, tasks }: { readonly generateId: GenerateId; readonly tasks: ServedTasks },
+  given: Requests['SendMessage'],
+  owner: OwnerFilter,
+): MaybePromise<SendRequest> {
+  const { message, chosenId } = given
+  const complete = { ...message, messageId: message.messageId ?? generateId() }
+  const request = { ...given, message: complete }
+  if (chosenId === undefined) return request
+  const kept = requireChosenId(owner, chosenId)
+  // The context of a task without one is the chosen id, and not the one that it is kept under.
+  const inContext = kept === chosenId ? complete : { ...complete, contextId: complete.contextId ?? chosenId }
+  // Clients that choose ids may send a new context with every message: the task's own counts.
+  const withTask = (task: TaskSnapshot | null): SendRequest =>
+    task === null
+      ? { ...request, chosenId: kept, message: inContext }
+      : { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
+  const known = findChosen(tasks, chosenId, owner)
+  return isPromise(known) ? known.then(withTask) : withTask(known)
 }
 
 /** The id of a task as clients see it. */

@@ -10,7 +10,7 @@ import type { IncomingMessage } from '../wire/dialect.js'
 import { derivedIds, messageOf, requireSame, type IdempotencySettings } from './idempotency.js'
 import type { Settings } from './options.js'
 import type { AcceptedMessage } from './runs/accepted-message.js'
-import { isPromise } from './tasks.js'
+import { isPromise, isShared } from './tasks.js'
 
 /** A message that names no task. */
 export interface FirstMessage {
@@ -79,7 +79,9 @@ export class RepeatedMessages {
     const accept = (found: Found): Promise<AcceptedMessage> => {
       if (found.type === 'none') return this.#begin(key, first, begin, found.freeId)
       const { task } = found
-      return repeat(messageOf(task, message.messageId), first, this.#accepted(task))
+      const again = (): Promise<AcceptedMessage> => this.#attempt(key, first, begin, count + 1)
+      const accepted = repeat(messageOf(task, message.messageId), first, this.#accepted(task))
+      return this.#isUndecided(task) ? accepted.then(() => this.#acceptKept(task, again)) : accepted
     }
     // Agents that share a manager keep their messages apart.
     const found = this.#find(owner, derivedIds(this.#settings.card.name, owner, message.messageId))
@@ -90,6 +92,25 @@ export class RepeatedMessages {
       if (!isTaken || count === MAX_ATTEMPTS) throw error
       return this.#attempt(key, first, begin, count + 1)
     })
+  }
+
+  /** Whether another process works on the message, and may yet reply without the task. */
+  #isUndecided({ state }: TaskSnapshot): boolean {
+    const { tasks } = this.#settings
+    return isShared(tasks) && state === tasks.lifecycle.initial
+  }
+
+  /** Has the task kept. When the reply came first, the message begins anew. */
+  async #acceptKept({ id }: TaskSnapshot, again: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
+    const { tasks } = this.#settings
+    try {
+      await tasks.patchTask(id, { state: 'working' })
+    } catch (error) {
+      const isChanged = A2AError.is(error, 'INVALID_TRANSITION') || A2AError.is(error, 'TASK_TERMINAL')
+      if (!isChanged && !A2AError.is(error, 'TASK_NOT_FOUND')) throw error
+    }
+    const task = await tasks.peekTask(id)
+    return task === null ? await again() : this.#accepted(task)
   }
 
   #begin(key: string, { message }: FirstMessage, begin: Begin, id: string): Promise<AcceptedMessage> {

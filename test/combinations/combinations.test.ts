@@ -2,9 +2,11 @@
 import { afterAll, describe, test } from 'vitest'
 import { COLUMNS } from './support/columns.js'
 import { closeFastRows, FAST_ROWS } from './support/rows.js'
+import { STORE_RULES } from './support/stored-first.js'
 
 afterAll(closeFastRows)
 
 describe.each(FAST_ROWS)('over $name', (row) => {
   test.each(COLUMNS)('$name', (column) => column.test(row))
+  test.skipIf(row.openStore === undefined).each(STORE_RULES)('%s', (_, rule) => rule(row))
 })

@@ -12,6 +12,7 @@ import { skipWithoutRedis, startRedis, type RedisServer } from '../support/redis
 import { whenRedis } from '../services/redis/clients.js'
 import { COLUMNS } from './support/columns.js'
 import { durableRow, postgresIn, redisIn } from './support/rows.js'
+import { STORE_RULES } from './support/stored-first.js'
 
 it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
 it('redis-server is installed', (context) => skipWithoutRedis(context))
@@ -30,6 +31,7 @@ whenPostgres('over PostgreSQL', () => {
   })
   const row = durableRow('pg', 'PostgreSQL', () => postgresIn(pool))
   test.each(COLUMNS)('$name', (column) => column.test(row))
+  test.each(STORE_RULES)('%s', (_, rule) => rule(row))
 })
 
 whenRedis('over Redis', () => {
@@ -45,4 +47,5 @@ whenRedis('over Redis', () => {
   })
   const row = durableRow('ioredis', 'Redis', () => redisIn(client))
   test.each(COLUMNS)('$name', (column) => column.test(row))
+  test.each(STORE_RULES)('%s', (_, rule) => rule(row))
 })

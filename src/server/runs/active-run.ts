@@ -114,6 +114,8 @@ export function toActiveRun<P extends Principal>(
 /** Answers the clients that wait for this run: another process continues its task, or they send the message again. */
 export function handOver<P extends Principal>(active: ActiveRun<P>): void {
   const { run } = active
-  if (run.createdId === undefined) run.response.reject(unavailable())
-  else if (!run.isTerminal && !isInterrupted(run.task.state)) active.break(unavailable())
+  if (run.createdId === undefined) {
+    run.response.reject(unavailable())
+    run.withdraw()
+  } else if (!run.isTerminal && !isInterrupted(run.task.state)) active.break(unavailable())
 }

@@ -199,6 +199,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (task === null || !isOwnedBy(task, incoming.owner)) return undefined
     // An end that is not stored yet may be overtaken by a message from elsewhere. Generations are compared in the store.
     if (isTerminal(task.state) || incoming.request.ifGeneration !== undefined) return undefined
+    this.#host.registry.runOf(taskId)?.run.adopt()
     const accepted = acceptHere(this.#host, this, task, incoming, references)
     const stored = this.stored(taskId)
     if (recognizes(this.#settings.idempotency, incoming.caller))
@@ -257,6 +258,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   readonly onNews = (task: TaskSnapshot, events: readonly TaskEvent[]): void => {
     const hasEnded = isTerminal(task.state)
+    this.#host.registry.runOf(task.id)?.run.adopt()
     for (const event of hasEnded ? [] : events) {
       // The event belongs to the log and is frozen. Runs expose its message as read-only.
       if (event.type === 'message' && event.message.role === 'user')

@@ -8,7 +8,7 @@ import { readParams } from '../../core/validate.js'
 import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
@@ -19,8 +19,9 @@ import type { ArtifactOptions, ConversationOptions, ConversationPage, Progress }
 import type { ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
 import { RunRequest } from './run-request.js'
-import { RunTask } from './run-task.js'
-import type { WorkedTasks } from '../tasks.js'
+import { earliestDeadline } from './task/deadline.js'
+import { NewTask } from './task/new-task.js'
+import { RunTask } from './task/run-task.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
@@ -29,9 +30,8 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
   #task: RunTask | undefined
+  readonly #new: NewTask<P>
   #contextId: string | undefined
-  /** The id of the task to come, once the executor has read it. */
-  #reservedId: string | undefined
   #controller: AbortController | undefined
   #ended: Error | undefined
   /** What the code does in this turn, and did in earlier attempts of it. */
@@ -47,7 +47,8 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   readonly changed: Run<P>['changed']
   /** Whether the executor has returned. */
   #hasReturned = false
-  #replied: Promise<void> | undefined
+  /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
+  replied: Promise<void> | undefined
   /** Whether this run has moved the task to `working`, so that `start()` has nothing to do. */
   #isWorking = false
 
@@ -56,6 +57,10 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     this.#context = context
     this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
+    this.#new = new NewTask(context, (id, error) => {
+      this.#task = new RunTask(id, context.tasks, false)
+      this.response.reject(error)
+    })
     // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
     this.turn = new Turn(context, {
@@ -84,17 +89,11 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   }
 
   get taskId(): string {
-    const { message, settings } = this.#context
-    return this.createdId ?? (this.#reservedId ??= message.request.chosenId ?? settings.generateId())
+    return this.createdId ?? this.#new.id
   }
 
   get deadline(): number | undefined {
-    const { message, deadlineOf, settings } = this.#context
-    const { createdAt } = this.#task?.peek() ?? {}
-    const created = createdAt === undefined ? settings.clock.now() : Date.parse(createdAt)
-    const timeout = created + (settings.tasks.taskTimeoutMs ?? Infinity)
-    const earliest = Math.min(deadlineOf(this.createdId) ?? Infinity, message.deadline ?? Infinity, timeout)
-    return earliest === Infinity ? undefined : earliest
+    return earliestDeadline(this.#context, this.#task?.id, this.#task?.peek()?.createdAt)
   }
 
   get contextId(): string {
@@ -113,7 +112,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-      else this.#followTaskSignal()
+      else this.#task?.follow((reason) => this.abort(reason))
     }
     return this.#controller.signal
   }
@@ -163,30 +162,28 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     const replied = this.#reply(message)
     // The run itself awaits the reply and fails with it, so it must not be an unhandled rejection here.
     replied.catch(() => undefined)
-    this.#replied = replied
+    this.replied = replied
     return replied
-  }
-
-  /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
-  get replied(): Promise<void> | undefined {
-    return this.#replied
   }
 
   async #reply(message: Say | Promise<Say | undefined>): Promise<void> {
     const reply = await message
     if (reply === undefined) {
-      this.#replied = undefined
+      this.replied = undefined
       this.startUnlessReplying()
       return
     }
-    if (this.response.value?.type === 'message') throw new TypeError('run.reply() has answered already')
-    if (this.#task !== undefined) {
-      this.complete(reply)
-      return
+    if (this.hasReplied || this.#new.isWithdrawn) throw new TypeError('run.reply() has answered already')
+    if (this.#task === undefined) {
+      const { generateId } = this.#context.settings
+      const contextId = this.#contextId ?? generateId()
+      const answer = toReply(reply, generateId(), contextId)
+      if (!this.#new.isProposed || (await this.#new.withdraw())) {
+        this.response.resolve({ type: 'message', message: answer })
+        return
+      }
     }
-    const { generateId } = this.#context.settings
-    const contextId = this.#contextId ?? generateId()
-    this.response.resolve({ type: 'message', message: toReply(reply, generateId(), contextId) })
+    this.complete(reply)
   }
 
   /** The id of the task; `undefined` when there is none yet. */
@@ -213,9 +210,27 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     return this.#ended
   }
 
+  /** Creates the task before the executor is called, which may yet reply without it. */
+  propose(): TaskKey {
+    const task = this.#new.propose()
+    this.#contextId = task.contextId
+    return task
+  }
+
+  /** Others know of the proposed task: a reply completes it. */
+  adopt(): void {
+    if (this.#new.isProposed) this.#requireTask()
+  }
+
+  /** Removes a proposed task, whose client sends its message again. */
+  withdraw(): void {
+    // A task that cannot be removed continues in another process.
+    this.#new.withdraw().catch(() => undefined)
+  }
+
   /** Starts the task, so that clients get it while the executor waits. */
   startUnlessReplying(): void {
-    if (this.#replied === undefined && this.#task === undefined) this.start()
+    if (this.replied === undefined && this.#task === undefined) this.start()
   }
 
   get isWaiting(): boolean {
@@ -254,6 +269,8 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   /** Aborts the run, and cuts it off from a task that is gone or held elsewhere. */
   detach(reason: Error): void {
     this.#task?.detach(reason)
+    this.#new.drop()
+    this.response.reject(reason)
     this.turn.removeUnread()
     this.abort(reason)
   }
@@ -288,7 +305,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
   }
 
-  get #tasks(): WorkedTasks {
+  get #tasks(): RunContext<P>['tasks'] {
     return this.#context.tasks
   }
 
@@ -296,32 +313,18 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   #requireTask(): RunTask {
     this.#task?.requireOpen(this.#abortReason)
     if (this.#task !== undefined) return this.#task
-    if (this.response.value !== undefined) throw new TypeError('run.reply() has answered: there is no task')
-    if (this.#abortReason !== undefined) throw this.#abortReason
-    const { settings, message, note } = this.#context
-    const { request, owner } = message
-    const { contextId, referenceTaskIds } = this.message
-    const params = {
-      skill: settings.card.skills[0]?.id ?? 'default',
-      id: request.chosenId ?? this.#reservedId,
-      contextId,
-      referenceTaskIds,
-      ...(typeof owner.owner === 'string' && { owner: owner.owner }),
-    }
-    const task = this.#tasks.createTask(params, note)
-    this.#task = new RunTask(task.id, this.#tasks, false)
-    this.#contextId = task.contextId
-    try {
-      this.#tasks.addMessage(task.id, { ...this.message, taskId: task.id, contextId: task.contextId })
-    } catch (error) {
-      this.#tasks.patchTask(task.id, { state: 'rejected' })
-      this.response.reject(error as Error)
-      throw error
-    }
-    if (this.#controller !== undefined) this.#followTaskSignal()
-    this.#context.onTask(task)
-    this.response.resolve({ type: 'task', taskId: task.id })
-    return this.#task
+    if (this.hasReplied || this.#new.isWithdrawn)
+      throw new TypeError('run.reply() has answered: there is no task')
+    // A proposed task that others have ended is shown.
+    if (!this.#new.isProposed && this.#abortReason !== undefined) throw this.#abortReason
+    this.#new.take((task) => {
+      this.#contextId = task.contextId
+      this.#task = new RunTask(task.id, this.#tasks, false)
+      if (this.#controller !== undefined) this.#task.follow((reason) => this.abort(reason))
+      this.#context.onTask(task)
+      this.response.resolve({ type: 'task', taskId: task.id })
+    })
+    return this.#requireTask()
   }
 
   /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
@@ -329,10 +332,6 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     const task = this.#requireTask()
     if (!this.isWaiting) this.start()
     return task
-  }
-
-  #followTaskSignal(): void {
-    this.#task?.follow((reason) => this.abort(reason))
   }
 
   #ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {

@@ -9,7 +9,6 @@ import type { JsonValue } from '../../core/json-types.js'
 import { readLineage } from '../../core/lineage/lineage.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
-import type { OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -31,7 +30,7 @@ import { IdleRuns } from '../history/idle-runs.js'
 import { attemptedAgain, waitToRetry } from '../history/run-retries.js'
 import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
-import { findChosen, keptId, requireChosenId } from '../chosen-ids.js'
+import { identified, keptId } from '../chosen-ids.js'
 import { readHistory } from '../conversation.js'
 import { recognizes, sentId } from '../idempotency.js'
 import type { Offer } from '../execute.js'
@@ -158,8 +157,8 @@ export class RunManager<P extends Principal> {
   ): Promise<AcceptedMessage> {
     this.#registry.requireOpen()
     const owner = ownedBy(caller.principal, given.tenant)
-    const identified = this.#identify(given, owner)
-    const request = isPromise(identified) ? await identified : identified
+    const identifying = identified(this.#settings, given, owner)
+    const request = isPromise(identifying) ? await identifying : identifying
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
     }
@@ -210,26 +209,6 @@ export class RunManager<P extends Principal> {
     } catch (error) {
       return follow(error)
     }
-  }
-
-  /** Adds the message's id, and the task that the client's chosen id belongs to, if it exists. */
-  #identify(given: MessageRequest, owner: OwnerFilter): MaybePromise<SendRequest> {
-    const { message, chosenId } = given
-    const { generateId, tasks } = this.#settings
-    const complete = { ...message, messageId: message.messageId ?? generateId() }
-    const request = { ...given, message: complete }
-    if (chosenId === undefined) return request
-    const kept = requireChosenId(owner, chosenId)
-    // The context of a task without one is the chosen id, and not the one that it is kept under.
-    const inContext =
-      kept === chosenId ? complete : { ...complete, contextId: complete.contextId ?? chosenId }
-    // Clients that choose ids may send a new context with every message: the task's own counts.
-    const withTask = (task: TaskSnapshot | null): SendRequest =>
-      task === null
-        ? { ...request, chosenId: kept, message: inContext }
-        : { ...given, message: { ...complete, taskId: task.id, contextId: task.contextId } }
-    const known = findChosen(tasks, chosenId, owner)
-    return isPromise(known) ? known.then(withTask) : withTask(known)
   }
 
   /** The callback of schedulers: see {@link RunHost.begin}. */
@@ -285,38 +264,52 @@ export class RunManager<P extends Principal> {
     return active
   }
 
-  /** The run has its task. */
+  /** The run has its task, which clients and listeners may know. */
   #onTask(active: ActiveRun<P>, { id, createdAt }: TaskKey, isNew: boolean, isStream: boolean): void {
-    const { deadlines } = this.#registry
+    const key = { id, createdAt }
     const { caller, deadline } = active.message
-    if (isNew) {
-      // The events of an earlier task with this id may not have reached our listeners yet.
-      this.#registry.drop(id)
-      deadlines.clear({ id, createdAt })
+    if (!isNew) this.#registry.assign(key, active)
+    else {
+      if (active.task === undefined) this.#hold(active, key)
       this.#onCreated(id, caller)
-      this.#countWhenStored(active, { id, createdAt })
+      this.#markChild(active, key)
     }
-    active.task = { id, createdAt }
-    if (deadline !== undefined) deadlines.set(active.task, deadline, () => this.#endLate({ id, createdAt }))
-    this.#registry.assign(id, active)
+    if (deadline !== undefined) this.#registry.deadlines.set(key, deadline, () => this.#endLate(key))
     if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
   }
 
-  #countWhenStored(active: ActiveRun<P>, task: TaskKey): void {
-    const { marks } = this.#scheduler
+  /** The run has created a task, which a reply may yet remove. */
+  #hold(active: ActiveRun<P>, key: TaskKey): void {
+    // The events of an earlier task with this id may not have reached our listeners yet.
+    this.#registry.drop(key.id)
+    this.#registry.deadlines.clear(key)
+    this.#registry.assign(key, active)
+    active.stored = this.#scheduler.stored(key.id)
     const count = (): unknown => (active.isCounted = true)
-    active.stored = this.#scheduler.stored(task.id)
     if (active.stored === undefined) count()
     else active.stored.then(count, count)
-    const parent = readLineage(active.message.request.message.metadata)?.parentTaskId
-    if (parent !== undefined) active.stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
+  }
+
+  #markChild({ message, stored }: ActiveRun<P>, task: TaskKey): void {
+    const { marks } = this.#scheduler
+    const parent = readLineage(message.request.message.metadata)?.parentTaskId
+    if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
+  }
+
+  /** Over a store, nothing runs that is not stored. */
+  async #store(active: ActiveRun<P>): Promise<void> {
+    const { run } = active
+    if (active.task === undefined) this.#hold(active, run.propose())
+    await this.#scheduler.stored(run.taskId)
+    if (run.abortReason !== undefined) throw run.abortReason
   }
 
   async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {
     const { run } = active
     const { queues } = this.#registry
-    this.#autoStart.add(run)
     try {
+      if (isShared(this.#settings.tasks)) await this.#store(active)
+      this.#autoStart.add(run)
       if (needsTask) run.start()
       await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {

@@ -68,8 +68,9 @@ export class RunRegistry<P extends Principal> {
     return this.#byTask.get(taskId)
   }
 
-  assign(taskId: string, active: ActiveRun<P>): void {
-    this.#byTask.set(taskId, active)
+  assign({ id, createdAt }: TaskKey, active: ActiveRun<P>): void {
+    active.task = { id, createdAt }
+    this.#byTask.set(id, active)
   }
 
   unassign(taskId: string): void {

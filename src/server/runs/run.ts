@@ -81,7 +81,8 @@ export interface ArtifactOptions {
  * One turn of work: it begins with a message of the user, and ends when the executor returns.
  *
  * The task is created by the first method that needs it, or as soon as the executor waits for something, unless
- * {@link reply} was called before. When the executor returns, the task is completed, unless it is terminal, waits for the
+ * {@link reply} was called before. Over a `DurableTaskManager` it is stored before the executor is called, and {@link reply}
+ * removes it again. When the executor returns, the task is completed, unless it is terminal, waits for the
  * user, or has messages that wait for another run.
  *
  * Each method applies its change before it returns, and open streams receive it; over a `DurableTaskManager` changes are
@@ -283,7 +284,7 @@ export interface Run<P extends Principal = Principal> {
   readonly cancel: (message?: Say) => void
   /**
    * Replies with a message instead of a task. Where the task exists already, completes it with the message. Pass a promise
-   * to announce the reply before its content is known: no task is created while it is pending. If it resolves to
+   * to announce the reply before its content is known: clients get no task while it is pending. If it resolves to
    * `undefined`, there is no reply, and the run continues with a task.
    *
    * @returns Resolves once the reply is made. Rejects with what `message` rejects with, which also fails the run.

@@ -19,6 +19,8 @@ export interface Row {
   readonly heading: Heading
   /** A manager over a store of its own. It is destroyed when the test ends. */
   readonly open: <S extends string = TaskState>(lifecycle?: Lifecycle<S>) => Promise<Manager<S>>
+  /** A store of its own, which is closed when the test ends. Absent where tasks are in memory. */
+  readonly openStore?: () => Promise<TaskStore>
 }
 
 export const HEADINGS: readonly Heading[] = ['TaskManager', 'memoryStore', 'SQLite', 'PostgreSQL', 'Redis']
@@ -28,6 +30,7 @@ export function durableRow(name: string, heading: Heading, openStore: () => Prom
   return {
     name,
     heading,
+    openStore,
     async open(lifecycle) {
       const tasks = new DurableTaskManager({ store: await openStore(), lifecycle, pollIntervalMs: 20 })
       onTestFinished(() => tasks.destroy())

@@ -79,6 +79,8 @@ describe('an id that a client chooses', () => {
 
 describe('a lease', () => {
   const renewals = async ({ clock, a }: Replicas): Promise<number> => {
+    // The client is answered before the lease is released.
+    await settle()
     a.store.calls.length = 0
     for (let minutes = 0; minutes < 3; minutes += 1) {
       clock.advance(60_000)

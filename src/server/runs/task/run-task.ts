@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { stepsTo } from '../../core/advance.js'
-import { terminal } from '../../core/decide.js'
-import { A2AError, endError } from '../../core/errors.js'
-import type { HistoryEntry } from '../../core/events.js'
-import { isTerminal, type Lifecycle, type TaskState } from '../../core/lifecycle.js'
-import type { MessageInput, TaskUpdate } from '../../core/params.js'
-import type { TaskSnapshot } from '../../core/task.js'
-import type { WorkedTasks } from '../tasks.js'
+import { stepsTo } from '../../../core/advance.js'
+import { terminal } from '../../../core/decide.js'
+import { A2AError, endError } from '../../../core/errors.js'
+import type { HistoryEntry } from '../../../core/events.js'
+import { isTerminal, type Lifecycle, type TaskState } from '../../../core/lifecycle.js'
+import type { MessageInput, TaskUpdate } from '../../../core/params.js'
+import type { TaskSnapshot } from '../../../core/task.js'
+import type { WorkedTasks } from '../../tasks.js'
 
 /** By the signal of a task: removes the listener of the last run that has left the task. */
 const unfollowLast = new WeakMap<AbortSignal, () => void>()
