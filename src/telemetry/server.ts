@@ -60,8 +60,8 @@ export class HandlerRecorder implements HandlerObserver {
       `${prefix}.push.deliver`,
       {
         kind: CLIENT,
-        // The timer or event that leads to the attempt belongs to any request.
-        root: parent === undefined,
+        // Without a trace: the timer or event that leads to the attempt belongs to any request.
+        root: trace === undefined,
         attributes: {
           [names.taskId]: taskId,
           'http.request.method': 'POST',
