@@ -8,5 +8,5 @@ afterAll(closeFastRows)
 
 describe.each(FAST_ROWS)('over $name', (row) => {
   test.each(COLUMNS)('$name', (column) => column.test(row))
-  test.skipIf(row.openStore === undefined).each(STORE_RULES)('%s', (_, rule) => rule(row))
+  test.each(row.openStore === undefined ? [] : STORE_RULES)('%s', (_, rule) => rule(row))
 })
