@@ -5,6 +5,7 @@
  */
 import type { TaskDocuments } from '../../core/managers.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { emitWarning } from '../../runtime/report.js'
 import { readTrace } from '../../runtime/trace-headers.js'
 import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
@@ -12,6 +13,7 @@ import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
 const KIND = 'request'
+const MISSING = 'The store has only the id of a principal. Pass "principalOf" to createRequestHandler'
 /** In characters. Some stores refuse documents with longer ids. */
 const MAX_ID = 512
 
@@ -63,6 +65,7 @@ function fromNote(note: JsonValue | undefined): RequestNote {
 export class RequestNotes<P extends Principal> {
   readonly #settings: Settings<P>
   readonly #documents: TaskDocuments | undefined
+  #hasWarned = false
 
   /** @param documents - Absent where tasks are in memory: no message is forwarded there. */
   constructor(settings: Settings<P>, documents?: TaskDocuments) {
@@ -135,7 +138,11 @@ export class RequestNotes<P extends Principal> {
 
   async #principalOf({ principal: id }: RequestNote, known: P | undefined): Promise<P | undefined> {
     if (id === undefined || known?.id === id) return known
-    return await this.#settings.principalOf?.(id)
+    const { principalOf } = this.#settings
+    if (principalOf !== undefined) return await principalOf(id)
+    if (!this.#hasWarned) emitWarning('A run was restarted without "run.principal"', MISSING)
+    this.#hasWarned = true
+    return undefined
   }
 
   #toQueued(

@@ -30,6 +30,7 @@ import {
   textOf,
   type Replica,
 } from './support/replicas.js'
+import { expectWarnings } from '../../support/warnings.js'
 
 const forEver: Execute = async (run) => {
   run.start()
@@ -132,6 +133,22 @@ describe('a process that dies', () => {
       { text: 'go', metadata: { trace: 7 }, acceptedOutputModes: ['text/plain'], ...always },
       { text: 'more', metadata: { trace: 8 }, acceptedOutputModes: [], ...always },
     ])
+  })
+
+  test("with recover: 'resume' and no principalOf: there is no principal, and one warning", async () => {
+    const warnings = expectWarnings(/^A run was restarted without "run.principal"$/)
+    const seen: unknown[] = []
+    const again: Execute = ({ principal }) => void seen.push(principal)
+    const { a, clock } = replicas([forEver, again], { authenticate, manager: { recover: 'resume' } })
+    for (const text of ['one', 'two']) {
+      const params = { message: user(text), configuration: { returnImmediately: true } }
+      await call(jsonRpc, a, 'SendMessage', params, as('alice'))
+    }
+    a.store.fail()
+    await pass(clock, () => seen.length === 2)
+    expect(seen).toEqual([undefined, undefined])
+    await settle()
+    expect(warnings).toHaveLength(1)
   })
 
   test("with recover: 'resume' and a principal that cannot be found: the task fails", async () => {

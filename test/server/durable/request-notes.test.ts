@@ -196,6 +196,7 @@ function mortal(
   }
   const { all, clock } = cluster([forEver, execute, execute], {
     authenticate,
+    principalOf: (id) => ({ id }),
     ...options,
     manager: { recover: 'resume' },
   })
