@@ -39,10 +39,11 @@ const done = await tasks.waitFor(small.id)
 assert.equal(done.state, 'completed')
 assert.equal(done.artifacts[0]?.parts?.[0]?.text, '3 rows: all is well')
 
-// The agent receives the input only. The owner and the metadata are not sent.
+// The agent receives the input, and the lineage: which task it comes from. The owner and the metadata are not sent.
 const received = analyst.tasks.listTasks()[0]?.messages[0]
 assert.deepEqual(received?.parts, [{ data: { rows: 3 } }])
-assert.deepEqual(received.metadata, { skill: 'small-analysis' })
+assert.equal(received.metadata?.['skill'], 'small-analysis')
+assert.equal(received.metadata['priority'], undefined)
 
 // Canceling the task also cancels the task of the other agent.
 const large = tasks.createTask({ skill: 'large-analysis', input: { rows: 1_000_000 } })

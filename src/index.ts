@@ -17,7 +17,10 @@ export type {
   TaskUpdate,
 } from './core/params.js'
 export type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
+export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/children.js'
+export type { Lineage, LineageSource } from './core/lineage/mark.js'
 export type { SavedTask } from './core/restore.js'
+export type { SavedHistory } from './core/saved/saved-history.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'
 

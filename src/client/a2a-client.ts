@@ -123,7 +123,7 @@ export class A2AClient {
    * the agent has certainly not processed it. If the connection breaks, the response is lost: use {@link run} to recover.
    */
   async send(message: MessageInput, options: SendOptions = {}): Promise<SendResult> {
-    const { request, call } = toSend(message, options, this.#settings.generateId)
+    const { request, call } = toSend(message, options, this.#settings.generateId, this.#agent.card)
     const result = await this.#agent.call('SendMessage', request, call)
     if (result.type === 'task')
       (await this.#kept)?.replicator?.startCall(request.message, {}).applyTask(result.task)
@@ -142,7 +142,7 @@ export class A2AClient {
   ): AsyncGenerator<RemoteEvent, undefined> {
     const { idleTimeoutMs, ...others } = options
     if (idleTimeoutMs !== undefined) requirePositive('idleTimeoutMs', idleTimeoutMs)
-    const { request, call } = toSend(message, others, this.#settings.generateId)
+    const { request, call } = toSend(message, others, this.#settings.generateId, this.#agent.card)
     const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
     for await (const { event } of this.#agent.stream('SendStreamingMessage', request, {

@@ -6,6 +6,7 @@
 import { invalidParams } from '../core/errors.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject } from '../core/json-types.js'
+import { agentIdOf, withLineage, type LineageSource } from '../core/lineage/mark.js'
 import type { Message, Part } from '../core/task.js'
 import { compact } from '../runtime/compact.js'
 import { MessageSchema } from '../schemas/message.js'
@@ -61,6 +62,12 @@ export interface SendOptions extends CallOptions {
    * push notifications.
    */
   readonly pushConfig?: PushConfig | undefined
+  /**
+   * What the message is sent for: the `run` of a request handler. The message then says which task, agents and deadline have
+   * led to it. A chain that is too long throws `LIMIT_EXCEEDED`, and an agent that is on it `UNSUPPORTED_OPERATION`. Default
+   * is none; `sendTask` then uses the task that it delegates.
+   */
+  readonly lineage?: LineageSource | undefined
   /** Return as soon as the task exists, instead of when it ends or waits. Default is `false`. */
   readonly returnImmediately?: boolean | undefined
 }
@@ -88,6 +95,22 @@ export function toMessage(input: MessageInput, options: SendOptions, generateId:
   const message = readMessage(complete, 'message', false)
   if (message.parts.length > 0) return message
   throw invalidParams('message.parts', 'must be an array with at least one part')
+}
+
+/** How a client marks its messages to an agent with a lineage. */
+export type Marking = (message: Message) => Message
+
+/**
+ * @param card - That of the agent.
+ * @throws {A2AError} What the lineage throws.
+ */
+export function toMarking(
+  lineage: LineageSource | undefined,
+  card: Parameters<typeof agentIdOf>[0],
+): Marking {
+  if (lineage === undefined) return (message) => message
+  const mark = lineage.lineageTo(agentIdOf(card))
+  return (message) => withLineage(message, mark)
 }
 
 /** The task and the conversation of a message to send. */

@@ -109,6 +109,7 @@ export const SEND_KEYS = [
   'historyLength',
   'metadata',
   'pushConfig',
+  'lineage',
   'returnImmediately',
 ]
 export const QUERY_KEYS = [
@@ -128,6 +129,7 @@ const RUN_KEYS = [
   'acceptedOutputModes',
   'metadata',
   'pushConfig',
+  'lineage',
   'onStart',
   'repeats',
   'onUpdate',
@@ -295,6 +297,9 @@ const RequestOptionsSchema = object({
 export function requireOptions<T extends object>(options: T, keys: readonly string[], where: string): T {
   requireKnown(options, keys, where)
   requireHeaders(Reflect.get(options, 'headers'))
+  const lineage: unknown = Reflect.get(options, 'lineage')
+  if (lineage !== undefined)
+    requireMethods('lineage', lineage, ['lineageTo'], 'be the run of a request handler')
   for (const name of TIMES) {
     const value: unknown = Reflect.get(options, name)
     if (value !== undefined) requirePositive(name, value)

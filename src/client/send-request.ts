@@ -6,7 +6,7 @@
 import { compact } from '../runtime/compact.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { ClientRequests } from '../wire/client/dialect.js'
-import { toMessage, type CallOptions, type MessageInput, type SendOptions } from './message.js'
+import { toMarking, toMessage, type CallOptions, type MessageInput, type SendOptions } from './message.js'
 import { requireOptions, SEND_KEYS } from './options.js'
 
 /** Checks the arguments of `send` or `stream`, and separates the request from the options of the call. */
@@ -14,11 +14,12 @@ export function toSend(
   input: MessageInput,
   options: SendOptions,
   generateId: GenerateId,
+  card: Parameters<typeof toMarking>[1],
 ): { request: ClientRequests['SendMessage']; call: CallOptions } {
   requireOptions(options, SEND_KEYS, 'send')
   const { signal, timeoutMs, headers, acceptedOutputModes = [], returnImmediately = false } = options
-  const { historyLength, metadata, pushConfig } = options
-  const message = toMessage(input, options, generateId)
+  const { historyLength, metadata, pushConfig, lineage } = options
+  const message = toMarking(lineage, card)(toMessage(input, options, generateId))
   const optional = compact({ historyLength, metadata, pushConfig })
   const request = { message, returnImmediately, acceptedOutputModes, ...optional }
   return { request, call: { signal, timeoutMs, headers } }

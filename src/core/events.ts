@@ -115,7 +115,13 @@ export interface FailureEntry {
  *   turns of their own.
  */
 export type HistoryEntry =
-  | { readonly kind: 'turn'; readonly messageId: string; readonly note?: ReadonlyJson | undefined }
+  | {
+      readonly kind: 'turn'
+      readonly messageId: string
+      readonly note?: ReadonlyJson | undefined
+      /** The first artifact id that the turn has made, from which the others follow. */
+      readonly ids?: string | undefined
+    }
   | (Asked & {
       readonly kind: 'step'
       readonly output?: ReadonlyJson | undefined
@@ -129,7 +135,12 @@ export type HistoryEntry =
   | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
   | (Asked & { readonly kind: 'wait' })
   | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
-  | (Asked & { readonly kind: 'delegate'; readonly handle: ReadonlyJson })
+  | (Asked & {
+      readonly kind: 'delegate'
+      readonly handle: ReadonlyJson
+      /** The URL of the agent, or its name. */
+      readonly agent?: string | undefined
+    })
   | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
   | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
   | (Asked & { readonly kind: 'value'; readonly value: string | number })

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TaskKey, Task, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type {
@@ -40,6 +40,8 @@ export type MaybePromise<T> = T | Promise<T>
 /** Reading tasks, following them, and listening to the changes that this manager makes. */
 export interface TaskReader<S extends string = TaskState> {
   readonly lifecycle: Lifecycle<S>
+  /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
+  readonly taskTimeoutMs?: number
 
   /** A copy of the task; `null` when there is none. */
   getTask(taskId: string): MaybePromise<Task<S> | null>
@@ -128,6 +130,11 @@ export interface LocalTasks<S extends string = TaskState>
   recordHistory?(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
   /** The entries of the task's history, oldest first, frozen. */
   history?(taskId: string): HistoryRecorded[]
+  /** Unfinished turns. Without them, those of restored tasks do not continue. */
+  readonly unfinished?: {
+    takeRestored(): readonly string[]
+    rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
+  }
 }
 
 /** One JSON value that belongs to a task. */

@@ -19,8 +19,9 @@ import {
 import { JsonReader } from './json.js'
 import { describe } from '../runtime/describe.js'
 import type { JsonObject, JsonValue } from './json-types.js'
-import { canTransition, type Lifecycle, type TaskState } from './lifecycle.js'
+import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './options.js'
+import { readHistory, type ReadHistory, type SavedHistory } from './saved/saved-history.js'
 import { TaskRecord } from './task-record.js'
 import type { StateTransition, Task, TaskFailure, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './timeline.js'
@@ -34,6 +35,9 @@ export interface SavedTask<S extends string = TaskState> extends Partial<
   readonly skill: string
   readonly state: S
   readonly createdAt: string
+  /** As {@link SavedHistory}. */
+  readonly recorded?: SavedHistory['recorded']
+  readonly rewritten?: SavedHistory['rewritten']
 }
 
 const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
@@ -54,6 +58,8 @@ const KEYS = [
   'turn',
   'failure',
   'signals',
+  'recorded',
+  'rewritten',
   'generation',
   'createdAt',
   'updatedAt',
@@ -63,11 +69,16 @@ const ENVELOPE_DEPTH = 2
 /** Leaves room to count on within the safe integers. */
 const MAX_GENERATION = 2 ** 52
 
-/** Records of saved tasks, each checked. Timestamps after `now` are set to `now`. */
+/**
+ * Records of saved tasks, each checked. Timestamps after `now` are set to `now`.
+ *
+ * @param keepsHistory - Whether the records hold the histories, so that open turns continue.
+ */
 export function toRecords<S extends string>(
   saved: Iterable<SavedTask<S>>,
   settings: Settings<S>,
   now: Instant,
+  keepsHistory: boolean,
 ): TaskRecord<S>[] {
   const given: unknown = saved
   // Strings are iterable too, but contain no tasks.
@@ -77,11 +88,14 @@ export function toRecords<S extends string>(
   const ids = new Set<string>()
   return Array.from(saved, (each, index) => {
     const path = `tasks[${index}]`
-    const task = toTask(each, path, settings, now)
+    const { task, history } = toTask(each, path, settings, now)
+    if (keepsHistory && !isTerminal(task.state, settings.lifecycle) && history.turn !== undefined)
+      task.turn = history.turn
     if (ids.has(task.id)) throw invalidParams(`${path}.id`, `is taken: ${task.id}`)
     ids.add(task.id)
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
+    if (keepsHistory && history.recorded.length > 0) record.resume(history.recorded, history.rewritten)
     if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record
   })
@@ -92,7 +106,7 @@ function toTask<S extends string>(
   root: string,
   settings: Settings<S>,
   now: Instant,
-): Task<S> {
+): { readonly task: Task<S>; readonly history: ReadHistory } {
   const { lifecycle, limits } = settings
   const json = new JsonReader(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).readObject(saved, root)
   requireKnownKeys(json, KEYS, root)
@@ -133,7 +147,7 @@ function toTask<S extends string>(
   })
   if (signals.length > 0) task.signals = signals
   if (json['failure'] !== undefined) task.failure = toFailure(json['failure'], `${root}.failure`)
-  return task
+  return { task, history: readHistory(json, root, task.id, task.generation) }
 }
 
 function toFailure(value: JsonValue, path: string): TaskFailure {

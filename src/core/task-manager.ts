@@ -6,8 +6,7 @@
 import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide } from './decide.js'
-import { TaskEmitter } from './emitter.js'
-import { invalidParams, taskNotFound, type RemovalCode } from './errors.js'
+import { invalidParams, taskNotFound } from './errors.js'
 import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
@@ -16,13 +15,16 @@ import { readParams, readGeneration } from './validate.js'
 import { freezeDeep, type Size } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { childrenAmong, type ChildTask } from './lineage/children.js'
+import { TaskViews } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
-import { deadLettersOf, isOwnedBy, toFilter, toPageQuery } from './queries.js'
-import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
+import { toSaved, UnfinishedTurns, type SavedHistory } from './saved/saved-history.js'
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
 import { costOfNew } from './sizes.js'
@@ -47,15 +49,17 @@ import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } f
  * tasks.updateTask(task.id, { state: 'working', message: 'Reading' })
  * tasks.patchTask(task.id, { state: 'completed', output: { summary: '…' } })
  */
-export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> implements LocalTasks<S> {
+export class TaskManager<S extends string = TaskState> extends TaskViews<S> implements LocalTasks<S> {
   readonly #settings: Settings<S>
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
+  /** Turns that restored tasks have begun, for request handlers. */
+  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#find(taskId))
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
-    super()
+    super(options)
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
     this.#table = new TaskTable(this.lifecycle)
@@ -180,11 +184,6 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     return this.#find(taskId).history.map(freezeDeep)
   }
 
-  /** One page of the tasks that have failed for good, latest first, after all attempts of `retry`. See their `failure`. */
-  async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
-    return await deadLettersOf(this, query)
-  }
-
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
   getTask(taskId: string): Task<S> | null {
     const record = this.#table.get(taskId)
@@ -288,13 +287,14 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     }
   }
 
-  /** All tasks, oldest first, frozen: plain JSON, ready to be saved. */
-  snapshot(): TaskSnapshot<S>[] {
-    return [...this.#table].map((record) => record.snapshot())
+  /** All tasks with their histories, oldest first, frozen: plain JSON, ready to be saved. */
+  snapshot(): (TaskSnapshot<S> & SavedHistory)[] {
+    return [...this.#table].map(toSaved)
   }
 
   /**
-   * Adds saved tasks atomically, without events. Their logs start empty: subscribing from an earlier cursor yields a
+   * Adds saved tasks atomically, without events. A request handler that is created afterwards continues their unfinished
+   * turns, as far as these have recorded something. Their logs start empty: subscribing from an earlier cursor yields a
    * `resync`. An earlier cursor is valid only if its event was part of the saved task; if saves can lag behind,
    * subscribe without a cursor.
    *
@@ -304,12 +304,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   restore(tasks: Iterable<SavedTask<S>>): void {
     try {
       const now = this.#timeline.now()
-      const records = toRecords(tasks, this.#settings, now)
+      const records = toRecords(tasks, this.#settings, now, true)
       this.#retention.prune(now)
       for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
       this.#retention.requireRoom(records)
       for (const record of records) this.#retention.watch(record)
       this.#table.restore(records)
+      this.unfinished.add(records)
     } finally {
       this.deliver()
     }
@@ -324,8 +325,13 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#table.clear()
     this.#retention.clear()
     this.removeAllListeners()
-    for (const record of records) this.#abandon(record, 'MANAGER_DESTROYED')
+    for (const record of records)
+      rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.task.state), this.post)
     this.deliver()
+  }
+
+  protected childTasks(parentId: string): ChildTask<S>[] {
+    return childrenAmong(this.#table, parentId)
   }
 
   #requireUnused(id: string, path: string): void {
@@ -380,7 +386,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#table.remove(record)
     this.#retention.unwatch(record)
     this.notify('task:expired', () => record.snapshot())
-    this.#abandon(record, 'TASK_EXPIRED')
+    rejectWatchers(record, 'TASK_EXPIRED', this.#isTerminal(record.task.state), this.post)
   }
 
   /** Runs no code of the caller. Ended tasks have no waiters. */
@@ -390,9 +396,5 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     if (!this.#isTerminal(task.state)) this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso))
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
-  }
-
-  #abandon(record: TaskRecord<S>, code: RemovalCode): void {
-    rejectWatchers(record, code, this.#isTerminal(record.task.state), this.post)
   }
 }

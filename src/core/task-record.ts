@@ -5,8 +5,8 @@
  * @module
  */
 import type { HistoryRecorded, TaskEvent } from './events.js'
-import { createdEvent, apply, thawTask } from './evolve.js'
-import type { TaskSnapshot, Task } from './task.js'
+import { createdEvent, apply, findArtifact, thawTask } from './evolve.js'
+import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
 import { Heap, type HeapItem } from '../runtime/heap.js'
@@ -149,6 +149,7 @@ export class TaskRecord<S extends string> {
   #ownCost: number
   #task: Task<S>
   #history: HistoryRecorded[] | undefined
+  #rewritten: Map<string, DeepReadonly<Artifact> | null> | undefined
   #isFrozen = false
 
   /**
@@ -183,6 +184,24 @@ export class TaskRecord<S extends string> {
     return this.#history ?? []
   }
 
+  /**
+   * The artifacts that the turn has written since the latest entry of the history, by id: what they held then; `null` for
+   * those that it created.
+   */
+  get rewritten(): ReadonlyMap<string, DeepReadonly<Artifact> | null> {
+    return this.#rewritten ?? new Map()
+  }
+
+  /** Continues the turn of a saved task. */
+  resume(
+    history: readonly HistoryRecorded[],
+    rewritten: ReadonlyMap<string, DeepReadonly<Artifact> | null>,
+  ): void {
+    this.#history = [...history]
+    this.#rewritten = new Map(rewritten)
+    for (const event of history) this.#ownCost += payloadSize(event).cost + EVENT_COST
+  }
+
   /** The estimated bytes of heap that the task and its log take. Values in both count once. */
   get cost(): number {
     return this.#ownCost + this.log.cost
@@ -206,6 +225,7 @@ export class TaskRecord<S extends string> {
       this.#task = thawTask(this.#task)
       this.#isFrozen = false
     }
+    if (keepsHistory && this.#task.turn !== undefined) this.#keepRewritten(event)
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
     const growth = costGrowth(this.#task, event, cost)
@@ -217,6 +237,19 @@ export class TaskRecord<S extends string> {
     if (this.#history === undefined) this.#history = [event]
     else this.#history.push(event)
     this.#ownCost += cost + EVENT_COST
+  }
+
+  #keepRewritten(event: TaskEvent<S>): void {
+    if (event.type === 'artifact') {
+      const { artifactId } = event.artifact
+      if (artifactId === undefined || this.#rewritten?.has(artifactId) === true) return
+      const known = this.#task.artifacts[findArtifact(this.#task.artifacts, artifactId)]
+      const before = known && { ...known, ...(known.parts && { parts: [...known.parts] }) }
+      this.#rewritten ??= new Map()
+      this.#rewritten.set(artifactId, before ?? null)
+    } else if (event.type === 'history' && !['attempt', 'signal'].includes(event.entry.kind)) {
+      this.#rewritten = undefined
+    }
   }
 
   /** Frees what growing arrays reserved. For a task that has ended. */

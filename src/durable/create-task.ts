@@ -35,5 +35,5 @@ export async function restoreTasks<S extends string>(
   tasks: Iterable<SavedTask<S>>,
 ): Promise<void> {
   storeClient.requireOpen()
-  await storeAll(toRecords(tasks, settings, timeline.now()), settings, storeClient)
+  await storeAll(toRecords(tasks, settings, timeline.now(), false), settings, storeClient)
 }

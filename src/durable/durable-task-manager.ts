@@ -4,11 +4,12 @@
  * @module
  */
 import { toAppend, toCancel, toMessage, toSignal, toUpdate, type TaskCommand } from '../core/commands.js'
-import { TaskEmitter } from '../core/emitter.js'
 import type { RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, HistoryRecorded, MessageAdded } from '../core/events.js'
 import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask } from '../core/evolve.js'
+import { childrenIn, type ChildTask } from '../core/lineage/children.js'
+import { TaskViews } from '../core/lineage/task-views.js'
 import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
@@ -16,8 +17,8 @@ import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/mana
 import type { SharedTasksStats, TaskDocuments, TasksObserver } from '../core/managers.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions } from '../core/params.js'
 import type { ChangeOptions, CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
-import { deadLettersOf, isOwnedBy } from '../core/queries.js'
-import type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
+import { isOwnedBy } from '../core/queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskRecord } from '../core/task-record.js'
@@ -52,10 +53,7 @@ import { documentsOf } from './store-client.js'
  * const tasks = new DurableTaskManager({ store })
  * const task = await tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
  */
-export class DurableTaskManager<S extends string = TaskState>
-  extends TaskEmitter<S>
-  implements SharedTasks<S>
-{
+export class DurableTaskManager<S extends string = TaskState> extends TaskViews<S> implements SharedTasks<S> {
   /** Documents beside the tasks, such as the webhooks of a server and the progress of their deliveries. */
   readonly documents: TaskDocuments
   readonly #context: DurableContext<S>
@@ -63,7 +61,7 @@ export class DurableTaskManager<S extends string = TaskState>
   readonly #holders = new Set<LeaseHolder<S>>()
 
   constructor(options: DurableTaskManagerOptions<S>) {
-    super()
+    super(options)
     this.#context = durableContext(options)
     const { settings, storeClient, cache } = this.#context
     cache.on('stored', (...args) => this.#onStored(...args))
@@ -163,14 +161,6 @@ export class DurableTaskManager<S extends string = TaskState>
   async signal(taskId: string, name: string, value: unknown = null): Promise<void> {
     const command = toSignal<S>(name, value, this.#context.settings)
     await this.#maintenance.waking(taskId, () => this.#change(taskId, command, () => undefined))
-  }
-
-  /**
-   * One page of the tasks that have failed for good, latest first: after all attempts of a handler's `retry`, or because their
-   * processes died. Their `failure` says why. Reads failed tasks: a page may have fewer than `pageSize`, and further ones follow.
-   */
-  async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
-    return await deadLettersOf(this, query)
   }
 
   /** A copy of the task; `null` when there is none. O(size of the task). */
@@ -347,6 +337,10 @@ export class DurableTaskManager<S extends string = TaskState>
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
+  }
+
+  protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {
+    return await childrenIn(this, parentId)
   }
 
   #held(all: readonly CachedTask<S>[]): CachedTask<S>[] {

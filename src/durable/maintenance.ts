@@ -13,8 +13,9 @@ import type { CachedTask } from './cache/cached-task.js'
 import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
 import type { LeaseHolder } from './leases/lease-holder.js'
-import { fromStoredNote, PARKED, toStoredNote } from './leases/lease-note.js'
-import { countRestarts, restartedNote } from './leases/restarts.js'
+import { releaseInterrupted } from './leases/interrupted.js'
+import { fromStoredNote, PARKED, toStoredNote, type LeaseNote } from './leases/lease-note.js'
+import { countRestarts, restartedNote, wokenNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
 import type { EndedQuery, Grant, Orphan } from './task-store.js'
 
@@ -138,8 +139,10 @@ export class Maintenance<S extends string> {
     // The lease expired while this process was suspended. The next renewal revives it.
     if (holders.some((holder) => holder.holds(key))) return false
     return await cache.use(key.id, true, async (cached) => {
-      if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId))) return true
-      const note = await countRestarts(this.#context, cached, left)
+      if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId, left)))
+        return true
+      const isWoken = isInterrupted(cached.record.task.state, settings.lifecycle)
+      const note = await countRestarts(this.#context, cached, isWoken ? wokenNote(left) : left)
       const { restarts, worker } = note
       const isRestarted = restarts < maxRestarts
       const holder = isRestarted ? holders.find((each) => each.worker === worker && each.hasRoom) : undefined
@@ -152,7 +155,7 @@ export class Maintenance<S extends string> {
       if (grant?.leaseId !== lease.id) return true
       // Reads what the previous holder did.
       await cached.refresh()
-      if (cached.isGone || (await this.#needsNoHolder(cached, lease.id))) return true
+      if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return true
       if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
       else if (!(await failAbandoned(this.#context, cached, lease.id, restarts))) {
         await storeClient.call('release', () => store.release(key, lease.id))
@@ -171,15 +174,16 @@ export class Maintenance<S extends string> {
     return grant !== undefined
   }
 
-  /** Whether no process has to work on the task: it has ended, or waits for input. Then its lease is released. */
-  async #needsNoHolder({ key, record }: CachedTask<S>, leaseId: string): Promise<boolean> {
-    const { settings, storeClient } = this.#context
-    const { store, lifecycle } = settings
-    const { state, generation } = record.task
+  /**
+   * Whether no process has to work on the task: it has ended, or waits for input and for nothing that is due. Then its lease
+   * is released.
+   */
+  async #needsNoHolder(cached: CachedTask<S>, leaseId: string, note: LeaseNote): Promise<boolean> {
+    const { lifecycle } = this.#context.settings
+    const { state } = cached.record.task
     if (!isInterrupted(state, lifecycle)) return isTerminal(state, lifecycle)
     // Refused if the input has arrived by now: the next sweep then recovers the task.
-    await storeClient.call('release', () => store.release(key, leaseId, generation))
-    return true
+    return await releaseInterrupted(this.#context, cached, leaseId, note)
   }
 
   async #timeOut(): Promise<void> {

@@ -21,6 +21,7 @@ import { SharedWork } from './shared/shared-work.js'
 import { HandleSeal, isHandle, type HandleContents } from './turns/handle.js'
 import {
   SEND_KEYS,
+  marked,
   toMessage,
   type SendTaskOptions,
   type TaskInput,
@@ -339,6 +340,8 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     mode: 'send' | 'stream',
   ): MaybePromise<BegunTurn> {
     const given = readParams(options, SEND_KEYS, 'sendTask')
-    return this.#work.begin(agentId, toMessage(input), given, mode)
+    const { lineage, ...others } = given
+    const { url = agentId } = this.registry.get(agentId)?.endpoint ?? {}
+    return this.#work.begin(agentId, marked(toMessage(input), lineage, url), others, mode)
   }
 }

@@ -39,7 +39,7 @@ export type {
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './history/delegations.js'
+} from './history/delegation-types.js'
 export type { SignalOptions, SleepOptions } from './history/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { StepContext, StepOptions, StepOutput } from './history/steps.js'

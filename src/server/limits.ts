@@ -11,6 +11,7 @@ import {
   requirePositive,
   requireWhole,
 } from '../runtime/options.js'
+import { MAX_DEPTH } from '../core/lineage/lineage.js'
 import { heapLimitBytes } from '../runtime/environment.js'
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
 
@@ -61,7 +62,7 @@ export interface HandlerLimits {
    * Default is `30_000` (30 seconds).
    */
   readonly stalledTimeoutMs?: number | undefined
-  /** How long a run may work until it ends or asks a question, in ms; after that its task fails. Default is no limit. */
+  /** How long a run may work until it ends or waits, in ms; after that its task fails. Default is no limit. */
   readonly runTimeoutMs?: number | undefined
   /** The most delegations from agent to agent that lead to one by `run.delegate`. Default is `8`. */
   readonly maxDelegationDepth?: number | undefined
@@ -75,7 +76,7 @@ export interface HandlerLimits {
    */
   readonly maxHistoryBytes?: number | undefined
   /**
-   * How long a run that waits for the user stays in memory, in ms. Over a `DurableTaskManager` its turn continues from its
+   * How long a run that waits for the user, a signal or another agent stays in memory, in ms. Over a `DurableTaskManager` its turn continues from its
    * history when the answer arrives. A run over a `TaskManager` stays. Default is `60_000` (1 minute).
    */
   readonly waitingRunMs?: number | undefined
@@ -119,7 +120,7 @@ const LIMITS = {
   maxPendingBytes: 0,
   stalledTimeoutMs: STALLED_TIMEOUT_MS,
   runTimeoutMs: Infinity,
-  maxDelegationDepth: 8,
+  maxDelegationDepth: MAX_DEPTH,
   maxStepBytes: 1_048_576,
   maxSteps: 10_000,
   maxHistoryBytes: 67_108_864,

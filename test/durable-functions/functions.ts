@@ -88,6 +88,19 @@ const waits = async (run: Run): Promise<string> => {
   return `${isSure} ${await Promise.race([second, late])}`
 }
 
+const beside = async (run: Run): Promise<string> => {
+  const remind = async (): Promise<string> => {
+    await run.sleep('a while', { ms: 5_000 })
+    return await run.step('remind', () => 'reminded')
+  }
+  const [city, ...others] = await Promise.all([
+    run.requireInput('Which city?'),
+    run.waitFor<string>('note'),
+    remind(),
+  ])
+  return [textOf(city), ...others].join()
+}
+
 const endingQuestion: Execute = (run) => {
   if (run.text === 'begin') return void run.requireInput('More?')
   return run.step('more', () => `${run.text} of ${run.messages.length}`)
@@ -102,6 +115,11 @@ export const FUNCTIONS: readonly Case[] = [
     name: 'sleeps and signals',
     execute: waits,
     options: { messages: ['go', { signal: 'approval', value: { by: 'Ada' } }, 'yes'] },
+  },
+  {
+    name: 'a question beside a sleep and a signal',
+    execute: beside,
+    options: { messages: ['go', { signal: 'note', value: 'noted' }, 'Rome'] },
   },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 
 /** What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. */
-const LIMIT = 19_400
+const LIMIT = 20_900
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`)
@@ -16,7 +16,7 @@ it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at m
  * code for tasks of a `taskManager` is a file of its own, which only clients with a `taskManager` load. A bundler that makes
  * one file of all adds it, and docs/design/performance.md says how much that is.
  */
-const CLIENT_LIMIT = 34_100
+const CLIENT_LIMIT = 34_400
 
 it(`\`import { A2AClient } from 'a2a-tasks/client'\` takes at most ${CLIENT_LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { A2AClient } from 'a2a-tasks/client'`, {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
+import { lineageOf, lineageOfTask } from '../../core/lineage/lineage.js'
 import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { MessageContent } from '../message.js'
 import { RunAbandoned } from '../run/run-errors.js'
@@ -51,7 +52,9 @@ export async function runTurn(
     }
     return options.onUpdate?.(update)
   }
-  const result = await follow(delegated, client, { ...options, onStart, onUpdate }, (runOptions) =>
+  // The delegated task is the parent of the agent's.
+  const lineage = options.lineage ?? lineageOfTask(task.id, lineageOf(task))
+  const result = await follow(delegated, client, { ...options, lineage, onStart, onUpdate }, (runOptions) =>
     step.message === undefined
       ? client.resume(step.handle, runOptions)
       : client.run(step.message, { ...runOptions, repeats: step.repeats }),

@@ -17,7 +17,8 @@ export class RunAbandoned extends Error {
 
 /** The reason for the end of a run whose caller has aborted it with `reason`. */
 export function toAbortReason(reason: unknown): Error {
-  return reason instanceof RunAbandoned ? reason : toAborted(reason)
+  if (reason instanceof RunAbandoned) return reason
+  return A2AError.is(reason, 'LEASE_LOST') ? new RunAbandoned(reason) : toAborted(reason)
 }
 
 /** The error of the result of a run that `cause` has ended. */

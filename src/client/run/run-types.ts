@@ -36,7 +36,10 @@ export interface RunUpdate {
 
 /** Options of `run` and `resume`. */
 export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'historyLength' | 'timeoutMs'> {
-  /** Cancels the task. The run ends when the agent confirms, at the latest 10 s after the abort. */
+  /**
+   * Cancels the task. The run ends when the agent confirms, at the latest 10 s after the abort. With an `A2AError` of code
+   * `LEASE_LOST` as its reason, the run ends and leaves the task alone, since another process follows it.
+   */
   readonly signal?: AbortSignal | undefined
   /** Time limit of the whole run, in ms. The task continues after it. Default is none. */
   readonly timeoutMs?: number | undefined

@@ -15,7 +15,7 @@ import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
-import { toMessage } from '../message.js'
+import { toMarking, toMessage, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
@@ -36,6 +36,7 @@ export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
   readonly #scope: AbortScope
+  readonly #mark: Marking
   readonly #state: RunState
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
@@ -49,6 +50,7 @@ export class Run {
     const { clock, maxTaskBytes } = connection.settings
     this.#connection = connection
     this.#options = options
+    this.#mark = toMarking(options.lineage, connection.card)
     this.#state = new RunState(isOwnContext ? { ...handle, isOwnContext: true } : handle, {
       maxTaskBytes,
       onUpdate,
@@ -66,6 +68,8 @@ export class Run {
     signal?.addEventListener('abort', abort)
     if (signal?.aborted) abort()
     else this.#scope.arm(timeoutMs, 'The run did not end')
+    // An earlier process may have sent the message: an abort finds its task.
+    if (message === undefined || this.#options.repeats) this.#unconfirmed = message ?? this.#state.handle
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
@@ -88,7 +92,6 @@ export class Run {
   async #locateTask(): Promise<void> {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
-    this.#unconfirmed = this.#state.handle
     const found = await this.#findTask(this.#state.handle, this.#signal)
     if (found.type === 'found') this.#state.bind(found.task)
     else if (found.type === 'unknown' && found.error !== undefined) throw found.error
@@ -105,7 +108,6 @@ export class Run {
    */
   async #hasArrivedBefore(message: Message): Promise<boolean> {
     if (this.#options.repeats === undefined) return false
-    this.#unconfirmed = message
     const found = await this.#findTask(message, this.#signal)
     this.#unconfirmed = undefined
     if (found.type === 'nowhere') return false
@@ -239,7 +241,7 @@ export class Run {
     this.#unconfirmed = message
     const { acceptedOutputModes = [], metadata, pushConfig } = this.#options
     const params = {
-      message,
+      message: this.#mark(message),
       returnImmediately: true,
       acceptedOutputModes,
       ...(metadata !== undefined && { metadata }),

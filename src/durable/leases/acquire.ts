@@ -12,8 +12,9 @@ import { randomId } from '../../runtime/ids.js'
 import type { TaskKey } from '../../core/task.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
+import type { Grant } from '../task-store.js'
 import { failAbandoned } from './fail-abandoned.js'
-import { fromStoredNote, toStoredNote, type LeaseNote } from './lease-note.js'
+import { fromStoredNote, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 import { countRestarts, restartedNote } from './restarts.js'
 
 /** Registers acquired leases. From its calls on, the holder receives changes itself. */
@@ -52,18 +53,25 @@ export class LeaseAcquirer<S extends string> {
   async #acquire(cached: CachedTask<S>, note: LeaseNote, handler: GrantHandler<S>): Promise<Taking<S>> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs, lifecycle } = settings
-    const { key } = cached
+    const { key, record } = cached
     const received: TaskEvent<S>[] = []
     this.#received.set(cached, received)
     // An attempt whose answer was lost may have succeeded. Its own id shows which attempt was granted, and since when.
     const ids: string[] = []
-    let since = cached.record.task.generation
+    let since = record.task.generation
     try {
-      const grant = await storeClient.callWithRetry('acquire', () => {
-        const id = randomId()
-        ids.push(id)
-        return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
-      })
+      const acquire = (): Promise<Grant | undefined> =>
+        storeClient.callWithRetry('acquire', () => {
+          const id = randomId()
+          ids.push(id)
+          return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
+        })
+      let grant = await acquire()
+      if (grant?.leaseId === PARKED && isInterrupted(record.task.state, lifecycle)) {
+        // The turn also waits for a time or a signal. The answer does not wait for that.
+        await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
+        grant = await acquire()
+      }
       if (grant !== undefined && grant.leaseId === ids.at(-1)) since = grant.generation
       // Reads what the previous holder did.
       await cached.refresh()

@@ -31,6 +31,7 @@ import type { DurableContext } from '../context.js'
 import { LeaseAcquirer } from './acquire.js'
 import { decideOnce, decideWithRest } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
+import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, callListener, grantOf, isLoss, type LeasedTask } from './leased-task.js'
@@ -251,8 +252,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   async #leave(leased: LeasedTask<S>): Promise<boolean> {
     const { cached } = leased
     await this.#settle(leased)
-    if (isInterrupted(cached.record.task.state, cached.lifecycle))
-      return await releaseUnchanged(this.#context, leased)
+    if (isInterrupted(cached.record.task.state, cached.lifecycle)) {
+      if (await releaseInterrupted(this.#context, cached, leased.leaseId, leased.note)) return true
+    }
     if (this.handsOver && !cached.hasEnded) await handOver(this.#context, leased)
     return false
   }

@@ -24,6 +24,11 @@ export async function countRestarts<S extends string>(
   return events.some(({ type }) => type === 'history') ? { ...note, restarts: 0 } : note
 }
 
+/** The note for a task that waits for the user, and that something else continues: the first time, this is no restart. */
+export function wokenNote(note: LeaseNote): LeaseNote {
+  return note.since === undefined ? { ...note, restarts: -1 } : note
+}
+
 /** The note for one more restart of the task. */
 export function restartedNote<S extends string>({ record }: CachedTask<S>, note: LeaseNote): LeaseNote {
   return { ...note, restarts: note.restarts + 1, since: record.task.generation }

@@ -6,8 +6,10 @@
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
+import { requireMethods } from '../../runtime/options.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import { withLineage, type LineageSource } from '../../core/lineage/mark.js'
 import type { SyncTasks } from '../../core/managers.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
@@ -40,6 +42,11 @@ export interface SendTaskOptions {
   readonly returnImmediately?: boolean | undefined
   /** Cancels the task when it aborts. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * What the message is sent for: the `run` of a request handler, whose task is then the parent of the gateway's. Agents on
+   * A2A receive the lineage of the gateway's task in any case.
+   */
+  readonly lineage?: LineageSource | undefined
 }
 
 /** A turn on a task that is in the gateway's `tasks`. */
@@ -57,7 +64,7 @@ export interface WorkOptions {
 }
 
 const KEYS = ['parts', 'taskId', 'contextId', 'referenceTaskIds', 'metadata']
-export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal']
+export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal', 'lineage']
 
 /** Builds the user's message. The manager validates its content. */
 export function toMessage(input: TaskInput): MessageInput {
@@ -74,6 +81,24 @@ export function toMessage(input: TaskInput): MessageInput {
     ...(taskId !== undefined && { taskId }),
     ...(contextId !== undefined && { contextId }),
   }
+}
+
+/**
+ * The message with the lineage of what it is sent for.
+ *
+ * @param agent - The URL of the agent, or its id where it has none.
+ * @throws {A2AError} `LIMIT_EXCEEDED`; `UNSUPPORTED_OPERATION`.
+ * @throws {TypeError} when `lineage` is none.
+ */
+export function marked(
+  message: MessageInput,
+  lineage: LineageSource | undefined,
+  agent: string,
+): MessageInput {
+  if (lineage === undefined) return message
+  requireMethods('lineage', lineage, ['lineageTo'], 'be the run of a request handler')
+  // A lineage is plain JSON.
+  return withLineage(message, lineage.lineageTo(agent))
 }
 
 export function toProviderTask(

@@ -4,61 +4,22 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import { copyJson, JsonReader } from '../../core/json.js'
-import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
+import { copyJson } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
-import { agentIdOf, LINEAGE, nextLineage, readLineage, toMetadata } from '../lineage.js'
+import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
+import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
 import type { Journal, NamedEntry } from './journal.js'
+import type {
+  AnswerOf,
+  DelegatedMessage,
+  DelegateOptions,
+  DelegationAgent,
+  DelegationResult,
+} from './delegation-types.js'
 import { requireName } from './names.js'
-
-/** A message to another agent: a text, or parts. */
-export type DelegatedMessage =
-  string | { readonly parts: readonly Part[]; readonly metadata?: JsonObject | undefined }
-
-/** The position of a run at another agent. */
-export interface DelegationHandle {
-  readonly messageId: string
-  readonly taskId?: string
-  readonly contextId?: string
-}
-
-/** The end of a delegation, as JSON. `type` and `text` are those of the result of `A2AClient.run`. */
-export interface DelegationResult {
-  /** Whether the agent has completed the task, or replied. */
-  readonly ok: boolean
-  readonly type: string
-  readonly text: string
-  /** The agent's task, as far as it is known. */
-  readonly task?: ReadonlyJson
-  /** The agent's reply without a task. */
-  readonly message?: ReadonlyJson
-  /** The code of the error, where there is one. */
-  readonly code?: string
-}
-
-/** What `run.delegate` needs of an agent: an `A2AClient` is one. */
-export interface DelegationAgent {
-  readonly card: { readonly name: string }
-  run(
-    message: never,
-    options: never,
-  ): Promise<{ readonly ok: boolean; readonly type: string; readonly text: string }>
-}
-
-/** Options of `run.delegate`. */
-export interface DelegateOptions {
-  /**
-   * Answers a question of the agent. It is called again when the turn continues. If it returns `undefined`, the result is
-   * `input-required`. Default is to ask the user, by `run.requireInput`.
-   */
-  readonly onInputRequired?: ((question: DelegationResult) => AnswerOf | Promise<AnswerOf>) | undefined
-  /** Whether the agent may be one that has led to this task. Default is `false`. */
-  readonly mayRepeat?: boolean | undefined
-}
-
-type AnswerOf = DelegatedMessage | undefined
+import type { OpenDelegation, OpenDelegations } from './open-delegations.js'
 
 interface Asked {
   readonly parts: readonly DeepReadonly<Part>[]
@@ -67,42 +28,19 @@ interface Asked {
 /** What delegations use of their run. */
 export interface DelegationHost {
   readonly journal: Journal
-  readonly self: string
-  readonly metadata: { readonly [key: string]: unknown } | undefined
-  readonly limits: {
-    readonly maxStepBytes: number
-    readonly maxDepth: number
-    readonly maxDelegationDepth: number
-  }
+  readonly lineageTo: LineageSource['lineageTo']
+  readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
   readonly taskId: () => string
   readonly work: () => void
-  readonly peek: () => TaskSnapshot | null
+  /** Marks the task while it waits for other agents. */
+  readonly marks: OpenDelegations
+  /** The agents' tasks that are followed now. */
+  readonly followers: Set<Follower>
+  readonly peek: (id: string) => TaskSnapshot | null
   readonly signal: () => AbortSignal
   /** Resolves when everything so far is stored. */
   readonly stored: () => Promise<void> | undefined
   readonly ask: (prompt: string) => Promise<Asked>
-}
-
-/** The methods of a client, as far as delegations call them. */
-interface Runner {
-  run(
-    message: object,
-    options: {
-      readonly signal: AbortSignal
-      readonly onStart: (handle: DelegationHandle) => Promise<void>
-      readonly onUpdate: (update: { readonly handle: DelegationHandle }) => void
-      readonly repeats?: DelegationHandle
-    },
-  ): Promise<RunnerResult>
-}
-
-interface RunnerResult {
-  readonly ok: boolean
-  readonly type: string
-  readonly text: string
-  readonly task?: { readonly id: string; readonly contextId?: string }
-  readonly message?: object
-  readonly error?: { readonly code: string }
 }
 
 /** See `Run.delegate`. */
@@ -124,25 +62,72 @@ export async function delegate(
   requireBoolean('mayRepeat', mayRepeat)
   const answerTo = onInputRequired ?? (async ({ text }) => partsOf(await host.ask(text)))
   const agentId = agentIdOf(agent.card)
-  const lineage = nextLineage(readLineage(host.metadata), host.self, host.taskId(), agentId, {
-    maxDepth: host.limits.maxDelegationDepth,
-    mayRepeat,
-  })
+  const lineage = host.lineageTo(agentId, { mayRepeat })
   // The client checks what it is given. Its types are those of another folder.
-  const runner = agent as unknown as Runner
-  let next: object = withMetadata(message, toMetadata(lineage))
+  const runner = agent
+  let next: object = withMetadata(message, lineage)
+  const open = host.marks.open()
   for (;;) {
-    const result = await runLeg(host, name, runner, next)
-    if (result.type !== 'input-required') return result
-    const answer = await answerTo(result)
-    if (answer === undefined) return result
+    const result = await runLeg(host, name, runner, next, open)
+    if (result.type !== 'input-required') {
+      open.close()
+      return result
+    }
+    const answer = await answered(host, result, runner, answerTo, open)
+    if (answer === undefined) {
+      open.close()
+      return result
+    }
     const { id: taskId, contextId } = result.task as { readonly id: string; readonly contextId?: string }
     next = {
-      ...withMetadata(answer, toMetadata(lineage)),
+      ...withMetadata(answer, lineage),
       taskId,
       ...(contextId !== undefined && { contextId }),
     }
   }
+}
+
+/** The answer to a question of the agent. When the task ends before, the agent's task is canceled. */
+async function answered(
+  host: DelegationHost,
+  question: DelegationResult,
+  runner: Runner,
+  answerTo: (question: DelegationResult) => AnswerOf | Promise<AnswerOf>,
+  open: OpenDelegation,
+): Promise<AnswerOf> {
+  const id = host.taskId()
+  try {
+    return await answerTo(question)
+  } catch (error) {
+    const signal = host.signal()
+    if (!signal.aborted || !hasEnded(host, id, signal)) throw error
+    await open.mark()
+    const { id: taskId, contextId } = question.task as { readonly id: string; readonly contextId?: string }
+    const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
+    const message = { parts: [{ text: '' }], messageId: taskId }
+    const { maxStepBytes: maxBytes, maxDepth } = host.limits
+    const leg: Leg = {
+      agent: agentIdOf(runner.card),
+      runner,
+      message,
+      label: taskId,
+      known,
+      isFollowed: true,
+      maxBytes,
+      maxDepth,
+    }
+    const outcome = await Follower.cancel(leg, signal.reason)
+    if (isOver(outcome)) open.close()
+    throw error
+  }
+}
+
+/** Whether the agent's task has ended, as far as is known. */
+export function isOver(outcome: FollowerOutcome): boolean {
+  if ('error' in outcome) return false
+  // The result of a follower is an object.
+  const { type } = outcome.result as { readonly type?: unknown }
+  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
 }
 
 /** One message to the agent, and what comes of it until the agent's task ends or waits. */
@@ -151,8 +136,9 @@ async function runLeg(
   name: string,
   runner: Runner,
   message: object,
+  open: OpenDelegation,
 ): Promise<DelegationResult> {
-  const { journal } = host
+  const { journal, followers } = host
   host.work()
   const label = journal.nameOf('delegate', name)
   const begun = journal.pass('delegate', label)
@@ -160,91 +146,81 @@ async function runLeg(
   const recorded = await journal.next('delegated', label)
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
-  const leave = journal.enter()
-  const ended = followEnd(host)
+  // A task that has ended begins nothing new.
+  if (begun === undefined) host.signal().throwIfAborted()
+  const known = (followed ?? begun)?.handle as DelegationHandle | undefined
+  const id = host.taskId()
+  const leg: Leg = {
+    agent: agentIdOf(runner.card),
+    ...{ runner, message: { ...message, messageId: `${id}/${label}` }, label, known },
+    ...{
+      isFollowed: followed !== undefined,
+      maxBytes: host.limits.maxStepBytes,
+      maxDepth: host.limits.maxDepth,
+    },
+  }
   const record = (entry: NamedEntry): void => journal.record(entry, journal.inFlight - 1)
+  let follower: Follower | undefined
+  let unfollow = (): void => {}
+  let leave = journal.enter()
   try {
-    const known = (followed ?? begun)?.handle as DelegationHandle | undefined
-    let isBegun = begun !== undefined
-    let isFollowed = followed !== undefined
-    const result = await runner.run(
-      { ...message, messageId: `${host.taskId()}/${label}` },
-      {
-        signal: ended.signal,
-        ...(known !== undefined && { repeats: known }),
-        onStart: async (handle) => {
-          if (!isBegun) record({ kind: 'delegate', name: label, handle: toJson(handle) })
-          isBegun = true
-          await host.stored()
-        },
-        onUpdate: ({ handle }) => {
-          if (isFollowed || handle.taskId === undefined) return
-          isFollowed = true
-          record({ kind: 'handle', name: label, handle: toJson(handle) })
-        },
-      },
-    )
+    await open.mark()
+    const outcome = await new Promise<FollowerOutcome>((settle) => {
+      follower = new Follower(leg, { record, stored: host.stored, settle })
+      followers.add(follower)
+      // From now on the run waits for nothing but the agent.
+      leave()
+      leave = journal.enter()
+      unfollow = endWith(follower, host, id)
+    })
+    if (host.signal().aborted && isOver(outcome)) open.close()
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
     host.signal().throwIfAborted()
-    const json = readResult(result, label, host.limits)
-    record({ kind: 'delegated', name: label, result: json })
+    if ('error' in outcome) throw outcome.error
+    record({ kind: 'delegated', name: label, result: outcome.result })
     await host.stored()
-    return json as unknown as DelegationResult
+    return outcome.result as unknown as DelegationResult
   } finally {
-    ended.stop()
+    unfollow()
+    if (follower !== undefined) followers.delete(follower)
     leave()
   }
 }
 
-/** Aborts when the task has ended, and not when this process lets go of it: then another one follows the agent. */
-function followEnd({ signal: signalOf, peek }: DelegationHost): {
-  readonly signal: AbortSignal
-  readonly stop: () => void
-} {
-  const signal = signalOf()
-  const controller = new AbortController()
+/**
+ * Cancels the agent's task when the task has ended, and stops following it when this process lets go of the task.
+ *
+ * @returns A function that ends the connection.
+ */
+function endWith(follower: Follower, host: DelegationHost, id: string): () => void {
+  const signal = host.signal()
   const onAbort = (): void => {
-    const task = peek()
-    const isOver = task !== null && isTerminal(task.state)
-    const isGone = A2AError.is(signal.reason, 'TASK_CANCELED') || A2AError.is(signal.reason, 'TASK_TIMED_OUT')
-    if (isOver || isGone) controller.abort(signal.reason)
+    if (hasEnded(host, id, signal)) follower.cancel(signal.reason)
+    else follower.stop(signal.reason)
   }
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
-  return { signal: controller.signal, stop: () => signal.removeEventListener('abort', onAbort) }
+  return () => signal.removeEventListener('abort', onAbort)
 }
 
-function withMetadata(message: DelegatedMessage, lineage: JsonObject): object {
-  const content = typeof message === 'string' ? { parts: [{ text: message }] } : message
-  return { ...content, metadata: { ...content.metadata, ...lineage }, extensions: [LINEAGE] }
+/** Whether the task has ended, and not only this process has let go of it. */
+function hasEnded({ peek }: DelegationHost, id: string, { reason }: AbortSignal): boolean {
+  const task = peek(id)
+  return (task !== null && isTerminal(task.state)) || isEnd(reason)
+}
+
+const ENDS: readonly string[] = ['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'TASK_TERMINAL']
+
+/** Whether the signal of a task aborts with this reason because the task has ended. */
+export function isEnd(reason: unknown): boolean {
+  return A2AError.is(reason) && ENDS.includes(reason.code)
+}
+
+function withMetadata(message: DelegatedMessage, lineage: Lineage): object {
+  return withLineage(typeof message === 'string' ? { parts: [{ text: message }] } : message, lineage)
 }
 
 function partsOf({ parts }: Asked): DelegatedMessage {
   // Messages of the conversation are frozen: the client gets a copy of its own.
   return { parts: copyJson(parts) as Part[] }
-}
-
-function readResult(
-  { ok, type, text, task, message, error }: RunnerResult,
-  label: string,
-  { maxStepBytes, maxDepth }: DelegationHost['limits'],
-): ReadonlyJson {
-  const limit = { subject: `Result of ${label}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
-  const reader = new JsonReader(limit, maxDepth)
-  const given = {
-    ok,
-    type,
-    text,
-    ...(task && { task }),
-    ...(message && { message }),
-    ...(error && { code: error.code }),
-  }
-  const read = reader.read(JSON.parse(JSON.stringify(given)), 'result')
-  reader.check(read)
-  return read
-}
-
-function toJson(handle: DelegationHandle): ReadonlyJson {
-  // A handle is plain JSON.
-  return JSON.parse(JSON.stringify(handle)) as ReadonlyJson
 }

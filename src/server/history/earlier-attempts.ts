@@ -6,7 +6,7 @@
 import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
 import { apply, create } from '../../core/evolve.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { TaskReader } from '../../core/managers.js'
+import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from '../../core/task.js'
 import type { ServedTasks } from '../tasks.js'
 import type { EarlierAttempts } from '../runs/run-context.js'
@@ -50,7 +50,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     history,
-    artifacts: await artifactsBefore(tasks, task.id, events, history),
+    artifacts: await artifactsBefore(tasks, task, events, history),
   }
 }
 
@@ -116,17 +116,40 @@ export function unreadMessages(
   return unread.filter((message, index) => index < answers || !isSteered(message))
 }
 
+/** Whether the code waits for a time, a signal or another agent. */
+export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
+  const ends = { wake: 'sleep', received: 'wait', delegated: 'delegate' } as const
+  const open = new Set<string>()
+  for (const { entry } of history) {
+    const { kind } = entry
+    if (kind === 'sleep' || kind === 'wait' || kind === 'delegate') open.add(`${kind} ${entry.name}`)
+    else if (kind === 'wake' || kind === 'received' || kind === 'delegated')
+      open.delete(`${ends[kind]} ${entry.name}`)
+  }
+  return open.size > 0
+}
+
 /** The artifacts that were written after the last entry of the history, as they were at that entry. */
 async function artifactsBefore(
-  tasks: Pick<TaskReader, 'events'>,
-  taskId: string,
+  tasks: ServedTasks,
+  { id: taskId, turn }: TaskSnapshot,
   events: readonly TaskEvent[],
   history: readonly HistoryRecorded[],
 ): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
   const last = history.findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
+  // The log of a restored task begins later.
+  if (events[0]?.generation !== turn && 'unfinished' in tasks) return rewrittenIn(tasks, taskId)
   const later = events.filter(({ generation }) => generation > last)
   if (!later.some(({ type }) => type === 'artifact')) return new Map()
   return artifactsSince(last, later, await eventsAfter(tasks, taskId, 0))
+}
+
+function rewrittenIn(
+  { unfinished }: Pick<LocalTasks, 'unfinished'>,
+  taskId: string,
+): Map<string, DeepReadonly<Artifact> | undefined> {
+  const written = unfinished?.rewritten(taskId) ?? new Map<string, DeepReadonly<Artifact> | null>()
+  return new Map([...written].map(([artifactId, before]) => [artifactId, before ?? undefined]))
 }
 
 /** The artifacts that the events `later` have written, as they were at `generation`. */

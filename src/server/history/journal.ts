@@ -46,6 +46,8 @@ export class Journal {
   /** What the code waits for, by key. */
   readonly #held = new Map<string, (entry: NamedEntry | undefined) => void>()
   #inFlight = 0
+  /** How many steps, questions and waits were asked for in this tick, and are not under way yet. */
+  #asked = 0
   readonly #onFlight: () => void
   #hasTurn: boolean
   #mismatch: A2AError<'HISTORY_MISMATCH'> | undefined
@@ -128,7 +130,7 @@ export class Journal {
     name: string,
   ): Promise<EntryOf<K> | undefined> {
     const first = this.#recorded[this.#first]
-    if (first === undefined) return Promise.resolve(undefined)
+    if (first === undefined) return this.#live()
     const key = keyOf(kind, name)
     const isFirst = this.#positions.get(key) === this.#first
     const mayWait = first.entry.isParallel === true || this.#held.size > 0 || this.#inFlight > 0
@@ -137,6 +139,15 @@ export class Journal {
       // The key contains the kind.
       this.#held.set(key, (entry) => resolve(entry as EntryOf<K> | undefined))
       this.#advance()
+    })
+  }
+
+  /** What code asks for in the same tick is parallel to what it has asked for, and begins after it. */
+  #live(): Promise<undefined> {
+    this.#asked += 1
+    return Promise.resolve().then(() => {
+      this.#asked -= 1
+      return undefined
     })
   }
 
@@ -160,7 +171,7 @@ export class Journal {
    *
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
-  entriesFor(entry: HistoryEntry, others = this.#inFlight): readonly HistoryEntry[] {
+  entriesFor(entry: HistoryEntry, others = this.#inFlight + this.#asked): readonly HistoryEntry[] {
     if (!this.isRecording) return []
     // What ends an attempt or a turn is recorded in any case.
     if (isNamed(entry)) this.#size.add(entry)

@@ -20,6 +20,10 @@ export type AskingState = 'input-required' | 'auth-required'
 export interface TurnHost {
   /** The task; creates it first where there is none. */
   readonly task: () => RunTask
+  /** The id of the task, which may not exist yet. */
+  readonly taskId: () => string
+  /** The instant until which the run may work, in ms; `undefined` where there is none. */
+  readonly deadline: () => number | undefined
   readonly signal: () => AbortSignal
   /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
   readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Say) => void

@@ -16,16 +16,19 @@ import type { Principal } from '../caller.js'
 import { derivedIds } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import { ArtifactBases } from './artifact-bases.js'
-import { agentIdOf } from '../lineage.js'
+import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
+import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from './delegations.js'
+import type { Follower } from './follower.js'
 import { Journal } from './journal.js'
+import { OpenDelegations } from './open-delegations.js'
 import { Questions, type TurnHost } from './questions.js'
 import { runStep, toStepError, type StepHost } from './steps.js'
 import { Waits } from './waits.js'
 
 type TurnMethods<P extends Principal> = Pick<
   Run<P>,
-  'step' | 'delegate' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
+  'step' | 'delegate' | 'lineageTo' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
 >
 
 /** What replays and records a turn. */
@@ -33,6 +36,8 @@ interface Parts<P extends Principal> {
   readonly journal: Journal
   readonly questions: Questions<P>
   readonly waits: Waits
+  readonly followers: Set<Follower>
+  readonly delegations: OpenDelegations
   readonly bases: ArtifactBases
   readonly changes: Map<string, boolean>
 }
@@ -43,6 +48,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly #host: TurnHost
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
+  /** The first id of an artifact, if it was made before the turn recorded anything. */
+  #firstId: string | undefined
   /** Ids of artifacts that a later attempt makes again. */
   #ids: Iterator<string, never> | undefined
   /** The latest error of a failed step. */
@@ -73,24 +80,41 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.isOpen ?? false
   }
 
-  /** Whether the code waits for the user, or for nothing but times and signals. */
+  /** Whether the code waits for the user, or for nothing but times, signals and other agents. */
   get isIdle(): boolean {
     if (this.#parts === undefined) return false
-    const { journal, questions, waits } = this.#parts
-    return questions.isOpen || (waits.count > 0 && journal.inFlight === waits.count)
+    const { journal, questions } = this.#parts
+    return questions.isOpen || (this.#waitCount > 0 && journal.inFlight === this.#waitCount)
   }
 
   /**
-   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it
-   * waits for the user, or for signals. `undefined` where the code does something else, or cannot continue from its history.
+   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it only
+   * waits for the user, for signals, or for other agents. `undefined` where the code does something else, or cannot continue from its history.
    */
   get wakeAt(): number | undefined {
     if (this.#parts === undefined) return undefined
-    const { journal, questions, waits } = this.#parts
+    const { journal, questions, waits, followers } = this.#parts
     const { isRecording, inFlight } = journal
     if (!isRecording || inFlight === 0) return undefined
-    if (questions.isOpen) return questions.isAwaited && inFlight === 1 ? Infinity : undefined
-    return inFlight === waits.count ? waits.dueAt : undefined
+    if (questions.isOpen && !questions.isAwaited) return undefined
+    // Whoever follows the agents has no timer.
+    if (followers.size > 0 && waits.dueAt !== Infinity) return undefined
+    return inFlight === this.#waitCount + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
+  }
+
+  /** Whether the code waits for another agent. */
+  get hasFollowers(): boolean {
+    return (this.#parts?.followers.size ?? 0) > 0
+  }
+
+  /** Whether the code waits for a time, a signal or another agent. */
+  get hasWaits(): boolean {
+    return this.#waitCount > 0
+  }
+
+  get #waitCount(): number {
+    const { waits, followers } = this.#made
+    return waits.count + followers.size
   }
 
   /** The names of the signals that the code waits for. */
@@ -109,10 +133,18 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     this.#parts?.questions.drop(reason)
   }
 
-  /** Leaves all promises pending: the turn continues elsewhere. */
-  abandon(): void {
+  /**
+   * Leaves all promises pending: the turn continues elsewhere.
+   *
+   * @returns The agents' tasks that are followed, and still report to the code.
+   */
+  abandon(): ReadonlySet<Follower> {
     this.#parts?.waits.drop()
     this.#parts?.questions.abandon()
+    const followers = new Set(this.#parts?.followers)
+    for (const follower of followers) follower.detach()
+    this.#parts?.followers.clear()
+    return followers
   }
 
   /** Removes and returns the answers that the code has not read, oldest first. */
@@ -120,12 +152,25 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.removeUnread() ?? []
   }
 
-  /** The id of an artifact. Over a shared store it is the same in each attempt of the turn. */
+  /** The id of an artifact, the same in each attempt of the turn. */
   newId(): string {
     const { message, tasks, settings } = this.#context
-    if (tasks.finish === undefined && settings.retry === undefined) return settings.generateId()
-    this.#ids ??= derivedIds('artifact', message.request.message.messageId)
+    if (tasks.recordHistory === undefined) return settings.generateId()
+    const { messageId } = message.request.message
+    this.#ids ??= tasks.finish === undefined ? this.#localIds(messageId) : derivedIds('artifact', messageId)
     return this.#ids.next().value
+  }
+
+  /** Most turns in memory record nothing and make one id: it is not derived, which takes time. */
+  *#localIds(messageId: string): Generator<string, never> {
+    const { earlier, settings } = this.#context
+    const first = earlier?.history[0]?.entry
+    const recorded = first?.kind === 'turn' ? first.ids : undefined
+    if (recorded === undefined && this.#parts !== undefined)
+      return yield* derivedIds('artifact', `${this.#host.task().id}/${messageId}`)
+    this.#firstId = recorded ?? settings.generateId()
+    yield this.#firstId
+    return yield* derivedIds('artifact', this.#firstId)
   }
 
   /** Adds an artifact to the task, or a chunk of one. */
@@ -141,18 +186,30 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
-    const { settings, stored, message: first } = this.#context
+    const { settings, stored, tasks } = this.#context
     const { task, work, signal } = this.#host
     const host = {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
-      self: agentIdOf(settings.card),
-      metadata: first.request.message.metadata,
+      lineageTo: this.lineageTo,
       taskId: () => task().id,
-      peek: () => task().peek(),
+      followers: this.#made.followers,
+      marks: this.#made.delegations,
+      peek: (id: string) => tasks.peekTask(id),
       stored: () => stored(task().id),
       ask: (prompt: string) => this.questions.ask('input-required', prompt),
     }
     return delegate(host, name, agent, message, options)
+  }
+
+  readonly lineageTo: Run<P>['lineageTo'] = (agent, { mayRepeat = false } = {}) => {
+    const { settings, message } = this.#context
+    const sender = {
+      taskId: this.#host.taskId(),
+      received: readLineage(message.request.message.metadata),
+      own: agentIdOf(settings.card),
+      deadline: this.#host.deadline(),
+    }
+    return nextLineage(sender, agent, { maxDepth: settings.limits.maxDelegationDepth, mayRepeat })
   }
 
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
@@ -214,7 +271,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   #makeParts(): Parts<P> {
     const host = this.#host
-    const { message, note, earlier, tasks, settings } = this.#context
+    const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { messageId } = message.request.message
     const { clock, limits } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
@@ -223,7 +280,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
     const journal = new Journal(
       () => host.task().id,
-      { kind: 'turn', messageId, ...(note !== undefined && { note }) },
+      {
+        ...{ kind: 'turn', messageId },
+        ...(note !== undefined && { note }),
+        ...(this.#firstId !== undefined && { ids: this.#firstId }),
+      },
       earlier?.history,
       this.isRecording ? record : undefined,
       limits,
@@ -239,14 +300,20 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         onWaiting: () => this.#onWaiting(),
       }),
       waits: new Waits({ journal, clock, work, signal, peek, receive }),
+      followers: new Set(),
+      delegations: new OpenDelegations({
+        marks,
+        task: () => tasks.peekTask(host.task().id),
+        stored: () => stored(host.task().id),
+      }),
       bases: new ArtifactBases(earlier?.artifacts),
       changes: new Map(),
     }
   }
 
-  /** While a question is open, the run waits whatever else is under way. */
+  /** While a question is open, the run waits whatever else is under way: it may be let go when that is done. */
   #onFlight(): void {
-    if (!this.isAsking && (this.isIdle || this.#isIdle)) this.#onWaiting()
+    if (this.isIdle || this.#isIdle) this.#onWaiting()
   }
 
   #onWaiting(): void {

@@ -198,7 +198,7 @@ function observed<T>(wait: Promise<T>): Promise<T> {
 }
 
 /** Calls `callback` at a time that may be further away than timers allow. */
-function scheduleAt(clock: Clock, time: number, callback: () => void): () => void {
+export function scheduleAt(clock: Clock, time: number, callback: () => void): () => void {
   let cancel = (): void => {}
   const schedule = (): void => {
     const left = time - clock.now()

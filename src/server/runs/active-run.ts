@@ -5,6 +5,7 @@
  */
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Follower } from '../history/follower.js'
 import type { OpenTurn } from '../history/earlier-attempts.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunController } from './run-controller.js'
@@ -16,6 +17,8 @@ export interface Parked {
   readonly wakeAt: number
   /** The names of the signals. */
   readonly signals: readonly string[]
+  /** Whether the code waits for the user or a signal, beside other agents. */
+  readonly isBesideOthers: boolean
 }
 
 export interface ActiveRun<P extends Principal> {
@@ -39,8 +42,12 @@ export interface ActiveRun<P extends Principal> {
   /** Where tasks are shared: resolves when the task of a new run is stored. */
   stored: Promise<void> | undefined
   stopTimer: () => void
-  /** Set when the run was let go while its task stays `working`. */
+  /** Set when the run was let go while it waited for a time or a signal. */
   parked: Parked | undefined
+  /** Whether the run was let go while it only waited. */
+  isLetGo: boolean
+  /** The agents' tasks that a run which was let go waits for. */
+  followers: ReadonlySet<Follower>
   /** Whether the executor has thrown, and the run waits for its next attempt. */
   isPausing: boolean
   /** The turn that is to be attempted again. */
@@ -95,6 +102,8 @@ export function toActiveRun<P extends Principal>(
     forwarded: [],
     stopTimer: () => {},
     parked: undefined,
+    isLetGo: false,
+    followers: new Set(),
     isPausing: false,
     again: undefined,
     broken,

@@ -8,37 +8,45 @@ import { isTerminal } from '../../core/lifecycle.js'
 import type { Clock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'
 import type { TaskKey } from '../../core/task.js'
+import { scheduleAt } from '../history/waits.js'
 import { TIMED_OUT } from './failure-texts.js'
 import { isPromise, type ServedTasks } from '../tasks.js'
 
 /** One timer for each task. It runs on between runs and while the task waits for the user. */
 export class Deadlines {
   readonly #clock: Clock
-  readonly #stops = new Map<string, () => void>()
+  readonly #deadlines = new Map<string, { readonly at: number; readonly stop: () => void }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Calls `onTime` in `timeoutMs`, unless {@link clear} is called before. */
-  set(task: TaskKey, timeoutMs: number, onTime: () => void): void {
+  /** Calls `onTime` at `at`, in ms since 1970, unless {@link clear} is called before. The earliest deadline of a task counts. */
+  set(task: TaskKey, at: number, onTime: () => void): void {
     const name = nameOf(task)
-    const stop = this.#clock.schedule(() => {
-      this.#stops.delete(name)
+    const known = this.#deadlines.get(name)
+    if (known !== undefined && known.at <= at) return
+    known?.stop()
+    const stop = scheduleAt(this.#clock, at, () => {
+      this.#deadlines.delete(name)
       onTime()
-    }, timeoutMs)
-    this.#stops.set(name, stop)
+    })
+    this.#deadlines.set(name, { at, stop })
+  }
+
+  of(task: TaskKey): number | undefined {
+    return this.#deadlines.get(nameOf(task))?.at
   }
 
   clear(task: TaskKey): void {
     const name = nameOf(task)
-    this.#stops.get(name)?.()
-    this.#stops.delete(name)
+    this.#deadlines.get(name)?.stop()
+    this.#deadlines.delete(name)
   }
 
   close(): void {
-    for (const stop of this.#stops.values()) stop()
-    this.#stops.clear()
+    for (const { stop } of this.#deadlines.values()) stop()
+    this.#deadlines.clear()
   }
 }
 

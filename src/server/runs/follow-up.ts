@@ -94,7 +94,10 @@ export function acceptHere<P extends Principal>(
   requireAcceptsMessage(task, request)
   const { id, contextId, state } = task
   const message = { ...request.message, contextId }
-  const isWorking = registry.runOf(id) !== undefined && !isInterrupted(state)
+  const isRunning = registry.runOf(id) !== undefined
+  // The code of a turn may have left the memory.
+  const isOpen = task.turn !== undefined && scheduler.continueTurn !== undefined
+  const isWorking = (isRunning || isOpen) && !isInterrupted(state)
   const policy = isWorking ? policyFor(settings.onFollowUp, message, task) : undefined
   // Starting or resuming work needs a run slot.
   if (!isWorking) registry.requireRoom(incoming.owner)
@@ -110,7 +113,8 @@ export function acceptHere<P extends Principal>(
   if (active === undefined && task.turn !== undefined && scheduler.continueTurn !== undefined) {
     // Before any client reads the task: one that waits for this turn must not see the state in which the run was let go.
     if (isInterrupted(state)) tasks.patchTask(id, { state: 'working' })
-    registry.queues.push(id, queued)
+    // A turn finds what it is steered by in the conversation.
+    if (policy !== 'steer') registry.queues.push(id, queued)
     scheduler.continueTurn(id)
     return {
       type: 'task',

@@ -9,9 +9,12 @@ import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { ActiveRun, Parked } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
+import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
-import { readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
+import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
 import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
+import type { DelegationMarks } from '../history/delegation-marks.js'
+import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { EarlierAttempts } from './run-context.js'
 import type { RunHost } from './run-scheduler.js'
@@ -27,6 +30,7 @@ interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
   readonly leased: LeasedTasks
   readonly notes: RequestNotes<P>
+  readonly marks: DelegationMarks
 }
 
 /**
@@ -40,6 +44,10 @@ export class LeaseScheduler<P extends Principal> {
   readonly #jobs = new KeyedQueue()
   /** The last run of each task that is held here and has no run now. */
   readonly #previous = new Map<string, ActiveRun<P>>()
+  /** Tasks that are held here, whose code is not in memory while other agents work. */
+  readonly #followed: FollowedTasks
+  /** Those of them whose agent has ended. */
+  readonly #woken = new Set<string>()
   /** Recovered tasks whose run is about to begin. */
   #restarting = 0
   /** Cancel the timers of retries. */
@@ -49,6 +57,14 @@ export class LeaseScheduler<P extends Principal> {
   constructor(context: LeaseContext<P>, host: RunHost<P>) {
     this.#context = context
     this.#host = host
+    this.#followed = new FollowedTasks(
+      context,
+      (taskId) => {
+        this.#woken.add(taskId)
+        this.schedule(taskId)
+      },
+      (error, taskId) => this.report(error, taskId),
+    )
   }
 
   /** Whether one more recovered task can begin its run here. */
@@ -65,6 +81,7 @@ export class LeaseScheduler<P extends Principal> {
   /** Resolves when no job is left. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#followed.close()
     for (const cancel of this.#retries) cancel()
     await this.#jobs.ended()
   }
@@ -109,15 +126,25 @@ export class LeaseScheduler<P extends Principal> {
     try {
       for (;;) {
         await leased.stored(taskId)
+        const isWoken = this.#woken.delete(taskId) || (await this.#isWoken(leased.peekTask(taskId)))
         if (registry.runOf(taskId) !== undefined) return
         // No await until the release begins: a message that arrives in between would be missed.
         const task = leased.peekTask(taskId)
-        const parked = this.#previous.get(taskId)?.parked
-        if (task !== null && parked !== undefined && isToPark(task, parked)) {
+        const { parked = this.#followed.parkedOf(taskId), followers } = this.#previous.get(taskId) ?? {}
+        const hasMessages = registry.queues.has(taskId)
+        if (task !== null && parked !== undefined && isToPark(task, parked, hasMessages)) {
+          if (followers !== undefined && followers.size > 0) this.#followed.add(taskId, followers, parked)
+          // The lease stays here with the agents that are followed, and goes to another process when this one closes.
+          if (this.#followed.parkedOf(taskId) !== undefined) {
+            if (registry.isClosing) this.#followed.stop(taskId)
+            break
+          }
           if (await this.#park(task, parked)) break
           continue
         }
-        if (task !== null && this.#isToContinue(task)) {
+        this.#followed.stop(taskId)
+        for (const follower of followers ?? []) follower.stop(undefined)
+        if (task !== null && this.#isToContinue(task, isWoken)) {
           // The lease expires, and another process continues the turn.
           if (registry.isClosing) break
           if (await this.#continue(task)) return
@@ -188,6 +215,8 @@ export class LeaseScheduler<P extends Principal> {
   lose(taskId: string, reason: Error): void {
     const previous = this.#previous.get(taskId)
     this.#previous.delete(taskId)
+    this.#followed.stop(taskId)
+    this.#woken.delete(taskId)
     this.#host.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)
   }
@@ -230,10 +259,23 @@ export class LeaseScheduler<P extends Principal> {
     return next.isForwarded ? notes.recall(task, next, this.latestMessage(task.id)) : next
   }
 
-  /** Whether the task is in a turn whose code has to be called again: there is a message for it, or it was not waiting. */
-  #isToContinue({ id, turn, state }: TaskSnapshot): boolean {
+  /**
+   * Whether the task is in a turn whose code has to be called again: there is a message for it, or it does not only wait for
+   * the user.
+   */
+  #isToContinue({ id, turn, state, signals = [] }: TaskSnapshot, isWoken: boolean): boolean {
     if (turn === undefined || isTerminal(state)) return false
-    return this.#host.registry.queues.has(id) || !isInterrupted(state)
+    const { parked = this.#followed.parkedOf(id) } = this.#previous.get(id) ?? {}
+    const isSignaled = parked !== undefined && signals.some(({ name }) => parked.signals.includes(name))
+    return isWoken || isSignaled || this.#host.registry.queues.has(id) || !isInterrupted(state)
+  }
+
+  /** Whether the code of a task that waits for the user waits for something else too. Of a run that was let go this is known. */
+  async #isWoken(task: TaskSnapshot | null): Promise<boolean> {
+    if (task?.turn === undefined || !isInterrupted(task.state)) return false
+    if (this.#previous.get(task.id)?.isLetGo === true) return false
+    const open = await readOpenTurn(this.#context.tasks, task)
+    return open !== undefined && hasOpenWait(open.history)
   }
 
   /**
@@ -260,7 +302,7 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(task.id)?.message
     const isKnown = previous?.request.message.messageId === message.messageId
     const first = isKnown ? previous : this.#context.notes.received(task, message, undefined)
-    return await this.#begin(task, { ...first, note }, open, isKnown)
+    return await this.#begin(task, { ...first, note }, open, { isContinued: true, isComplete: isKnown })
   }
 
   /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */
@@ -268,7 +310,7 @@ export class LeaseScheduler<P extends Principal> {
     task: TaskSnapshot,
     next: QueuedMessage<P>,
     earlier?: EarlierAttempts,
-    isComplete = false,
+    { isContinued, isComplete } = { isContinued: false, isComplete: false },
   ): Promise<boolean> {
     const { tasks, leased } = this.#context
     const { registry, begin } = this.#host
@@ -277,7 +319,10 @@ export class LeaseScheduler<P extends Principal> {
       const message = isComplete ? next : await this.#restore(task, next)
       const references = await referencesOf(tasks, message.request, { owner })
       registry.requireOpen()
-      const { broken } = begin(message, { task, references, isNoted: next.note !== undefined, earlier })
+      const isNoted = next.note !== undefined
+      // A turn that continues for a message has not taken it from the queue.
+      const staysWaiting = isContinued && isInterrupted(task.state) && !registry.queues.has(id)
+      const { broken } = begin(message, { task, references, isNoted, earlier, staysWaiting })
       const previous = this.#previous.get(id)
       if (previous !== undefined) broken.catch(previous.break)
       this.#previous.delete(id)
@@ -332,28 +377,7 @@ function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | 
   return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
 }
 
-function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked): boolean {
-  return !isTerminal(state) && !signals.some(({ name }) => parked.signals.includes(name))
-}
-
-/** A queue for each key. Queues of different keys are independent. */
-class KeyedQueue {
-  readonly #latest = new Map<string, Promise<void>>()
-
-  /** Runs `job` after all earlier jobs of the key have settled. Returns its result. */
-  run<T>(key: string, job: () => Promise<T>): Promise<T> {
-    const previous = this.#latest.get(key) ?? Promise.resolve()
-    const result = previous.then(job)
-    const leave = (): void => {
-      if (this.#latest.get(key) === ended) this.#latest.delete(key)
-    }
-    const ended: Promise<void> = result.then(leave, leave)
-    this.#latest.set(key, ended)
-    return result
-  }
-
-  /** Resolves when all queues are empty. */
-  async ended(): Promise<void> {
-    while (this.#latest.size > 0) await Promise.all(this.#latest.values())
-  }
+function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked, hasMessages: boolean): boolean {
+  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
+  return !signals.some(({ name }) => parked.signals.includes(name))
 }

@@ -4,6 +4,8 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { LocalTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
@@ -13,6 +15,9 @@ import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
 import type { ActiveRun } from './active-run.js'
 import { acceptHere } from './follow-up.js'
 import type { QueuedMessage } from './message-queue.js'
+import { KeyedQueue } from '../../runtime/keyed-queue.js'
+import { hasOpenWait, readOpenTurn, unreadMessages } from '../history/earlier-attempts.js'
+import { RequestNotes, toNote } from './request-notes.js'
 import { FAILED } from './failure-texts.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
@@ -22,10 +27,15 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly tasks: LocalTasks
   readonly handsOver = false
   readonly #host: RunHost<P>
+  readonly #notes: RequestNotes<P>
+  /** The jobs of one task run one after the other. */
+  readonly #jobs = new KeyedQueue()
 
   constructor(tasks: LocalTasks, host: RunHost<P>) {
     this.tasks = tasks
     this.#host = host
+    this.#notes = new RequestNotes(host.settings)
+    for (const taskId of tasks.unfinished?.takeRestored() ?? []) this.continueTurn(taskId)
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
     tasks.on('task:event', this.#onEvent)
@@ -52,8 +62,8 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     })
   }
 
-  noteOf(): undefined {
-    return undefined
+  noteOf(message: QueuedMessage<P>): JsonValue {
+    return toNote(message)
   }
 
   stored(): undefined {
@@ -92,6 +102,41 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.tasks.off('task:expired', this.#onGone)
     this.tasks.off('task:event', this.#onEvent)
     return Promise.resolve()
+  }
+
+  /** Continues the turn of a task whose code is not in memory: its manager was restored, or its last handler was closed. */
+  continueTurn(taskId: string): void {
+    void this.#jobs.run(taskId, async () => {
+      try {
+        await this.#continue(taskId)
+      } catch (error) {
+        const task = this.tasks.peekTask(taskId)
+        this.#host.settings.onError(error, { during: 'execute', taskId })
+        if (task !== null && !isTerminal(task.state))
+          this.tasks.patchTask(taskId, { state: 'failed', message: FAILED })
+      }
+    })
+  }
+
+  async #continue(taskId: string): Promise<void> {
+    const { registry, begin } = this.#host
+    const task = this.tasks.peekTask(taskId)
+    if (task?.turn === undefined || isTerminal(task.state)) return
+    const open = await readOpenTurn(this.tasks, task)
+    if (open === undefined) throw new Error('The history of this task cannot be read')
+    const message = await this.#notes.restore(task, open.message, open.note)
+    if (registry.isClosing || registry.runOf(taskId) !== undefined) return
+    // A message may have come meanwhile.
+    const { state } = this.tasks.peekTask(taskId) ?? { state: 'canceled' }
+    if (isTerminal(state)) return
+    const hasMessages = registry.queues.has(taskId)
+    if (!hasMessages) {
+      const unread = unreadMessages(task, open, () => false)
+      for (const each of unread) registry.queues.push(taskId, this.#notes.received(task, each, message))
+    }
+    const isWaiting = isInterrupted(state) && !registry.queues.has(taskId)
+    if (isWaiting && !hasOpenWait(open.history)) return
+    begin(message, { task, earlier: open, staysWaiting: isWaiting })
   }
 
   readonly #onEvent = (event: TaskEvent): void => {

@@ -15,6 +15,8 @@ export interface QueuedMessage<P extends Principal> {
   readonly request: SendRequest
   readonly caller: Caller<P>
   readonly owner: OwnerFilter
+  /** When the work has to end, in ms since 1970: as the message's lineage or its request says. */
+  readonly deadline?: number | undefined
   /** The trace of the request, for a run that begins later or in another process. */
   readonly trace?: TraceHeaders | undefined
   /** Whether another process accepted the message. A document beside the task may hold the rest of its request. */

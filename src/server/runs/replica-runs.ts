@@ -15,6 +15,8 @@ import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer, type ActiveRun } from './active-run.js'
 import { acceptHere, isRepeat, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
+import { DelegationMarks } from '../history/delegation-marks.js'
+import { EndedDelegations } from '../history/ended-delegations.js'
 import { LeaseScheduler } from './lease-scheduler.js'
 import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
@@ -48,6 +50,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly #host: RunHost<P>
   readonly #notes: RequestNotes<P>
   readonly #scheduler: LeaseScheduler<P>
+  readonly marks: DelegationMarks
+  readonly #ended: EndedDelegations<P>
   /** Messages on their way through the store to tasks that are held here. */
   readonly #inFlight = new Map<string, QueuedMessage<P>>()
   /** Messages that came in here to tasks that are held here, until they are stored. */
@@ -58,8 +62,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.#shared = shared
     this.#host = host
     this.#notes = new RequestNotes(host.settings, shared.documents)
+    this.marks = new DelegationMarks(shared.documents)
     this.tasks = shared.lease(this)
-    this.#scheduler = new LeaseScheduler({ tasks: shared, leased: this.tasks, notes: this.#notes }, host)
+    const context = { tasks: shared, leased: this.tasks, notes: this.#notes, marks: this.marks }
+    this.#scheduler = new LeaseScheduler(context, host)
+    this.#ended = new EndedDelegations({ settings: host.settings, ...context })
   }
 
   get handsOver(): boolean {
@@ -148,6 +155,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   /** Waits for the store, and releases what another process can go on with. */
   async close(): Promise<void> {
     const { clock } = this.#settings
+    this.#ended.close()
     await settleWithin(clock, STORING_MS, [this.#scheduler.close()])
     await settleWithin(clock, STORING_MS, [this.tasks.close()])
   }

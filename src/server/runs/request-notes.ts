@@ -24,6 +24,8 @@ interface RequestNote {
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
   readonly tenant?: string
+  /** When the work has to end, in ms since 1970. */
+  readonly deadline?: number
   /** The principal's id. */
   readonly principal?: string
   /** The trace of the request. The note on a lease has none, because the lease has one itself. */
@@ -31,7 +33,7 @@ interface RequestNote {
 }
 
 export function toNote<P extends Principal>(
-  { request, caller }: Pick<QueuedMessage<P>, 'request' | 'caller'>,
+  { request, caller, deadline }: Pick<QueuedMessage<P>, 'request' | 'caller' | 'deadline'>,
   after?: number,
 ): JsonObject {
   const { message, metadata, acceptedOutputModes, tenant } = request
@@ -43,6 +45,7 @@ export function toNote<P extends Principal>(
     acceptedOutputModes: [...acceptedOutputModes],
     extensions: [...extensions],
     ...(tenant !== undefined && { tenant }),
+    ...(deadline !== undefined && { deadline }),
     ...(principal && { principal: principal.id }),
   }
 }
@@ -59,9 +62,10 @@ function fromNote(note: JsonValue | undefined): RequestNote {
  */
 export class RequestNotes<P extends Principal> {
   readonly #settings: Settings<P>
-  readonly #documents: TaskDocuments
+  readonly #documents: TaskDocuments | undefined
 
-  constructor(settings: Settings<P>, documents: TaskDocuments) {
+  /** @param documents - Absent where tasks are in memory: no message is forwarded there. */
+  constructor(settings: Settings<P>, documents?: TaskDocuments) {
     this.#settings = settings
     this.#documents = documents
   }
@@ -75,7 +79,7 @@ export class RequestNotes<P extends Principal> {
   async put(task: TaskKey, queued: QueuedMessage<P>): Promise<boolean> {
     const { messageId } = queued.request.message
     // Forwarding the message alone is better than refusing it for the length of its id.
-    if (messageId.length > MAX_ID || !isWorthNoting(queued)) return false
+    if (this.#documents === undefined || messageId.length > MAX_ID || !isWorthNoting(queued)) return false
     const { trace } = queued
     const value = { ...toNote(queued), ...(trace && { trace }) }
     return await this.#documents.putDocument({ ...documentOf(task, messageId), value }, 0)
@@ -85,7 +89,7 @@ export class RequestNotes<P extends Principal> {
   async remove(task: TaskKey, { messageId }: Message): Promise<void> {
     if (messageId.length > MAX_ID) return
     try {
-      await this.#documents.deleteDocument(documentOf(task, messageId))
+      await this.#documents?.deleteDocument(documentOf(task, messageId))
     } catch (error) {
       this.#settings.onError(error, { during: 'execute', taskId: task.id })
     }
@@ -111,7 +115,7 @@ export class RequestNotes<P extends Principal> {
   ): Promise<QueuedMessage<P>> {
     const { message } = received.request
     const { principal } = received.caller
-    const documents = await this.#documents.documents(keyOf(task), KIND)
+    const documents = (await this.#documents?.documents(keyOf(task), KIND)) ?? []
     const found = documents.find(({ id }) => id === message.messageId)
     if (found === undefined) return principal === undefined ? this.received(task, message, similar) : received
     const note = fromNote(found.value)
@@ -140,7 +144,7 @@ export class RequestNotes<P extends Principal> {
     message: Message,
     principal: P | undefined,
   ): QueuedMessage<P> {
-    const { acceptedOutputModes = [], extensions = [], metadata, tenant } = note
+    const { acceptedOutputModes = [], extensions = [], metadata, tenant, deadline } = note
     const [dialect] = this.#settings.dialects
     return {
       request: {
@@ -153,6 +157,7 @@ export class RequestNotes<P extends Principal> {
       caller: { dialect, namesVersion: false, principal, extensions },
       owner: { owner: task.owner ?? null },
       isForwarded: true,
+      deadline,
       trace: readTrace(note.trace),
     }
   }
@@ -174,10 +179,11 @@ export function unansweredMessages(
   return [first, ...later]
 }
 
-function isWorthNoting<P extends Principal>({ request, caller, trace }: QueuedMessage<P>): boolean {
+function isWorthNoting<P extends Principal>(queued: QueuedMessage<P>): boolean {
+  const { request, caller, trace, deadline } = queued
   const { metadata, acceptedOutputModes, tenant } = request
   const { extensions, principal } = caller
-  if ([metadata, tenant, principal, trace].some((value) => value !== undefined)) return true
+  if ([metadata, tenant, principal, trace, deadline].some((value) => value !== undefined)) return true
   return acceptedOutputModes.length > 0 || extensions.length > 0
 }
 

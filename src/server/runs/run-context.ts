@@ -13,6 +13,7 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
+import type { DelegationMarks } from '../history/delegation-marks.js'
 import type { HistoryLimits } from '../history/history-size.js'
 import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
@@ -41,7 +42,7 @@ export interface RunContext<P extends Principal> {
   readonly settings: {
     readonly card: AgentCard
     readonly generateId: GenerateId
-    readonly tasks: { readonly lifecycle: Lifecycle }
+    readonly tasks: { readonly lifecycle: Lifecycle; readonly taskTimeoutMs?: number }
     readonly output?: StandardSchema | undefined
     readonly clock: Clock
     readonly retry?: RetrySettings | undefined
@@ -53,16 +54,22 @@ export interface RunContext<P extends Principal> {
   }
   /** Absent for a new turn. */
   readonly earlier?: EarlierAttempts | undefined
+  /** Whether the task keeps its state until the code has passed its earlier attempts. Default is `false`. */
+  readonly staysWaiting?: boolean | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
   /** The note for the lease of a new task. Absent where tasks have no leases. */
   readonly note?: JsonValue | undefined
+  /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
+  readonly marks?: DelegationMarks | undefined
   /** The tasks that the message refers to and its owner may read. */
   readonly referenceTasks: () => readonly TaskSnapshot[]
   /** Reads a page of the earlier tasks of the context. */
   readonly history: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
   /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
   readonly stored: (taskId: string) => Promise<void> | undefined
+  /** When the task has to end because of a message, in ms since 1970. */
+  readonly deadlineOf: (taskId: string | undefined) => number | undefined
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
   /** Removes and returns the next queued message of the task. */

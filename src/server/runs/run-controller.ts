@@ -9,6 +9,7 @@ import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
@@ -37,6 +38,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   readonly turn: Turn<P>
   readonly step: Run<P>['step']
   readonly delegate: Run<P>['delegate']
+  readonly lineageTo: Run<P>['lineageTo']
   readonly sleep: Run<P>['sleep']
   readonly waitFor: Run<P>['waitFor']
   readonly now: Run<P>['now']
@@ -58,6 +60,8 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     this.#contextId = this.message.contextId
     this.turn = new Turn(context, {
       task: () => this.#requireTask(),
+      taskId: () => this.taskId,
+      deadline: () => this.deadline,
       signal: () => this.signal,
       move: (state, entries, say) =>
         say === undefined
@@ -69,6 +73,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     ;({
       step: this.step,
       delegate: this.delegate,
+      lineageTo: this.lineageTo,
       sleep: this.sleep,
       waitFor: this.waitFor,
       now: this.now,
@@ -81,6 +86,15 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   get taskId(): string {
     const { message, settings } = this.#context
     return this.createdId ?? (this.#reservedId ??= message.request.chosenId ?? settings.generateId())
+  }
+
+  get deadline(): number | undefined {
+    const { message, deadlineOf, settings } = this.#context
+    const { createdAt } = this.#task?.peek() ?? {}
+    const created = createdAt === undefined ? settings.clock.now() : Date.parse(createdAt)
+    const timeout = created + (settings.tasks.taskTimeoutMs ?? Infinity)
+    const earliest = Math.min(deadlineOf(this.createdId) ?? Infinity, message.deadline ?? Infinity, timeout)
+    return earliest === Infinity ? undefined : earliest
   }
 
   get contextId(): string {
@@ -105,7 +119,7 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   }
 
   readonly start = (): void => {
-    if (this.#isWorking) return
+    if (this.#isWorking || (this.#context.staysWaiting === true && this.turn.isReplaying)) return
     this.#move('working')
     this.#dropQuestion()
   }
@@ -208,10 +222,16 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
     return this.turn.isAsking
   }
 
-  /** Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere. */
-  letGo(reason: Error): void {
-    this.turn.abandon()
+  /**
+   * Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere.
+   *
+   * @returns The agents' tasks that it waits for.
+   */
+  letGo(reason: Error): ReadonlySet<Follower> {
+    const followers = this.turn.abandon()
+    this.#task?.unfollow()
     this.#task?.detach(reason)
+    return followers
   }
 
   /** The executor has returned: drops its question, and rejects the response if there is none. */

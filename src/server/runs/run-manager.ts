@@ -6,7 +6,9 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
+import { readLineage } from '../../core/lineage/lineage.js'
 import type { MaybePromise } from '../../core/managers.js'
+import type { Clock } from '../../runtime/clock.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
@@ -25,6 +27,7 @@ import type { RunContext } from './run-context.js'
 import { RunController } from './run-controller.js'
 import { RunFailures } from './run-failures.js'
 import { RunRegistry } from './run-registry.js'
+import { IdleRuns } from '../history/idle-runs.js'
 import { attemptedAgain, waitToRetry } from '../history/run-retries.js'
 import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
@@ -49,6 +52,7 @@ export class RunManager<P extends Principal> {
   readonly #registry: RunRegistry<P>
   readonly #failures: RunFailures<P>
   readonly #autoStart: AutoStart<P>
+  readonly #idle: IdleRuns<P>
   readonly #scheduler: RunScheduler<P>
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
@@ -69,6 +73,14 @@ export class RunManager<P extends Principal> {
     this.#waitingTasks = new WaitingTasks(settings)
     this.#failures = new RunFailures(settings)
     this.#autoStart = new AutoStart(clock)
+    const release = (active: ActiveRun<P>): void => {
+      this.#autoStart.delete(active.run)
+      this.#registry.delete(active)
+      active.stopTimer()
+      this.#release(active)
+    }
+    const handsOver = (): boolean => this.#scheduler.handsOver
+    this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release })
     const host: RunHost<P> = {
       settings,
       registry: this.#registry,
@@ -118,7 +130,7 @@ export class RunManager<P extends Principal> {
       if (active.isPausing) {
         this.#leave(active)
         active.run.abort(unavailable())
-      } else this.#stopWaiting(active)
+      } else this.#idle.end(active)
     }
     const ended = [...this.#registry].map((active) => active.ended)
     await settleWithin(this.#settings.clock, graceMs, ended)
@@ -158,7 +170,8 @@ export class RunManager<P extends Principal> {
       shareJson(request.message.metadata)
     }
     const chosen = newId === undefined ? request : { ...request, chosenId: newId }
-    const queued = { request: chosen, caller, owner, trace: this.#observers.trace() }
+    const deadline = deadlineIn(request, this.#settings.clock)
+    const queued = { request: chosen, caller, owner, deadline, trace: this.#observers.trace() }
     this.#registry.held.requireRoom(request)
     if (taskId !== undefined) {
       const accepted = this.#followUp(taskId, queued)
@@ -224,25 +237,16 @@ export class RunManager<P extends Principal> {
     const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
     const scheduler = this.#scheduler
-    const { request, caller, owner } = message
-    const onTask = ({ id, createdAt }: TaskKey): void => {
-      if (task === undefined) {
-        this.#onNewTask({ id, createdAt }, request, caller)
-        active.stored = scheduler.stored(id)
-        const count = (): unknown => (active.isCounted = true)
-        if (active.stored === undefined) count()
-        else active.stored.then(count, count)
-      }
-      active.task = { id, createdAt }
-      registry.assign(id, active)
-      if (isStream) active.opening = scheduler.tasks.peekTask(id) ?? undefined
-    }
+    const { request, owner } = message
+    const onTask = (key: TaskKey): void => this.#onTask(active, key, task === undefined, isStream)
     const context: RunContext<P> = {
       settings: this.#settings,
       tasks: scheduler.tasks,
       message,
       note: scheduler.noteOf(message),
       earlier,
+      staysWaiting: options.staysWaiting,
+      marks: scheduler.marks,
       stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       history: ({ taskId, contextId }, options) => {
@@ -250,6 +254,7 @@ export class RunManager<P extends Principal> {
         return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
       },
       onTask,
+      deadlineOf: () => active.task && registry.deadlines.of(active.task),
       nextMessage: (id) => {
         const next = registry.queues.shift(id)
         if (next !== undefined) scheduler.assigned(id, next)
@@ -258,8 +263,7 @@ export class RunManager<P extends Principal> {
       onWaiting: (isWaiting) => {
         active.stopTimer()
         if (!isWaiting && registry.has(active)) this.#startTimer(active)
-        if (isWaiting && registry.isClosing) this.#stopWaiting(active)
-        else if (isWaiting && isShared(this.#settings.tasks)) this.#letGoLater(active)
+        if (isWaiting) this.#idle.onWaiting(active)
       },
     }
     const run = new RunController(context, task?.id)
@@ -267,7 +271,7 @@ export class RunManager<P extends Principal> {
     active.isCounted = task !== undefined
     if (task !== undefined) {
       // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
-      run.start()
+      if (!options.staysWaiting) run.start()
       onTask(task)
       if (!isNoted) scheduler.assigned(task.id, message)
     }
@@ -281,12 +285,31 @@ export class RunManager<P extends Principal> {
     return active
   }
 
-  #onNewTask(task: TaskKey, { timeoutMs }: SendRequest, caller: Caller<P>): void {
-    // The events of an earlier task with this id may not have reached our listeners yet.
-    this.#registry.drop(task.id)
-    this.#registry.deadlines.clear(task)
-    this.#onCreated(task.id, caller)
-    if (timeoutMs !== undefined) this.#registry.deadlines.set(task, timeoutMs, () => this.#endLate(task))
+  /** The run has its task. */
+  #onTask(active: ActiveRun<P>, { id, createdAt }: TaskKey, isNew: boolean, isStream: boolean): void {
+    const { deadlines } = this.#registry
+    const { caller, deadline } = active.message
+    if (isNew) {
+      // The events of an earlier task with this id may not have reached our listeners yet.
+      this.#registry.drop(id)
+      deadlines.clear({ id, createdAt })
+      this.#onCreated(id, caller)
+      this.#countWhenStored(active, { id, createdAt })
+    }
+    active.task = { id, createdAt }
+    if (deadline !== undefined) deadlines.set(active.task, deadline, () => this.#endLate({ id, createdAt }))
+    this.#registry.assign(id, active)
+    if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
+  }
+
+  #countWhenStored(active: ActiveRun<P>, task: TaskKey): void {
+    const { marks } = this.#scheduler
+    const count = (): unknown => (active.isCounted = true)
+    active.stored = this.#scheduler.stored(task.id)
+    if (active.stored === undefined) count()
+    else active.stored.then(count, count)
+    const parent = readLineage(active.message.request.message.metadata)?.parentTaskId
+    if (parent !== undefined) active.stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
   }
 
   async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {
@@ -344,35 +367,6 @@ export class RunManager<P extends Principal> {
     active.stopTimer = clock.schedule(() => this.#failures.timeOut(active), limits.runTimeoutMs)
   }
 
-  /** Ends a run that waits, because the agent is closing. */
-  #stopWaiting(active: ActiveRun<P>): void {
-    const { run } = active
-    if (run.isWaiting) run.abort(unavailable())
-    else if (run.turn.wakeAt !== undefined) this.#letGo(active)
-  }
-
-  /** Lets go of a run that only waits: its turn continues from the history, in any process. */
-  #letGoLater(active: ActiveRun<P>): void {
-    const { clock, limits } = this.#settings
-    const { wakeAt } = active.run.turn
-    // One that sleeps for longer is let go at once.
-    const delayMs = wakeAt === undefined || wakeAt === Infinity ? limits.waitingRunMs : 0
-    if (wakeAt !== undefined && wakeAt <= clock.now() + limits.waitingRunMs) return
-    active.stopTimer = clock.schedule(() => this.#letGo(active), delayMs)
-  }
-
-  #letGo(active: ActiveRun<P>): void {
-    const { run, task } = active
-    const { wakeAt, signals } = run.turn
-    if (task === undefined || wakeAt === undefined || this.#registry.runOf(task.id) !== active) return
-    if (!run.isWaiting) active.parked = { wakeAt, signals }
-    run.letGo(new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id }))
-    this.#autoStart.delete(run)
-    this.#registry.delete(active)
-    active.stopTimer()
-    this.#release(active)
-  }
-
   /** Fails a task at its deadline, also while it waits for the user or no run works on it. */
   #endLate(task: TaskKey): void {
     const { id: taskId, createdAt } = task
@@ -382,6 +376,13 @@ export class RunManager<P extends Principal> {
     const { tasks, onError } = this.#settings
     failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
   }
+}
+
+/** When the work on a message has to end, in ms since 1970. */
+function deadlineIn({ message, timeoutMs = Infinity }: SendRequest, clock: Clock): number | undefined {
+  const handedOn = Date.parse(readLineage(message.metadata)?.deadline ?? '')
+  const at = Math.min(clock.now() + timeoutMs, Number.isNaN(handedOn) ? Infinity : handedOn)
+  return at === Infinity ? undefined : at
 }
 
 /** Messages are JSON: their interface only lacks an index signature. */

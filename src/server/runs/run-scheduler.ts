@@ -14,6 +14,7 @@ import type { SendRequest } from '../../wire/dialect.js'
 import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
 import type { ActiveRun } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
+import type { DelegationMarks } from '../history/delegation-marks.js'
 import type { EarlierAttempts } from './run-context.js'
 import type { RunFailures } from './run-failures.js'
 import type { RunRegistry } from './run-registry.js'
@@ -43,6 +44,8 @@ export interface BeginOptions {
   readonly references?: readonly TaskSnapshot[] | undefined
   /** The earlier attempts of the turn that the message began, where it continues. */
   readonly earlier?: EarlierAttempts | undefined
+  /** Whether the task waits for the user and keeps its state: the turn continues because of something else. */
+  readonly staysWaiting?: boolean
   /** Whether the lease's note names the message already, perhaps with more of its request than this process knows. */
   readonly isNoted?: boolean
 }
@@ -50,6 +53,8 @@ export interface BeginOptions {
 export interface RunScheduler<P extends Principal> {
   /** The tasks that runs change. */
   readonly tasks: WorkedTasks
+  /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
+  readonly marks?: DelegationMarks
   /** Whether another process restarts the work that is unfinished at {@link close}. */
   readonly handsOver: boolean
 

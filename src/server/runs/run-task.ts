@@ -142,6 +142,12 @@ export class RunTask {
     unfollowLast.set(signal, unfollow)
   }
 
+  /** Ends the connection to the task's signal. */
+  unfollow(): void {
+    this.#followed?.unfollow()
+    this.#followed = undefined
+  }
+
   /** Cuts the run off from the task. Clients choose ids, so a new task may have this id at once. */
   detach(reason: Error): void {
     this.#gone = reason

@@ -6,10 +6,11 @@
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { TaskState } from '../../core/lifecycle.js'
+import type { LineageSource } from '../../core/lineage/mark.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
-import type { DelegatedMessage, DelegateOptions } from '../history/delegations.js'
-import type { DelegationAgent, DelegationResult } from '../history/delegations.js'
+import type { DelegatedMessage, DelegateOptions } from '../history/delegation-types.js'
+import type { DelegationAgent, DelegationResult } from '../history/delegation-types.js'
 import type { StepContext, StepOptions, StepOutput } from '../history/steps.js'
 import type { SignalOptions, SleepOptions } from '../history/waits.js'
 
@@ -195,7 +196,8 @@ export interface Run<P extends Principal = Principal> {
    * of the agent, or returns the result.
    *
    * The `messageId` is made of the task and the name, so that agents that recognize repeated messages begin one task only.
-   * Others are asked for the message before it is sent again. When this task is canceled or times out while its run is in a
+   * Others are asked for the message before it is sent again. A run that waits for an agent does not count towards
+   * `limits.maxRuns` and `limits.runTimeoutMs`, and leaves the memory after `limits.waitingRunMs`. When this task is canceled or times out while its run is in a
    * process, the agent's task is canceled. Questions of the agent are put to the user, unless `onInputRequired` answers them.
    *
    * @returns The result. Check `ok`: an agent that fails, or cannot be reached, does not reject. Rejects with `LIMIT_EXCEEDED`
@@ -235,6 +237,22 @@ export interface Run<P extends Principal = Principal> {
    * @throws {TypeError} naming the invalid option.
    */
   readonly waitFor: <T = ReadonlyJson>(name: string, options?: SignalOptions<T>) => Promise<T>
+  /**
+   * The lineage of a message that this run sends by another client than {@link delegate}: the clients and the gateway of this
+   * library take the run as their option `lineage`.
+   *
+   * @param agent - The URL of the agent, or its name.
+   * @throws {A2AError} `LIMIT_EXCEEDED` beyond `limits.maxDelegationDepth`; `UNSUPPORTED_OPERATION` for an agent that has led
+   *   to this task, unless `mayRepeat`.
+   */
+  readonly lineageTo: LineageSource['lineageTo']
+  /**
+   * The instant until which the run may work, in ms since 1970: that which the caller has handed on in the lineage of its
+   * message, that of a request with a time limit, or that of the manager's `taskTimeoutMs`, whichever comes first. Then the
+   * task fails with `Task timed out`, and {@link signal} aborts. It is handed on with every lineage. `undefined` where there
+   * is none.
+   */
+  readonly deadline: number | undefined
   /**
    * The number of this attempt of the turn: `1`, and one more each time that `execute` has thrown and is called again. See the
    * option `retry` of `createRequestHandler`.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { PARKED } from '../../durable/leases/lease-note.js'
 import { NOW } from './task-statements.js'
 
 export type LeaseStatements = ReturnType<typeof leaseStatements>
@@ -21,7 +22,7 @@ export function leaseStatements(s: string) {
       ), present AS (
         SELECT c.task, c.lease_note FROM ${s}.contents c JOIN held ON c.task = held.task FOR NO KEY UPDATE OF c
       ), granted AS (
-        UPDATE ${s}.tasks t SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint
+        UPDATE ${s}.tasks t SET lease_id = $3, lease_until = ${NOW('$5')} + $4::bigint, parked_until = NULL
         FROM held WHERE t.task = held.task RETURNING t.task, t.generation, held.lease_id AS replaced
       ), noted AS (
         UPDATE ${s}.contents c SET lease_note = $6 FROM present WHERE c.task = present.task
@@ -36,12 +37,14 @@ export function leaseStatements(s: string) {
           ON t.id = w.id AND t.created_at = w.created_at AND t.lease_id = w.lease_id
         ORDER BY t.task FOR NO KEY UPDATE OF t
       )
-      UPDATE ${s}.tasks t SET lease_until = ${NOW('$5')} + $4::bigint
+      UPDATE ${s}.tasks t SET lease_until = ${NOW('$5')} + $4::bigint,
+        parked_until = CASE WHEN t.lease_id = '${PARKED}' THEN ${NOW('$5')} + $4::bigint END
       FROM locked WHERE t.task = locked.task RETURNING t.lease_id`,
-    release: `UPDATE ${s}.tasks SET lease_id = NULL, lease_until = NULL
+    release: `UPDATE ${s}.tasks SET lease_id = NULL, lease_until = NULL, parked_until = NULL
       WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING 'true'`,
     replace: `WITH replaced AS (
-        UPDATE ${s}.tasks SET lease_id = $5, lease_until = ${NOW('$8')} + $6::bigint
+        UPDATE ${s}.tasks SET lease_id = $5, lease_until = ${NOW('$8')} + $6::bigint,
+          parked_until = CASE WHEN $5 = '${PARKED}' THEN ${NOW('$8')} + $6::bigint END
         WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING task
       ), noted AS (
         UPDATE ${s}.contents c SET lease_note = $7 FROM replaced WHERE c.task = replaced.task
@@ -49,11 +52,18 @@ export function leaseStatements(s: string) {
       SELECT 'true' FROM replaced`,
     whyNotReleased: `SELECT CASE WHEN generation <> $4::int THEN 'false' END
       FROM ${s}.tasks WHERE ${key} AND lease_id = $3`,
-    // Scans the index of leased tasks completely. Each renewal would have to update an index by expiry.
+    // Scans the index of held leases completely: each renewal would have to update an index by expiry. Of the others it reads
+    // those that have expired. The time is a subquery, since an index is not searched for what may change during the scan.
     orphans: `SELECT t.id, t.created_at, t.lease_id, c.lease_note
       FROM (
-        SELECT task, id, created_at, lease_id, lease_until FROM ${s}.tasks
-        WHERE lease_id IS NOT NULL AND lease_until <= ${NOW('$1')} ORDER BY lease_until LIMIT $2::int
+        (SELECT task, id, created_at, lease_id, lease_until FROM ${s}.tasks
+          WHERE lease_id IS NOT NULL AND parked_until IS NULL AND lease_until <= ${NOW('$1')}
+          ORDER BY lease_until LIMIT $2::int)
+        UNION ALL
+        (SELECT task, id, created_at, lease_id, lease_until FROM ${s}.tasks
+          WHERE parked_until <= (SELECT ${NOW('$1')}) AND lease_until <= ${NOW('$1')}
+          ORDER BY parked_until LIMIT $2::int)
+        ORDER BY lease_until LIMIT $2::int
       ) t JOIN ${s}.contents c ON c.task = t.task ORDER BY t.lease_until`,
   }
 }

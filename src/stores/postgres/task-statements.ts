@@ -85,7 +85,8 @@ function commit(s: string, events: string, isWhole: boolean): string {
   return `WITH moved AS (
       UPDATE ${s}.tasks SET generation = $4, state = $5, ended = $6, updated_at = $7, updated_second = left($7, 19),
         lease_id = CASE WHEN $6 THEN NULL ELSE lease_id END,
-        lease_until = CASE WHEN $6 THEN NULL ELSE lease_until END
+        lease_until = CASE WHEN $6 THEN NULL ELSE lease_until END,
+        parked_until = CASE WHEN $6 THEN NULL ELSE parked_until END
       WHERE id = $1 AND created_at = $2 AND generation = $3 AND ($8::text IS NULL OR lease_id = $8)
       RETURNING task
     )${isWhole ? kept : ''}

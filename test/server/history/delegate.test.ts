@@ -1,55 +1,8 @@
 /** Runs that delegate to agents of other processes, over HTTP. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { TaskManager } from 'a2a-tasks'
-import { A2AClient } from 'a2a-tasks/client'
-import {
-  createRequestHandler,
-  type DelegationResult,
-  type Execute,
-  type RequestHandlerOptions,
-} from 'a2a-tasks/server'
-import { toNodeListener } from 'a2a-tasks/server/node'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import type { DelegationResult, Execute } from 'a2a-tasks/server'
+import { describe, expect, test } from 'vitest'
 import { begin, replicas, resultOf, send, settle, stateAt, textOf } from '../durable/support/replicas.js'
-
-interface Child {
-  readonly client: A2AClient
-  readonly tasks: TaskManager
-  /** The messages that it received, as it received them. */
-  readonly received: string[]
-  readonly url: string
-}
-
-/** An agent behind a socket. */
-async function child(execute: Execute, options: Pick<RequestHandlerOptions, 'limits'> = {}): Promise<Child> {
-  const tasks = new TaskManager()
-  const received: string[] = []
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const handler = createRequestHandler({
-    ...options,
-    card: { name: 'Airline', url },
-    tasks,
-    execute: (run) => {
-      received.push(run.message.messageId)
-      return execute(run)
-    },
-  })
-  server.on('request', toNodeListener(handler.fetch))
-  onTestFinished(async () => {
-    await handler.close({ graceMs: 1 })
-    server.closeAllConnections()
-    server.close()
-  })
-  return { client: new A2AClient({ card: handler.card }), tasks, received, url }
-}
-
-/** Waits for what needs the network. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  await expect.poll(condition, { timeout: 20_000, interval: 20 }).toBe(true)
-}
+import { child, until, type Child } from './support/children.js'
 
 describe('a delegation', () => {
   test('is followed to its end, and its result is part of the history', async () => {

@@ -3,7 +3,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
-import { keyOf } from '../../../src/core/task.js'
+import { keyOf, type TaskKey } from '../../../src/core/task.js'
+import { PARKED } from '../../../src/durable/leases/lease-note.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
 
 const KEY = { id: 'task 7', createdAt: '2026-01-01T00:00:07.000Z' }
@@ -131,7 +132,7 @@ describe('migrate()', () => {
     await expect(store.migrate()).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message:
-        'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 1: they were migrated by a later one',
+        'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 2: they were migrated by a later one',
       data: { operation: 'migrate' },
     })
   })
@@ -171,7 +172,7 @@ describe('among thousands of tasks', () => {
     ['acquire()', 'Index Scan', () => store.acquire(KEY, { id: 'l', ttlMs: 1 })],
     ['renew()', 'tasks_id_key', () => store.renew([{ key: KEY, id: 'l' }], 1)],
     ['release()', 'tasks_id_key', () => store.release(KEY, 'l')],
-    ['orphans()', 'tasks_leased', () => store.orphans(10)],
+    ['orphans()', 'tasks_held', () => store.orphans(10)],
     ['putDocument()', 'tasks_id_key', () => store.putDocument({ ...key, value: 1 }, 0)],
     ['putDocument() again', 'documents_pkey', () => store.putDocument({ ...key, value: 1 }, 1)],
     ['deleteDocument()', 'documents_pkey', () => store.deleteDocument(key)],
@@ -201,6 +202,63 @@ describe('among thousands of tasks', () => {
     expect(rows).toEqual([{ tasks: 0, contents: 0, events: 0, documents: 0 }])
   })
 })
+
+describe('among thousands of tasks that sleep', () => {
+  const { client, plans } = explaining()
+
+  beforeAll(async () => {
+    const filled = postgresStore(database, { schema: 'asleep', now: () => 1_000 })
+    // The tables of the first version get their index when they have tasks.
+    await database.query(migration('"asleep"', STEPS.slice(0, 1)))
+    await fill('asleep', 3_000)
+    await filled.migrate()
+    for (const at of [7, 8, 9]) {
+      const key: TaskKey = { id: `task ${at}`, createdAt: createdAtOf(at) }
+      expect(await filled.acquire(key, { id: 'mine', ttlMs: 1 })).toMatchObject({ leaseId: 'mine' })
+      const next = { id: PARKED, ttlMs: at === 9 ? 1_000_000 : 0, note: { at } }
+      expect(await filled.release(key, 'mine', undefined, next)).toBe(true)
+    }
+    await database.exec(`
+      UPDATE asleep.tasks SET lease_id = '${PARKED}', lease_until = 1e15, parked_until = 1e15
+        WHERE task > 100 AND NOT ended;
+      ANALYZE asleep.tasks;`)
+  })
+
+  it('reads the leases that have expired, and no others', async () => {
+    const store = postgresStore(client, { schema: 'asleep', now: () => 1_000 })
+    await store.orphans(10).catch(() => undefined)
+    const [plan = ''] = plans.splice(0)
+    expect(plan).toContain('tasks_held')
+    expect(plan).toMatch(/tasks_parked.*Index Cond: \(parked_until <=/s)
+    expect(plan).not.toContain('Seq Scan')
+  })
+
+  it('finds those of dead processes, and those that are due', async () => {
+    const store = postgresStore(database, { schema: 'asleep', now: () => 1_000 })
+    const orphans = await store.orphans(10)
+    expect(orphans.map(({ key, note }) => [key.id, note])).toEqual([
+      ['task 1', undefined],
+      ['task 7', { at: 7 }],
+      ['task 8', { at: 8 }],
+    ])
+    expect(await store.orphans(2)).toHaveLength(2)
+  })
+
+  it('finds one that is woken, and none that was taken', async () => {
+    const store = postgresStore(database, { schema: 'asleep', now: () => 1_000 })
+    const key = { id: 'task 9', createdAt: createdAtOf(9) }
+    expect(await store.renew([{ key, id: PARKED }], 0)).toEqual([PARKED])
+    expect((await store.orphans(10)).map(({ key }) => key.id)).toContain('task 9')
+    expect(await store.acquire(key, { id: 'mine', ttlMs: 500 })).toMatchObject({ leaseId: 'mine' })
+    expect((await store.orphans(10)).map(({ key }) => key.id)).not.toContain('task 9')
+    const later = postgresStore(database, { schema: 'asleep', now: () => 2_000 })
+    expect((await later.orphans(10)).map(({ key }) => key.id)).toContain('task 9')
+  })
+})
+
+function createdAtOf(at: number): string {
+  return new Date(Date.parse('2026-01-01') + at * 1_000).toISOString()
+}
 
 /** `count` tasks, one in each second, each with a document; some have ended, some are leased. */
 async function fill(schema: string, count: number): Promise<void> {

@@ -8,6 +8,8 @@ import type { MessageContent } from '../../../client/message.js'
 import type { ClientOptions } from '../../../client/options.js'
 import type { RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
+import { lineageOfTask, readLineage } from '../../../core/lineage/lineage.js'
+import type { LineageSource } from '../../../core/lineage/mark.js'
 import type { Part } from '../../../core/task.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import { raceAbort } from '../../../runtime/abort.js'
@@ -42,7 +44,7 @@ const CLIENT_KEYS = [
  * or the URL of its card. The card is fetched once, and again with every health check.
  *
  * The parts of messages and artifacts are passed on unchanged. The agent has its own ids for tasks, messages and
- * conversations, and does not see those of the gateway.
+ * conversations. Of those of the gateway it sees the id of the task, in the lineage of its messages.
  *
  * @throws {TypeError | RangeError} for an option with an invalid value. The error names the option.
  * @example
@@ -79,7 +81,11 @@ export class A2AProvider implements AgentProvider {
 
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     return this.#withClient(agent, call, async (client, limits) => {
-      const sent = await client.send(toMessage(task), { ...limits, returnImmediately: true })
+      const sent = await client.send(toMessage(task), {
+        ...limits,
+        lineage: lineageFor(task),
+        returnImmediately: true,
+      })
       return sent.type === 'task' ? toTaskUpdate(sent.task) : toReplyUpdate(sent.message)
     })
   }
@@ -109,7 +115,11 @@ export class A2AProvider implements AgentProvider {
     const client = await this.#withClient(agent, call, (connected) => Promise.resolve(connected))
     if (client.card.capabilities.streaming === true) {
       const limits = limitsOf(agent, call)
-      const events = client.stream(toMessage(task), { ...limits, idleTimeoutMs: IDLE_MS })
+      const events = client.stream(toMessage(task), {
+        ...limits,
+        lineage: lineageFor(task),
+        idleTimeoutMs: IDLE_MS,
+      })
       try {
         const toUpdate = toUpdates()
         let isFirst = true
@@ -231,6 +241,11 @@ function toMessage({ message, ref, previous }: ProviderTask): MessageContent {
     ...(typeof contextId === 'string' && { contextId }),
     ...(metadata !== undefined && { metadata: metadata as JsonObject }),
   }
+}
+
+/** The gateway's task is the parent of the agent's. */
+function lineageFor({ id, message }: ProviderTask): LineageSource {
+  return lineageOfTask(id, readLineage(message.metadata))
 }
 
 function taskIdOf({ taskId }: TaskRef): string {

@@ -16,6 +16,8 @@ import { modernPeer } from '../../../client/interop/sdk-modern.js'
 import { quiet, type ServeOptions } from '../../../client/interop/support/agent.js'
 import { A_REF, agentAt, asked, calling, collect, fault, follow, textsOf } from './support/a2a.js'
 
+const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
+
 const PEERS = [
   modernPeer('1.0', 'JSONRPC'),
   modernPeer('1.0', 'HTTP+JSON'),
@@ -96,7 +98,7 @@ describe.each(PEERS)('$name behind the gateway', ({ serve }) => {
     const { artifacts = [] } = await follow(provider, agent, sent)
     expect(artifacts[0]?.parts).toEqual(parts)
     const told = artifacts[1]?.parts?.[0]?.data as { metadata: unknown; messageId: string }
-    expect(told.metadata).toEqual({ lang: 'en' })
+    expect(told.metadata).toMatchObject({ lang: 'en', [LINEAGE]: { depth: 1 } })
     expect(told.messageId).not.toBe('our-message')
   })
 

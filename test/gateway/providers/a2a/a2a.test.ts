@@ -17,6 +17,8 @@ import {
   textsOf,
 } from './support/a2a.js'
 
+const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
+
 /** An agent of our own, over HTTP, and the requests that it gets. */
 async function own(
   execute: Execute,
@@ -51,7 +53,7 @@ describe('an agent of A2A', () => {
     expect(textsOf(done)).toEqual(['You said Hello'])
   })
 
-  it('gets the parts as they are, and none of our ids', async () => {
+  it('gets the parts as they are, and of our ids only that of the task, in its lineage', async () => {
     const { url, seen } = await own(() => 'Thanks')
     const parts = [
       { text: 'a', metadata: { n: null } },
@@ -64,11 +66,13 @@ describe('an agent of A2A', () => {
     }
     await a2a().sendTask(agentAt(url), asked('a', { message }), calling())
     const { params } = JSON.parse(seen.at(-1)?.body ?? '') as { params: { message: object } }
+    const lineage = { parentTaskId: asked('a').id, rootTaskId: asked('a').id, depth: 1, path: [] }
     expect(params.message).toEqual({
-      ...{ role: 'ROLE_USER', parts, metadata: { lang: 'en' } },
+      ...{ role: 'ROLE_USER', parts, metadata: { lang: 'en', [LINEAGE]: lineage }, extensions: [LINEAGE] },
       messageId: expect.stringMatching(/^(?!our-message)/) as unknown,
     })
-    expect(seen.at(-1)?.body).not.toContain('our')
+    const { id } = asked('a')
+    expect(seen.at(-1)?.body.replaceAll(`"${id}"`, '')).not.toContain('our')
   })
 
   it('streams what it makes, with the ids that chunks are added by', async () => {

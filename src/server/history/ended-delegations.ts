@@ -1,0 +1,172 @@
+/**
+ * Ends of tasks that waited for another agent while no process had their code: the code learns of them afterwards, and so
+ * does the agent.
+ *
+ * @module
+ */
+import { terminal } from '../../core/decide.js'
+import { A2AError, endError } from '../../core/errors.js'
+import { isTerminal } from '../../core/lifecycle.js'
+import type { DocumentCursor, SharedTasks, TaskDocument } from '../../core/managers.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import { textOf } from '../../wire/text.js'
+import type { Principal } from '../caller.js'
+import { readHistory } from '../conversation.js'
+import type { Settings } from '../options.js'
+import { isAbort, TIMED_OUT } from '../runs/failure-texts.js'
+import { isStream, outputsOf } from '../runs/output.js'
+import { referencesOf } from '../runs/references.js'
+import type { RequestNotes } from '../runs/request-notes.js'
+import { RunController } from '../runs/run-controller.js'
+import type { WorkedTasks } from '../tasks.js'
+import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
+import { readOpenTurn, type OpenTurn } from './earlier-attempts.js'
+
+/** Pause between two searches, in ms. */
+const INTERVAL_MS = 15_000
+/** How long after its end the process that holds a task may take to cancel at the agents, in ms. */
+const GRACE_MS = 15_000
+/** How long the code may take to learn of the end, in ms. */
+const REPLAY_MS = 60_000
+/** The pause after an attempt, in ms. Each is four times as long as the one before. */
+const PAUSE_MS = 60_000
+/** After so many attempts, half a day later, the agent is left alone. */
+const MAX_ATTEMPTS = 6
+const PAGE_SIZE = 100
+
+interface EndedContext<P extends Principal> {
+  readonly settings: Settings<P>
+  readonly tasks: SharedTasks
+  readonly notes: RequestNotes<P>
+  readonly marks: DelegationMarks
+}
+
+/**
+ * Searches for tasks that were canceled or timed out while no process followed their agents. It calls their code once more,
+ * with a signal that has aborted: the code passes its history until it stands where it was, and there the agents' tasks are
+ * canceled. Of several processes, one does so at a time.
+ */
+export class EndedDelegations<P extends Principal> {
+  readonly #context: EndedContext<P>
+  #stopTimer: () => void = () => {}
+  #isClosed = false
+
+  constructor(context: EndedContext<P>) {
+    this.#context = context
+    this.#schedule()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stopTimer()
+  }
+
+  #schedule(): void {
+    if (!this.#isClosed)
+      this.#stopTimer = this.#context.settings.clock.schedule(() => void this.#search(), INTERVAL_MS)
+  }
+
+  /** Never rejects: the next search finds what this one has missed. */
+  async #search(): Promise<void> {
+    const { documents } = this.#context.tasks
+    try {
+      let after: DocumentCursor | undefined
+      do {
+        const page = await documents.allDocuments(MARK, after, PAGE_SIZE)
+        for (const document of page) if (!this.#isClosed) await this.#look(document)
+        const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
+        after = last && { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
+      } while (after !== undefined && !this.#isClosed)
+    } catch (error) {
+      if (A2AError.is(error, 'MANAGER_DESTROYED')) return
+    }
+    this.#schedule()
+  }
+
+  async #look({ key, value, version }: TaskDocument): Promise<void> {
+    const { tasks, marks, settings } = this.#context
+    const task = await tasks.peekTask(key.id)
+    if (task?.createdAt !== key.createdAt || !isTerminal(task.state)) return
+    const now = settings.clock.now()
+    if (now < Date.parse(task.updatedAt) + GRACE_MS) return
+    const { attempts, next } = toAttempts(value)
+    if (now < next) return
+    const open = attempts < MAX_ATTEMPTS && isUnwanted(task) ? await readOpenTurn(tasks, task) : undefined
+    if (open === undefined) {
+      await marks.remove(key)
+      return
+    }
+    const claim = { attempts: attempts + 1, next: now + PAUSE_MS * 4 ** attempts }
+    if (!(await tasks.documents.putDocument({ ...markOf(key), value: claim }, version))) return
+    await settleWithin(settings.clock, REPLAY_MS, [this.#replay(task, open)])
+  }
+
+  /** Never rejects. */
+  async #replay(task: TaskSnapshot, open: OpenTurn): Promise<void> {
+    const { settings, tasks, notes, marks } = this.#context
+    const { id, createdAt, contextId, owner = null } = task
+    try {
+      const message = await notes.restore(task, open.message, open.note)
+      const references = await referencesOf(tasks, message.request, { owner })
+      const run = new RunController<P>(
+        {
+          settings,
+          earlier: open,
+          staysWaiting: true,
+          tasks: endedTasks(task),
+          message,
+          marks,
+          stored: () => undefined,
+          referenceTasks: () => references,
+          history: (_, options) =>
+            readHistory(tasks, { contextId, ...message.owner }, { taskId: id, createdAt }, options),
+          deadlineOf: () => undefined,
+          onTask: () => undefined,
+          nextMessage: () => undefined,
+          onWaiting: () => undefined,
+        },
+        id,
+      )
+      const outcome: unknown = await settings.execute(run)
+      const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
+      while (outputs !== undefined && !(await outputs.next()).done);
+    } catch (error) {
+      if (!isAbort(error)) settings.onError(error, { during: 'execute', taskId: id })
+    }
+  }
+}
+
+/** Whether the task has ended because nobody wants its work: it was canceled, or took too long. */
+function isUnwanted({ state, message }: TaskSnapshot): boolean {
+  if (state === 'canceled') return true
+  const text = typeof message === 'object' ? textOf(message) : message
+  return state === 'failed' && text === TIMED_OUT
+}
+
+function toAttempts(value: unknown): { readonly attempts: number; readonly next: number } {
+  const { attempts, next } = value as { readonly attempts?: unknown; readonly next?: unknown }
+  return {
+    attempts: typeof attempts === 'number' ? attempts : 0,
+    next: typeof next === 'number' ? next : 0,
+  }
+}
+
+/** The task as its code sees it: its signal has aborted, and nothing can change it. */
+function endedTasks(task: TaskSnapshot): WorkedTasks {
+  const code = task.state === 'canceled' ? 'TASK_CANCELED' : 'TASK_TIMED_OUT'
+  const signal = AbortSignal.abort(endError(code, task.id))
+  const refuse = (): never => {
+    throw terminal(task, 'update')
+  }
+  return {
+    createTask: refuse,
+    addMessage: refuse,
+    patchTask: refuse,
+    appendArtifact: refuse,
+    recordHistory: refuse,
+    can: () => false,
+    peekTask: (id) => (id === task.id ? task : null),
+    signalOf: () => signal,
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Tasks that wait for other agents without their code: this process holds their leases and follows the agents.
+ *
+ * @module
+ */
+import type { LeasedTasks } from '../../core/managers.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type { Parked } from '../runs/active-run.js'
+import type { DelegationMarks } from './delegation-marks.js'
+import { isEnd, isOver } from './delegations.js'
+import type { Follower } from './follower.js'
+import type { NamedEntry } from './journal.js'
+
+interface Followed {
+  readonly followers: ReadonlySet<Follower>
+  /** What else continues the turn. */
+  readonly parked: Parked
+  /** Ends the connection to the task's signal. */
+  readonly unfollow: () => void
+}
+
+export class FollowedTasks {
+  readonly #leased: LeasedTasks
+  readonly #marks: DelegationMarks
+  readonly #onNews: (taskId: string) => void
+  readonly #onError: (error: unknown, taskId: string) => void
+  readonly #tasks = new Map<string, Followed>()
+
+  /** @param onNews - Called when the turn of a task is to continue. */
+  constructor(
+    { leased, marks }: { readonly leased: LeasedTasks; readonly marks: DelegationMarks },
+    onNews: (taskId: string) => void,
+    onError: (error: unknown, taskId: string) => void,
+  ) {
+    this.#leased = leased
+    this.#marks = marks
+    this.#onNews = onNews
+    this.#onError = onError
+  }
+
+  /** What continues the turn of the task, beside its agents. `undefined` for a task that is not followed. */
+  parkedOf(taskId: string): Parked | undefined {
+    return this.#tasks.get(taskId)?.parked
+  }
+
+  /** Follows the agents of a task in place of its code, until one of them has ended. */
+  add(taskId: string, followers: ReadonlySet<Follower>, parked: Parked): void {
+    const isParallel = followers.size > 1 || parked.isBesideOthers
+    const signal = this.#leased.signalOf(taskId)
+    const onAbort = (): void => this.#end(taskId, signal.reason)
+    this.#tasks.set(taskId, {
+      followers,
+      parked,
+      unfollow: () => signal.removeEventListener('abort', onAbort),
+    })
+    for (const follower of followers) {
+      const record = (entry: NamedEntry): void =>
+        this.#leased.recordHistory(taskId, [isParallel ? { ...entry, isParallel } : entry])
+      follower.handTo({
+        record,
+        stored: () => this.#leased.stored(taskId),
+        settle: (outcome) => {
+          if (!this.#tasks.has(taskId)) return
+          try {
+            // An error is thrown where the code asks for the result.
+            if ('result' in outcome)
+              record({ kind: 'delegated', name: follower.label, result: outcome.result })
+          } catch (error) {
+            this.#onError(error, taskId)
+          }
+          this.stop(taskId)
+          this.#onNews(taskId)
+        },
+      })
+    }
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+  }
+
+  /** Leaves the agents' tasks to the code, which continues in this process or another. */
+  stop(taskId: string): void {
+    for (const follower of this.#remove(taskId)) follower.stop(undefined)
+  }
+
+  close(): void {
+    for (const taskId of [...this.#tasks.keys()]) this.stop(taskId)
+  }
+
+  #end(taskId: string, reason: unknown): void {
+    const task = this.#leased.peekTask(taskId)
+    const followers = this.#remove(taskId)
+    if (!isEnd(reason)) for (const follower of followers) follower.stop(reason)
+    else void this.#cancel(task, followers, reason)
+  }
+
+  /** A task that could not be canceled at its agent stays marked. */
+  async #cancel(task: TaskSnapshot | null, followers: ReadonlySet<Follower>, reason: unknown): Promise<void> {
+    const outcomes = [...followers].map((follower) => follower.canceled(reason))
+    if ((await Promise.all(outcomes)).every(isOver) && task !== null) await this.#marks.remove(task)
+  }
+
+  #remove(taskId: string): ReadonlySet<Follower> {
+    const followed = this.#tasks.get(taskId)
+    this.#tasks.delete(taskId)
+    followed?.unfollow()
+    return followed?.followers ?? new Set()
+  }
+}

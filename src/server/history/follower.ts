@@ -1,0 +1,213 @@
+/**
+ * One message to another agent, and the task of that agent which it leads to.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import { JsonReader } from '../../core/json.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import type { NamedEntry } from './journal.js'
+
+/** The position of a run at another agent. */
+export interface DelegationHandle {
+  readonly messageId: string
+  readonly taskId?: string
+  readonly contextId?: string
+}
+
+/** The methods of a client, as far as delegations call them. */
+export interface Runner {
+  readonly card: { readonly name: string; readonly supportedInterfaces?: readonly { readonly url: string }[] }
+  run(
+    message: object,
+    options: {
+      readonly signal: AbortSignal
+      readonly onStart: (handle: DelegationHandle) => Promise<void>
+      readonly onUpdate: (update: { readonly handle: DelegationHandle }) => void
+      readonly repeats?: DelegationHandle
+    },
+  ): Promise<RunnerResult>
+}
+
+interface RunnerResult {
+  readonly ok: boolean
+  readonly type: string
+  readonly text: string
+  readonly task?: { readonly id: string; readonly contextId?: string }
+  readonly message?: object
+  readonly error?: { readonly code: string }
+}
+
+/** What is followed. */
+export interface Leg {
+  readonly runner: Runner
+  readonly message: object
+  /** The URL of the agent, or its name. */
+  readonly agent: string
+  /** The name of the delegation, with its occurrence. */
+  readonly label: string
+  /** The position that the history has, if the message was sent before, or may have been. */
+  readonly known: DelegationHandle | undefined
+  /** Whether the history has the agent's task. */
+  readonly isFollowed: boolean
+  readonly maxBytes: number
+  readonly maxDepth: number
+}
+
+/** What the agent's run came to. */
+export type FollowerOutcome = { readonly result: ReadonlyJson } | { readonly error: unknown }
+
+/** Receives what there is to record, and the outcome. */
+export interface FollowerSink {
+  readonly record: (entry: NamedEntry) => void
+  /** Resolves when everything so far is stored. */
+  readonly stored: () => Promise<void> | undefined
+  /** Called once. */
+  readonly settle: (outcome: FollowerOutcome) => void
+}
+
+/**
+ * Sends the message, unless an earlier process has, and follows the agent's task. It holds on to nothing of the code that
+ * waits for it but its sink, which can be replaced.
+ */
+export class Follower {
+  readonly label: string
+  #sink: FollowerSink | undefined
+  /** What was to be reported since the follower has no sink. */
+  readonly #missed: ((sink: FollowerSink) => void)[] = []
+  readonly #controller = new AbortController()
+  #isSettled = false
+
+  constructor(leg: Leg, sink: FollowerSink) {
+    this.label = leg.label
+    this.#sink = sink
+    void this.#follow(leg)
+  }
+
+  /** Lets go of the sink. What there is to report waits for the next one. */
+  detach(): void {
+    this.#sink = undefined
+  }
+
+  /** Cancels a task of an agent that nobody follows. */
+  static cancel(leg: Leg, reason: unknown): Promise<FollowerOutcome> {
+    const sink = { record: () => undefined, stored: () => undefined, settle: () => undefined }
+    return new Follower(leg, sink).canceled(reason)
+  }
+
+  /** Reports to `sink` from now on. */
+  handTo(sink: FollowerSink): void {
+    this.#sink = sink
+    for (const report of this.#missed.splice(0)) report(sink)
+  }
+
+  /** Cancels the agent's task, and then settles. */
+  cancel(reason: unknown): void {
+    this.#controller.abort(reason)
+  }
+
+  /** Cancels the agent's task in place of the code that waits for it. Resolves to the outcome. */
+  canceled(reason: unknown): Promise<FollowerOutcome> {
+    return new Promise((settle) => {
+      this.handTo({ record: () => undefined, stored: () => undefined, settle })
+      this.cancel(reason)
+    })
+  }
+
+  /** Leaves the agent's task to another process, and settles with `reason`. */
+  stop(reason: unknown): void {
+    const text = 'This process does not follow the task of the agent any more'
+    this.#controller.abort(new A2AError('LEASE_LOST', text, { taskId: '' }, { cause: reason }))
+    this.#settle({ error: reason })
+  }
+
+  async #follow(leg: Leg): Promise<void> {
+    try {
+      this.#settle({ result: await this.#run(leg) })
+    } catch (error) {
+      this.#settle({ error })
+    }
+  }
+
+  async #run({
+    runner,
+    message,
+    agent,
+    label,
+    known,
+    isFollowed,
+    maxBytes,
+    maxDepth,
+  }: Leg): Promise<ReadonlyJson> {
+    let hasBegun = known !== undefined
+    let hasTask = isFollowed
+    const result = await runner.run(message, {
+      signal: this.#controller.signal,
+      ...(known !== undefined && { repeats: known }),
+      onStart: async (handle) => {
+        const isNew = !hasBegun
+        hasBegun = true
+        await this.#reported((sink) => {
+          if (isNew) sink.record({ kind: 'delegate', name: label, handle: toJson(handle), agent })
+          return sink.stored()
+        })
+      },
+      onUpdate: ({ handle }) => {
+        if (hasTask || handle.taskId === undefined || this.#isSettled) return
+        hasTask = true
+        this.#report((sink) => sink.record({ kind: 'handle', name: label, handle: toJson(handle) }))
+      },
+    })
+    return readResult(result, label, maxBytes, maxDepth)
+  }
+
+  #settle(outcome: FollowerOutcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#report((sink) => sink.settle(outcome))
+  }
+
+  #report(report: (sink: FollowerSink) => void): void {
+    if (this.#sink === undefined) this.#missed.push(report)
+    else report(this.#sink)
+  }
+
+  /** Resolves when a sink has received the report. */
+  #reported(report: (sink: FollowerSink) => Promise<void> | undefined): Promise<void> {
+    return new Promise((resolve, reject: (error: Error) => void) => {
+      this.#report((sink) => {
+        try {
+          resolve(report(sink))
+        } catch (error) {
+          reject(error as Error)
+        }
+      })
+    })
+  }
+}
+
+function readResult(
+  { ok, type, text, task, message, error }: RunnerResult,
+  label: string,
+  maxBytes: number,
+  maxDepth: number,
+): ReadonlyJson {
+  const limit = { subject: `Result of ${label}`, option: 'limits.maxStepBytes', maxBytes }
+  const reader = new JsonReader(limit, maxDepth)
+  const given = {
+    ok,
+    type,
+    text,
+    ...(task && { task }),
+    ...(message && { message }),
+    ...(error && { code: error.code }),
+  }
+  const read = reader.read(JSON.parse(JSON.stringify(given)), 'result')
+  reader.check(read)
+  return read
+}
+
+function toJson(handle: DelegationHandle): ReadonlyJson {
+  // A handle is plain JSON.
+  return JSON.parse(JSON.stringify(handle)) as ReadonlyJson
+}

@@ -1,0 +1,69 @@
+/**
+ * The delegations of a run that are not over: while there are any, the task is marked.
+ *
+ * @module
+ */
+import type { TaskKey } from '../../core/task.js'
+import type { DelegationMarks } from './delegation-marks.js'
+
+interface MarksHost {
+  /** Absent where tasks are in memory. */
+  readonly marks: DelegationMarks | undefined
+  readonly task: () => TaskKey | null
+  /** Resolves when everything so far is stored. */
+  readonly stored: () => Promise<void> | undefined
+}
+
+export interface OpenDelegation {
+  /** Resolves when the task is stored and marked. */
+  readonly mark: () => Promise<void> | undefined
+  /** The delegation is over. */
+  readonly close: () => void
+}
+
+export class OpenDelegations {
+  readonly #host: MarksHost
+  readonly #open = new Set<OpenDelegation>()
+  /** Marks are put and removed one after the other. */
+  #latest: Promise<void> = Promise.resolve()
+  #key: TaskKey | undefined
+
+  constructor(host: MarksHost) {
+    this.#host = host
+  }
+
+  open(): OpenDelegation {
+    const { marks } = this.#host
+    const delegation: OpenDelegation = {
+      mark: () => marks && this.#mark(marks),
+      close: () => {
+        this.#open.delete(delegation)
+        if (marks !== undefined && this.#open.size === 0) this.#unmark(marks)
+      },
+    }
+    this.#open.add(delegation)
+    return delegation
+  }
+
+  #mark(marks: DelegationMarks): Promise<void> {
+    const marked = this.#latest.then(async () => {
+      if (this.#key !== undefined) return
+      await this.#host.stored()
+      const task = this.#host.task()
+      if (task === null) return
+      await marks.put(task)
+      this.#key = task
+    })
+    this.#latest = marked.catch(() => undefined)
+    return marked
+  }
+
+  #unmark(marks: DelegationMarks): void {
+    this.#latest = this.#latest.then(async () => {
+      const key = this.#key
+      if (key === undefined || this.#open.size > 0) return
+      this.#key = undefined
+      await marks.remove(key)
+    })
+  }
+}

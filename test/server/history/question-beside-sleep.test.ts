@@ -1,0 +1,235 @@
+/** Questions beside sleeps and signals: what is due first continues the turn, whichever process lives then. */
+import { PGlite } from '@electric-sql/pglite'
+import { DurableTaskManager, type DurableTaskManagerOptions, type TaskStore } from 'a2a-tasks/durable'
+import type { Execute } from 'a2a-tasks/server'
+import { postgresStore } from 'a2a-tasks/stores/postgres'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import {
+  begin,
+  cluster,
+  get,
+  pass,
+  type Replica,
+  replicas,
+  resultOf,
+  send,
+  settle,
+  stateAt,
+  textOf,
+} from '../durable/support/replicas.js'
+import { agent, textsOf } from './support/managers.js'
+
+const HOUR = 3_600_000
+
+/** An agent that reminds of its question after a while, and the reminders that it sent. */
+function reminder(ms = HOUR): { execute: Execute; done: string[] } {
+  const done: string[] = []
+  const execute: Execute = async (run) => {
+    const remind = async (): Promise<void> => {
+      await run.sleep('pause', { ms })
+      await run.step('remind', () => void done.push('reminded'))
+    }
+    const [answer] = await Promise.all([run.requireInput('Which city?'), remind()])
+    return textOf(answer)
+  }
+  return { execute, done }
+}
+
+async function states(at: Replica, id: string): Promise<string[]> {
+  const events = await at.tasks.events(id)
+  return events.flatMap((event) => (event.type === 'status' && event.from !== event.to ? [event.to] : []))
+}
+
+describe('a sleep beside an open question', () => {
+  test.each([{ recover: 'fail' }, { recover: 'resume' }] as const)(
+    'continues in another process at its due time, when its own has died, with recover $recover',
+    async (manager: Partial<DurableTaskManagerOptions>) => {
+      const { execute, done } = reminder()
+      const { a, b, clock } = replicas(execute, { manager })
+      const { id } = await begin(a, 'go')
+      await settle()
+      a.store.fail()
+      clock.advance(HOUR - 1_000)
+      await settle()
+      expect(done).toEqual([])
+      await pass(clock, () => done.length === 1)
+      expect(await stateAt(b, id)).toBe('input-required')
+      expect(textOf((await get(b, id)).status.message ?? { parts: [] })).toBe('Which city?')
+      expect(await states(b, id)).toEqual(['working', 'input-required'])
+      await send(b, 'Lisbon', id)
+      expect(await resultOf(b, id)).toEqual(['Lisbon'])
+      expect(done).toEqual(['reminded'])
+      expect(b.errors).toEqual([])
+    },
+  )
+
+  test('leaves the memory of its process, and holds no lease', async () => {
+    const { execute, done } = reminder()
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    clock.advance(61_000)
+    await settle()
+    expect(a.tasks.stats().leases).toBe(0)
+    await a.handler.close()
+    await a.tasks.destroy()
+    clock.advance(HOUR)
+    await pass(clock, () => done.length === 1)
+    expect(await stateAt(b, id)).toBe('input-required')
+  })
+
+  test('is due after its process has closed', async () => {
+    const { execute, done } = reminder()
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    await a.handler.close()
+    await a.tasks.destroy()
+    clock.advance(HOUR)
+    await pass(clock, () => done.length === 1)
+    expect(await stateAt(b, id)).toBe('input-required')
+  })
+
+  test('is due after its process has closed while it did something else, too', async () => {
+    const done: string[] = []
+    const { a, b, clock } = replicas(async (run) => {
+      const [answer] = await Promise.all([
+        run.requireInput('Which city?'),
+        run.sleep('pause', { ms: HOUR }).then(() => done.push('woken')),
+        run.step('long', () => new Promise<void>(() => undefined)),
+      ])
+      return textOf(answer)
+    })
+    const { id } = await begin(a, 'go')
+    await settle()
+    const closed = a.handler.close({ graceMs: 1_000 })
+    await settle()
+    clock.advance(1_001)
+    await closed
+    await a.tasks.destroy()
+    clock.advance(HOUR)
+    await pass(clock, () => done.length === 1)
+    expect(await stateAt(b, id)).toBe('input-required')
+  })
+
+  test.each(['at once', 'after a minute'])('takes the answer %s, and sleeps on', async (when) => {
+    const { execute, done } = reminder()
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    if (when === 'after a minute') clock.advance(61_000)
+    await settle()
+    a.store.fail()
+    clock.advance(60_000)
+    await settle()
+    await begin(b, 'Lisbon', id)
+    await settle()
+    await pass(clock, async () => (await stateAt(b, id)) === 'working')
+    expect(done).toEqual([])
+    clock.advance(HOUR)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Lisbon'])
+    expect(done).toEqual(['reminded'])
+  })
+
+  test('beside a step that began first, continues after a crash', async () => {
+    const done: string[] = []
+    const execute: Execute = async (run) => {
+      const step = run.step('long', () =>
+        done.length === 0 ? new Promise<void>(() => undefined) : undefined,
+      )
+      const [, answer] = await Promise.all([step, run.requireInput('Which city?')])
+      return textOf(answer)
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    clock.advance(31_000)
+    await settle()
+    done.push('crashed')
+    await begin(b, 'Lisbon', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Lisbon'])
+    expect(b.errors).toEqual([])
+  })
+
+  test('does not restart a process before it is due', async () => {
+    const { execute } = reminder()
+    let calls = 0
+    const counted: Execute = (run) => {
+      calls += 1
+      return execute(run)
+    }
+    const { all, clock } = cluster([counted, counted])
+    const [a, b] = all as [Replica, Replica]
+    await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    clock.advance(31_000)
+    await pass(clock, () => b.tasks.stats().leases === 0)
+    clock.advance(60_000)
+    await settle()
+    expect(calls).toBe(1)
+  })
+
+  test('and a signal beside a question continue the turn', async () => {
+    const { a, b, clock } = replicas(async (run) => {
+      const answer = await Promise.race([
+        run.requireInput('Which city?').then(textOf),
+        run.waitFor<string>('city'),
+      ])
+      run.start()
+      return answer
+    })
+    const { id } = await begin(a, 'go')
+    await settle()
+    clock.advance(61_000)
+    await settle()
+    expect(a.tasks.stats().leases).toBe(0)
+    a.store.fail()
+    await b.tasks.signal(id, 'city', 'Porto')
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Porto'])
+  })
+})
+
+/** Stores whose leases last by the clock of the test. */
+const STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
+  [
+    'SQLite',
+    async (now) => {
+      const file = databaseFile()
+      onTestFinished(() => file.remove())
+      return await file.open({ now })
+    },
+  ],
+  [
+    'PGlite',
+    async (now) => {
+      const database = await PGlite.create()
+      onTestFinished(() => database.close())
+      const store = postgresStore(database, { now })
+      await store.migrate()
+      return store
+    },
+  ],
+]
+
+describe.each(STORES)('over %s', (_, open) => {
+  test('a sleep beside an open question is due', async () => {
+    const { execute, done } = reminder(100_000)
+    const { say, reaches, clock } = await agent(async (clock) => {
+      const now = (): number => clock.now()
+      return new DurableTaskManager({ store: await open(now), clock })
+    }, execute)
+    const id = await say('go')
+    await reaches(id, 'input-required')
+    await pass(clock, () => done.length === 1)
+    expect((await reaches(id, 'input-required')).message).toMatchObject({ parts: [{ text: 'Which city?' }] })
+    await say('Lisbon', id)
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['Lisbon'])
+    expect(done).toEqual(['reminded'])
+  })
+})

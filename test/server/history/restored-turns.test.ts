@@ -1,0 +1,178 @@
+/** Turns of a manager in memory that was saved and restored. */
+import { TaskManager, type SavedTask } from 'a2a-tasks'
+import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
+import { afterAll, describe, expect, test } from 'vitest'
+import { child, until } from './support/children.js'
+import { agent, closeManagers, textsOf, type Agent } from './support/managers.js'
+import { textOf } from '../durable/support/replicas.js'
+
+afterAll(closeManagers)
+
+type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
+
+function saved({ tasks }: Agent): SavedTask[] {
+  if (!(tasks instanceof TaskManager)) throw new Error('Its tasks are in memory')
+  return JSON.parse(JSON.stringify(tasks.snapshot())) as SavedTask[]
+}
+
+function started(execute: Execute, options: Options = {}): Promise<Agent> {
+  return agent((clock) => new TaskManager({ clock }), execute, options)
+}
+
+/** Another process, with the tasks as they were saved. */
+function restarted(from: Agent, execute: Execute, options: Options = {}): Promise<Agent> {
+  const given = saved(from)
+  return agent(
+    (clock) => {
+      clock.advance(60_000)
+      const tasks = new TaskManager({ clock })
+      tasks.restore(given)
+      return tasks
+    },
+    execute,
+    options,
+  )
+}
+
+describe('the turn of a restored task', () => {
+  test('continues where it was, and shows nothing twice', async () => {
+    const done: string[] = []
+    let isFirst = true
+    const execute: Execute = async (run) => {
+      run.artifact({ artifactId: 'log', parts: [{ text: 'Begun. ' }] })
+      const ticket = run.artifact('Ticket')
+      const price = await run.step('price', () => {
+        done.push('price')
+        return 7
+      })
+      run.artifact({ artifactId: 'log', parts: [{ text: `For ${price}. ` }] })
+      run.artifact({ artifactId: 'late', parts: [{ text: 'Late' }] })
+      if (isFirst) await new Promise<void>(() => undefined)
+      run.artifact({ artifactId: ticket, parts: [{ text: ', booked' }] })
+      run.artifact({ artifactId: 'log', parts: [{ text: 'Done.' }] })
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await until(() => saved(before)[0]?.artifacts?.length === 3)
+    isFirst = false
+    const after = await restarted(before, execute)
+    const task = await after.reaches(id, 'completed')
+    expect(textsOf(task)).toEqual(['Begun. For 7. Done.', 'Ticket, booked', 'Late'])
+    expect(done).toEqual(['price'])
+    expect(await after.kinds(id)).toEqual(['turn', 'step'])
+    expect(after.errors).toEqual([])
+  })
+
+  test('continues by the answer to its question', async () => {
+    const execute: Execute = async (run) => `${run.text} to ${textOf(await run.requireInput('Which city?'))}`
+    const before = await started(execute)
+    const id = await before.say('Fly')
+    await before.reaches(id, 'input-required')
+    const after = await restarted(before, execute)
+    expect((await after.reaches(id, 'input-required')).message).toMatchObject({
+      parts: [{ text: 'Which city?' }],
+    })
+    await after.say('Lisbon', id)
+    expect(textsOf(await after.reaches(id, 'completed'))).toEqual(['Fly to Lisbon'])
+  })
+
+  test('continues by a time beside its question, and by a signal', async () => {
+    const execute: Execute = async (run) => {
+      const answer = run.requireInput('Which city?')
+      await run.sleep('a while', { ms: 90_000 })
+      const paid = await run.waitFor<string>('paid')
+      return `${paid} ${textOf(await answer)}`
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await before.reaches(id, 'input-required')
+    const after = await restarted(before, execute)
+    await until(async () => {
+      after.clock.advance(1_000)
+      return (await after.kinds(id)).includes('wait')
+    })
+    const again = await restarted(after, execute)
+    await again.tasks.signal(id, 'paid', 'by Ada')
+    await until(async () => (await again.kinds(id)).includes('received'))
+    await again.say('Lisbon', id)
+    expect(textsOf(await again.reaches(id, 'completed'))).toEqual(['by Ada Lisbon'])
+  })
+
+  test('follows the agent that it has delegated to', async () => {
+    let finish: (text: string) => void = () => {}
+    const work = new Promise<string>((resolve) => (finish = resolve))
+    const { client, received } = await child(() => work)
+    const execute: Execute = async (run) => (await run.delegate('book', client, 'Lisbon')).text
+    const before = await started(execute)
+    const id = await before.say('go')
+    await until(async () => (await before.kinds(id)).includes('handle'))
+    const after = await restarted(before, execute)
+    await before.tasks.destroy()
+    finish('Booked')
+    await until(() => after.tasks.stateOf(id) === 'completed')
+    const task = await after.reaches(id, 'completed')
+    expect(textsOf(task)).toEqual(['Booked'])
+    expect(received).toEqual([`${id}/book#1`])
+  })
+
+  test('has the user and the metadata of its message', async () => {
+    const users: unknown[] = []
+    const execute: Execute = async (run) => {
+      users.push(run.principal)
+      return textOf(await run.requireInput('Which city?'))
+    }
+    const options: Options = {
+      authenticate: () => ({ id: 'ada', name: 'Ada' }),
+      principalOf: (id) => ({ id, name: 'Ada, found again' }),
+    }
+    const before = await started(execute, options)
+    const id = await before.say('go')
+    await before.reaches(id, 'input-required')
+    const after = await restarted(before, execute, options)
+    await after.say('Lisbon', id)
+    await after.reaches(id, 'completed')
+    expect(users).toEqual([
+      { id: 'ada', name: 'Ada' },
+      { id: 'ada', name: 'Ada, found again' },
+    ])
+  })
+
+  test('is continued by one handler', async () => {
+    let calls = 0
+    let isFirst = true
+    const execute: Execute = async (run) => {
+      calls += 1
+      await run.step('one', () => 1)
+      if (isFirst) await new Promise<void>(() => undefined)
+      await run.sleep('a while', { ms: 1_000_000 })
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await until(async () => (await before.kinds(id)).includes('step'))
+    isFirst = false
+    const after = await restarted(before, execute)
+    await until(() => calls === 2)
+    await agent(() => after.tasks, execute)
+    await until(async () => (await after.kinds(id)).includes('sleep'))
+    expect(calls).toBe(2)
+  })
+
+  test('is refused where its history is none', async () => {
+    const before = await started((run) => run.step('one', () => 1).then(String))
+    const id = await before.say('go')
+    await before.reaches(id, 'completed')
+    const [task] = saved(before)
+    const restore = (recorded: unknown): void =>
+      new TaskManager().restore([{ ...task, recorded } as SavedTask])
+    expect(() => restore([{ generation: 1 }])).toThrow('tasks[0].recorded[0].timestamp')
+    const entry = { generation: 2, timestamp: '2026-01-01T00:00:00.000Z' }
+    expect(() => restore([{ ...entry, entry: { kind: 'nothing' } }])).toThrow(
+      'tasks[0].recorded[0].entry.kind',
+    )
+    expect(() => restore([{ ...entry, entry: { kind: 'turn' } }])).toThrow(
+      'tasks[0].recorded[0].entry.messageId',
+    )
+    expect(() => restore([entry, entry])).toThrow('tasks[0].recorded[0].entry')
+    expect(() => restore([{ ...entry, generation: 99 }])).toThrow('tasks[0].recorded[0].generation')
+  })
+})
