@@ -124,7 +124,7 @@ class FollowedRun {
       case 'failed':
       case 'rejected':
       case 'canceled':
-        err.line(`${red(`The task is ${result.type}`)}${result.text === '' ? '' : `: ${result.text}`}`)
+        err.line(`${red(ENDS[result.type])}${result.text === '' ? '' : `: ${result.text}`}`)
         return
       case 'input-required':
         this.#tellAnswer(result.task.id, result.text)
@@ -202,6 +202,12 @@ class FollowedRun {
     if (result.type === 'timed-out') return EXIT.timedOut
     return result.type === 'error' ? explain(result.error).exitCode : EXIT.negative
   }
+}
+
+const ENDS = {
+  failed: 'The task has failed',
+  rejected: 'The agent has rejected the task',
+  canceled: 'The task is canceled',
 }
 
 function profileOption(profile: string | undefined): string {

@@ -3,11 +3,13 @@
  *
  * @module
  */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseAgentCard } from 'a2a-tasks/agent-card'
 import { A2AClient, type Fetch } from 'a2a-tasks/client'
 import type { AgentCard } from 'a2a-tasks/schemas'
 import type { Arguments } from '../arguments.js'
-import { clientOptions } from '../connection/connect.js'
+import { clientOptions, requireUrl } from '../connection/connect.js'
 import { usageFailure } from '../failure.js'
 import { readInput } from '../input.js'
 import type { Terminal } from '../terminal/terminal.js'
@@ -71,6 +73,8 @@ async function readText({ body }: Response): Promise<string | undefined> {
 }
 
 async function readCard(path: string, cwd: string): Promise<LoadedCard> {
+  // A host is no file, unless there is one of this name.
+  if (isHost(path) && !existsSync(resolve(cwd, path))) requireUrl(path)
   const raw = toObject((await readInput(path, cwd)).toString())
   if (raw === undefined) throw usageFailure(`"${path}" is not a card: it is not a JSON object`)
   const read = readAs10(raw)
@@ -80,6 +84,10 @@ async function readCard(path: string, cwd: string): Promise<LoadedCard> {
   } catch (refusal) {
     return { source: path, raw, ...read, refusal }
   }
+}
+
+function isHost(text: string): boolean {
+  return /^[\w.-]+:\d+(\/|$)|^localhost(\/|$)/.test(text)
 }
 
 function readAs10(raw: object): Pick<LoadedCard, 'card' | 'refusal'> {

@@ -26,7 +26,7 @@ export function cardText(card: AgentCard): string {
     bold('Interfaces'),
     ...some(card.supportedInterfaces, ({ protocolBinding, protocolVersion, url, tenant }) => {
       const suffix = tenant === undefined || tenant === '' ? '' : `  tenant ${tenant}`
-      return `  ${printableLine(`${protocolBinding} ${protocolVersion}`.padEnd(14), 60)}  ${printableLine(url + suffix)}`
+      return `  ${printableLine(`${protocolBinding} ${protocolVersion}`, 60).padEnd(13)}  ${printableLine(url + suffix)}`
     }),
     '',
     fact('Can', capabilitiesOf(card)),

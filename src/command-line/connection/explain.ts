@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, type ErrorCode } from 'a2a-tasks'
+import { A2AError, type AnyA2AError, type ErrorCode } from 'a2a-tasks'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandFailure } from '../failure.js'
 
@@ -16,10 +16,20 @@ export function explain(error: unknown, url?: string): CommandFailure {
     return new CommandFailure(message, EXIT.usage, { cause: error })
   }
   const hint = hintOf(error, url)
-  return new CommandFailure(error.message.replace(/^A2A: /, ''), exitCodeOf(error.code), {
+  return new CommandFailure(messageOf(error), exitCodeOf(error), {
     cause: error,
     ...(hint !== undefined && { hint }),
   })
+}
+
+/** Without the name of the service, and without what OpenSSL says. */
+function messageOf({ message }: Error): string {
+  return message
+    .replace(/^A2A: /, '')
+    .replace(
+      /cannot be reached: [0-9A-F]+:error:[^]*/,
+      'cannot be reached: the server does not speak TLS there',
+    )
 }
 
 const UNREACHABLE: readonly ErrorCode[] = [
@@ -31,17 +41,25 @@ const UNREACHABLE: readonly ErrorCode[] = [
   'LIMIT_EXCEEDED',
 ]
 
-function exitCodeOf(code: ErrorCode): ExitCode {
+function exitCodeOf(error: AnyA2AError): ExitCode {
+  const { code } = error
+  if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && [401, 403].includes(error.data.status ?? 0))
+    return EXIT.refused
+  // Without a cause, the client itself has found the fault: in the card, or in what it was passed.
+  if (A2AError.is(error, 'INVALID_PARAMS') && error.cause === undefined) {
+    return error.data.path.startsWith('card') ? EXIT.unreachable : EXIT.usage
+  }
   if (code === 'REQUEST_TIMED_OUT') return EXIT.timedOut
   if (code === 'URL_BLOCKED') return EXIT.usage
   return UNREACHABLE.includes(code) ? EXIT.unreachable : EXIT.refused
 }
 
-type KnownError = A2AError
-
-function hintOf(error: KnownError, url: string | undefined): string | undefined {
+function hintOf(error: AnyA2AError, url: string | undefined): string | undefined {
   if (A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) {
     const { status } = error.data
+    if (error.message.includes('names this address')) {
+      return 'The card is wrong: its URL must be the one that clients use. See: a2a-tasks card URL'
+    }
     return status === undefined ? networkHint(error, url) : statusHint(status, url)
   }
   return HINTS[error.code]
@@ -66,11 +84,13 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   RATE_LIMITED: 'Wait for a moment, and try again',
 }
 
-function statusHint(status: number, url: string | undefined): string {
+function statusHint(status: number, url: string | undefined): string | undefined {
   if (status === 401 || status === 403) return CREDENTIALS
   if (status === 404) {
     return `There is no agent at this path. Is the URL complete? Agents are often below a path, such as ${shortOf(url)}/agent`
   }
+  // The message names the URL to use.
+  if (status >= 300 && status < 400) return undefined
   if (status === 405) return 'The server does not accept this request. Is the URL that of an A2A agent?'
   if (status >= 500) return 'The server failed. Try again later, and look at its log'
   return 'Is the URL that of an A2A agent?'
