@@ -4,17 +4,9 @@
  * @module
  */
 import { parseArgs } from 'node:util'
-import type { Command, OptionSpec } from './command.js'
 import { usageFailure, type CommandFailure } from './failure.js'
 import { nearest } from './suggestion.js'
-
-export type Options = Readonly<Record<string, OptionSpec>>
-
-/** The options that every command has. */
-export const COMMON_OPTIONS: Options = {
-  json: { type: 'boolean', help: 'Print JSON, for scripts' },
-  help: { type: 'boolean', short: 'h', help: 'Show this help' },
-}
+import { COMMON_OPTIONS, type Options, type Syntax } from './syntax.js'
 
 /** The values of a command line. Asking for an option that the command does not have is a mistake in the command. */
 export class Arguments {
@@ -62,7 +54,7 @@ export class Arguments {
 }
 
 /** @throws {CommandFailure} naming what is wrong, with a suggestion for a misspelt option. */
-export function readArguments(command: Command, args: readonly string[]): Arguments {
+export function readArguments(command: Syntax, args: readonly string[]): Arguments {
   const options = { ...command.options, ...COMMON_OPTIONS }
   const { values, positionals } = parse(command.name, args, options)
   const parsed = new Arguments(values, positionals)

@@ -5,27 +5,13 @@
  */
 import type { Arguments } from './arguments.js'
 import type { ExitCode } from './exit-codes.js'
+import type { Syntax } from './syntax.js'
 import type { Terminal } from './terminal/terminal.js'
 
-export interface OptionSpec {
-  readonly type: 'string' | 'boolean'
-  readonly short?: string
-  readonly multiple?: true
-  /** The name of the value in the help. */
-  readonly value?: string
-  readonly help: string
-}
-
-export interface Command {
-  readonly name: string
-  /** Arguments, without options. */
-  readonly usage: string
+export interface Command extends Syntax {
   readonly summary: string
   /** Sentences that the help shows below the usage. */
   readonly description?: string
-  /** The least and the greatest number of arguments. */
-  readonly positionals: readonly [min: number, max: number]
-  readonly options: Readonly<Record<string, OptionSpec>>
   /** Command lines, without the name of the program. */
   readonly examples: readonly string[]
   /** Resolves to the exit code. Failures are `CommandFailure` or what the library throws. */

@@ -4,12 +4,13 @@
  * @module
  */
 import { textOf, type RunHandle, type RunOptions, type RunResult } from 'a2a-tasks/client'
-import type { Arguments, Options } from './arguments.js'
+import type { Arguments } from './arguments.js'
 import { explain } from './connection/explain.js'
 import { encodeHandle } from './connection/handle.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
 import { artifactsText, partsText } from './render/parts.js'
 import { Progress } from './render/progress.js'
+import type { Options } from './syntax.js'
 import { onInterrupts, type Interrupts } from './terminal/interrupt.js'
 import { askUser } from './terminal/prompt.js'
 import { bold, red } from './terminal/style.js'
@@ -106,7 +107,7 @@ class FollowedRun {
       this.#tellHandle('The task goes on')
       process.exit(EXIT.interrupted)
     }
-    this.#terminal.out.endLine()
+    this.#terminal.out.giveWay()
     err.line('Canceling the task. Press Ctrl-C again to leave it running')
     this.#canceled.abort()
   }
@@ -165,7 +166,7 @@ class FollowedRun {
   #tellHandle(why: string): void {
     const command = this.#resumeCommand()
     if (command === undefined) return
-    this.#terminal.out.endLine()
+    this.#terminal.out.giveWay()
     this.#terminal.err.line(`${why}: ${bold(command)}`)
   }
 

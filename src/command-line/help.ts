@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { COMMON_OPTIONS } from './arguments.js'
-import type { Command, CommandEntry, OptionSpec } from './command.js'
+import type { Command, CommandEntry } from './command.js'
+import { COMMON_OPTIONS, type OptionSpec } from './syntax.js'
 import { bold } from './terminal/style.js'
 
 export function programHelp(commands: readonly CommandEntry[]): string {

@@ -5,7 +5,8 @@ import { expect, it } from 'vitest'
 import { linksOf } from '../support/markdown.js'
 import { read, ROOT } from '../support/repository.js'
 
-const MAX_BYTES = 3_530_000
+/** The library and its documentation take 3,530,000 of them, and the program 150,000. */
+const MAX_BYTES = 3_680_000
 
 interface Packed {
   readonly unpackedSize: number

@@ -31,10 +31,10 @@ function compare(path: string, before: unknown, after: unknown, depth: number, f
     else found.push({ kind: 'changed', path, before, after })
     return
   }
-  for (const [name, field] of new Set([...old.keys(), ...young.keys()].map((key) => [key, key] as const))) {
-    const isItem = Array.isArray(before) || Array.isArray(after)
-    const inner = isItem ? `${path}[${field}]` : path === '' ? field : `${path}.${field}`
-    compare(inner, old.get(name), young.get(name), depth + 1, found)
+  const isList = Array.isArray(before) || Array.isArray(after)
+  for (const field of new Set([...old.keys(), ...young.keys()])) {
+    const inner = isList ? `${path}[${field}]` : path === '' ? field : `${path}.${field}`
+    compare(inner, old.get(field), young.get(field), depth + 1, found)
   }
 }
 

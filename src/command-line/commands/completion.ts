@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { COMMON_OPTIONS } from '../arguments.js'
-import type { Command, CommandEntry, OptionSpec } from '../command.js'
+import type { Command, CommandEntry } from '../command.js'
 import { EXIT } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
+import { COMMON_OPTIONS, type OptionSpec } from '../syntax.js'
 
 /** The command for the scripts of these commands. */
 export function completionOf(entries: readonly CommandEntry[]): Command {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Options } from '../arguments.js'
+import type { Options } from '../syntax.js'
 
 export const CREDENTIAL_OPTIONS: Options = {
   bearer: {

@@ -41,7 +41,7 @@ export class Progress {
     const status = `${task.state} ${text}`
     if (status !== this.#status) {
       this.#status = status
-      this.#terminal.out.endLine()
+      this.#terminal.out.giveWay()
       this.#terminal.err.line(`${dim('·')} ${stateText(task.state)}${text === '' ? '' : `  ${text}`}`)
     }
     // A task as a whole comes again after a reconnect.

@@ -4,7 +4,6 @@
  * @module
  */
 import { createInterface } from 'node:readline/promises'
-import { cyan } from './style.js'
 import type { Channel } from './terminal.js'
 
 /**
@@ -23,8 +22,8 @@ export async function askUser(
   lines.on('SIGINT', onInterrupt)
   try {
     for (;;) {
-      err.write(cyan('> '))
-      const answer = await Promise.race([lines.question('').catch(() => undefined), ended])
+      err.endLine()
+      const answer = await Promise.race([lines.question('> ').catch(() => undefined), ended])
       if (answer === undefined || answer.trim() !== '') return answer
     }
   } finally {

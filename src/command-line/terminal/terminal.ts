@@ -64,6 +64,11 @@ export class Channel {
     if (!this.#isAtLineStart) this.write('\n')
   }
 
+  /** Makes room for lines of another channel, which on a terminal are between those of this one. */
+  giveWay(): void {
+    if (this.#stream.isTTY === true) this.endLine()
+  }
+
   /** Writes JSON: with `indent` as a document, otherwise as one line. */
   json(value: unknown, indent?: number): void {
     this.#stream.write(`${this.#secrets.hide(printableJson(value, indent))}\n`)
