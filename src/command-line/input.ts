@@ -7,7 +7,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { usageFailure } from './failure.js'
 
-export const MAX_INPUT_BYTES = 16_777_216
+const MAX_INPUT_BYTES = 16_777_216
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   csv: 'text/csv',

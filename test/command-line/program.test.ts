@@ -1,6 +1,8 @@
 /** The program against agents over loopback: results, exit codes, errors, hostile texts, and secrets. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildAgentCard, signAgentCard } from 'a2a-tasks/agent-card'
+import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { read } from '../support/repository.js'
 import { closedUrl, serveAgent, serveOthers } from './support/agents.js'
@@ -218,10 +220,28 @@ test('a card is shown with its problems, compared with another one, and its text
   expect(other).toMatchObject({ code: 1, stdout: '~ version  "1.0.0" → "9.9.9"\n' })
 })
 
-test('the signatures of a card are verified by --verify', async () => {
-  const { code, stdout } = await run(['card', await serveAgent(), '--verify'])
-  expect(code).toBe(1)
-  expect(stdout).toContain('No valid signature')
+test('the signatures of a card are verified by --verify, with keys of a file', async () => {
+  const unsigned = await run(['card', await serveAgent(), '--verify'])
+  expect(unsigned).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('No valid signature') as unknown,
+  })
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const card = buildAgentCard({ name: 'Signed', description: 'Does', url: 'https://a.example' })
+  const signed = await signAgentCard(card, { key: privateKey, kid: 'k1', alg: 'ES256' })
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'card.json'), JSON.stringify(signed))
+  writeFileSync(join(folder, 'forged.json'), JSON.stringify({ ...signed, name: 'Forged' }))
+  writeFileSync(
+    join(folder, 'keys.json'),
+    JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k1' }] }),
+  )
+  const right = await run(['card', 'card.json', '--key', 'keys.json'], { cwd: folder })
+  expect(right).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Signed by the key k1 (ES256)') as unknown,
+  })
+  expect((await run(['card', 'forged.json', '--key', 'keys.json'], { cwd: folder })).code).toBe(1)
 })
 
 test('colours are only on a terminal, or by FORCE_COLOR', async () => {

@@ -28,7 +28,7 @@ async function* execute(run: Run): AsyncGenerator<string> {
   yield `for ${run.principal?.id ?? 'all'}`
 }
 
-export async function listen(listenerOf: (url: string) => RequestListener): Promise<string> {
+async function listen(listenerOf: (url: string) => RequestListener): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
