@@ -11,6 +11,7 @@ import { PUSH_CHECKS } from './checks/push.mjs'
 import { STREAM_CHECKS } from './checks/streams.mjs'
 import { TASK_CHECKS } from './checks/tasks.mjs'
 import { VERSION_CHECKS } from './checks/versions.mjs'
+import { lackingOf, Skipped } from './kit/abilities.mjs'
 import { interfacesOf, readCard } from './kit/card.mjs'
 import { Mismatch } from './kit/mismatch.mjs'
 import { Target } from './kit/targets.mjs'
@@ -38,10 +39,20 @@ export const ALL_CHECKS = [...CARD_CHECKS, ...CHECKS]
  *
  * @param url the URL of the agent, or of its card.
  * @param options `headers` for every request; `origin` in place of the origin of the URLs of the card; `webhook`, the URL
- *   of push notification configurations; `only`, names of interfaces such as `JSONRPC 1.0`; `known`, known failures.
+ *   of push notification configurations; `only`, names of interfaces such as `JSONRPC 1.0`; `known`, known failures;
+ *   `anyAgent`, to skip the checks of what the agent does not do when a message says so; `onResult`, called with each result.
  * @returns `interfaces`, their names; `results`, one for each check; `stale`, the known failures that did not fail.
  */
-export async function checkAgent(url, { headers, origin, webhook = WEBHOOK, only, known = [] } = {}) {
+export async function checkAgent(url, options = {}) {
+  const {
+    headers,
+    origin,
+    webhook = WEBHOOK,
+    only,
+    known = [],
+    anyAgent = false,
+    onResult = () => {},
+  } = options
   const { json: card } = await readCard(url)
   const found = interfacesOf(card, origin)
   const interfaces = found.filter(({ name }) => only === undefined || only.includes(name))
@@ -50,15 +61,19 @@ export async function checkAgent(url, { headers, origin, webhook = WEBHOOK, only
   }
   const targets = interfaces.map((each) => new Target(each, { headers, webhook }))
   const results = []
+  const add = (result) => {
+    results.push(result)
+    onResult(result)
+  }
   for (const check of CARD_CHECKS) {
     const context = { url, card, targets }
-    if (check.when?.(context) !== false) results.push(await run(check, context, 'card'))
+    if (check.when?.(context) !== false) add(await run(check, context, 'card'))
   }
   for (const target of targets) {
+    if (anyAgent) target.lacks = await lackingOf(target, card)
     for (const check of CHECKS) {
       const context = { url, card, targets, target }
-      if (isFor(check, target) && check.when?.(context) !== false)
-        results.push(await run(check, context, target.name))
+      if (isFor(check, target) && check.when?.(context) !== false) add(await run(check, context, target.name))
     }
   }
   return { interfaces: targets.map(({ name }) => name), ...withKnown(results, known) }
@@ -86,6 +101,7 @@ async function run(check, context, target) {
     await check.run(context)
     return { ...result, outcome: 'passed' }
   } catch (error) {
+    if (error instanceof Skipped) return { ...result, outcome: 'skipped', reason: error.message }
     if (error instanceof Mismatch) {
       const { sent, expected, got } = error
       return { ...result, outcome: 'failed', sent, expected, got }

@@ -13,7 +13,7 @@ export interface Result {
   readonly title: string
   readonly level: 'must' | 'should'
   readonly spec: string
-  readonly outcome: 'passed' | 'failed' | 'known'
+  readonly outcome: 'passed' | 'failed' | 'known' | 'skipped'
   readonly sent?: string
   readonly expected?: string
   readonly got?: string
@@ -32,6 +32,9 @@ export interface CheckOptions {
   readonly webhook?: string
   readonly only?: readonly string[]
   readonly known?: readonly Known[]
+  /** Skips the checks of what the agent does not do when a message says so. Default is `false`: it has to. */
+  readonly anyAgent?: boolean
+  readonly onResult?: (result: Result) => void
 }
 
 export interface Check {

@@ -4,6 +4,11 @@ import { Mismatch } from './mismatch.mjs'
 import { parseEvents } from './sse.mjs'
 
 const TIMEOUT_MS = 10_000
+/** Bytes of an answer that are read. */
+const MAX_BYTES = 16_777_216
+/** Headers whose values reports may show. The others can be credentials. */
+const SHOWN_HEADERS =
+  /^(a2a-.*|accept.*|connection|content-.*|host|if-none-match|last-event-id|transfer-encoding)$/i
 
 /**
  * Sends a request and reads the whole answer: `status`, `headers`, `text`, and `json`, which is `undefined` if the body
@@ -46,7 +51,7 @@ export function eventsIn(stream) {
 async function open(url, { method = 'GET', headers = {}, body }, controller = new AbortController()) {
   const text =
     typeof body === 'string' || body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body)
-  const shownHeaders = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const shownHeaders = Object.entries(headers).map(([name, value]) => `${name}: ${shownValue(name, value)}`)
   const sent = [`${method} ${url}`, ...shownHeaders, ...(text === undefined ? [] : [String(text)])].join(
     ' | ',
   )
@@ -67,8 +72,25 @@ async function open(url, { method = 'GET', headers = {}, body }, controller = ne
 
 async function readAnswer(sent, response) {
   const { status, headers } = response
-  const text = await withTimeout({ sent }, response.text(), 'the whole body')
+  const text = await withTimeout({ sent }, readText(sent, response), 'the whole body')
   return { sent, status, headers, text, json: parse(text) }
+}
+
+/** The value of a header, unless it may be a secret. */
+export function shownValue(name, value) {
+  return SHOWN_HEADERS.test(name) ? value : '…'
+}
+
+async function readText(sent, { body }) {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_BYTES) throw new Mismatch({ sent }, `an answer of at most ${MAX_BYTES} bytes`, 'more')
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
 }
 
 async function* eventsOf(answer, response, controller) {

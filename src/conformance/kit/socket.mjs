@@ -2,7 +2,7 @@
 
 import { connect as connectPlain } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { parse } from './http.mjs'
+import { parse, shownValue } from './http.mjs'
 import { Mismatch } from './mismatch.mjs'
 
 const TIMEOUT_MS = 10_000
@@ -20,7 +20,10 @@ export async function askOverSocket(url, { method = 'POST', head, pieces }) {
   const socket = secure ? connectSecure(options) : connectPlain(options)
   socket.setNoDelay(true)
   const lines = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...head]
-  const sent = `${lines.join(' | ')} | ${pieces.map((piece) => Buffer.from(piece).toString('latin1')).join('⏎')}`
+  const shownLines = lines.map((line) =>
+    line.replace(/^([\w-]+): (.*)$/, (_, name, value) => `${name}: ${shownValue(name, value)}`),
+  )
+  const sent = `${shownLines.join(' | ')} | ${pieces.map((piece) => Buffer.from(piece).toString('latin1')).join('⏎')}`
   try {
     const answer = readAll(socket, sent)
     // The answer may come, or fail, before all pieces are sent.

@@ -18,7 +18,9 @@ async function sendInPieces(target, head, pieces) {
     pieces,
   })
   const whole = { ...answer, ...resultOf(target, answer) }
-  ensure(whole, sentTask(whole).text.includes('日本語 👩‍🚀'), 'an artifact with the text', whole.text)
+  const { text } = sentTask(whole)
+  target.needs('text')
+  ensure(whole, text.includes('日本語 👩‍🚀'), 'an artifact with the text', whole.text)
 }
 
 const bytesOf = (target) => Buffer.from(JSON.stringify(target.bodyOf(TEXT)))

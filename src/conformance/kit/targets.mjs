@@ -8,6 +8,7 @@ import { ask, askForStream } from './http.mjs'
 import { resultOf } from './answers.mjs'
 import { toLegacyParams, toProtoParams } from './legacy.mjs'
 import { routeOf } from './routes.mjs'
+import { Skipped } from './abilities.mjs'
 
 const LEGACY_METHODS = {
   SendMessage: 'message/send',
@@ -30,10 +31,18 @@ export class Target {
     this.isJsonRpc = binding === 'JSONRPC'
     this.isModern = version === '1.0'
     this.headers = { 'A2A-Version': version, ...headers }
+    /** What the agent does not do when a message says so: see `abilities.mjs`. */
+    this.lacks = new Set()
+  }
+
+  /** Ends the check unless the agent has the ability. */
+  needs(ability) {
+    if (this.lacks.has(ability)) throw new Skipped(ability)
   }
 
   /** A message of the user in the spelling of A2A 1.0. */
   message(text, fields = {}) {
+    this.needs(text.split(' ', 1)[0])
     return { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...fields }
   }
 

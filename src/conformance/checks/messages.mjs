@@ -29,6 +29,7 @@ export const MESSAGE_CHECKS = [
       const answer = await target.send('echo hello')
       const task = sentTask(answer)
       expectState(answer, task, 'completed')
+      target.needs('text')
       ensure(answer, task.text.includes('hello'), 'an artifact with the text "hello"', task.text)
       const isArtifact = task.artifacts.every(({ id }) => typeof id === 'string' && id !== '')
       ensure(answer, isArtifact, 'an artifactId in each artifact', answer.text)
@@ -67,6 +68,7 @@ export const MESSAGE_CHECKS = [
     async run({ target }) {
       const answer = await target.send(`echo ${TEXT}`)
       const { text } = sentTask(answer)
+      target.needs('text')
       ensure(answer, text.includes(TEXT), `a text with ${TEXT}`, text)
     },
   },
@@ -131,6 +133,7 @@ export const MESSAGE_CHECKS = [
       const task = sentTask(answer)
       expectState(answer, task, 'completed')
       ensureEqual(answer, 'the ids', [task.id, task.contextId], [question.id, question.contextId])
+      target.needs('text')
       ensure(answer, task.text.includes('Ada'), 'an artifact with the text "Ada"', task.text)
     },
   },

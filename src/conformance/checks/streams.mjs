@@ -114,6 +114,7 @@ export const STREAM_CHECKS = [
     async run({ target }) {
       const stream = await target.stream('stream')
       const updates = await updatesOf(target, stream)
+      target.needs('chunks')
       ensure(
         stream,
         updates.filter(({ kind }) => kind === 'artifact').length >= 2,
