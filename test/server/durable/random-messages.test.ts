@@ -39,8 +39,9 @@ function slow(store: TaskStore, random: Random): TaskStore {
   })
 }
 
-/** Works in one of several ways, and remembers what it has read. */
+/** Works in one of several ways, the same when a turn is replayed, and remembers what it has read. */
 function worker(random: Random, policy: FollowUpPolicy, read: Set<string>): Execute {
+  const ways = new Map<string, number>()
   return async (run) => {
     // What steers is in the conversation: a run looks there before it asks, and before it ends.
     const look = (): void => {
@@ -57,7 +58,8 @@ function worker(random: Random, policy: FollowUpPolicy, read: Set<string>): Exec
     read.add(run.text)
     await pause(random, 4)
     run.start()
-    const way = random()
+    const way = ways.get(run.text) ?? random()
+    ways.set(run.text, way)
     await pause(random, 4)
     if (way < 0.3) await ask()
     else if (way < 0.5) {
