@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { defineConfig, type Options } from 'tsup'
 import ts from 'typescript'
+import { buildCommandLine } from './.config/build-command-line.js'
 import { ENTRIES } from './.config/entries.js'
 import { mergeChunks } from './.config/merge-chunks.js'
 
@@ -73,5 +74,8 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
   metafile: true,
-  onSuccess: () => mergeChunks(outDir, ENTRIES),
+  async onSuccess() {
+    await mergeChunks(outDir, ENTRIES)
+    await buildCommandLine(outDir)
+  },
 }))

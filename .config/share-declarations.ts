@@ -1,5 +1,5 @@
 /**
- * Third step of the build: makes the types of the ES modules those of CommonJS, which ES modules may import.
+ * Last step of the build: makes the types of the ES modules those of CommonJS, which ES modules may import.
  *
  * A program that loads both formats has one type of each class, and the package carries its declarations once. They are
  * indented by tabs, which take a quarter of the bytes.

@@ -19,6 +19,7 @@ import { isRecord } from '../wire/normalize.js'
 interface AgentCardFields extends Partial<
   Omit<AgentCard, 'name' | 'skills' | 'capabilities' | 'supportedInterfaces'>
 > {
+  /** The agent's name, which clients show to their users. */
   readonly name: string
   /** The protocol versions at `url`. Default is `['1.0', '0.3']`. */
   readonly protocolVersions?: readonly string[]
@@ -33,7 +34,11 @@ interface AgentCardFields extends Partial<
  * from `PORT` and `BIND_HOST`.
  */
 type AgentAddress =
-  | { readonly url: string; readonly supportedInterfaces?: AgentInterface[] }
+  | {
+      /** The absolute URL at which clients reach the agent, with its path, such as `https://agent.example/agent`. */
+      readonly url: string
+      readonly supportedInterfaces?: AgentInterface[]
+    }
   | { readonly url?: string; readonly supportedInterfaces: AgentInterface[] }
 
 /** A card whose fields with defaults may be absent. Requires `name`, and `url` or `supportedInterfaces`. */

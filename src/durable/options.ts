@@ -188,7 +188,7 @@ function isStore(value: unknown): boolean {
 
 export function requireStore(store: unknown): void {
   if (typeof store !== 'object' || store === null) {
-    throw new TypeError(`"store" must be a store of tasks, got ${describe(store)}`)
+    throw new TypeError(`"store" must be a store of tasks, such as memoryStore(), got ${describe(store)}`)
   }
   if (store instanceof Promise)
     throw new TypeError('"store" must be a store of tasks, got a promise: await it')

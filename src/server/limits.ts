@@ -21,7 +21,7 @@ const SHARE_OF_HEAP = 1 / 8
 /** The default of `bodyTimeoutMs`. */
 export const BODY_TIMEOUT_MS = 30_000
 
-/** The default of `maxNodes`. The handler parses, checks and copies so many in about 50 ms if all are different keys. */
+/** The default of `maxNodes`. The handler checks and copies so many in less than 50 ms if all are different keys. */
 export const MAX_NODES = 25_000
 
 /** The default of `maxBodyBytesInFlight`: an eighth of the heap, within 2 to 64 bodies of the largest size. */

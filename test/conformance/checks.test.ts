@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FILES, read, ROOT } from '../support/repository.js'
 import { importsOf } from '../support/source.js'
-import { ALL_CHECKS, checkAgent, readKnown, type Report } from './suite.mjs'
+import { ALL_CHECKS, checkAgent, readKnown, type Report } from '../../src/conformance/suite.mjs'
 import { BROKEN } from './support/broken-agent.js'
 import { listen, listenOwn, listenWithFault } from './support/listen.js'
 import { serveOfficialAgent } from './support/official-agent.js'
@@ -55,7 +55,7 @@ describe('each check', () => {
   })
 
   test('uses nothing but Node: the checks know nothing of this library', () => {
-    const files = FILES.filter((file) => /^test\/conformance\/(\w+|checks\/.+|kit\/.+)\.mjs$/.test(file))
+    const files = FILES.filter((file) => /^src\/conformance\/.+\.mjs$/.test(file))
     const others = files
       .flatMap((file) => importsOf(read(file)))
       .filter(({ specifier }) => !/^(node:|\.\.?\/)/.test(specifier))

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { EXCHANGES, talkTo } from './exchanges/exchanges.mjs'
 import { isGood, linesOf } from './report.mjs'
-import { checkAgent } from './suite.mjs'
+import { checkAgent } from '../../src/conformance/suite.mjs'
 
 const [command, ...args] = process.argv.slice(2)
 const server = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -14,7 +14,7 @@ const LISTENER = { onNews: () => undefined, onLost: () => undefined, onOrphan: (
 describe('options that make no sense are named', () => {
   test.each([
     ['The options of DurableTaskManager must be an object, got undefined', undefined],
-    ['"store" must be a store of tasks, got undefined', {}],
+    ['"store" must be a store of tasks, such as memoryStore(), got undefined', {}],
     ['"store" must be a store of tasks', { store: null }],
     ['"store" must be a store of tasks: it has no method "create"', { store: {} }],
     ['Unknown option "maxTasks" of DurableTaskManager', { store, maxTasks: 1 }],

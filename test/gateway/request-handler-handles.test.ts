@@ -134,7 +134,7 @@ describe('a handle', () => {
     const result = await other.client.run(withHandle(handle))
     expect(result).toMatchObject({ type: 'completed', text: 'At last' })
     // It is a task of that process, about the same run of the service: the handle's own id stays with the gateway's resume().
-    expect('task' in result && result.task.id).not.toBe(id)
+    expect(result.task?.id).not.toBe(id)
   })
 
   it('cancels the run of the other process', async () => {

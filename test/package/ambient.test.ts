@@ -33,8 +33,11 @@ const PLATFORM = [
   'server/node/incoming.ts',
 ]
 
+/** The program is for Node. */
+const PROGRAM = 'command-line/'
+
 describe('the source', () => {
-  it.each(SOURCES.filter((file) => !PLATFORM.includes(file)))(
+  it.each(SOURCES.filter((file) => !PLATFORM.includes(file) && !file.startsWith(PROGRAM)))(
     '%s reads no clock, chance or global',
     (file) => {
       expect(ambient(read(`src/${file}`), [...TIME, ...CHANCE, ...RUNTIME])).toEqual([])

@@ -55,7 +55,7 @@ describe('the README', () => {
   })
 })
 
-describe.each(PROGRAMS)('the program at $at', { timeout: 90_000 }, (program) => {
+describe.concurrent.each(PROGRAMS)('the program at $at', { timeout: 90_000 }, (program) => {
   const file = consumer.write(`${program.at.replace(/\W/g, '-')}.${program.language}`, program.code)
 
   it('runs, and prints what it says', async () => {

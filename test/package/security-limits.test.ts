@@ -39,7 +39,7 @@ test('a default is read in each form that the pages write it in', () => {
 })
 
 test('the memory of a full house is that of docs/design/performance.md', () => {
-  const section = sectionOf(read('docs/security.md'), 'Memory of a full house')
+  const section = sectionOf(read('docs/security.md'), 'Memory at the limits')
   const numbers = [...section.matchAll(/\b[\d,]+ B\b/g)].map(([number]) => number)
   expect(numbers).toHaveLength(2)
   const measured = read('docs/design/performance.md')

@@ -1,5 +1,11 @@
 import { TaskManager } from 'a2a-tasks'
-import { A2AClient, type DelegationOptions, type RunOptions } from 'a2a-tasks/client'
+import {
+  A2AClient,
+  type DelegationOptions,
+  type RemoteTask,
+  type RunOptions,
+  type RunResult,
+} from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { expectTypeOf, test } from 'vitest'
 
@@ -11,4 +17,9 @@ test('a client takes either manager', () => {
 
 test('sendTask finds out itself what an earlier process has sent', () => {
   expectTypeOf<DelegationOptions>().toEqualTypeOf<Omit<RunOptions, 'repeats'>>()
+})
+
+test('the task of a result can be read before its type is known', () => {
+  expectTypeOf<RunResult['task']>().toEqualTypeOf<RemoteTask | undefined>()
+  expectTypeOf<Extract<RunResult, { ok: true }>['task']>().toEqualTypeOf<RemoteTask | undefined>()
 })

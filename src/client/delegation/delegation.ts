@@ -116,7 +116,7 @@ export class DelegationManager {
     try {
       const client = await this.#clientOf(known)
       const result = await client.resume(handle, { signal: AbortSignal.abort() })
-      return 'task' in result && isTerminal(result.task.state)
+      return result.task !== undefined && isTerminal(result.task.state)
     } catch {
       return false
     }

@@ -107,7 +107,13 @@ interface UnfinishedRun {
 export type RunResult =
   | { readonly ok: true; readonly type: 'completed'; readonly task: RemoteTask; readonly text: string }
   /** The agent replied with a message and created no task. */
-  | { readonly ok: true; readonly type: 'message'; readonly message: Message; readonly text: string }
+  | {
+      readonly ok: true
+      readonly type: 'message'
+      readonly message: Message
+      readonly text: string
+      readonly task?: undefined
+    }
   | {
       readonly ok: false
       readonly type: 'failed' | 'rejected' | 'canceled'

@@ -5,12 +5,16 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
 import { parseUrl } from '../../runtime/url.js'
 import type { HttpRequest } from './exchange.js'
 import { BodyBudget, IncomingBody } from './incoming-body.js'
 
+/** Bodies up to so many bytes are decoded and parsed at once. Longer ones give way to other work in between. */
+const BYTES_AT_A_TIME = 262_144
 /** `fatal` rejects invalid UTF-8 instead of replacing it. */
-const decoder = new TextDecoder('utf-8', { fatal: true })
+const UTF_8 = { fatal: true } as const
+const decoder = new TextDecoder('utf-8', UTF_8)
 
 interface BodyLimits {
   readonly maxBodyBytes: number
@@ -54,7 +58,7 @@ export class BodyReader {
       }
       requireMediaType(request.header('content-type'), mediaTypes)
       requireFewNodes(bytes, maxNodes)
-      return parse(bytes)
+      return bytes.byteLength <= BYTES_AT_A_TIME ? parse(bytes) : await parseLarge(bytes)
     } finally {
       this.#bodies.delete(body)
       body.release()
@@ -160,9 +164,30 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes))
   } catch (cause) {
-    const reason = 'The body is not JSON in UTF-8'
-    throw new A2AError('PARSE_ERROR', reason, { reason }, { cause })
+    throw notJson(cause)
   }
+}
+
+/** Yields between the pieces, and before and after the text is parsed: each takes milliseconds. */
+async function parseLarge(bytes: Uint8Array): Promise<unknown> {
+  try {
+    const pieces = new TextDecoder('utf-8', UTF_8)
+    let text = ''
+    for (let at = 0; at < bytes.byteLength; at += BYTES_AT_A_TIME) {
+      text += pieces.decode(bytes.subarray(at, at + BYTES_AT_A_TIME), { stream: true })
+      await yieldToEventLoop()
+    }
+    const value: unknown = JSON.parse(text + pieces.decode())
+    await yieldToEventLoop()
+    return value
+  } catch (cause) {
+    throw notJson(cause)
+  }
+}
+
+function notJson(cause: unknown): A2AError {
+  const reason = 'The body is not JSON in UTF-8'
+  return new A2AError('PARSE_ERROR', reason, { reason }, { cause })
 }
 
 const STATUSES = new Map([

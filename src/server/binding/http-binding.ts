@@ -123,11 +123,12 @@ export class HttpBinding<P extends Principal> {
     const [first, ...others] = known.filter(({ route }) => route.verb === method)
     if (first !== undefined) return [first, ...others]
     const allowed = [...new Set(known.map(({ route }) => route.verb))]
-    if (this.#routes.isRpc(path)) allowed.push('POST')
+    const isRpc = this.#routes.isRpc(path)
+    if (isRpc) allowed.push('POST')
     const [dialect] = spoken
     const isThere = allowed.length > 0
     const { status, body } = dialect.encodeHttpError(
-      noRoute(method, path, allowed),
+      noRoute(method, path, isRpc ? [...allowed, `GET …${CARD_PATH}`] : allowed),
       isThere ? 405 : undefined,
     )
     const headers = { 'content-type': mediaTypeFor(request, dialect) }

@@ -120,16 +120,22 @@ function* expandArray(items: readonly ReadonlyJson[], made: MadeTexts): Generato
   yield items.length === 0 ? '[]' : ']'
 }
 
+/** Properties that are short are joined before they are yielded, for the same reason. */
 function* expandObject(value: JsonRecord, made: MadeTexts): Generator<Piece, void> {
-  let separator = '{'
+  let text = '{'
+  let separator = ''
   for (const [key, property] of Object.entries(value)) {
     if (property === undefined) continue
-    yield `${separator}${JSON.stringify(key)}:`
+    text += `${separator}${JSON.stringify(key)}:`
     separator = ','
-    if (lengthUpTo(PIECE_LENGTH, property) > PIECE_LENGTH) yield* expand(property, made)
-    else yield JSON.stringify(property)
+    const isShort = lengthUpTo(PIECE_LENGTH, property) <= PIECE_LENGTH
+    if (isShort) text += JSON.stringify(property)
+    if (isShort && text.length < PIECE_LENGTH) continue
+    yield text
+    text = ''
+    if (!isShort) yield* expand(property, made)
   }
-  yield separator === '{' ? '{}' : '}'
+  yield `${text}}`
 }
 
 function* expandString(text: string): Generator<string, void> {

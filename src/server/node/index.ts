@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { A2AError } from '../../core/errors.js'
 import type { MaybePromise } from '../../core/managers.js'
+import { quote } from '../../runtime/describe.js'
 import { readOptions, requireFunction } from '../../runtime/options.js'
 import { parseUrl } from '../../runtime/url.js'
 import { DIRECT, type HttpRequest, type Respond } from '../binding/exchange.js'
@@ -65,7 +66,7 @@ export function toNodeListener<P extends Principal, R extends IncomingMessage>(
   options?: NodeListenerOptions<P, R>,
 ): NodeListener<R> {
   if (typeof fetch !== 'function') {
-    throw new TypeError('toNodeListener() takes a function, such as the "fetch" of a handler')
+    throw new TypeError(`toNodeListener() takes a function, such as handler.fetch, got ${quote(fetch)}`)
   }
   const principalOf = toPrincipalOf(options)
   const { [DIRECT]: respond } = fetch as { [DIRECT]?: Respond }

@@ -354,7 +354,7 @@ describe('what goes wrong', () => {
   it('is found at once when it is no function that is passed', () => {
     const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.example' }, execute: () => 'x' })
     expect(() => toNodeListener(handler as never)).toThrow(
-      new TypeError('toNodeListener() takes a function, such as the "fetch" of a handler'),
+      new TypeError('toNodeListener() takes a function, such as handler.fetch, got an object'),
     )
   })
 })

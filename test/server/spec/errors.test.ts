@@ -314,3 +314,11 @@ test('94, 100. no such path: 404; no such verb: 405 that says which', async () =
   expect(verb.headers.get('allow')).toBe('GET')
   expect(await verb.json()).toMatchObject({ error: { code: 405 } })
 })
+
+test('94. a browser at the URL of the agent reads where the card is', async () => {
+  const { handler } = idle()
+  const answer = await handler.fetch(get('/'))
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+  const message = 'Nothing is served at GET /: use POST or GET …/.well-known/agent-card.json'
+  expect(await answer.json()).toMatchObject({ error: { message } })
+})

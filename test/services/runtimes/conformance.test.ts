@@ -1,4 +1,4 @@
-/** The checks of test/conformance against the server of this library, on each runtime. */
+/** The checks of src/conformance against the server of this library, on each runtime. */
 import { execFile } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,8 +16,9 @@ const BINARIES = fileURLToPath(new URL('../node_modules/.bin/', import.meta.url)
 async function agents(): Promise<string> {
   const consumer = new Consumer()
   onTestFinished(() => consumer.remove())
-  const folder = join(consumer.folder, 'conformance')
+  const folder = join(consumer.folder, 'test/conformance')
   cpSync(join(ROOT, 'test/conformance'), folder, { recursive: true })
+  cpSync(join(ROOT, 'src/conformance'), join(consumer.folder, 'src/conformance'), { recursive: true })
   await build({
     ...{ entryPoints: [join(folder, 'agents/worker.mjs')], outfile: join(folder, 'agents/worker.js') },
     ...{ bundle: true, format: 'esm', logLevel: 'silent' },

@@ -1,0 +1,87 @@
+/**
+ * Cards, as text.
+ *
+ * @module
+ */
+import type { AgentCard } from 'a2a-tasks/schemas'
+import { printableLine } from '../terminal/printable.js'
+import { bold, dim, green, red, yellow } from '../terminal/style.js'
+import type { Problem } from './lint.js'
+import type { Verification } from './verify.js'
+
+const MAX_ITEMS = 100
+
+export function cardText(card: AgentCard): string {
+  const { name, description, version, provider, documentationUrl, skills } = card
+  const title = `${bold(printableLine(name))}  ${printableLine(version, 40)}`
+  const about = [
+    ...(description === '' ? [] : [printableLine(description, 1_000)]),
+    ...(provider === undefined ? [] : [fact('Provider', `${provider.organization} ${provider.url}`)]),
+    ...(documentationUrl === undefined ? [] : [fact('Docs', documentationUrl)]),
+  ]
+  return [
+    title,
+    ...about,
+    '',
+    bold('Interfaces'),
+    ...some(card.supportedInterfaces, ({ protocolBinding, protocolVersion, url, tenant }) => {
+      const suffix = tenant === undefined || tenant === '' ? '' : `  tenant ${tenant}`
+      return `  ${printableLine(`${protocolBinding} ${protocolVersion}`, 60).padEnd(13)}  ${printableLine(url + suffix)}`
+    }),
+    '',
+    fact('Can', capabilitiesOf(card)),
+    fact('Takes', card.defaultInputModes.join(', ')),
+    fact('Gives', card.defaultOutputModes.join(', ')),
+    fact('Auth', securityOf(card)),
+    '',
+    bold(`Skills (${skills.length})`),
+    ...some(skills, (skill) => {
+      const text = `  ${printableLine(skill.id, 60)}  ${dim(printableLine(skill.description, 200))}`
+      const [example] = skill.examples ?? []
+      return example === undefined ? text : `${text}\n    ${dim(`e.g. ${printableLine(example, 160)}`)}`
+    }),
+  ].join('\n')
+}
+
+export function problemsText(problems: readonly Problem[]): string {
+  if (problems.length === 0) return green('Nothing that a client would stumble on')
+  return some(problems, ({ level, path, text }) => {
+    const mark = level === 'error' ? red('error  ') : yellow('warning')
+    return `${mark} ${printableLine(path, 80)} ${printableLine(text, 500)}`
+  }).join('\n')
+}
+
+export function verificationText(verification: Verification): string {
+  return verification.valid
+    ? green(
+        `Signed by the key ${printableLine(verification.kid, 100)} (${printableLine(verification.alg, 20)})`,
+      )
+    : red(`No valid signature: ${printableLine(verification.reason, 500)}`)
+}
+
+function fact(name: string, text: string): string {
+  return name.padEnd(9) + printableLine(text, 500)
+}
+
+function some<T>(items: readonly T[], line: (item: T) => string): string[] {
+  const more = items.length - MAX_ITEMS
+  return [...items.slice(0, MAX_ITEMS).map(line), ...(more > 0 ? [`  … and ${more} more`] : [])]
+}
+
+function capabilitiesOf({ capabilities }: AgentCard): string {
+  const { streaming, pushNotifications, extendedAgentCard, extensions = [] } = capabilities
+  const offered = [
+    ...(streaming === true ? ['stream'] : []),
+    ...(pushNotifications === true ? ['send webhooks'] : []),
+    ...(extendedAgentCard === true ? ['show an extended card'] : []),
+    ...extensions.slice(0, 20).flatMap(({ uri }) => (uri === undefined ? [] : [uri])),
+  ]
+  return offered.join(', ') || 'answer requests only'
+}
+
+function securityOf({ securitySchemes = {}, securityRequirements = [] }: AgentCard): string {
+  const required = securityRequirements.map(({ schemes = {} }) => Object.keys(schemes).join(' and '))
+  if (required.length > 0) return required.join(', or ')
+  const names = Object.keys(securitySchemes)
+  return names.length === 0 ? 'none declared' : `not required; known: ${names.join(', ')}`
+}

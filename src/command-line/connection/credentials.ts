@@ -1,0 +1,85 @@
+/**
+ * Credentials of a command: those of its options, of a profile, or of the environment, in this order.
+ *
+ * @module
+ */
+import type { Arguments } from '../arguments.js'
+import { usageFailure } from '../failure.js'
+import type { Terminal } from '../terminal/terminal.js'
+import { readProfile, type Profile } from './profiles.js'
+
+export interface Credentials {
+  readonly bearer?: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The name of the profile that they are of. */
+  readonly profile?: string
+}
+
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/
+
+/** Returns the credentials for `url`, which no output shows from then on. */
+export async function readCredentials(
+  args: Arguments,
+  terminal: Terminal,
+  url: string,
+  profileOfHandle?: string,
+): Promise<Credentials> {
+  const { env, secrets } = terminal
+  const headers = toHeaders(args.texts('header'), '--header')
+  const bearer = args.text('bearer')
+  const asked = args.text('profile') ?? profileOfHandle
+  const hasOptions = bearer !== undefined || args.texts('header').length > 0
+  // Variables are for commands that name nothing of their own.
+  const name = asked ?? (hasOptions ? undefined : env['A2A_PROFILE'] || undefined)
+  const profile = name === undefined ? {} : await readProfile(name, terminal)
+  requireOrigin(profile, name, url)
+  const usesEnvironment = asked === undefined && !hasOptions
+  const fromEnvironment = usesEnvironment ? toHeaders(linesOf(env['A2A_HEADER']), 'A2A_HEADER') : {}
+  const token = bearer ?? (usesEnvironment ? env['A2A_BEARER'] || undefined : undefined) ?? profile.bearer
+  const all = { ...checkedHeaders(profile.headers, name), ...fromEnvironment, ...headers }
+  for (const value of [token ?? '', ...Object.values(all)]) secrets.add(value)
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    throw usageFailure(
+      'The bearer token has characters that no token has, such as a space',
+      'Pass the token alone',
+    )
+  }
+  return {
+    headers: all,
+    ...(token !== undefined && { bearer: token }),
+    ...(name !== undefined && { profile: name }),
+  }
+}
+
+function linesOf(text: string | undefined): string[] {
+  return (text ?? '').split('\n').filter((line) => line.trim() !== '')
+}
+
+/** Does not quote what is wrong: it may be a secret. */
+function toHeaders(texts: readonly string[], where: string): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name, value] = HEADER.exec(text.trim()) ?? []
+      if (name === undefined || value === undefined) {
+        throw usageFailure(`${where} must be "Name: value"`, `For example: --header 'X-API-Key: …'`)
+      }
+      return [name.toLowerCase(), value]
+    }),
+  )
+}
+
+function checkedHeaders(headers: Profile['headers'] = {}, profile = ''): Record<string, string> {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return toHeaders(lines, `A header of the profile "${profile}"`)
+}
+
+/** Keeps the credentials of a profile from other agents than its own. */
+function requireOrigin({ url: own }: Profile, name: string | undefined, url: string): void {
+  if (own === undefined || !URL.canParse(url)) return
+  const { origin } = new URL(own)
+  if (origin === new URL(url).origin) return
+  throw usageFailure(
+    `The profile "${name ?? ''}" is for ${origin}, and not for ${new URL(url).origin}`,
+    'Use another profile, or change its "url"',
+  )
+}

@@ -1,0 +1,221 @@
+/**
+ * Run of a task in the terminal: its progress, its questions, Ctrl-C, its result, and how to go on.
+ *
+ * @module
+ */
+import { textOf, type RunHandle, type RunOptions, type RunResult } from 'a2a-tasks/client'
+import type { Arguments } from './arguments.js'
+import { explain } from './connection/explain.js'
+import { encodeHandle } from './connection/handle.js'
+import { EXIT, type ExitCode } from './exit-codes.js'
+import { artifactsText, partsText } from './render/parts.js'
+import { Progress } from './render/progress.js'
+import type { Options } from './syntax.js'
+import { onInterrupts, type Interrupts } from './terminal/interrupt.js'
+import { askUser } from './terminal/prompt.js'
+import { bold, red } from './terminal/style.js'
+import type { Terminal } from './terminal/terminal.js'
+
+export const FOLLOW_OPTIONS: Options = {
+  stream: { type: 'boolean', help: 'Print artifacts as they grow. With --json: one line for each event' },
+  quiet: { type: 'boolean', short: 'q', help: 'Print the result only' },
+}
+
+export interface Followed {
+  readonly url: string
+  readonly profile?: string | undefined
+  /** Whether Ctrl-C cancels the task, and questions are asked. Otherwise the task is only watched. */
+  readonly isOwn: boolean
+  readonly start: (options: RunOptions) => Promise<RunResult>
+}
+
+/** Follows a run to its end and prints what comes of it. */
+export async function follow(args: Arguments, terminal: Terminal, followed: Followed): Promise<ExitCode> {
+  const view = new FollowedRun(args, terminal, followed)
+  return await view.run()
+}
+
+class FollowedRun {
+  readonly #args: Arguments
+  readonly #terminal: Terminal
+  readonly #followed: Followed
+  readonly #progress: Progress
+  readonly #canceled = new AbortController()
+  readonly #interrupts: Interrupts
+  readonly #isJson: boolean
+  readonly #isStream: boolean
+  #handle: RunHandle | undefined
+
+  constructor(args: Arguments, terminal: Terminal, followed: Followed) {
+    this.#args = args
+    this.#terminal = terminal
+    this.#followed = followed
+    this.#isJson = args.flag('json')
+    this.#isStream = args.flag('stream')
+    this.#progress = new Progress(terminal, { streams: this.#isStream && !this.#isJson })
+    this.#interrupts = onInterrupts(
+      () => this.#interrupt(),
+      () => this.#tellHandle('The task goes on'),
+    )
+  }
+
+  async run(): Promise<ExitCode> {
+    const seconds = this.#args.number('timeout')
+    try {
+      const result = await this.#followed.start({
+        signal: this.#canceled.signal,
+        ...(seconds !== undefined && { timeoutMs: seconds * 1_000 }),
+        onStart: (handle) => {
+          this.#handle = handle
+        },
+        onUpdate: (update) => {
+          this.#handle = update.handle
+          const { event } = update
+          if (this.#isJson && this.#isStream) this.#terminal.out.json({ event })
+          if (!this.#isJson && !this.#args.flag('quiet')) this.#progress.show(update)
+          if (!this.#isJson && this.#args.flag('quiet') && event.type === 'artifact')
+            this.#progress.show(update)
+        },
+        ...(this.#canAsk && { onInputRequired: (task) => this.#ask(task) }),
+      })
+      this.#terminal.out.endLine()
+      if (this.#isJson) this.#showJson(result)
+      else this.#showResult(result)
+      return this.#exitCodeOf(result)
+    } finally {
+      this.#interrupts.dispose()
+    }
+  }
+
+  get #canAsk(): boolean {
+    return this.#followed.isOwn && this.#terminal.isInteractive && !this.#isJson
+  }
+
+  /** The text of the question is shown as the status of the task. */
+  async #ask({
+    message,
+  }: Parameters<NonNullable<RunOptions['onInputRequired']>>[0]): Promise<string | undefined> {
+    const { err } = this.#terminal
+    if (this.#args.flag('quiet')) err.line(message === undefined ? 'The agent asks' : textOf(message))
+    const { signal } = this.#canceled
+    return await askUser(err, { signal, onInterrupt: this.#interrupts.interrupt })
+  }
+
+  #interrupt(): void {
+    const { err } = this.#terminal
+    if (!this.#followed.isOwn) {
+      this.#tellHandle('The task goes on')
+      process.exit(EXIT.interrupted)
+    }
+    this.#terminal.out.giveWay()
+    err.line('Canceling the task. Press Ctrl-C again to leave it running')
+    this.#canceled.abort()
+  }
+
+  #showResult(result: RunResult): void {
+    const { out, err } = this.#terminal
+    switch (result.type) {
+      case 'completed':
+        if (this.#progress.hasWritten) return
+        out.line(artifactsText(result.task.artifacts) || result.text)
+        return
+      case 'message':
+        out.line(partsText(result.message.parts).trimEnd())
+        return
+      case 'failed':
+      case 'rejected':
+      case 'canceled':
+        err.line(`${red(ENDS[result.type])}${result.text === '' ? '' : `: ${result.text}`}`)
+        return
+      case 'input-required':
+        this.#tellAnswer(result.task.id, result.text)
+        return
+      case 'auth-required':
+        err.line(`The agent waits for credentials${result.text === '' ? '' : `: ${result.text}`}`)
+        this.#tellHandle('When it has them')
+        return
+      case 'aborted':
+        err.line(red('The agent did not confirm that the task is canceled'))
+        this.#tellHandle('It may go on')
+        return
+      case 'timed-out':
+        err.line(red(`The time limit has passed. The task goes on`))
+        this.#tellHandle('To wait for longer')
+        return
+      case 'error':
+        this.#tellFailure(result.error)
+    }
+  }
+
+  #tellAnswer(taskId: string, question: string): void {
+    const { url, profile } = this.#followed
+    this.#terminal.err.line(
+      `The agent asks: ${question}`,
+      `To answer: ${bold(`a2a-tasks send ${quoted(url)} 'ANSWER' --task ${quoted(taskId)}${profileOption(profile)}`)}`,
+    )
+  }
+
+  #tellFailure(error: unknown): void {
+    const { message, hint } = explain(error, this.#followed.url)
+    this.#terminal.err.line(`${red('Error:')} ${message}`, ...(hint === undefined ? [] : [hint]))
+    // Without an id, the agent has most likely not got the message.
+    if (this.#handle?.taskId !== undefined) this.#tellHandle('To try again')
+  }
+
+  /** How to go on, as far as there is a task. */
+  #tellHandle(why: string): void {
+    const command = this.#resumeCommand()
+    if (command === undefined) return
+    this.#terminal.out.giveWay()
+    this.#terminal.err.line(`${why}: ${bold(command)}`)
+  }
+
+  #resumeCommand(): string | undefined {
+    if (this.#handle === undefined) return undefined
+    return `a2a-tasks resume ${this.#savedHandle(this.#handle)}`
+  }
+
+  #savedHandle(handle: RunHandle): string {
+    const { url, profile } = this.#followed
+    return encodeHandle({ url, handle, ...(profile !== undefined && { profile }) })
+  }
+
+  #showJson(result: RunResult): void {
+    const { type, ok, text } = result
+    this.#terminal.out.json(
+      {
+        type,
+        ok,
+        text,
+        ...('task' in result && { task: result.task }),
+        ...('message' in result && { message: result.message }),
+        ...('error' in result && { error: { code: result.error.code, message: result.error.message } }),
+        ...('handle' in result && { resume: this.#savedHandle(result.handle) }),
+      },
+      this.#isStream ? undefined : 2,
+    )
+  }
+
+  #exitCodeOf(result: RunResult): ExitCode {
+    if (result.ok) return EXIT.ok
+    if (this.#canceled.signal.aborted) return EXIT.interrupted
+    if (result.type === 'input-required' || result.type === 'auth-required') return EXIT.waiting
+    if (result.type === 'timed-out') return EXIT.timedOut
+    return result.type === 'error' ? explain(result.error).exitCode : EXIT.negative
+  }
+}
+
+const ENDS = {
+  failed: 'The task has failed',
+  rejected: 'The agent has rejected the task',
+  canceled: 'The task is canceled',
+}
+
+function profileOption(profile: string | undefined): string {
+  return profile === undefined ? '' : ` --profile ${quoted(profile)}`
+}
+
+/** A word for a shell. Ids are of agents, so they are quoted unless they are plain. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

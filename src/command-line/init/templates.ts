@@ -1,0 +1,185 @@
+/**
+ * Files of a new agent.
+ *
+ * @module
+ */
+
+export interface Project {
+  readonly name: string
+  readonly language: 'ts' | 'js'
+  /** The version of this package to depend on. */
+  readonly version: string
+}
+
+/** The files by their paths. */
+export function projectFiles(project: Project): Readonly<Record<string, string>> {
+  const { language } = project
+  return {
+    'package.json': `${JSON.stringify(manifest(project), undefined, 2)}\n`,
+    [`agent.${language}`]: agent(project),
+    [`server.${language}`]: server(project),
+    [`client.${language}`]: CLIENT,
+    [`agent.test.${language}`]: test(project),
+    Dockerfile: dockerfile(project),
+    '.dockerignore': 'node_modules\n.git\n',
+    '.gitignore': 'node_modules\n',
+    'README.md': readme(project),
+    ...(language === 'ts' && { 'tsconfig.json': TSCONFIG }),
+  }
+}
+
+function manifest({ name, language, version }: Project): object {
+  const isTypeScript = language === 'ts'
+  return {
+    name,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    // From 22.18 on, Node runs TypeScript.
+    engines: { node: isTypeScript ? '>=22.18' : '>=20' },
+    scripts: {
+      start: `node server.${language}`,
+      dev: `a2a-tasks dev agent.${language}`,
+      client: `node client.${language}`,
+      test: `node --test agent.test.${language}`,
+      check: 'a2a-tasks check http://localhost:3000',
+      ...(isTypeScript && { types: 'tsc' }),
+    },
+    dependencies: { 'a2a-tasks': version },
+    ...(isTypeScript && { devDependencies: { '@types/node': '^22.18.0', typescript: '^5.9.0 || ^6.0.0' } }),
+  }
+}
+
+function agent({ name }: Project): string {
+  return `import { createRequestHandler, textOf } from 'a2a-tasks/server'
+
+const port = process.env['PORT'] ?? '3000'
+
+/** An agent that greets the user. Change \`execute\` to what yours does. */
+export default createRequestHandler({
+  card: {
+    name: '${name}',
+    description: 'Greets the user by name',
+    version: '0.1.0',
+    // Where clients call the agent. In production: https://agent.example.
+    url: process.env['AGENT_URL'] ?? \`http://localhost:\${port}\`,
+    skills: [
+      {
+        id: 'greet',
+        name: 'Greet',
+        description: 'Greets the user by name. Asks for the name if the message is "Hello"',
+        tags: ['greeting'],
+        examples: ['Ada', 'Hello'],
+      },
+    ],
+  },
+  // Without \`authenticate\`, a client can read each task whose id it knows: see the guide to authentication.
+  async *execute(run) {
+    let user = run.text
+    if (user === 'Hello') user = textOf(await run.requireInput('What is your name?'))
+    run.update('Writing the greeting')
+    yield 'Hello, '
+    yield \`\${user}!\`
+  },
+})
+`
+}
+
+function server({ language }: Project): string {
+  return `import { createServer } from 'node:http'
+import { toNodeListener } from 'a2a-tasks/server/node'
+import handler from './agent.${language}'
+
+const port = Number(process.env['PORT'] ?? 3000)
+const server = createServer(toNodeListener(handler.fetch))
+server.listen(port, () => console.log(\`Listening on http://localhost:\${port}\`))
+
+// Runs end, and streams get their last events, before the process does.
+process.once('SIGTERM', async () => {
+  server.close()
+  await handler.close()
+  process.exit(0)
+})
+`
+}
+
+const CLIENT = `import { A2AClient } from 'a2a-tasks/client'
+
+const [url = 'http://localhost:3000', text = 'Ada'] = process.argv.slice(2)
+const agent = await A2AClient.connect(url)
+const result = await agent.run(text, {
+  onUpdate: ({ event, task }) => console.log(event.type, task.state),
+})
+console.log(result.type, result.text)
+`
+
+function test({ language }: Project): string {
+  return `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { A2AClient } from 'a2a-tasks/client'
+import handler from './agent.${language}'
+
+// Calls the agent in memory, without a port.
+const agent = new A2AClient({
+  card: handler.card,
+  fetch: async (url, init) => handler.fetch(new Request(url, init)),
+})
+
+test('greets the user', async () => {
+  const result = await agent.run('Ada')
+  assert.equal(result.text, 'Hello, Ada!')
+})
+
+test('asks for the name', async () => {
+  const result = await agent.run('Hello', { onInputRequired: () => 'Grace' })
+  assert.equal(result.text, 'Hello, Grace!')
+})
+`
+}
+
+function dockerfile({ language }: Project): string {
+  return `FROM node:24-alpine
+WORKDIR /app
+COPY package*.json ./
+RUN npm install --omit=dev
+COPY . .
+USER node
+ENV NODE_ENV=production PORT=3000
+EXPOSE 3000
+CMD ["node", "server.${language}"]
+`
+}
+
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2022",
+    "module": "nodenext",
+    "types": ["node"],
+    "strict": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "erasableSyntaxOnly": true
+  }
+}
+`
+
+function readme({ name, language }: Project): string {
+  return `# ${name}
+
+An A2A agent.
+
+\`\`\`sh
+npm install
+npm test
+npm start              # serves the agent on http://localhost:3000
+npm run client         # sends it a message
+npx a2a-tasks send http://localhost:3000 Hello
+npm run check          # checks it against the specification
+npm run dev            # serves it, and restarts when a file changes
+\`\`\`
+
+- \`agent.${language}\` is the agent, \`server.${language}\` serves it, \`client.${language}\` calls it.
+- \`docker build -t ${name} . && docker run -p 3000:3000 ${name}\` runs it in a container. Set \`AGENT_URL\` to the URL that
+  clients use.
+`
+}

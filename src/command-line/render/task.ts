@@ -1,0 +1,66 @@
+/**
+ * Tasks, as text.
+ *
+ * @module
+ */
+import { textOf, type RemoteTask } from 'a2a-tasks/client'
+import { printableLine } from '../terminal/printable.js'
+import { bold, cyan, dim, green, red, yellow } from '../terminal/style.js'
+import { partsText } from './parts.js'
+
+export function stateText(state: string): string {
+  if (state === 'completed') return green(state)
+  if (state === 'failed' || state === 'rejected') return red(state)
+  if (state === 'input-required' || state === 'auth-required') return yellow(state)
+  return state === 'canceled' ? dim(state) : cyan(state)
+}
+
+export function taskText(task: RemoteTask): string {
+  const { id, contextId, state, message, updatedAt, artifacts, messages, metadata } = task
+  const facts = [
+    `${bold('Task')}     ${printableLine(id)}`,
+    `State    ${stateText(state)}`,
+    ...(contextId === undefined ? [] : [`Context  ${printableLine(contextId)}`]),
+    ...(updatedAt === undefined ? [] : [`Updated  ${printableLine(updatedAt)}`]),
+    ...(message === undefined ? [] : [`Message  ${printableLine(textOf(message), 1_000)}`]),
+    ...(Object.keys(metadata).length === 0 ? [] : [`Metadata ${printableLine(JSON.stringify(metadata))}`]),
+  ]
+  const said = messages.map(({ role, parts }) => `${dim(`${role}:`)} ${partsText(parts).trimEnd()}`)
+  const made = artifacts.flatMap(({ artifactId, name, parts }) => [
+    dim(printableLine(`${name ?? 'Artifact'} (${artifactId})`)),
+    partsText(parts).trimEnd(),
+  ])
+  return [
+    ...facts,
+    ...(said.length === 0 ? [] : ['', bold('Conversation'), ...said]),
+    ...(made.length === 0 ? [] : ['', bold('Artifacts'), ...made]),
+  ].join('\n')
+}
+
+/** One line for each task. */
+export function tasksTable(tasks: readonly RemoteTask[]): string {
+  const rows = tasks.map((task) => ({
+    id: printableLine(task.id, 64),
+    state: task.state,
+    updated: printableLine(task.updatedAt ?? '', 24),
+    text: printableLine(task.message === undefined ? lastText(task) : textOf(task.message), 60),
+  }))
+  const width = (of: (row: (typeof rows)[number]) => string): number =>
+    Math.max(0, ...rows.map((row) => of(row).length))
+  const [ids, states, times] = [
+    width((row) => row.id),
+    width((row) => row.state),
+    width((row) => row.updated),
+  ]
+  return rows
+    .map(({ id, state, updated, text }) => {
+      const padding = ' '.repeat(states - state.length)
+      return `${id.padEnd(ids)}  ${stateText(state)}${padding}  ${dim(updated.padEnd(times))}  ${text}`.trimEnd()
+    })
+    .join('\n')
+}
+
+function lastText({ messages }: RemoteTask): string {
+  const last = messages.at(-1)
+  return last === undefined ? '' : textOf(last)
+}

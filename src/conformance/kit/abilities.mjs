@@ -1,0 +1,85 @@
+/**
+ * Abilities that checks need of an agent: it does what the first word of a message says. Agents for other work lack some of
+ * them, and the checks that need one of these are skipped.
+ */
+
+import { Mismatch } from './mismatch.mjs'
+import { isTerminal, plainTask, sentMessage, sentTask, updatesOf } from './tasks.mjs'
+
+/** The end of a check that needs what the agent does not do. */
+export class Skipped extends Error {
+  constructor(ability) {
+    super(REASONS[ability] ?? `the agent does not do what "${ability}" says`)
+  }
+}
+
+const REASONS = {
+  text: 'the agent does not repeat the text of "echo"',
+  chunks: 'the agent does not send the artifact of "stream" in chunks',
+}
+
+/**
+ * The abilities that the agent shows to lack by answers that are right in themselves. An answer that breaks the protocol
+ * shows nothing, so that the checks run and report it.
+ */
+export async function lackingOf(target, card) {
+  const lacks = new Set()
+  for (const [ability, isShown] of Object.entries(PROBES)) {
+    try {
+      if (!(await isShown(target, card))) lacks.add(ability)
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error
+    }
+  }
+  return lacks
+}
+
+const PROBES = {
+  echo: async (target) => stateAfter(target, 'echo hello', 'completed'),
+  async text(target) {
+    const answer = await target.send('echo hello')
+    return isTask(answer) && sentTask(answer).text.includes('hello')
+  },
+  ask: async (target) => stateAfter(target, 'ask', 'input-required'),
+  fail: async (target) => stateAfter(target, 'fail', 'failed'),
+  async reply(target) {
+    const answer = await target.send('reply')
+    return !isTask(answer) && sentMessage(answer).text !== ''
+  },
+  async wait(target) {
+    const answer = await target.send('wait', { configuration: { returnImmediately: true } })
+    if (!isTask(answer)) return false
+    const { id } = sentTask(answer)
+    // An agent that works for a moment only has ended by now.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const { state } = plainTask(await target.call('GetTask', { id }))
+    await target.call('CancelTask', { id })
+    return state === 'submitted' || state === 'working'
+  },
+  stream: async (target, card) =>
+    (await streamed(target, card)).some((update) => update.state === 'completed'),
+  chunks: async (target, card) =>
+    (await streamed(target, card)).filter(({ kind }) => kind === 'artifact').length >= 2,
+}
+
+async function stateAfter(target, text, state) {
+  const answer = await target.send(text)
+  if (!isTask(answer)) return false
+  const task = sentTask(answer)
+  if (!isTerminal(task)) await target.call('CancelTask', { id: task.id })
+  return task.state === state
+}
+
+/** Whether the answer is a task. Throws if it is neither a task nor a message. */
+function isTask({ result, ...answer }) {
+  if (result?.message !== undefined || result?.kind === 'message') return false
+  sentTask({ result, ...answer })
+  return true
+}
+
+/** The updates of a stream, as far as the agent offers streams. */
+async function streamed(target, card) {
+  if (card.capabilities?.streaming !== true)
+    return [{ kind: 'artifact', state: 'completed' }, { kind: 'artifact' }]
+  return await updatesOf(target, await target.stream('stream'))
+}

@@ -1,0 +1,123 @@
+/** `init`, `dev`, `migrate` and `completion`: what they write and serve. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { on } from 'node:events'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, type TestContext } from 'vitest'
+import { ROOT } from '../support/repository.js'
+import { closedUrl } from './support/agents.js'
+import { PROGRAM, run, temporaryFolder } from './support/program.js'
+
+/** Makes packages of this repository those of a project. */
+function install(folder: string, ...names: readonly string[]): void {
+  mkdirSync(join(folder, 'node_modules'), { recursive: true })
+  for (const name of names)
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'junction')
+  symlinkSync(ROOT, join(folder, 'node_modules/a2a-tasks'), 'junction')
+}
+
+test('init writes an agent whose test passes, and overwrites nothing', async () => {
+  const folder = temporaryFolder()
+  const { code, stdout } = await run(['init', 'My Agent', '--javascript'], { cwd: folder })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("cd 'My Agent'") as unknown })
+  const project = join(folder, 'My Agent')
+  const files = readdirSync(project)
+  expect(files).toEqual(
+    expect.arrayContaining(['Dockerfile', 'agent.js', 'agent.test.js', 'client.js', 'server.js']),
+  )
+  install(project)
+  const tested = spawnSync(process.execPath, ['--test', 'agent.test.js'], { cwd: project, encoding: 'utf8' })
+  expect(tested.stdout).toMatch(/^# pass 2$/m)
+  const again = await run(['init', 'My Agent', '--javascript'], { cwd: folder })
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('Nothing was written') as unknown })
+})
+
+/** Lines of a program that serves, until the test is over. */
+function startDev(args: readonly string[], cwd: string): AsyncIterable<string> {
+  const child = spawn(process.execPath, [PROGRAM, 'dev', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  return (async function* () {
+    for await (const [chunk] of on(child.stdout, 'data')) yield String(chunk)
+  })()
+}
+
+test.each<[string, string]>([
+  ['an execute function', `export default (run) => VALUE + run.text`],
+  [
+    'options',
+    `export default { card: { name: 'A', url: 'https://prod.example' }, execute: (run) => VALUE + run.text }`,
+  ],
+  [
+    'a handler',
+    `import { createRequestHandler } from 'a2a-tasks/server'
+    export default createRequestHandler({ card: { name: 'A', url: URL }, execute: (run) => VALUE + run.text })`,
+  ],
+])('dev serves %s, and serves it anew when a file that it imports has changed', async (_, code) => {
+  const folder = temporaryFolder()
+  install(folder)
+  const url = (await closedUrl()).replace('127.0.0.1', 'localhost')
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'value.js'), `export const VALUE = 'one '`)
+  writeFileSync(join(folder, 'agent.js'), `import { VALUE } from './value.js'\nconst URL = '${url}'\n${code}`)
+  let served = 0
+  for await (const text of startDev(['agent.js', '--port', url.split(':')[2] ?? ''], folder)) {
+    if (!text.includes('Serving')) continue
+    served += 1
+    const { stdout } = await run(['send', url, 'x', '-q'])
+    expect(stdout).toBe(served === 1 ? 'one x\n' : 'two x\n')
+    if (served === 2) break
+    writeFileSync(join(folder, 'value.js'), `export const VALUE = 'two '`)
+  }
+  expect(served).toBe(2)
+})
+
+test('migrate creates the tables of a SQLite file, by the driver of the project', async () => {
+  const folder = temporaryFolder()
+  install(folder, 'libsql', '@libsql', '@neon-rs', 'detect-libc')
+  const first = await run(['migrate', 'tasks.db'], { cwd: folder })
+  expect(first).toEqual({ code: 0, stdout: 'The SQLite store is up to date\n', stderr: '' })
+  expect((await run(['migrate', 'tasks.db', '--json'], { cwd: folder })).code).toBe(0)
+  expect(readdirSync(folder)).toContain('tasks.db')
+})
+
+test('migrate says why a database was not reached, without its password', async () => {
+  const folder = temporaryFolder()
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction')
+  const { host } = new URL(await closedUrl())
+  for (const scheme of ['postgres', 'redis']) {
+    const env = { DATABASE_URL: `${scheme}://me:hunter22@${host}/0` }
+    const { code, stderr } = await run(['migrate', '$DATABASE_URL'], { cwd: folder, env })
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/was not migrated: .*ECONNREFUSED/)
+    expect(stderr).not.toContain('hunter22')
+  }
+})
+
+test.each(['bash', 'zsh'])('completion for %s is a script that the shell reads', async (shell) => {
+  const { code, stdout } = await run(['completion', shell])
+  expect(code).toBe(0)
+  expect(stdout).toContain('--junit')
+  if (isMissing(shell)) return
+  const { status, stderr } = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+})
+
+test('bash completes commands and options', async (context) => {
+  requireShell(context, 'bash')
+  const { stdout } = await run(['completion', 'bash'])
+  const complete = (...words: readonly string[]): string => {
+    const script = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+      _a2a_tasks; echo "\${COMPREPLY[@]}"`
+    return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()
+  }
+  expect(complete('a2a-tasks', 'ca')).toBe('card cancel')
+  expect(complete('a2a-tasks', 'check', '--ju')).toBe('--junit')
+})
+
+function isMissing(shell: string): boolean {
+  return spawnSync(shell, ['-c', 'true']).status !== 0
+}
+
+function requireShell({ skip }: TestContext, shell: string): void {
+  if (isMissing(shell)) skip(`Not installed: ${shell}`)
+}

@@ -1,0 +1,87 @@
+/** Agents over loopback for the program, and servers that are none. */
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createRequestHandler, textOf, type Run } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
+import { onTestFinished } from 'vitest'
+
+/** Sequences that a terminal would obey: colours, its title, the clipboard, a link, C1, and a reversed text. */
+export const HOSTILE =
+  '\x1b[31mred\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]8;;http://x\x07\x9b2J\u202egnp.exe\r'
+
+async function* execute(run: Run): AsyncGenerator<string> {
+  const [word = ''] = run.text.split(' ')
+  if (word === 'ask') {
+    yield `Hello ${textOf(await run.requireInput(`Who are you? ${HOSTILE}`))}`
+    return
+  }
+  if (word === 'fail') throw new Error('meant')
+  if (word === 'wait') {
+    run.update('Waiting')
+    await new Promise((_, reject) => {
+      run.signal.addEventListener('abort', () => reject(run.signal.reason as Error))
+    })
+  }
+  run.update(`Working ${HOSTILE}`)
+  yield 'one '
+  yield `${HOSTILE}two `
+  yield `for ${run.principal?.id ?? 'all'}`
+}
+
+async function listen(listenerOf: (url: string) => RequestListener): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  server.on('request', listenerOf(url))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return url
+}
+
+/**
+ * An agent whose texts are hostile. With `token`, it knows only callers with this bearer token. With
+ * `holdsCancel`, it does not answer those who cancel.
+ */
+export function serveAgent({
+  token,
+  holdsCancel = false,
+}: { token?: string; holdsCancel?: boolean } = {}): Promise<string> {
+  return listen((url) => {
+    const { fetch } = createRequestHandler({
+      card: { name: `Hostile ${HOSTILE}`, description: HOSTILE, url },
+      anonymous: 'shared',
+      onError: () => undefined,
+      execute,
+      ...(token !== undefined && {
+        authenticate: (request: Request) =>
+          request.headers.get('authorization') === `Bearer ${token}` ? { id: 'ada' } : null,
+      }),
+    })
+    return toNodeListener(async (request) => {
+      // The body is read by the handler, too.
+      const text = holdsCancel ? await request.clone().text() : ''
+      return text.includes('CancelTask') ? await new Promise<Response>(() => undefined) : await fetch(request)
+    })
+  })
+}
+
+/** Responds to each path as it says: `/html`, `/401`, … */
+export function serveOthers(): Promise<string> {
+  return listen(() => (request, response) => {
+    const [, path = ''] = request.url?.split('/') ?? []
+    if (/^\d+$/.test(path)) response.writeHead(Number(path)).end()
+    else if (path === 'html') response.setHeader('content-type', 'text/html').end(`<html>${HOSTILE}</html>`)
+    else response.setHeader('content-type', 'application/json').end('{}')
+  })
+}
+
+/** The URL of a server that has ended. */
+export async function closedUrl(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}

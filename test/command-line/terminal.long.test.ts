@@ -1,0 +1,139 @@
+/** The program in a real terminal: Ctrl-C once and twice, questions, and colours. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { A2AClient } from 'a2a-tasks/client'
+import { expect, onTestFinished, test, vi, type TestContext } from 'vitest'
+import { serveAgent } from './support/agents.js'
+import { PROGRAM } from './support/program.js'
+
+const WAIT = { timeout: 20_000, interval: 50 }
+
+/** Skips the test, and says why, where there is no tmux. Where `CI` is set, it fails. */
+function requireTmux({ skip }: TestContext): void {
+  if (spawnSync('tmux', ['-V']).status === 0) return
+  const reason = 'Not installed: tmux. Run: apt-get install tmux'
+  if (process.env['CI']) throw new Error(reason)
+  skip(reason)
+}
+
+/** A terminal of its own that runs the program, and then shows its exit code. */
+class Screen {
+  readonly #name = `a2a-${randomUUID()}`
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const quoted = (word: string): string => `'${word}'`
+    const variables = Object.entries({ PATH: process.env['PATH'] ?? '', HOME: tmpdir(), ...env })
+    const command = ['env', '-i', 'TERM=screen', ...variables.map(([name, value]) => `${name}=${value}`)]
+    const program = [...command, process.execPath, PROGRAM, ...args].map(quoted).join(' ')
+    this.#tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      '-x',
+      '250',
+      '-y',
+      '50',
+      `${program}; echo "[exit $?]"; exec cat`,
+    )
+    onTestFinished(() => void spawnSync('tmux', ['-L', this.#name, 'kill-server']))
+  }
+
+  #tmux(...args: readonly string[]): string {
+    return execFileSync('tmux', ['-L', this.#name, ...args], { encoding: 'utf8' })
+  }
+
+  /** Keys by their names in tmux, such as `C-c`. */
+  press(...keys: readonly string[]): void {
+    this.#tmux('send-keys', ...keys)
+  }
+
+  /** What is on the screen, with the sequences of its colours if they are asked for. */
+  text(...options: readonly string[]): string {
+    return this.#tmux('capture-pane', '-p', '-J', ...options)
+  }
+
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    return await vi.waitFor(() => {
+      const text = this.text()
+      expect(text).toMatch(pattern)
+      // It has just matched.
+      return pattern.exec(text) as RegExpExecArray
+    }, WAIT)
+  }
+}
+
+async function statesOf(url: string): Promise<string[]> {
+  const client = await A2AClient.connect(url)
+  return (await client.listTasks()).tasks.map(({ state }) => state)
+}
+
+test('Ctrl-C cancels the task', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent()
+  const screen = new Screen(['send', url, 'wait'])
+  await screen.shows(/working {2}Waiting/)
+  screen.press('C-c')
+  await screen.shows(/Canceling the task[^]*\[exit 130\]/)
+  expect(await statesOf(url)).toEqual(['canceled'])
+})
+
+test('a second Ctrl-C leaves a task whose end is not confirmed, and prints how to resume', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent({ holdsCancel: true })
+  const screen = new Screen(['send', url, 'wait'])
+  await screen.shows(/working {2}Waiting/)
+  screen.press('C-c')
+  await screen.shows(/Canceling the task/)
+  screen.press('C-c')
+  await screen.shows(/a2a-tasks resume a2a1_[\w-]+[^]*\[exit 130\]/)
+  expect(await statesOf(url)).toEqual(['working'])
+})
+
+test('Ctrl-C ends watch, and not the task', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent()
+  const { task } = (await (await A2AClient.connect(url)).send('wait', { returnImmediately: true })) as {
+    task: { id: string }
+  }
+  const screen = new Screen(['watch', url, task.id])
+  await screen.shows(/working {2}Waiting/)
+  screen.press('C-c')
+  await screen.shows(/a2a-tasks resume a2a1_[^]*\[exit 130\]/)
+  expect(await statesOf(url)).toEqual(['working'])
+})
+
+test('a question is asked, and its hostile text is shown and not obeyed', async (context) => {
+  requireTmux(context)
+  const screen = new Screen(['send', await serveAgent(), 'ask'])
+  await screen.shows(/Who are you\? \\x1b\[31mred\\x1b\]0;title\\x07\\x1b\]52;c[^]*> /)
+  screen.press('Enter')
+  screen.press('Ada', 'Enter')
+  await screen.shows(/completed[^]*^Hello Ada\n\[exit 0\]/m)
+})
+
+test('Ctrl-C at a question cancels the task, and Ctrl-D leaves the question', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent()
+  const canceled = new Screen(['send', url, 'ask'])
+  await canceled.shows(/^> /m)
+  canceled.press('C-c')
+  await canceled.shows(/\[exit 130\]/)
+  expect(await statesOf(url)).toEqual(['canceled'])
+  const left = new Screen(['send', url, 'ask'])
+  await left.shows(/^> /m)
+  left.press('C-d')
+  await left.shows(/To answer: a2a-tasks send[^]*\[exit 5\]/)
+})
+
+test('a terminal has colours, unless NO_COLOR is set', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent()
+  const colored = new Screen(['get', url, 'nope'])
+  await colored.shows(/\[exit 4\]/)
+  expect(colored.text('-e')).toContain('\x1b[31mError:')
+  const plain = new Screen(['get', url, 'nope'], { NO_COLOR: '1' })
+  await plain.shows(/\[exit 4\]/)
+  expect(plain.text('-e')).not.toContain('\x1b[')
+})
