@@ -7,7 +7,7 @@ import type { Announce } from '../../core/managers.js'
 import type { CachedTask } from './cached-task.js'
 
 interface Proposal {
-  /** Who has created the task. */
+  /** The creator of the task. */
   readonly by: object
   readonly held: (() => void)[]
 }
@@ -21,28 +21,28 @@ export class Proposals<S extends string> {
     this.#bind = bind
   }
 
-  /** Holds back what `by` does to the task, which is not stored yet. */
+  /** Holds back the changes of `by` to a task that is not stored yet. */
   add(task: CachedTask<S>, by: object): void {
     this.#byTask.set(task, { by, held: [] })
   }
 
-  /** Calls `tell`, which tells of a change that `by` has made: now, or when the task is confirmed. A change of others confirms it. */
-  announce(task: CachedTask<S>, by: object | undefined, tell: () => void): void {
+  /** Announces a change that `by` has made: now, or when the task is confirmed. A change of another caller confirms it. */
+  announce(task: CachedTask<S>, by: object | undefined, publish: () => void): void {
     const proposal = this.#byTask.get(task)
     if (proposal !== undefined && proposal.by === by) {
       const announce = this.#bind()
-      proposal.held.push(() => announce(tell))
+      proposal.held.push(() => announce(publish))
       return
     }
     this.confirm(task)
-    tell()
+    publish()
   }
 
-  /** Tells of everything that was held back. */
+  /** Announces everything that was held back. */
   confirm(task: CachedTask<S>): void {
     const held = this.#byTask.get(task)?.held
     this.#byTask.delete(task)
-    for (const tell of held ?? []) tell()
+    for (const publish of held ?? []) publish()
   }
 
   /** Forgets what was held back. */
