@@ -44,7 +44,7 @@ export function keptId({ owner = null }: OwnerFilter, chosen: string): string {
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` for an id that is too long. */
-export function requireChosenId(owner: OwnerFilter, chosen: string): string {
+function requireChosenId(owner: OwnerFilter, chosen: string): string {
   const kept = keptId(owner, chosen)
   if (kept === chosen || chosen.length <= MAX_CHOSEN) return kept
   throw invalidParams('id', `must have at most ${MAX_CHOSEN} characters, got ${chosen.length}`)
