@@ -1,5 +1,5 @@
 /**
- * Records of the tasks in a manager, with their logs, and the order of their owners. Callers receive only the frozen task of
+ * Records of the tasks in a manager, with their logs, their lists, and the order of their owners. Callers receive only the frozen task of
  * `snapshot`.
  *
  * @module
@@ -10,6 +10,7 @@ import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
 import { Heap, type HeapItem } from '../runtime/heap.js'
+import { byText } from './queries.js'
 import type { Instant } from './timeline.js'
 import { costGrowth, costOfTask, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
 
@@ -42,6 +43,15 @@ export interface Chain<S extends string> {
   size: number
   first: Link<S> | undefined
   last: Link<S> | undefined
+  /** Milliseconds that were sorted, by their time, until the list changes. */
+  sorted: Map<string, Millisecond<S>> | undefined
+}
+
+/** The tasks of a list whose latest change was in the same millisecond. */
+interface Millisecond<S extends string> {
+  readonly records: readonly TaskRecord<S>[]
+  /** The last link of an earlier millisecond. */
+  readonly before: Link<S> | undefined
 }
 
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
@@ -327,4 +337,43 @@ export class Ranking<S extends string> {
 
 function ageOf({ chain }: Ranked<string>): number {
   return chain.first?.record.stamp ?? 0
+}
+
+/**
+ * The tasks of a list from `link`, the last one of its millisecond, to the beginning. Those of one millisecond are in the
+ * order of their changes in the list.
+ */
+export function* latestFirst<S extends string>(
+  chain: Chain<S>,
+  link: Link<S> | undefined,
+): Generator<TaskRecord<S>> {
+  while (link !== undefined) {
+    const { record, previous }: Link<S> = link
+    if (previous?.record.task.updatedAt === record.task.updatedAt) {
+      const { records, before } = millisecondOf(chain, link)
+      yield* records
+      link = before
+    } else {
+      yield record
+      link = previous
+    }
+  }
+}
+
+/** How many sorted milliseconds a list keeps. A page often has tasks of two. */
+const MAX_SORTED = 8
+
+/** The tasks of a millisecond by their ids. Pages of a list that does not change sort them once. */
+function millisecondOf<S extends string>(chain: Chain<S>, last: Link<S>): Millisecond<S> {
+  const { updatedAt } = last.record.task
+  const known = chain.sorted?.get(updatedAt)
+  if (known !== undefined) return known
+  const records: TaskRecord<S>[] = []
+  let link: Link<S> | undefined = last
+  for (; link?.record.task.updatedAt === updatedAt; link = link.previous) records.push(link.record)
+  records.sort((a, b) => byText(b.task.id, a.task.id))
+  const sorted = { records, before: link }
+  if (chain.sorted === undefined || chain.sorted.size === MAX_SORTED) chain.sorted = new Map()
+  chain.sorted.set(updatedAt, sorted)
+  return sorted
 }

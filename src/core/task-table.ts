@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { Ranking, type Chain, type Holding, type Link, type TaskRecord, type Unit } from './task-record.js'
+import { latestFirst, Ranking, type Chain, type Holding, type Link } from './task-record.js'
+import type { TaskRecord, Unit } from './task-record.js'
 import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
 import {
   byText,
@@ -202,7 +203,7 @@ export class TaskTable<S extends string> {
     if (narrowest === undefined) return { records }
     const { chain, slot } = narrowest
     const start = position === undefined ? chain.last : this.#lastBy(position, chain, slot)
-    for (const record of latestFirst(start)) {
+    for (const record of latestFirst(chain, start)) {
       if (position !== undefined && !isAfter(record, position)) continue
       if (isTooOld(record, filter)) break
       if (!matches(record, filter)) continue
@@ -298,17 +299,6 @@ export class TaskTable<S extends string> {
   }
 }
 
-/** The tasks of a list from `link` to its beginning. Those of one millisecond are in the order of their changes in the list. */
-function* latestFirst<S extends string>(link: Link<S> | undefined): Generator<TaskRecord<S>> {
-  while (link !== undefined) {
-    const { updatedAt } = link.record.task
-    const together: TaskRecord<S>[] = []
-    for (; link?.record.task.updatedAt === updatedAt; link = link.previous) together.push(link.record)
-    if (together.length > 1) together.sort((a, b) => byText(b.task.id, a.task.id))
-    yield* together
-  }
-}
-
 function isAfter({ task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
   return task.updatedAt < updatedAt || (task.updatedAt === updatedAt && task.id < id)
 }
@@ -358,13 +348,14 @@ class TaskIndex<S extends string> {
     if (key === undefined) return
     let chain = this.#chains.get(key)
     if (chain === undefined) {
-      chain = { key, size: 0, first: undefined, last: undefined }
+      chain = { key, size: 0, first: undefined, last: undefined, sorted: undefined }
       this.#chains.set(key, chain)
     }
     const link: Link<S> = { record, chain, previous: chain.last, next: undefined }
     if (chain.last === undefined) chain.first = link
     else chain.last.next = link
     chain.last = link
+    chain.sorted = undefined
     chain.size += 1
     record.links ??= []
     record.links[this.#slot] = link
@@ -379,6 +370,7 @@ class TaskIndex<S extends string> {
     else previous.next = next
     if (next === undefined) chain.last = previous
     else next.previous = previous
+    chain.sorted = undefined
     chain.size -= 1
     if (chain.size === 0) this.#chains.delete(chain.key)
   }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 
 /** What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. */
-const LIMIT = 20_900
+const LIMIT = 20_950
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`)
