@@ -90,12 +90,31 @@ export interface FailureEntry {
   readonly error?: StepError | undefined
   /** The failed step whose error `execute` threw. */
   readonly step?: string | undefined
+  /** What the process that died had noted about its work. */
+  readonly note?: ReadonlyJson | undefined
+  /** What kind of work the process did that died. Absent for that of a request handler. */
+  readonly worker?: string | undefined
+}
+
+/** A turn of work has begun. */
+export interface TurnEntry {
+  readonly kind: 'turn'
+  /** The user's message that the turn works on. */
+  readonly messageId: string
+  /** What the request said beside the message. */
+  readonly note?: ReadonlyJson | undefined
+  /** The first artifact id that the turn has made, from which the others follow. */
+  readonly ids?: string | undefined
+  /** The id of the task in which the turn began, for a fork. Absent for this task. */
+  readonly origin?: string | undefined
+  /** The task in whose name the steps of the turn call services, for a redriven task. Absent for this task. */
+  readonly key?: string | undefined
 }
 
 /**
  * One entry of a history.
  *
- * - `turn`: a turn of work began with the user's message `messageId`. `note` is what its request said beside the message.
+ * - `turn`: a turn of work began with the user's message `messageId`, in this task or in the one that it is a fork of.
  * - `step`: a step is done, with its output or, after all its attempts, its error.
  * - `question`: the user was asked.
  * - `answer`: the user's message `messageId` answered the question of this name.
@@ -115,13 +134,7 @@ export interface FailureEntry {
  *   turns of their own.
  */
 export type HistoryEntry =
-  | {
-      readonly kind: 'turn'
-      readonly messageId: string
-      readonly note?: ReadonlyJson | undefined
-      /** The first artifact id that the turn has made, from which the others follow. */
-      readonly ids?: string | undefined
-    }
+  | TurnEntry
   | (Asked & {
       readonly kind: 'step'
       readonly output?: ReadonlyJson | undefined
@@ -163,6 +176,9 @@ export function isSignal(event: TaskEvent<string>): boolean {
 /** An entry of a task's log. Folding all entries with `evolve` results in the task. */
 export type TaskEvent<S extends string = TaskState> =
   TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded | HistoryRecorded
+
+/** The events of a new task, which begin with its creation. */
+export type NewLog<S extends string = TaskState> = readonly [TaskCreated<S>, ...TaskEvent<S>[]]
 
 /**
  * The whole task in place of events: the first entry of a subscription without a cursor (`snapshot`), or sent because

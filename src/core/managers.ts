@@ -130,11 +130,18 @@ export interface LocalTasks<S extends string = TaskState>
   recordHistory?(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
   /** The entries of the task's history, oldest first, frozen. */
   history?(taskId: string): HistoryRecorded[]
-  /** Unfinished turns. Without them, those of restored tasks do not continue. */
+  /** Unfinished turns. Without them, those of restored tasks and of forks do not continue. */
   readonly unfinished?: {
-    takeRestored(): readonly string[]
+    listen(listener: UnfinishedListener): () => void
     rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
   }
+}
+
+/** Continues turns whose code is not in memory. */
+export interface UnfinishedListener {
+  /** @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED` when no run of this owner can begin now. */
+  requireRoom(owner: OwnerFilter): void
+  continueTurn(taskId: string): void
 }
 
 /** One JSON value that belongs to a task. */

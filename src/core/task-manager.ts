@@ -6,15 +6,15 @@
 import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide } from './decide.js'
-import { invalidParams, taskNotFound } from './errors.js'
+import { invalidParams } from './errors.js'
 import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
-import type { TaskEvent, TaskStreamEvent } from './events.js'
-import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
+import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
+import { copyTask, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
 import { readParams, readGeneration } from './validate.js'
 import { freezeDeep, type Size } from './json.js'
-import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { LocalForks } from './history/local-forks.js'
 import { childrenAmong, type ChildTask } from './lineage/children.js'
 import { TaskViews } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
@@ -28,7 +28,7 @@ import { toSaved, UnfinishedTurns, type SavedHistory } from './saved/saved-histo
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
 import { costOfNew } from './sizes.js'
-import { TaskRecord } from './task-record.js'
+import { recordOf, type TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
 import { Timeline } from './timeline.js'
@@ -54,8 +54,9 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
-  /** Turns that restored tasks have begun, for request handlers. */
-  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#find(taskId))
+  /** Turns of restored tasks and of forks, for request handlers. */
+  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#table.require(taskId))
+  protected readonly forks: LocalForks<S>
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
@@ -68,6 +69,10 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
       evict: (record) => this.#evict(record),
       timeOut: (record) => this.#timeOut(record),
       pruned: () => this.deliver(),
+    })
+    this.forks = new LocalForks({
+      ...{ settings: this.#settings, unfinished: this.unfinished, table: this.#table, add: this.#add },
+      deliver: () => this.deliver(),
     })
   }
 
@@ -85,19 +90,9 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    */
   createTask(params: CreateTaskParams): Task<S> {
     const command = toCreate(params, this.#settings)
-    const now = this.#timeline.now()
     try {
-      this.#retention.prune(now)
-      this.#requireUnused(command.id, 'id')
-      const cost = costOfNew(command)
-      this.#retention.makeRoom(command.owner, cost)
-      const created = createdEvent(command, this.lifecycle.initial, now.iso)
-      const record = new TaskRecord(create(created), now, undefined, undefined, cost)
-      this.#retention.watch(record)
-      this.#table.insert(record)
-      this.notify('task:event', () => freezeDeep(created))
-      this.notify('task:created', () => record.snapshot())
-      return copyTask(record.task)
+      const log = (iso: string): NewLog<S> => [createdEvent(command, this.lifecycle.initial, iso)]
+      return copyTask(this.#add(log, costOfNew(command)).task)
     } finally {
       this.deliver()
     }
@@ -122,11 +117,10 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   }
 
   /**
-   * Moves a task to `canceled` and aborts its signal. Emits `task:stateChange` and `task:updated`.
+   * Moves a task to `canceled` and aborts its signal (A2A 1.0 §3.1.5). Emits `task:stateChange` and `task:updated`.
    *
    * @returns A copy of the canceled task.
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; `TASK_GENERATION_MISMATCH`.
-   * @see A2A 1.0 §3.1.5
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
     return this.#copyAndDeliver(this.#change(taskId, toCancel(options, this.#settings)).record)
@@ -148,9 +142,8 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   }
 
   /**
-   * Adds a message to the conversation. Emits `task:message` and `task:updated`.
+   * Adds a message to the conversation. Returns the log entry, frozen. Emits `task:message` and `task:updated`.
    *
-   * @returns The log entry, frozen, with the message's id.
    * @throws {A2AError} As {@link updateTask}, except `INVALID_TRANSITION`.
    */
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
@@ -168,7 +161,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
 
   /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
   receive(taskId: string, wait: string): ReadonlyJson | undefined {
-    const entry = receivedEntry(this.#find(taskId).task, wait)
+    const entry = receivedEntry(this.#table.require(taskId).task, wait)
     if (entry !== undefined) this.recordHistory(taskId, [entry])
     return entry?.value
   }
@@ -181,7 +174,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
 
   /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
   history(taskId: string): HistoryRecorded[] {
-    return this.#find(taskId).history.map(freezeDeep)
+    return this.#table.require(taskId).history.map(freezeDeep)
   }
 
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
@@ -239,7 +232,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * task replaces them if some are no longer held.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
-    const record = this.#find(taskId)
+    const record = this.#table.require(taskId)
     const after = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
     return entriesAfter(record, after, this.#settings.eventLogSize)
   }
@@ -252,7 +245,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
   subscribe(taskId: string, options: SubscribeOptions = {}): TaskSubscription<S> {
-    return subscribeTo(this.#find(taskId), this.#isTerminal, this.#settings.eventLogSize, options)
+    return subscribeTo(this.#table.require(taskId), this.#isTerminal, this.#settings.eventLogSize, options)
   }
 
   /**
@@ -262,7 +255,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
-    const record = this.#find(taskId)
+    const record = this.#table.require(taskId)
     const find = (found: (record: TaskRecord<S>) => void): undefined => {
       found(record)
     }
@@ -274,7 +267,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * the manager is destroyed. Its reason is an `A2AError` with the code of the cause.
    */
   signalOf(taskId: string): AbortSignal {
-    const record = this.#find(taskId)
+    const record = this.#table.require(taskId)
     return signalOf(record, this.#isTerminal(record.task.state))
   }
 
@@ -334,22 +327,29 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     return childrenAmong(this.#table, parentId)
   }
 
-  #requireUnused(id: string, path: string): void {
-    if (this.#table.get(id) !== undefined) throw invalidParams(path, `is taken: ${id}`)
+  readonly #add = (log: (timestamp: string) => NewLog<S>, cost?: number): TaskRecord<S> => {
+    const now = this.#timeline.now()
+    const events = log(now.iso)
+    const [{ taskId, owner }] = events
+    this.#retention.prune(now)
+    this.#requireUnused(taskId, 'id')
+    const record = recordOf(events, now, this.#settings.eventLogSize, true, cost)
+    this.#retention.makeRoom(owner, record.cost)
+    this.#retention.watch(record)
+    this.#table.insert(record)
+    for (const event of events) this.notify('task:event', () => freezeDeep(event))
+    this.notify('task:created', () => record.snapshot())
+    return record
   }
 
-  #find(taskId: string): TaskRecord<S> {
-    const record = this.#table.get(taskId)
-    if (record !== undefined) return record
-    throw typeof taskId === 'string'
-      ? taskNotFound(taskId)
-      : invalidParams('taskId', `must be a string, got ${describe(taskId)}`)
+  #requireUnused(id: string, path: string): void {
+    if (this.#table.get(id) !== undefined) throw invalidParams(path, `is taken: ${id}`)
   }
 
   #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
     // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
-    const record = this.#find(taskId)
+    const record = this.#table.require(taskId)
     const events = decide(record.task, command, this.#settings, record.usage, iso)
     const sizes = this.#retention.makeRoomFor(record, events)
     this.#commit(record, events, sizes)

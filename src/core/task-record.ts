@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent } from './events.js'
-import { createdEvent, apply, findArtifact, thawTask } from './evolve.js'
+import type { HistoryRecorded, NewLog, TaskEvent } from './events.js'
+import { apply, create, createdEvent, findArtifact, thawTask } from './evolve.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
@@ -279,6 +279,24 @@ export class TaskRecord<S extends string> {
     this.watchers.wakers.clear()
     for (const wake of wakers) wake()
   }
+}
+
+/**
+ * The record of a new task with these events.
+ *
+ * @param keepsHistory - As in {@link TaskRecord.append}.
+ * @param cost - The cost of the task after its first event, if it is known.
+ */
+export function recordOf<S extends string>(
+  [created, ...others]: NewLog<S>,
+  now: Instant,
+  logSize: number,
+  keepsHistory: boolean,
+  cost?: number,
+): TaskRecord<S> {
+  const record = new TaskRecord(create(created), now, undefined, undefined, cost)
+  for (const event of others) record.append(event, logSize, undefined, keepsHistory)
+  return record
 }
 
 /** What one owner's tasks take of a manager. */

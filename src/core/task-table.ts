@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { invalidParams, taskNotFound } from './errors.js'
+import { describe } from '../runtime/describe.js'
 import { latestFirst, Ranking, type Chain, type Holding, type Link } from './task-record.js'
 import type { TaskRecord, Unit } from './task-record.js'
 import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
@@ -67,6 +69,14 @@ export class TaskTable<S extends string> {
 
   get(id: string): TaskRecord<S> | undefined {
     return this.#records.get(id)
+  }
+
+  /** @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_PARAMS` for an id that is no string. */
+  require(id: string): TaskRecord<S> {
+    const record = this.#records.get(id)
+    if (record !== undefined) return record
+    if (typeof id === 'string') throw taskNotFound(id)
+    throw invalidParams('taskId', `must be a string, got ${describe(id)}`)
   }
 
   /** In order of creation. */

@@ -20,13 +20,25 @@ export async function createTask<S extends string>(
 ): Promise<Task<S>> {
   storeClient.requireOpen()
   const command = toCreate(params, settings)
-  // A read finds out whether a task in memory was removed by another process.
-  if (cache.isIdInUse(command.id)) await cache.read(command.id, () => null)
-  if (cache.isIdInUse(command.id)) throw invalidParams('id', `is taken: ${command.id}`)
+  await requireUnused(cache, command.id)
   const now = timeline.now()
   const event = createdEvent(command, settings.lifecycle.initial, now.iso)
-  const { created } = cache.create(new TaskRecord(create(event), now), event)
+  const { created } = cache.create(new TaskRecord(create(event), now), [event])
   return await created
+}
+
+/**
+ * Requires that this process knows of no task with the id. The store may have one.
+ *
+ * @throws {A2AError} `INVALID_PARAMS`, as a rejection.
+ */
+export async function requireUnused<S extends string>(
+  cache: DurableContext<S>['cache'],
+  id: string,
+): Promise<void> {
+  // A read finds out whether a task in memory was removed by another process.
+  if (cache.isIdInUse(id)) await cache.read(id, () => null)
+  if (cache.isIdInUse(id)) throw invalidParams('id', `is taken: ${id}`)
 }
 
 /** As `restore` of the manager. */

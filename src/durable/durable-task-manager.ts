@@ -30,6 +30,7 @@ import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask, restoreTasks } from './create-task.js'
+import { StoredForks } from './forks.js'
 import { LeaseHolder } from './leases/lease-holder.js'
 import { Maintenance } from './maintenance.js'
 import type { DurableTaskManagerOptions } from './options.js'
@@ -58,6 +59,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   readonly documents: TaskDocuments
   readonly #context: DurableContext<S>
   readonly #maintenance: Maintenance<S>
+  protected readonly forks: StoredForks<S>
   readonly #holders = new Set<LeaseHolder<S>>()
 
   constructor(options: DurableTaskManagerOptions<S>) {
@@ -75,6 +77,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
         this.deliver()
       },
     })
+    this.forks = new StoredForks(this.#context, () => this.#maintenance.recoverSoon())
   }
 
   /** The states and the transitions between them. */

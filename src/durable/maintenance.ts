@@ -81,7 +81,12 @@ export class Maintenance<S extends string> {
     await wakeIn(leaseMs)
     await change()
     const woken = await wakeIn(0)
-    if (woken.length > 0) void this.#recover().catch(storeClient.report)
+    if (woken.length > 0) this.recoverSoon()
+  }
+
+  /** Continues the work of expired leases now, as far as this process can. */
+  recoverSoon(): void {
+    void this.#recover().catch(this.#context.storeClient.report)
   }
 
   #schedule(): void {
@@ -157,7 +162,7 @@ export class Maintenance<S extends string> {
       await cached.refresh()
       if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return true
       if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
-      else if (!(await failAbandoned(this.#context, cached, lease.id, restarts))) {
+      else if (!(await failAbandoned(this.#context, cached, lease.id, note))) {
         await storeClient.call('release', () => store.release(key, lease.id))
       }
       return true

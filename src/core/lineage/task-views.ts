@@ -7,10 +7,16 @@ import { TaskEmitter } from '../emitter.js'
 import type { HistoryRecorded } from '../events.js'
 import type { Lifecycle } from '../lifecycle.js'
 import { deadLettersOf, type DeadLetterQuery, type TaskPage, type TaskQuery } from '../queries.js'
-import type { TaskSnapshot } from '../task.js'
+import type { ForkOptions } from '../history/fork.js'
+import type { Task, TaskSnapshot } from '../task.js'
 import { delegationsIn, type ChildTask, type TaskChildren } from './children.js'
 
 type Eventual<T> = T | Promise<T>
+
+/** Makes new tasks from the logs of others. */
+interface Forks<S extends string> {
+  fork(taskId: string, options: ForkOptions): Eventual<Task<S>>
+}
 
 export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
@@ -26,6 +32,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   abstract peekTask(taskId: string): Eventual<TaskSnapshot<S> | null>
   abstract pageTasks(query?: TaskQuery<S> | null): Eventual<TaskPage<S>>
   abstract history(taskId: string): Eventual<HistoryRecorded[]>
+  protected abstract readonly forks: Forks<S>
   protected abstract childTasks(parentId: string): Eventual<ChildTask<S>[]>
 
   /**
@@ -34,6 +41,26 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    */
   async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
     return await deadLettersOf(this, query)
+  }
+
+  /**
+   * Makes a new task that shares the past of another one up to a generation, with other answers or outputs of steps if given,
+   * and goes on from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
+   * conversation, artifacts and history, and names it in `referenceTaskIds`.
+   *
+   * The turn that was under way continues: a request handler calls `execute`, which replays the history. Over a store, any
+   * replica does. What the code had shown after the last entry of the shared history, it shows again. Steps that run again
+   * have keys of the new task, and agents that the turn waited for receive their message again. Where no turn was under way,
+   * or a question is open, the new task waits for the user.
+   *
+   * @returns A copy of the new task.
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `INVALID_PARAMS` for a generation that the task does not have, a name
+   *   that the past of the turn does not hold, a task without a history, and a log that does not reach back to the creation of
+   *   the task; `LIMIT_EXCEEDED`. Over a `TaskManager` also `TASK_LIMIT_REACHED`, `UNAVAILABLE` and `RATE_LIMITED` when there is
+   *   no room.
+   */
+  async fork(taskId: string, options: ForkOptions = {}): Promise<Task<S>> {
+    return await this.forks.fork(taskId, options)
   }
 
   /**

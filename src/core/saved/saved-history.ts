@@ -7,6 +7,8 @@ import { invalidParams } from '../errors.js'
 import type { HistoryEntry, HistoryRecorded } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { JsonObject, JsonValue } from '../json-types.js'
+import type { UnfinishedListener } from '../managers.js'
+import type { OwnerFilter } from '../queries.js'
 import type { TaskRecord } from '../task-record.js'
 import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
 import {
@@ -144,22 +146,41 @@ function elements(json: JsonObject, key: string, root: string): JsonValue[] {
 /** Unfinished turns of the tasks of a manager in memory, for request handlers that continue them. */
 export class UnfinishedTurns<S extends string> {
   readonly #find: (taskId: string) => TaskRecord<S>
-  readonly #restored = new Set<string>()
+  readonly #waiting = new Set<string>()
+  readonly #listeners = new Set<UnfinishedListener>()
 
   constructor(find: (taskId: string) => TaskRecord<S>) {
     this.#find = find
   }
 
-  /** Restored tasks. */
+  /** Restored tasks, which the next listener continues. */
   add(records: readonly TaskRecord<S>[]): void {
-    for (const { task } of records) if (task.turn !== undefined) this.#restored.add(task.id)
+    for (const { task } of records) if (task.turn !== undefined) this.#waiting.add(task.id)
   }
 
-  /** The ids of restored tasks whose turn was not over. Each is returned once: the caller continues the turns. */
-  takeRestored(): readonly string[] {
-    const ids = [...this.#restored]
-    this.#restored.clear()
-    return ids
+  /** Continues the turn of a new task: at once where there is a listener. */
+  begin(taskId: string): void {
+    const [listener] = this.#listeners
+    if (listener === undefined) this.#waiting.add(taskId)
+    else listener.continueTurn(taskId)
+  }
+
+  /** Requires that the turn of a new task can begin. */
+  requireRoom(owner: OwnerFilter): void {
+    for (const listener of [...this.#listeners].slice(0, 1)) listener.requireRoom(owner)
+  }
+
+  /**
+   * Registers what continues turns, and hands it those that wait. The first listener continues all.
+   *
+   * @returns A function that removes the listener.
+   */
+  listen(listener: UnfinishedListener): () => void {
+    this.#listeners.add(listener)
+    const ids = [...this.#waiting]
+    this.#waiting.clear()
+    for (const taskId of ids) listener.continueTurn(taskId)
+    return () => void this.#listeners.delete(listener)
   }
 
   /**

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams, taskNotFound } from '../../core/errors.js'
-import type { TaskEvent } from '../../core/events.js'
+import type { NewLog, TaskEvent } from '../../core/events.js'
 import { thawTask } from '../../core/evolve.js'
 import { quote } from '../../runtime/describe.js'
 import { randomId } from '../../runtime/ids.js'
@@ -80,17 +80,17 @@ export class CachedTask<S extends string> {
     this.#checkpoints = checkpoints
   }
 
-  /** Starts to create a task: `record` is the task after its first event `created`. */
+  /** Starts to create a task: `record` is the task after its first events. */
   static create<S extends string>(
     context: CacheContext<S>,
     record: TaskRecord<S>,
-    created: TaskEvent<S>,
+    events: NewLog<S>,
     lease?: Lease,
     by?: object,
   ): { readonly cached: CachedTask<S>; readonly created: Promise<Task<S>> } {
     const cached = new CachedTask(context, record, new Checkpoints(record.task))
     cached.#creation = { lease }
-    const stored = cached.#add(() => [created], [created], copyOf, { leaseId: lease?.id, by })
+    const stored = cached.#add(() => [...events], [...events], copyOf, { leaseId: lease?.id, by })
     return { cached, created: stored }
   }
 
@@ -288,7 +288,7 @@ export class CachedTask<S extends string> {
     const head = headOf(task, events, lifecycle)
     const commitId = randomId()
     if (this.#creation !== undefined) {
-      const whole = fold(task, events.slice(1))
+      const whole = fold(task, events)
       // A task that is created in a final state needs no lease.
       const lease = head.hasEnded ? undefined : this.#creation.lease
       const isNew = await callWithRetry('create', () =>

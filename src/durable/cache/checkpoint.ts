@@ -18,10 +18,10 @@ const EVENT_BYTES = 150
 /** Below this size a log is cheap to read, and a checkpoint would save nothing. */
 const MIN_TAIL_BYTES = 16_384
 
-/** A new task: `task` with `events` applied. O(size of the structure and of the events). */
+/** A new task: `task` with those of `events` applied that it lacks. O(size of the structure and of the events). */
 export function fold<S extends string>(task: TaskSnapshot<S>, events: readonly TaskEvent<S>[]): Task<S> {
   const folded = thawTask(task)
-  for (const event of events) apply(folded, event)
+  for (const event of events) if (event.generation > folded.generation) apply(folded, event)
   return folded
 }
 

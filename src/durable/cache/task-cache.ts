@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
-import type { TaskEvent } from '../../core/events.js'
+import type { NewLog, TaskEvent } from '../../core/events.js'
 import { describe } from '../../runtime/describe.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
@@ -73,15 +73,15 @@ export class TaskCache<S extends string> {
   /**
    * Adds a new task and starts to store it.
    *
-   * @param record - The task after its first event `created`.
+   * @param record - The task after these events.
    */
   create(
     record: TaskRecord<S>,
-    created: TaskEvent<S>,
+    events: NewLog<S>,
     lease?: Lease,
     by?: object,
   ): { readonly cached: CachedTask<S>; readonly created: Promise<Task<S>> } {
-    const creation = CachedTask.create(this.#context, record, created, lease, by)
+    const creation = CachedTask.create(this.#context, record, events, lease, by)
     this.#add(creation.cached)
     return creation
   }

@@ -62,7 +62,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const created = createdEvent(command, settings.lifecycle.initial, now.iso)
     const first = this.#firstNote(note)
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
-    const { cached } = cache.create(new TaskRecord(create(created), now), created, lease, this)
+    const { cached } = cache.create(new TaskRecord(create(created), now), [created], lease, this)
     this.#hold(cached, lease.id, first)
     return copyTask(cached.record.task)
   }

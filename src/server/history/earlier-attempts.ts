@@ -10,7 +10,7 @@ import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from '../../core/task.js'
 import type { ServedTasks } from '../tasks.js'
 import type { EarlierAttempts } from '../runs/run-context.js'
-import { nextAttempt, replayable } from './attempts.js'
+import { nextAttempt, replayable } from '../../core/history/attempts.js'
 
 /** A turn whose code is not in memory. */
 export interface OpenTurn extends EarlierAttempts {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry, StepError } from '../../core/events.js'
+import type { HistoryEntry, StepError, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { platformRandom } from '../../runtime/crypto.js'
@@ -163,12 +163,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** Most turns in memory record nothing and make one id: it is not derived, which takes time. */
   *#localIds(messageId: string): Generator<string, never> {
-    const { earlier, settings } = this.#context
-    const first = earlier?.history[0]?.entry
-    const recorded = first?.kind === 'turn' ? first.ids : undefined
-    if (recorded === undefined && this.#parts !== undefined)
-      return yield* derivedIds('artifact', `${this.#host.task().id}/${messageId}`)
-    this.#firstId = recorded ?? settings.generateId()
+    const { ids, origin } = this.#begun ?? {}
+    if (ids === undefined && this.#parts !== undefined)
+      return yield* derivedIds('artifact', `${origin ?? this.#host.task().id}/${messageId}`)
+    this.#firstId = ids ?? this.#context.settings.generateId()
     yield this.#firstId
     return yield* derivedIds('artifact', this.#firstId)
   }
@@ -265,6 +263,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
+  /** What an earlier attempt has recorded of the beginning of the turn. */
+  get #begun(): TurnEntry | undefined {
+    const first = this.#context.earlier?.history[0]?.entry
+    return first?.kind === 'turn' ? first : undefined
+  }
+
   get #made(): Parts<P> {
     return (this.#parts ??= this.#makeParts())
   }
@@ -335,7 +339,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       journal: this.#made.journal,
       clock: settings.clock,
       ...settings.limits,
-      taskId: () => task().id,
+      key: () => this.#begun?.key ?? task().id,
       signal,
       artifacts,
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),

@@ -28,6 +28,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly handsOver = false
   readonly #host: RunHost<P>
   readonly #notes: RequestNotes<P>
+  readonly #stopListening: (() => void) | undefined
   /** The jobs of one task run one after the other. */
   readonly #jobs = new KeyedQueue()
 
@@ -35,7 +36,10 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.tasks = tasks
     this.#host = host
     this.#notes = new RequestNotes(host.settings)
-    for (const taskId of tasks.unfinished?.takeRestored() ?? []) this.continueTurn(taskId)
+    this.#stopListening = tasks.unfinished?.listen({
+      requireRoom: (owner) => host.registry.requireRoom(owner),
+      continueTurn: (taskId) => this.continueTurn(taskId),
+    })
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
     tasks.on('task:event', this.#onEvent)
@@ -101,10 +105,11 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.tasks.off('task:evicted', this.#onGone)
     this.tasks.off('task:expired', this.#onGone)
     this.tasks.off('task:event', this.#onEvent)
+    this.#stopListening?.()
     return Promise.resolve()
   }
 
-  /** Continues the turn of a task whose code is not in memory: its manager was restored, or its last handler was closed. */
+  /** Continues the turn of a task whose code is not in memory: its manager was restored, it is a fork, or its last handler was closed. */
   continueTurn(taskId: string): void {
     void this.#jobs.run(taskId, async () => {
       try {

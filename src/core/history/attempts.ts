@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../../core/events.js'
+import type { HistoryRecorded } from '../events.js'
 
 /** The number of the attempt that follows this history. */
 export function nextAttempt(history: readonly HistoryRecorded[]): number {

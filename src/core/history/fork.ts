@@ -1,0 +1,276 @@
+/**
+ * Forks: the log of a new task that shares the past of another one, and continues its turn.
+ *
+ * @module
+ */
+import { toMessage, type CommandRules } from '../commands.js'
+import { invalidParams } from '../errors.js'
+import type {
+  HistoryEntry,
+  HistoryRecorded,
+  NewLog,
+  TaskEvent,
+  TaskStreamEvent,
+  TurnEntry,
+} from '../events.js'
+import { create, apply } from '../evolve.js'
+import { JsonReader } from '../json.js'
+import type { JsonValue } from '../json-types.js'
+import { isInterrupted, shortestPath, type Lifecycle } from '../lifecycle.js'
+import type { MessageInput } from '../params.js'
+import type { Message, Task } from '../task.js'
+import { readGeneration, readParams, requireObject } from '../validate.js'
+import { readPast, type Past } from './past.js'
+
+/** The answer of a user: a text, or a message without what the fork sets. */
+export type ForkAnswer = string | Pick<MessageInput, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>
+
+/** Options of `fork`. */
+export interface ForkOptions {
+  /**
+   * The generation up to which the new task shares the past of the old one. Default is that of the last entry that `answers`
+   * and `steps` replace; without these, the latest one.
+   */
+  readonly generation?: number | undefined
+  /** Other answers of the user, by the name of the question in `tasks.history(id)`: `{ 'input-required#1': 'Rome' }`. */
+  readonly answers?: Readonly<Record<string, ForkAnswer>> | undefined
+  /** Other outputs of steps, by the name of the step in `tasks.history(id)`: `{ 'price#1': 100 }`. JSON. */
+  readonly steps?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What a fork is made with. */
+export interface ForkRules<S extends string> extends CommandRules {
+  readonly lifecycle: Lifecycle<S>
+}
+
+/** A task that is to be stored. */
+export interface Fork<S extends string> {
+  readonly id: string
+  readonly log: (timestamp: string) => NewLog<S>
+  /** Whether code continues the turn. Otherwise the task waits for the user. */
+  readonly isWorking: boolean
+}
+
+const KEYS = ['generation', 'answers', 'steps']
+/** The most references that a task can have. */
+const MAX_REFERENCES = 1_000
+
+/**
+ * @param log - The whole log of the task.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of what the past does not hold; `LIMIT_EXCEEDED`.
+ */
+export function toFork<S extends string>(
+  log: readonly TaskStreamEvent<S>[],
+  options: ForkOptions,
+  rules: ForkRules<S>,
+): Fork<S> {
+  const { generation, answers, steps } = readParams(options, KEYS, 'fork')
+  const given = { answers: readNamed(answers, 'answers'), steps: readNamed(steps, 'steps') }
+  const events = wholeLog(log)
+  const { length } = events
+  const cut = readGeneration(generation, 'generation') ?? lastReplaced(events, given, rules)
+  if (cut < 1 || cut > length)
+    throw invalidParams('generation', `must be one of the task, 1 to ${length}, got ${cut}`)
+  const past = readPast(events, cut, rules.lifecycle)
+  const replaced = withAnswers(withSteps(past, given.steps, rules), given.answers, rules)
+  return forkOf(replaced, rules.generateId(), undefined, rules)
+}
+
+/**
+ * The task that continues a dead letter: it does again what has failed, with the same keys, and keeps what has succeeded.
+ *
+ * @param id - The id of the new task.
+ * @throws {A2AError} `INVALID_PARAMS`.
+ */
+export function toRedrive<S extends string>(
+  log: readonly TaskStreamEvent<S>[],
+  id: string,
+  rules: ForkRules<S>,
+): Fork<S> {
+  const events = wholeLog(log)
+  return forkOf(readPast(events, events.length, rules.lifecycle), id, events[0].taskId, rules)
+}
+
+function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<S> {
+  const [created, ...others] = log.filter((event) => event.type !== 'snapshot' && event.type !== 'resync')
+  if (created?.type === 'created') return [created, ...others]
+  throw invalidParams(
+    'taskId',
+    'is a task whose log does not reach back to its creation: it was restored, or has more events than eventLogSize',
+  )
+}
+
+type Named = Readonly<Record<string, unknown>>
+
+function readNamed(value: unknown, path: string): Named {
+  // The values are read by whoever uses them.
+  return value === undefined ? {} : requireObject(value as JsonValue, path)
+}
+
+/** The generation of the last entry that is replaced, or the last one of the log. */
+function lastReplaced<S extends string>(
+  events: readonly TaskEvent<S>[],
+  { answers, steps }: { readonly answers: Named; readonly steps: Named },
+  { lifecycle }: ForkRules<S>,
+): number {
+  const { entries } = readPast(events, events.length, lifecycle)
+  const generations = [
+    ...Object.keys(steps).map((name) => requireEntry(entries, ['step'], name, 'steps').generation),
+    ...Object.keys(answers).map((name) => requireAnswer(entries, name).generation),
+  ]
+  return generations.length > 0 ? Math.max(...generations) : events.length
+}
+
+/** The latest entry of these kinds and this name. */
+function requireEntry(
+  entries: readonly HistoryRecorded[],
+  kinds: readonly HistoryEntry['kind'][],
+  name: string,
+  path: 'steps' | 'answers',
+): HistoryRecorded {
+  const named = entries.flatMap((event) =>
+    kinds.includes(event.entry.kind) && 'name' in event.entry ? [{ event, name: event.entry.name }] : [],
+  )
+  const found = named.findLast((each) => each.name === name)
+  if (found !== undefined) return found.event
+  const known = [...new Set(named.map((each) => each.name))].slice(0, 20)
+  const has = known.length === 0 ? 'there is none' : `there is ${known.join(', ')}`
+  throw invalidParams(
+    `${path}.${name}`,
+    `must be a ${path === 'steps' ? 'step' : 'question'} in the past of the turn: ${has}`,
+  )
+}
+
+/** The entry of the answer, or that of the question where it is open. */
+function requireAnswer(entries: readonly HistoryRecorded[], name: string): HistoryRecorded {
+  return requireEntry(entries, ['question', 'answer'], name, 'answers')
+}
+
+function withSteps<S extends string>(past: Past<S>, steps: Named, { limits }: ForkRules<S>): Past<S> {
+  const reader = new JsonReader({ ...limits.output, subject: 'Outputs of steps' }, limits.maxDepth)
+  const replaced = new Map<TaskEvent<S>, HistoryRecorded>()
+  for (const [name, value] of Object.entries(steps)) {
+    const found = requireEntry(past.entries, ['step'], name, 'steps')
+    if (found.entry.kind !== 'step') continue
+    const { error: _error, output: _output, ...kept } = found.entry
+    const output = value === undefined ? {} : { output: reader.read(value, `steps.${name}`) }
+    replaced.set(found, { ...found, entry: { ...kept, ...output } })
+  }
+  reader.check(Object.values(steps).filter((value) => value !== undefined) as JsonValue[])
+  return { ...past, events: past.events.map((event) => replaced.get(event) ?? event) }
+}
+
+function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: ForkRules<S>): Past<S> {
+  let events = [...past.events]
+  for (const [name, value] of Object.entries(answers)) {
+    const found = requireAnswer(past.entries, name)
+    const { contextId, taskId } = { contextId: '', taskId: found.taskId, ...contextOf(past.events[0]) }
+    const content = typeof value === 'string' ? { parts: [{ text: value }] } : value
+    // What it holds is checked.
+    const input = { ...(content as MessageInput), role: 'user', contextId, taskId } as const
+    const { message } = toMessage({ ...input, messageId: undefined }, {}, rules)
+    const entry = { kind: 'answer', name, messageId: message.messageId } as const
+    const { entry: old } = found
+    if (old.kind === 'answer') {
+      events = events.map((event) => {
+        if (event === found) return { ...found, entry: { ...old, ...entry } }
+        return isMessage(event, old.messageId) ? { ...event, message } : event
+      })
+    } else {
+      const { generation, timestamp } = found
+      const common = { taskId, generation, timestamp }
+      events.push({ type: 'message', ...common, message }, { type: 'history', ...common, entry })
+    }
+  }
+  return { ...past, events }
+}
+
+function contextOf(created: TaskEvent<string> | undefined): { readonly contextId?: string } {
+  return created?.type === 'created' ? { contextId: created.contextId } : {}
+}
+
+function isMessage<S extends string>(
+  event: TaskEvent<S>,
+  id: string,
+): event is TaskEvent<S> & { type: 'message' } {
+  return event.type === 'message' && event.message.role === 'user' && event.message.messageId === id
+}
+
+/** @param key - As in {@link TurnEntry}: the id of the old task where the new one uses its keys. */
+function forkOf<S extends string>(
+  { events, turn }: Past<S>,
+  id: string,
+  key: string | undefined,
+  { lifecycle }: ForkRules<S>,
+): Fork<S> {
+  return {
+    id,
+    isWorking: turn !== undefined,
+    log: (timestamp) => {
+      const [created, ...others] = events
+      if (created?.type !== 'created') throw new TypeError('A log begins with the creation of the task')
+      const { taskId: origin, referenceTaskIds = [] } = created
+      const references = [...new Set([origin, ...referenceTaskIds])].slice(0, MAX_REFERENCES)
+      const first = { ...created, taskId: id, timestamp, referenceTaskIds: references }
+      const task: Task<S> = create(first)
+      const log: [typeof first, ...TaskEvent<S>[]] = [first]
+      const add = (event: TaskEvent<S>): void => {
+        const own = { ...event, taskId: id, generation: log.length + 1, timestamp }
+        apply(task, own)
+        log.push(own)
+      }
+      for (const event of others) add(inFork(event, turn, { id, origin, key }))
+      if (turn !== undefined && task.turn === undefined) {
+        const entry = { ...turn, ...keyOf(turn, origin, key) }
+        add({ type: 'history', taskId: id, generation: 0, timestamp, entry })
+      }
+      for (const to of turn === undefined ? [] : pathToWork(task, log, lifecycle))
+        add({ type: 'status', taskId: id, generation: 0, timestamp, from: task.state, to })
+      return log
+    },
+  }
+}
+
+interface Names {
+  readonly id: string
+  readonly origin: string
+  readonly key: string | undefined
+}
+
+/** The event with the id of the new task in place of that of the old one. */
+function inFork<S extends string>(
+  event: TaskEvent<S>,
+  turn: TurnEntry | undefined,
+  { id, origin, key }: Names,
+): TaskEvent<S> {
+  const own = (message: Message): Message =>
+    message.taskId === undefined ? message : { ...message, taskId: id }
+  // Leaves never change, so only the types are writable.
+  if (event.type === 'message') return { ...event, message: own(event.message as Message) }
+  if (event.type === 'status' && typeof event.message === 'object' && event.message !== null)
+    return { ...event, message: own(event.message as Message) }
+  if (event.type !== 'history' || event.entry !== turn) return event
+  return { ...event, entry: { ...turn, ...keyOf(turn, origin, key) } }
+}
+
+function keyOf(turn: TurnEntry, origin: string, key: string | undefined): Pick<TurnEntry, 'origin' | 'key'> {
+  return { origin: turn.origin ?? origin, ...(key !== undefined && { key: turn.key ?? key }) }
+}
+
+/** The states that lead a task to its work, unless it waits for the answer to a question. */
+function pathToWork<S extends string>(
+  { state }: Task<S>,
+  log: readonly TaskEvent<S>[],
+  lifecycle: Lifecycle<S>,
+): readonly S[] {
+  const open = new Set<string>()
+  for (const event of log) {
+    if (event.type !== 'history') continue
+    if (event.entry.kind === 'turn') open.clear()
+    else if (event.entry.kind === 'question') open.add(event.entry.name)
+    else if (event.entry.kind === 'answer') open.delete(event.entry.name)
+  }
+  const working = lifecycle.states.find((each) => (each as string) === 'working')
+  if (working === undefined || open.size > 0 || !isInterrupted(state, lifecycle)) return []
+  return shortestPath(state, working, lifecycle) ?? []
+}
