@@ -73,22 +73,7 @@ export function toFork<S extends string>(
     throw invalidParams('generation', `must be one of the task, 1 to ${length}, got ${cut}`)
   const past = readPast(events, cut, rules.lifecycle)
   const replaced = withAnswers(withSteps(past, given.steps, rules), given.answers, rules)
-  return forkOf(replaced, rules.generateId(), undefined, rules)
-}
-
-/**
- * The task that continues a dead letter: it does again what has failed, with the same keys, and keeps what has succeeded.
- *
- * @param id - The id of the new task.
- * @throws {A2AError} `INVALID_PARAMS`.
- */
-export function toRedrive<S extends string>(
-  log: readonly TaskStreamEvent<S>[],
-  id: string,
-  rules: ForkRules<S>,
-): Fork<S> {
-  const events = wholeLog(log)
-  return forkOf(readPast(events, events.length, rules.lifecycle), id, events[0].taskId, rules)
+  return forkOf(replaced, rules.generateId(), rules)
 }
 
 function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<S> {
@@ -152,7 +137,8 @@ function withSteps<S extends string>(past: Past<S>, steps: Named, { limits }: Fo
   for (const [name, value] of Object.entries(steps)) {
     const found = requireEntry(past.entries, ['step'], name, 'steps')
     if (found.entry.kind !== 'step') continue
-    const { error: _error, output: _output, ...kept } = found.entry
+    const { kind, attempts, isParallel } = found.entry
+    const kept = { kind, name, attempts, ...(isParallel === true && { isParallel }) }
     const output = value === undefined ? {} : { output: reader.read(value, `steps.${name}`) }
     replaced.set(found, { ...found, entry: { ...kept, ...output } })
   }
@@ -196,11 +182,9 @@ function isMessage<S extends string>(
   return event.type === 'message' && event.message.role === 'user' && event.message.messageId === id
 }
 
-/** @param key - As in {@link TurnEntry}: the id of the old task where the new one uses its keys. */
 function forkOf<S extends string>(
   { events, turn }: Past<S>,
   id: string,
-  key: string | undefined,
   { lifecycle }: ForkRules<S>,
 ): Fork<S> {
   return {
@@ -219,9 +203,9 @@ function forkOf<S extends string>(
         apply(task, own)
         log.push(own)
       }
-      for (const event of others) add(inFork(event, turn, { id, origin, key }))
+      for (const event of others) add(inFork(event, turn, id))
       if (turn !== undefined && task.turn === undefined) {
-        const entry = { ...turn, ...keyOf(turn, origin, key) }
+        const entry = { ...turn, origin: turn.origin ?? origin }
         add({ type: 'history', taskId: id, generation: 0, timestamp, entry })
       }
       for (const to of turn === undefined ? [] : pathToWork(task, log, lifecycle))
@@ -231,17 +215,11 @@ function forkOf<S extends string>(
   }
 }
 
-interface Names {
-  readonly id: string
-  readonly origin: string
-  readonly key: string | undefined
-}
-
 /** The event with the id of the new task in place of that of the old one. */
 function inFork<S extends string>(
   event: TaskEvent<S>,
   turn: TurnEntry | undefined,
-  { id, origin, key }: Names,
+  id: string,
 ): TaskEvent<S> {
   const own = (message: Message): Message =>
     message.taskId === undefined ? message : { ...message, taskId: id }
@@ -250,11 +228,7 @@ function inFork<S extends string>(
   if (event.type === 'status' && typeof event.message === 'object' && event.message !== null)
     return { ...event, message: own(event.message as Message) }
   if (event.type !== 'history' || event.entry !== turn) return event
-  return { ...event, entry: { ...turn, ...keyOf(turn, origin, key) } }
-}
-
-function keyOf(turn: TurnEntry, origin: string, key: string | undefined): Pick<TurnEntry, 'origin' | 'key'> {
-  return { origin: turn.origin ?? origin, ...(key !== undefined && { key: turn.key ?? key }) }
+  return { ...event, entry: { ...turn, origin: turn.origin ?? event.taskId } }
 }
 
 /** The states that lead a task to its work, unless it waits for the answer to a question. */

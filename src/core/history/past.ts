@@ -93,7 +93,7 @@ function unmarkedTurn<S extends string>(events: readonly TaskEvent<S>[]): TurnEn
   for (const event of events) {
     if (event.type !== 'history') continue
     const { entry } = event
-    if (entry.kind === 'turn' || entry.kind === 'failure') {
+    if (entry.kind === 'turn') {
       hasHistory = true
       note = entry.note
     }

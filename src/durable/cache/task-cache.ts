@@ -4,7 +4,7 @@
  * @module
  */
 import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
-import type { NewLog, TaskEvent } from '../../core/events.js'
+import type { NewLog } from '../../core/events.js'
 import { describe } from '../../runtime/describe.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'

@@ -1,5 +1,5 @@
 /** Forks: new tasks that share the past of others. */
-import { TaskManager, type A2AError, type ForkOptions, type Task } from 'a2a-tasks'
+import { A2AError, TaskManager, type ForkOptions, type Task } from 'a2a-tasks'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { afterAll, describe, expect, test } from 'vitest'
 import { begin, pass, replicas, settle, textOf } from '../durable/support/replicas.js'
@@ -10,7 +10,7 @@ afterAll(closeManagers)
 async function codeOf(fork: Promise<Task>): Promise<string> {
   return await fork.then(
     () => 'none',
-    (error: A2AError) => `${error.code}: ${error.message}`,
+    (error: unknown) => (A2AError.is(error) ? `${error.code}: ${error.message}` : 'other'),
   )
 }
 
@@ -229,7 +229,7 @@ test('a fork without a handler is continued by the next one', async () => {
   const old = await travelled(from, 'Rome')
   await from.handler.close()
   const { id } = await tasks.fork(old.id, { answers: { 'input-required#1': 'Oslo' } })
-  expect(await tasks.stateOf(id)).toBe('working')
+  expect(tasks.stateOf(id)).toBe('working')
   const next = await agent(() => tasks, execute)
   expect(textsOf(await next.reaches(id, 'completed'))).toEqual(['sun. Oslo. 4.'])
 })
