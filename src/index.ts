@@ -16,9 +16,10 @@ export type {
   PartInput,
   TaskUpdate,
 } from './core/params.js'
-export type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
+export type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/children.js'
 export type { Lineage, LineageSource } from './core/lineage/mark.js'
+export type { DeadLetterQuery, Redriven, RedriveQuery, RedriveReport } from './core/history/dead-letters.js'
 export type { ForkAnswer, ForkOptions } from './core/history/fork.js'
 export type { SavedTask } from './core/restore.js'
 export type { SavedHistory } from './core/saved/saved-history.js'

@@ -90,6 +90,10 @@ export interface FailureEntry {
   readonly error?: StepError | undefined
   /** The failed step whose error `execute` threw. */
   readonly step?: string | undefined
+  /** What the process that died had noted about its work. */
+  readonly note?: ReadonlyJson | undefined
+  /** What kind of work the process did that died. Absent for that of a request handler. */
+  readonly worker?: string | undefined
 }
 
 /** A turn of work has begun. */
@@ -103,6 +107,8 @@ export interface TurnEntry {
   readonly ids?: string | undefined
   /** The id of the task in which the turn began, for a fork. Absent for this task. */
   readonly origin?: string | undefined
+  /** The task in whose name the steps of the turn call services, for a redriven task. Absent for this task. */
+  readonly key?: string | undefined
 }
 
 /**

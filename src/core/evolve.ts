@@ -211,8 +211,8 @@ export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
   return copy
 }
 
-function failureOf({ reason, count, error }: FailureEntry): TaskFailure {
-  return { reason, count, ...(error && { error: { ...error } }) }
+function failureOf({ reason, count, error, worker }: FailureEntry): TaskFailure {
+  return { reason, count, ...(error && { error: { ...error } }), ...(worker !== undefined && { worker }) }
 }
 
 /** Drops `readonly` from the type of a shared leaf. Leaves never change, so only the type is writable. */

@@ -146,34 +146,3 @@ export function toPosition(cursor: string): PagePosition {
 export function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
-
-/** Options of `deadLetters`: those of `pageTasks`, for failed tasks. */
-export type DeadLetterQuery = Omit<TaskQuery, 'state'>
-
-/** The most pages of failed tasks that one call reads. */
-const MAX_PAGES = 20
-const DEFAULT_LIMIT = 50
-
-/** The failed tasks that have a `failure`. */
-export async function deadLettersOf<S extends string = TaskState>(
-  tasks: {
-    readonly lifecycle: Lifecycle<S>
-    pageTasks(query: TaskQuery<S>): TaskPage<S> | Promise<TaskPage<S>>
-  },
-  query: DeadLetterQuery,
-): Promise<TaskPage<S>> {
-  // The next line checks that the lifecycle has the state.
-  const state = 'failed' as S
-  if (!tasks.lifecycle.states.includes(state)) return { tasks: [] }
-  const { pageSize: limit = DEFAULT_LIMIT } = query
-  let { cursor } = query
-  const found: TaskSnapshot<S>[] = []
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await tasks.pageTasks({ ...query, state, cursor, pageSize: limit - found.length })
-    found.push(...page.tasks.filter(({ failure }) => failure !== undefined))
-    cursor = page.nextCursor
-    if (cursor === undefined) return { tasks: found }
-    if (found.length >= limit) break
-  }
-  return { tasks: found, ...(cursor !== undefined && { nextCursor: cursor }) }
-}

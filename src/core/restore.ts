@@ -151,14 +151,17 @@ function toTask<S extends string>(
 }
 
 function toFailure(value: JsonValue, path: string): TaskFailure {
-  const { reason, count, error } = requireObject(value, path)
+  const { reason, count, error, worker } = requireObject(value, path)
   if (reason !== 'error' && reason !== 'restarts')
     throw invalidParams(`${path}.reason`, 'must be "error" or "restarts"')
   if (typeof count !== 'number') throw invalidParams(`${path}.count`, 'must be a number')
-  if (error === undefined) return { reason, count }
+  const failure: TaskFailure = {
+    ...{ reason, count },
+    ...(worker !== undefined && { worker: readName(worker, `${path}.worker`) }),
+  }
+  if (error === undefined) return failure
   const { name, message } = requireObject(error, `${path}.error`)
-  if (typeof name === 'string' && typeof message === 'string')
-    return { reason, count, error: { name, message } }
+  if (typeof name === 'string' && typeof message === 'string') return { ...failure, error: { name, message } }
   throw invalidParams(`${path}.error`, 'must have a name and a message')
 }
 

@@ -56,6 +56,8 @@ export interface TaskFailure {
   /** The number of attempts, or of restarts in a row. */
   count: number
   error?: { name: string; message: string }
+  /** What kind of work the processes did that died. Absent for that of a request handler. */
+  worker?: string
 }
 
 /** A task, as plain JSON. Timestamps are ISO 8601, UTC, with milliseconds. */

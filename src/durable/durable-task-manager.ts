@@ -77,7 +77,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
         this.deliver()
       },
     })
-    this.forks = new StoredForks(this.#context, () => this.#maintenance.recoverSoon())
+    this.forks = new StoredForks(this.#context, this.documents, () => this.#maintenance.recoverSoon())
   }
 
   /** The states and the transitions between them. */

@@ -3,27 +3,99 @@
  *
  * @module
  */
-import { toFork, type Fork, type ForkOptions } from '../core/history/fork.js'
+import { A2AError, taskNotFound } from '../core/errors.js'
+import { requireDeadLetter } from '../core/history/dead-letters.js'
+import { toFork, toRedrive, type Fork, type ForkOptions } from '../core/history/fork.js'
+import type { TaskDocuments } from '../core/managers.js'
 import { recordOf } from '../core/task-record.js'
-import type { Task } from '../core/task.js'
+import { keyOf, type Task, type TaskKey } from '../core/task.js'
+import { copyOf } from './cache/change.js'
 import { LogReader } from './cache/log-reader.js'
 import type { DurableContext } from './context.js'
 import { requireUnused } from './create-task.js'
 import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
 
+/** The document beside a dead letter that names the task which continues it. */
+const KIND = 'redrive'
+const ID = 'task'
+
+interface Claim {
+  readonly taskId: string
+  /** Whether the task is known to be stored. Until then, the dead letter stays in the list. */
+  readonly isMade?: boolean | undefined
+}
+
 export class StoredForks<S extends string> {
   readonly #context: DurableContext<S>
+  readonly #documents: TaskDocuments
   readonly #recoverSoon: () => void
 
   /** @param recoverSoon - Continues the work of expired leases in this process. */
-  constructor(context: DurableContext<S>, recoverSoon: () => void) {
+  constructor(context: DurableContext<S>, documents: TaskDocuments, recoverSoon: () => void) {
     this.#context = context
+    this.#documents = documents
     this.#recoverSoon = recoverSoon
   }
 
   async fork(taskId: string, options: ForkOptions): Promise<Task<S>> {
     const log = await new LogReader<S>(this.#context, taskId, { after: 0 }).rest()
     return await this.#make(toFork(log, options, this.#context.settings))
+  }
+
+  /**
+   * First the id of the new task is stored beside the dead letter, then the task is created under this id. So calls at once
+   * create one task, and a call after the death of a process completes what that one began.
+   */
+  async redrive(taskId: string): Promise<Task<S>> {
+    const { settings, cache } = this.#context
+    const letter = await cache.read(taskId, copyOf)
+    if (letter === null) throw taskNotFound(taskId)
+    requireDeadLetter(letter)
+    const key = keyOf(letter)
+    const { taskId: id, isMade = false } = await this.#claim(key)
+    if (!isMade) {
+      const log = await new LogReader<S>(this.#context, taskId, { after: 0 }).rest()
+      const made = await this.#makeOnce(toRedrive(log, id, settings))
+      const value = { taskId: id, isMade: true }
+      await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 1)
+      if (made !== undefined) return made
+    }
+    const present = await cache.read(id, copyOf)
+    if (present === null) throw taskNotFound(id)
+    return present
+  }
+
+  async redriven(tasks: readonly TaskKey[]): Promise<ReadonlySet<string>> {
+    const claims = await Promise.all(tasks.map((task) => this.#claimOf(keyOf(task))))
+    return new Set(tasks.flatMap(({ id }, index) => (claims[index]?.isMade === true ? [id] : [])))
+  }
+
+  /** The id of the task that continues the dead letter: the one that is stored, or a new one. */
+  async #claim(key: TaskKey): Promise<Claim> {
+    const known = await this.#claimOf(key)
+    if (known !== undefined) return known
+    const value = { taskId: this.#context.settings.generateId() }
+    await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 0)
+    // Another call may have been faster, and a repeated write is refused after the first attempt succeeded.
+    const stored = await this.#claimOf(key)
+    if (stored === undefined) throw taskNotFound(key.id)
+    return stored
+  }
+
+  async #claimOf(key: TaskKey): Promise<Claim | undefined> {
+    const [document] = await this.#documents.documents(key, KIND)
+    // This class wrote it.
+    return document?.value as Claim | undefined
+  }
+
+  /** `undefined` when there is a task with the id already. */
+  async #makeOnce(fork: Fork<S>): Promise<Task<S> | undefined> {
+    try {
+      return await this.#make(fork)
+    } catch (error) {
+      if (A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id') return undefined
+      throw error
+    }
   }
 
   /** Stores the task with an expired lease, so that any process continues it, as it does a task that has slept. */

@@ -162,7 +162,7 @@ export class Maintenance<S extends string> {
       await cached.refresh()
       if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return true
       if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
-      else if (!(await failAbandoned(this.#context, cached, lease.id, restarts))) {
+      else if (!(await failAbandoned(this.#context, cached, lease.id, note))) {
         await storeClient.call('release', () => store.release(key, lease.id))
       }
       return true

@@ -21,7 +21,8 @@ export function replayable(history: readonly HistoryRecorded[]): readonly Histor
   for (const event of history) {
     const { entry } = event
     replayed.push(event)
-    if (entry.kind === 'attempt' && entry.step !== undefined) replayed = withoutStep(replayed, entry.step)
+    const isEnd = entry.kind === 'attempt' || entry.kind === 'failure'
+    if (isEnd && entry.step !== undefined) replayed = withoutStep(replayed, entry.step)
   }
   return replayed
 }

@@ -73,7 +73,22 @@ export function toFork<S extends string>(
     throw invalidParams('generation', `must be one of the task, 1 to ${length}, got ${cut}`)
   const past = readPast(events, cut, rules.lifecycle)
   const replaced = withAnswers(withSteps(past, given.steps, rules), given.answers, rules)
-  return forkOf(replaced, rules.generateId(), rules)
+  return forkOf(replaced, rules.generateId(), undefined, rules)
+}
+
+/**
+ * The task that continues a dead letter: it does again what has failed, with the same keys, and keeps what has succeeded.
+ *
+ * @param id - The id of the new task.
+ * @throws {A2AError} `INVALID_PARAMS`.
+ */
+export function toRedrive<S extends string>(
+  log: readonly TaskStreamEvent<S>[],
+  id: string,
+  rules: ForkRules<S>,
+): Fork<S> {
+  const events = wholeLog(log)
+  return forkOf(readPast(events, events.length, rules.lifecycle), id, events[0].taskId, rules)
 }
 
 function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<S> {
@@ -182,9 +197,11 @@ function isMessage<S extends string>(
   return event.type === 'message' && event.message.role === 'user' && event.message.messageId === id
 }
 
+/** @param key - As in {@link TurnEntry}: the id of the old task where the new one uses its keys. */
 function forkOf<S extends string>(
   { events, turn }: Past<S>,
   id: string,
+  key: string | undefined,
   { lifecycle }: ForkRules<S>,
 ): Fork<S> {
   return {
@@ -203,9 +220,9 @@ function forkOf<S extends string>(
         apply(task, own)
         log.push(own)
       }
-      for (const event of others) add(inFork(event, turn, id))
+      for (const event of others) add(inFork(event, turn, { id, origin, key }))
       if (turn !== undefined && task.turn === undefined) {
-        const entry = { ...turn, origin: turn.origin ?? origin }
+        const entry = { ...turn, ...keyOf(turn, origin, key) }
         add({ type: 'history', taskId: id, generation: 0, timestamp, entry })
       }
       for (const to of turn === undefined ? [] : pathToWork(task, log, lifecycle))
@@ -215,11 +232,17 @@ function forkOf<S extends string>(
   }
 }
 
+interface Names {
+  readonly id: string
+  readonly origin: string
+  readonly key: string | undefined
+}
+
 /** The event with the id of the new task in place of that of the old one. */
 function inFork<S extends string>(
   event: TaskEvent<S>,
   turn: TurnEntry | undefined,
-  id: string,
+  { id, origin, key }: Names,
 ): TaskEvent<S> {
   const own = (message: Message): Message =>
     message.taskId === undefined ? message : { ...message, taskId: id }
@@ -228,7 +251,11 @@ function inFork<S extends string>(
   if (event.type === 'status' && typeof event.message === 'object' && event.message !== null)
     return { ...event, message: own(event.message as Message) }
   if (event.type !== 'history' || event.entry !== turn) return event
-  return { ...event, entry: { ...turn, origin: turn.origin ?? event.taskId } }
+  return { ...event, entry: { ...turn, ...keyOf(turn, origin, key) } }
+}
+
+function keyOf(turn: TurnEntry, origin: string, key: string | undefined): Pick<TurnEntry, 'origin' | 'key'> {
+  return { origin: turn.origin ?? origin, ...(key !== undefined && { key: turn.key ?? key }) }
 }
 
 /** The states that lead a task to its work, unless it waits for the answer to a question. */

@@ -9,13 +9,14 @@ import type { UnfinishedTurns } from '../saved/saved-history.js'
 import { entriesAfter } from '../subscription.js'
 import type { TaskRecord } from '../task-record.js'
 import type { TaskTable } from '../task-table.js'
-import type { Task } from '../task.js'
-import { toFork, type Fork, type ForkOptions } from './fork.js'
+import type { Task, TaskKey } from '../task.js'
+import { requireDeadLetter } from './dead-letters.js'
+import { toFork, toRedrive, type Fork, type ForkOptions } from './fork.js'
 
 export interface LocalForksHost<S extends string> {
   readonly settings: Settings<S>
   readonly unfinished: UnfinishedTurns<S>
-  readonly table: Pick<TaskTable<S>, 'require'>
+  readonly table: Pick<TaskTable<S>, 'get' | 'require'>
   /**
    * Adds a task, of which listeners learn with the next call of `deliver`.
    *
@@ -27,6 +28,8 @@ export interface LocalForksHost<S extends string> {
 
 export class LocalForks<S extends string> {
   readonly #host: LocalForksHost<S>
+  /** The ids of the tasks that continue dead letters. */
+  readonly #redriven = new WeakMap<TaskRecord<S>, string>()
 
   constructor(host: LocalForksHost<S>) {
     this.#host = host
@@ -38,10 +41,31 @@ export class LocalForks<S extends string> {
     return this.#make(record, toFork(entriesAfter(record, 0, settings.eventLogSize), options, settings))
   }
 
-  #make({ task }: TaskRecord<S>, { id, log, isWorking }: Fork<S>): Task<S> {
+  redrive(taskId: string): Task<S> {
+    const { settings, table } = this.#host
+    const record = table.require(taskId)
+    requireDeadLetter(record.task)
+    const known = this.#redriven.get(record)
+    if (known !== undefined) return copyTask(table.require(known).task)
+    const log = entriesAfter(record, 0, settings.eventLogSize)
+    const made = toRedrive(log, settings.generateId(), settings)
+    return this.#make(record, made, () => this.#redriven.set(record, made.id))
+  }
+
+  redriven(tasks: readonly TaskKey[]): ReadonlySet<string> {
+    const isRedriven = ({ id }: TaskKey): boolean => {
+      const record = this.#host.table.get(id)
+      return record !== undefined && this.#redriven.has(record)
+    }
+    return new Set(tasks.filter(isRedriven).map(({ id }) => id))
+  }
+
+  /** Synchronous: of calls at once, one makes a task. `onMade` is called before listeners are. */
+  #make({ task }: TaskRecord<S>, { id, log, isWorking }: Fork<S>, onMade = (): void => {}): Task<S> {
     const { unfinished } = this.#host
     if (isWorking) unfinished.requireRoom({ owner: task.owner ?? null })
     const copy = copyTask(this.#host.add(log).task)
+    onMade()
     this.#host.deliver()
     if (isWorking) unfinished.begin(id)
     return copy

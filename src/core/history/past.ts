@@ -93,7 +93,7 @@ function unmarkedTurn<S extends string>(events: readonly TaskEvent<S>[]): TurnEn
   for (const event of events) {
     if (event.type !== 'history') continue
     const { entry } = event
-    if (entry.kind === 'turn') {
+    if (entry.kind === 'turn' || entry.kind === 'failure') {
       hasHistory = true
       note = entry.note
     }

@@ -6,9 +6,11 @@
 import { TaskEmitter } from '../emitter.js'
 import type { HistoryRecorded } from '../events.js'
 import type { Lifecycle } from '../lifecycle.js'
-import { deadLettersOf, type DeadLetterQuery, type TaskPage, type TaskQuery } from '../queries.js'
+import { deadLettersOf, redriveAllOf } from '../history/dead-letters.js'
+import type { DeadLetterQuery, RedriveQuery, RedriveReport } from '../history/dead-letters.js'
+import type { TaskPage, TaskQuery } from '../queries.js'
 import type { ForkOptions } from '../history/fork.js'
-import type { Task, TaskSnapshot } from '../task.js'
+import type { Task, TaskKey, TaskSnapshot } from '../task.js'
 import { delegationsIn, type ChildTask, type TaskChildren } from './children.js'
 
 type Eventual<T> = T | Promise<T>
@@ -16,6 +18,9 @@ type Eventual<T> = T | Promise<T>
 /** Makes new tasks from the logs of others. */
 interface Forks<S extends string> {
   fork(taskId: string, options: ForkOptions): Eventual<Task<S>>
+  redrive(taskId: string): Eventual<Task<S>>
+  /** The ids of those of these tasks that were redriven. */
+  redriven(tasks: readonly TaskKey[]): Eventual<ReadonlySet<string>>
 }
 
 export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
@@ -36,11 +41,35 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   protected abstract childTasks(parentId: string): Eventual<ChildTask<S>[]>
 
   /**
-   * One page of the tasks that have failed for good, latest first: after all attempts of a handler's `retry`, or because their
-   * processes died. Their `failure` says why. Reads failed tasks: a page may have fewer than `pageSize`, and further ones follow.
+   * One page of the tasks that have failed for good, latest first, without those that were redriven: after all attempts of a
+   * handler's `retry`, or because their processes died. Their `failure` says why. Reads failed tasks: a page may have fewer
+   * than `pageSize`, and further ones follow.
    */
   async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
-    return await deadLettersOf(this, query)
+    return await deadLettersOf(this.#letters, query)
+  }
+
+  /**
+   * Continues a dead letter in a new task, as {@link fork} does. Steps that are done stay done. The failed step that ended the
+   * last attempt is done again, with the same `key`. Attempts and restarts count anew. The dead letter stays `failed`, and
+   * leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
+   *
+   * @returns A copy of the new task: of the present one when the dead letter was redriven before.
+   * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is no dead letter;
+   *   `UNSUPPORTED_OPERATION` for a task of a gateway.
+   */
+  async redrive(taskId: string): Promise<Task<S>> {
+    return await this.forks.redrive(taskId)
+  }
+
+  /**
+   * Redrives all dead letters that match, one after the other, latest first. One that cannot be redriven stays in the list,
+   * and the others are redriven all the same.
+   *
+   * @throws {A2AError} As a rejection: `INVALID_PARAMS` for the query.
+   */
+  async redriveAll(query: RedriveQuery<S> = {}): Promise<RedriveReport> {
+    return await redriveAllOf(this.#letters, query)
   }
 
   /**
@@ -72,5 +101,15 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
     const tasks = await this.childTasks(taskId)
     const task = await this.peekTask(taskId)
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
+  }
+
+  get #letters(): Parameters<typeof redriveAllOf<S>>[0] {
+    const { lifecycle, forks } = this
+    return {
+      lifecycle,
+      pageTasks: (query) => this.pageTasks(query),
+      redriven: (tasks) => forks.redriven(tasks),
+      redrive: (taskId) => forks.redrive(taskId),
+    }
   }
 }

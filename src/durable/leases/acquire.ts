@@ -110,7 +110,7 @@ export class LeaseAcquirer<S extends string> {
     const { store, leaseMs: ttlMs, maxRestarts } = settings
     const replaced = await countRestarts(this.#context, cached, left)
     if (replaced.restarts >= maxRestarts) {
-      if (!(await failAbandoned(this.#context, cached, leaseId, replaced.restarts))) return undefined
+      if (!(await failAbandoned(this.#context, cached, leaseId, replaced))) return undefined
       throw terminal(cached.record.task, 'update')
     }
     const restarted = restartedNote(cached, replaced)

@@ -7,6 +7,7 @@ import { toHistory } from '../../core/commands.js'
 import { canTransition } from '../../core/lifecycle.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
+import type { LeaseNote } from './lease-note.js'
 
 /** The status message of such a task. */
 const ABANDONED = 'The agent stopped before this task was finished'
@@ -16,14 +17,18 @@ export async function failAbandoned<S extends string>(
   { settings, decideFor }: DurableContext<S>,
   cached: CachedTask<S>,
   leaseId: string,
-  restarts: number,
+  { restarts, note, worker }: LeaseNote,
 ): Promise<boolean> {
   const { lifecycle } = settings
   // The next line checks that the lifecycle has the state.
   const state = 'failed' as S
   if (!lifecycle.states.includes(state)) return false
   if (!canTransition(cached.record.task.state, state, lifecycle)) return false
-  const entry = { kind: 'failure', reason: 'restarts', count: Math.max(0, restarts) } as const
+  const entry = {
+    ...({ kind: 'failure', reason: 'restarts', count: Math.max(0, restarts) } as const),
+    ...(note !== undefined && { note }),
+    ...(worker !== '' && { worker }),
+  }
   const command = toHistory<S>([entry], { update: { state, message: ABANDONED } }, settings)
   await cached.execute(decideFor(command), () => undefined, { leaseId }).stored
   return true

@@ -339,7 +339,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       journal: this.#made.journal,
       clock: settings.clock,
       ...settings.limits,
-      taskId: () => task().id,
+      key: () => this.#begun?.key ?? task().id,
       signal,
       artifacts,
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
