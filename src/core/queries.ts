@@ -6,7 +6,7 @@
 import { invalidParams } from './errors.js'
 import { readParams, requireState, readName, readTimestamp } from './validate.js'
 import { describe } from '../runtime/describe.js'
-import type { Lifecycle, TaskState } from './lifecycle.js'
+import type { TaskState } from './lifecycle.js'
 import type { TaskSnapshot } from './task.js'
 
 /** Selects the tasks of one owner. Without `owner`, the tasks of all owners. */
