@@ -40,12 +40,13 @@ const client = new A2AClient({
 })
 
 // An hour passes whenever the agent has nothing to do.
-let isOver = false
+const over = new AbortController()
 const hours = (async () => {
   let asleep = 0
-  for (; !isOver; clock.advance(HOUR)) {
+  while (!over.signal.aborted) {
     for (let turns = 0; turns < 50; turns += 1) await turn()
     if (tasks.stats().leases === 0) asleep += 1
+    clock.advance(HOUR)
   }
   return asleep
 })()
@@ -56,7 +57,7 @@ for await (const event of client.stream('A report each night')) {
   written.push(textOf(event.artifact))
   console.log(textOf(event.artifact))
 }
-isOver = true
+over.abort()
 assert.deepEqual(written, [
   '2026-03-03: 30 orders',
   '2026-03-04: 40 orders',
