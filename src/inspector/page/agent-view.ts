@@ -15,7 +15,7 @@ import { taskHref } from './route.js'
 import { StateBadge } from './state.js'
 
 export function AgentView({ session }: { session: Session }): VNode {
-  return html`<main class="agent">
+  return html`<main class="agent-page">
     <${Card} session=${session} />
     ${session.actions.includes('send') && html`<${Chat} session=${session} />`}
   </main>`

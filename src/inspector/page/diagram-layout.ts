@@ -23,10 +23,10 @@ export interface Layout {
   readonly height: number
 }
 
-export const NODE_WIDTH = 104
+export const NODE_WIDTH = 92
 export const NODE_HEIGHT = 30
-const COLUMN = 150
-const ROW = 46
+const COLUMN = 118
+const ROW = 42
 const MARGIN = 8
 
 export function layoutOf({ initial, states, transitions, terminal }: Lifecycle<string>): Layout {

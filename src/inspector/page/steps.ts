@@ -32,7 +32,7 @@ function Step({ taskId, event }: { taskId: string; event: HistoryRecorded }): VN
   return html`<li class=${`step k-${entry.kind}`}>
     <a class="gen" href=${taskHref(taskId, generation)} title="The task as it was then">#${generation}</a>
     <span class="kind">${entry.kind}</span>
-    <span class="step-name">${'name' in entry ? entry.name : ''}</span>
+    <span class="step-name">${'name' in entry ? entry.name.replace(/#1$/, '') : ''}</span>
     <span class="step-note">${noteOf(entry)}</span>
     <time class="quiet" datetime=${timestamp}>${clockTime(timestamp)}</time>
     ${

@@ -45,7 +45,7 @@ export function TaskView({ id, generation, session }: TaskProps): VNode {
     </main>`
   }
   return html`<main class="task">
-    <${Heading} task=${task} session=${session} live=${live} />
+    <${Heading} task=${task} session=${session} live=${live} isNow=${at === undefined} />
     <${Frame} live=${live} session=${session} task=${task} index=${index} at=${at} seek=${seek} />
     <div class="tabs" role="tablist" aria-label="Views of the task">
       ${TABS.map(
@@ -107,11 +107,11 @@ interface HeadingProps {
   readonly live: LiveTask
 }
 
-function Heading({ task, session, live }: HeadingProps): VNode {
+function Heading({ task, session, live, isNow }: HeadingProps & { readonly isNow: boolean }): VNode {
   const now = useNow()
   const title = titleOf(task)
   const isEnded = session.lifecycle.terminal.includes(task.state)
-  const end = isEnded ? Date.parse(task.updatedAt) : now
+  const end = isEnded || !isNow ? Date.parse(task.updatedAt) : now
   return html`<div class="heading">
     <a class="back" href="#/">← Tasks</a>
     <div class="heading-line">
