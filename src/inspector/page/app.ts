@@ -69,9 +69,9 @@ function Frame({ session }: { session: Session }): VNode {
                     generation=${route.generation}
                     session=${session}
                   />`
-                : html`<main class="empty">
+                : html`<aside class="empty" aria-label="No task is selected">
                     <p class="quiet">Select a task to see its timeline, its log and what it said.</p>
-                  </main>`
+                  </aside>`
             }
           </div>`
     }

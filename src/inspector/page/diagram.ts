@@ -10,7 +10,7 @@ import { layoutOf, NODE_HEIGHT, NODE_WIDTH, pathOf } from './diagram-layout.js'
 import { duration, stateName } from './format.js'
 import type { Snapshot } from './log.js'
 import { stateClass } from './state.js'
-import { bandsOf } from './timeline.js'
+import { bandsOf } from './bands.js'
 
 interface DiagramProps {
   readonly lifecycle: Lifecycle<string>

@@ -37,10 +37,11 @@ export function ListView({ session, selected, live }: ListProps): VNode {
   const list = useList(filter, live)
   const change = (part: Partial<Filter>): void => setFilter((before) => ({ ...before, ...part }))
   showOnly = (part) => setFilter({ ...NO_FILTER, ...part })
-  return html`<aside class="list" aria-label="Tasks">
+  return html`<div class="list" role=${selected === undefined ? 'main' : 'complementary'} aria-label="Tasks">
+    ${selected === undefined && html`<h1 class="unseen">Tasks</h1>`}
     <${Filters} session=${session} filter=${filter} change=${change} counts=${list.counts} />
     <${Rows} list=${list} selected=${selected} isFiltered=${filter !== NO_FILTER} />
-  </aside>`
+  </div>`
 }
 
 interface FilterProps {
