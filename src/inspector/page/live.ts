@@ -38,17 +38,13 @@ export function useChanges(): Live {
       const tell = (change: ListChange): void => listeners.current.forEach((listener) => listener(change))
       for await (const change of api.changes(signal)) {
         if (change.type === 'error') throw new Error(change.message)
-        changed += change.type === 'tasks' ? change.tasks.length : 1
+        if (change.type === 'tasks') changed += change.tasks.length
         if (isFirst) setLive(true)
         isFirst = false
         tell(change)
       }
     }
-    const onState = (isUp: boolean): void => {
-      setLive(isUp)
-      listeners.current.forEach((listener) => listener({ type: 'resync' }))
-    }
-    void forever(signal, read, onState)
+    void forever(signal, read, setLive)
     return () => {
       clearInterval(timer)
       controller.abort()

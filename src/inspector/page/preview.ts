@@ -30,7 +30,7 @@ function fullText(entry: Entry): string {
       return textOf(entry.message)
     case 'history':
       return entry.entry.kind === 'step'
-        ? (JSON.stringify(entry.entry.error ?? entry.entry.output) ?? '')
+        ? JSON.stringify(entry.entry.error ?? entry.entry.output ?? null)
         : ''
     case 'snapshot':
     case 'resync':

@@ -67,9 +67,8 @@ function Scrubber({ log, index, isLive, isEnded, seek }: ScrubberProps): VNode {
     else seek(next)
   })
   const play = (factor: number): void => {
-    if (speed === factor) return setSpeed(0)
-    if (index >= entries.length - 1) seek(0)
-    setSpeed(factor)
+    if (speed !== factor && index >= entries.length - 1) seek(0)
+    setSpeed(speed === factor ? 0 : factor)
   }
   return html`<div class="scrubber">
     <div class="buttons" role="group" aria-label="Replay">
@@ -126,7 +125,10 @@ function usePlayback(
   useEffect(() => {
     if (speed === 0) return
     const [here, next] = [entries[index], entries[index + 1]]
-    if (here === undefined || next === undefined) return step(undefined)
+    if (here === undefined || next === undefined) {
+      step(undefined)
+      return
+    }
     const gap = Date.parse(next.timestamp) - Date.parse(here.timestamp)
     const timer = setTimeout(() => step(index + 1), Math.max(MIN_GAP, Math.min(gap, MAX_GAP) / speed))
     return () => clearTimeout(timer)

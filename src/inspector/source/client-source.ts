@@ -93,6 +93,7 @@ export class ClientSource implements TaskSource {
 
   async *changes(scope: Scope, signal: AbortSignal): AsyncGenerator<Change> {
     let latest = await this.#heads(scope)
+    yield { type: 'resync' }
     for (;;) {
       await this.#wait(signal)
       if (signal.aborted) return

@@ -23,7 +23,7 @@ const OVERLAP_MS = 5_000
 /** Changes of this process are shown together. */
 const SETTLE_MS = 100
 
-/** Yields the tasks that change from now on, at the pace of the reader, until the signal aborts. */
+/** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
 export async function* followTasks(tasks: InspectedTasks, options: FollowOptions): AsyncGenerator<Change> {
   const { filter, signal, clock, intervalMs } = options
   const seen = new SeenTasks()
@@ -33,6 +33,7 @@ export async function* followTasks(tasks: InspectedTasks, options: FollowOptions
   signal.addEventListener('abort', alarm.ring)
   tasks.on('task:event', onEvent)
   try {
+    yield { type: 'resync' }
     for (;;) {
       await alarm.wait(intervalMs)
       if (signal.aborted) return

@@ -16,7 +16,15 @@ import type { InspectorAction, Scope } from '../access.js'
 import type { InspectedHandler, InspectedTasks, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { followTasks } from './follow-tasks.js'
-import type { Change, OutgoingMessage, Reply, SourcePage, SourceQuery, TaskSource } from './source.js'
+import type {
+  Change,
+  CountQuery,
+  OutgoingMessage,
+  Reply,
+  SourcePage,
+  SourceQuery,
+  TaskSource,
+} from './source.js'
 
 export class ManagerSource implements TaskSource {
   readonly #tasks: InspectedTasks
@@ -49,13 +57,12 @@ export class ManagerSource implements TaskSource {
     return await this.#tasks.pageTasks({ ...filterOf(scope, filter), updatedBefore, pageSize, cursor })
   }
 
-  async counts(scope: Scope, query: SourceQuery): Promise<Readonly<Record<string, number>>> {
-    const { state: _state, updatedBefore: _before, ...filter } = query
-    const { states } = this.lifecycle
-    const numbers = await Promise.all(
-      states.map((state) => this.#tasks.countTasks({ ...filterOf(scope, filter), state })),
+  async counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>>> {
+    const filter = filterOf(scope, query)
+    const counted = this.lifecycle.states.map(
+      async (state) => [state, await this.#tasks.countTasks({ ...filter, state })] as const,
     )
-    return Object.fromEntries(states.map((state, index) => [state, numbers[index] ?? 0]))
+    return Object.fromEntries(await Promise.all(counted))
   }
 
   async task({ filter }: Scope, taskId: string): Promise<TaskSnapshot<string>> {

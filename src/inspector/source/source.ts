@@ -21,12 +21,15 @@ export interface SourceQuery {
   readonly updatedBefore?: string | undefined
 }
 
+/** What counts can select: the states are counted apart, and counts have no end in time. */
+export type CountQuery = Omit<SourceQuery, 'state' | 'updatedBefore'>
+
 export interface SourcePage {
   readonly tasks: readonly TaskSnapshot<string>[]
   readonly nextCursor?: string | undefined
 }
 
-/** Tasks that have changed, or, where some changes are unknown, none: the list is to be read again. */
+/** Tasks that have changed, or, at the beginning and where changes are unknown, a resync: the list is to be read again. */
 export type Change =
   { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot<string>[] } | { readonly type: 'resync' }
 
@@ -49,7 +52,7 @@ export interface TaskSource {
   readonly actions: readonly InspectorAction[]
   page(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage>
   /** The number of tasks in each state; `undefined` where it is not known. */
-  counts(scope: Scope, query: SourceQuery): Promise<Readonly<Record<string, number>> | undefined>
+  counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>> | undefined>
   /** @throws {A2AError} `TASK_NOT_FOUND`, also for a task outside the scope. */
   task(scope: Scope, taskId: string): Promise<TaskSnapshot<string>>
   events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]>

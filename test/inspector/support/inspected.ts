@@ -100,14 +100,14 @@ async function toAnswer(response: Response): Promise<Answer> {
 }
 
 /** The entries of a stream, until it ends. */
-export async function* entriesOf(response: Response): AsyncGenerator<Record<string, never>> {
+export async function* entriesOf(response: Response): AsyncGenerator<Readonly<Record<string, unknown>>> {
   let rest = ''
   if (response.body === null) return
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + chunk).split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
-      if (block.startsWith('data: ')) yield JSON.parse(block.slice(6)) as Record<string, never>
+      if (block.startsWith('data: ')) yield JSON.parse(block.slice(6)) as Record<string, unknown>
     }
   }
 }
