@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { A2AClient, type RunResult, type RunUpdate } from 'a2a-tasks/client'
 import { createRequestHandler, textOf, type Execute } from 'a2a-tasks/server'
+import { serveInspector } from './26-inspector.js'
 
 const text = await readFile(process.argv[2] ?? new URL('../README.md', import.meta.url), 'utf8')
 const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
@@ -75,3 +76,5 @@ const { tasks } = await agent.listTasks()
 console.log(`\n  The agent's tasks: ${tasks.map(({ state }) => state).join(', ')}`)
 console.log(`  Errors that only the agent sees: ${errors.join()}\n`)
 assert.deepEqual(results, ['completed', 'completed', 'canceled', 'failed', 'message'])
+if (process.stdout.isTTY)
+  console.log(`  See them in a page, until Ctrl-C: ${(await serveInspector(handler)).url}\n`)
