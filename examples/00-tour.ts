@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { A2AClient, type RunResult, type RunUpdate } from 'a2a-tasks/client'
 import { createRequestHandler, textOf, type Execute } from 'a2a-tasks/server'
-import { serveInspector } from './26-inspector.js'
 
 const text = await readFile(process.argv[2] ?? new URL('../README.md', import.meta.url), 'utf8')
 const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
@@ -44,8 +43,7 @@ const agent = new A2AClient({
 })
 
 const marks: Record<string, string> = { submitted: '●', completed: '✔', failed: '✘', canceled: '⊘' }
-const ids = new Map<string, string>()
-const start = Date.now()
+const [ids, start] = [new Map<string, string>(), Date.now()]
 
 function print(skill: string, id: string, what: string, said = ''): void {
   const time = `${Date.now() - start} ms`.padStart(8)
@@ -76,5 +74,7 @@ const { tasks } = await agent.listTasks()
 console.log(`\n  The agent's tasks: ${tasks.map(({ state }) => state).join(', ')}`)
 console.log(`  Errors that only the agent sees: ${errors.join()}\n`)
 assert.deepEqual(results, ['completed', 'completed', 'canceled', 'failed', 'message'])
-if (process.stdout.isTTY)
+if (process.stdout.isTTY) {
+  const { serveInspector } = await import('./26-inspector.js')
   console.log(`  See them in a page, until Ctrl-C: ${(await serveInspector(handler)).url}\n`)
+}
