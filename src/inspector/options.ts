@@ -52,6 +52,8 @@ export interface InspectedHandler {
     context?: { readonly principal?: { readonly id: string } | null; readonly version?: string },
   ) => Promise<object>
   readonly push?: PushDeliveries
+  /** Serves the card, which the page checks for what clients would stumble on. */
+  readonly fetch?: (request: Request) => Promise<Response>
 }
 
 /** Options of {@link createInspector}. */

@@ -143,6 +143,12 @@ describe('hostile parameters', () => {
   })
 })
 
+it('shows what clients stumble on in the card of the handler', async () => {
+  const agent = await agentOver('TaskManager')
+  const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+  expect((await page.get('problems')).body).toContainEqual(expect.objectContaining({ path: 'skills' }))
+})
+
 it('shows the tasks of a remote agent by a client', async () => {
   const agent = await agentOver('TaskManager')
   const client = new A2AClient({

@@ -12,6 +12,7 @@ import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
 import type { TaskSource } from '../source/source.js'
 import { summaryOf } from '../summary.js'
+import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
 import { optionalText, readInteger, readListQuery, requiredText } from './parameters.js'
 import type { Streams } from './streams.js'
@@ -38,6 +39,7 @@ const MAX_GENERATION = Number.MAX_SAFE_INTEGER
 
 const ROUTES: readonly Route[] = [
   { verb: 'GET', path: /^session$/, answer: session },
+  { verb: 'GET', path: /^problems$/, answer: problems },
   { verb: 'GET', path: /^tasks$/, answer: list },
   { verb: 'GET', path: /^counts$/, answer: counts },
   { verb: 'GET', path: /^changes$/, answer: changes },
@@ -82,6 +84,10 @@ function session({ source, scope, settings }: Call): Response {
     ...(owner !== undefined && { owner }),
     now: new Date(settings.clock.now()).toISOString(),
   })
+}
+
+async function problems({ settings }: Call): Promise<Response> {
+  return jsonResponse(await cardProblems(settings.handler))
 }
 
 async function list({ source, scope, query }: Call): Promise<Response> {

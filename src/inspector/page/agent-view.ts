@@ -5,7 +5,8 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { CardProblem } from '../../agent-card/lint.js'
 import { Reply } from './act.js'
 import { api, type Session } from './api.js'
 import { Conversation, Results } from './conversation.js'
@@ -22,7 +23,11 @@ export function AgentView({ session }: { session: Session }): VNode {
 }
 
 function Card({ session }: { session: Session }): VNode | null {
-  const { card, problems = [] } = session
+  const { card } = session
+  const [problems, setProblems] = useState<readonly CardProblem[]>([])
+  useEffect(() => {
+    api.problems().then(setProblems, () => undefined)
+  }, [])
   if (card === null) return null
   const { name, description, version, supportedInterfaces, skills, capabilities } = card
   const able = [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CardProblem } from '../../agent-card/lint.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../core/lineage/children.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
@@ -21,13 +22,6 @@ export interface Session {
   readonly actions: readonly InspectorAction[]
   readonly user: string | null
   readonly owner?: string | null
-  readonly problems?: readonly Problem[]
-}
-
-export interface Problem {
-  readonly level: 'error' | 'warning'
-  readonly path: string
-  readonly text: string
 }
 
 export interface Details {
@@ -87,6 +81,7 @@ const taskPath = (id: string, rest = ''): string => `tasks/${encodeURIComponent(
 
 export const api = {
   session: () => get<Session>('session'),
+  problems: () => get<readonly CardProblem[]>('problems'),
   list: (query: Query, signal: AbortSignal) => get<ListPage>('tasks', query, signal),
   counts: (query: Query) => get<Readonly<Record<string, number>> | null>('counts', query),
   details: (id: string) => get<Details>(taskPath(id)),
