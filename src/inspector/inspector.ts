@@ -75,7 +75,8 @@ async function answer(
       '"authorize" must not bind the tasks of "client" to an owner: agents do not tell owners',
     )
   }
-  const [, path] = /\/api\/(session|problems|counts|changes|messages|tasks(?:\/.+)?)$/.exec(pathname) ?? []
+  const [, path] =
+    /\/api\/(session|problems|counts|changes|messages|cancel|tasks(?:\/.+)?)$/.exec(pathname) ?? []
   if (path !== undefined) {
     requireOwnPage(request)
     return await answerCall(path, { request, query: searchParams, scope, source, settings, streams })

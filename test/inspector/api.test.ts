@@ -1,6 +1,8 @@
 /** The API of an inspector, over each kind of manager. */
 import { A2AClient } from 'a2a-tasks/client'
 import type { InspectorAudit } from 'a2a-tasks/inspector'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
 import { describe, expect, it } from 'vitest'
 import { agentOver, entriesOf, MANAGERS, OPEN, Page, talk } from './support/inspected.js'
 
@@ -87,6 +89,20 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect(audits.map(({ action }) => action)).toEqual(['send', 'cancel', 'cancel'])
   })
 
+  it('runs a task again as its owner, and cancels all that match', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    const done = await talk(agent, 'done')
+    const asked = [await talk(agent, 'ask'), await talk(agent, 'ask')]
+    const again = (await page.post(`tasks/${done}/again`, {})).body as unknown as { taskId: string }
+    expect(again.taskId).not.toBe(done)
+    expect((await agent.tasks.waitFor(again.taskId)).artifacts[0]?.parts).toEqual([{ text: 'echo: done' }])
+    expect((await page.post('cancel?text=nothing', {})).body).toEqual({ canceled: 0, hasMore: false })
+    expect((await page.post('cancel?text=ask', {})).body).toEqual({ canceled: 2, hasMore: false })
+    for (const id of asked) expect(await agent.tasks.stateOf(id)).toBe('canceled')
+    expect(await agent.tasks.stateOf(done)).toBe('completed')
+  })
+
   it('takes no action that is not allowed, or whose audit fails', async () => {
     const agent = await agentOver(name)
     const id = await talk(agent, 'ask')
@@ -104,6 +120,8 @@ describe.each(MANAGERS)('over a %s', (name) => {
     ] as const) {
       expect((await page.post(`tasks/${id}/cancel`, {})).status).toBe(status)
       expect((await page.post('messages', { text: 'x', taskId: id })).status).toBe(status)
+      expect((await page.post('cancel', {})).status).toBe(status)
+      expect((await page.post(`tasks/${id}/again`, {})).status).toBe(status)
     }
     expect(await agent.tasks.stateOf(id)).toBe('input-required')
   })
@@ -133,6 +151,8 @@ describe('hostile parameters', () => {
     ['[]', 400],
     ['{"text":1}', 400],
     ['{"text":""}', 400],
+    ['{"data":[]}', 400],
+    ['{"data":"x"}', 400],
     [JSON.stringify({ text: 'x'.repeat(40_000) }), 400],
     [JSON.stringify({ text: 'x'.repeat(70_000) }), 413],
     ['{"text":"x","taskId":"none"}', 404],
@@ -141,6 +161,26 @@ describe('hostile parameters', () => {
     const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
     expect((await page.post('messages', body)).status).toBe(status)
   })
+})
+
+it('follows what another process does to a shared store', async () => {
+  const database = new Database(':memory:')
+  const [writer, reader] = [await openTasks(database), await openTasks(database)]
+  const page = new Page({ ...OPEN, tasks: reader, pollIntervalMs: 10 })
+  const { id } = await writer.createTask({ skill: 'shared' })
+  const controller = new AbortController()
+  const changes = entriesOf(await page.open('changes', {}, controller.signal))
+  expect((await changes.next()).value).toEqual({ type: 'resync' })
+  const following = entriesOf(await page.open(`tasks/${id}/follow?after=1`))
+  await writer.updateTask(id, { state: 'working' })
+  expect((await changes.next()).value).toMatchObject({ tasks: [{ id, state: 'working' }] })
+  expect((await following.next()).value).toMatchObject({ type: 'status', to: 'working', generation: 2 })
+  await writer.updateTask(id, { state: 'completed' })
+  expect((await following.next()).value).toMatchObject({ to: 'completed', generation: 3 })
+  expect((await following.next()).done).toBe(true)
+  controller.abort()
+  await Promise.all([writer.destroy(), reader.destroy()])
+  database.close()
 })
 
 it('shows what clients stumble on in the card of the handler', async () => {

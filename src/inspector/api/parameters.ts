@@ -4,6 +4,8 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
+import type { JsonObject } from '../../core/json-types.js'
+import type { Part } from '../../core/task.js'
 import type { ListQuery } from '../source/listing.js'
 
 const MAX_TEXT = 1_024
@@ -70,4 +72,16 @@ export function requiredText(body: Body, name: string): string {
 /** @throws {A2AError} `INVALID_PARAMS`. */
 export function optionalText(body: Body, name: string): string | undefined {
   return body[name] === undefined ? undefined : requiredText(body, name)
+}
+
+/** The parts of a message: its `text`, its `data`, or both. @throws {A2AError} `INVALID_PARAMS`. */
+export function readParts(body: Body): Part[] {
+  const { data } = body
+  const text = data === undefined ? requiredText(body, 'text') : optionalText(body, 'text')
+  if (data !== undefined && (typeof data !== 'object' || data === null || Array.isArray(data))) {
+    throw invalidParams('data', 'must be an object')
+  }
+  // It comes from JSON.
+  const json = data as JsonObject | undefined
+  return [...(text === undefined ? [] : [{ text }]), ...(json === undefined ? [] : [{ data: json }])]
 }

@@ -7,14 +7,14 @@ import { taskNotFound } from '../../core/errors.js'
 import type { InspectorAction, Scope } from '../access.js'
 import { readBody } from '../guard.js'
 import type { Settings } from '../options.js'
-import { Refusal } from '../refusal.js'
+import { describeFailure, Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
 import type { TaskSource } from '../source/source.js'
 import { summaryOf } from '../summary.js'
 import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
-import { optionalText, readInteger, readListQuery, requiredText } from './parameters.js'
+import { optionalText, readInteger, readListQuery, readParts, requiredText } from './parameters.js'
 import type { Streams } from './streams.js'
 import { wireView } from './wire.js'
 
@@ -48,6 +48,8 @@ const ROUTES: readonly Route[] = [
   { verb: 'GET', path: /^tasks\/([^/]+)\/follow$/, answer: follow },
   { verb: 'GET', path: /^tasks\/([^/]+)\/wire$/, answer: wire },
   { verb: 'POST', path: /^messages$/, answer: send },
+  { verb: 'POST', path: /^cancel$/, answer: cancelAll },
+  { verb: 'POST', path: /^tasks\/([^/]+)\/again$/, answer: again },
   { verb: 'POST', path: /^tasks\/([^/]+)\/cancel$/, answer: cancel },
   { verb: 'POST', path: /^tasks\/([^/]+)\/redeliver$/, answer: redeliver },
 ]
@@ -138,12 +140,56 @@ async function wire({ source, scope, query }: Call, taskId: string): Promise<Res
 
 async function send(call: Call): Promise<Response> {
   const body = await readBody(call.request)
-  const text = requiredText(body, 'text')
+  const parts = readParts(body)
   const taskId = optionalText(body, 'taskId')
   const contextId = optionalText(body, 'contextId')
   if (taskId !== undefined) await call.source.task(call.scope, taskId)
   await audit(call, taskId === undefined ? 'send' : 'answer', taskId)
-  return jsonResponse(await call.source.send(call.scope, { text, taskId, contextId }))
+  return jsonResponse(await call.source.send(call.scope, { parts, taskId, contextId }))
+}
+
+/** Begins a new task with the first message of this one. */
+async function again(call: Call, taskId: string): Promise<Response> {
+  await readBody(call.request)
+  const { messages } = await call.source.task(call.scope, taskId)
+  const first = messages.find(({ role }) => role === 'user')
+  if (first === undefined) throw new Refusal(409, 'The task has no message that could be sent again')
+  await audit(call, 'send', taskId)
+  return jsonResponse(await call.source.send(call.scope, { parts: first.parts, like: taskId }))
+}
+
+/** The most tasks in each state that one request cancels. */
+const MAX_CANCELED = 200
+
+/** Cancels the tasks that match and have not ended, latest change first. `hasMore`: there are further ones. */
+async function cancelAll(call: Call): Promise<Response> {
+  const { source, scope } = call
+  await readBody(call.request)
+  const query = { ...readListQuery(call.query), hasFailuresFirst: false, pageSize: MAX_CANCELED }
+  const { states, terminal } = source.lifecycle
+  const live = states.filter((state) => !terminal.includes(state) && (query.state ?? state) === state)
+  let canceled = 0
+  let hasMore = false
+  for (const state of live) {
+    const found = await listTasks(source, scope, { ...query, state })
+    hasMore ||= found.nextCursor !== undefined
+    for (const { id } of found.tasks) {
+      await audit(call, 'cancel', id)
+      canceled += await cancelOne(call, id)
+    }
+  }
+  return jsonResponse({ canceled, hasMore })
+}
+
+/** 1, or 0 for a task that has ended meanwhile. */
+async function cancelOne({ source, scope }: Call, taskId: string): Promise<number> {
+  try {
+    await source.cancel(scope, await source.task(scope, taskId))
+    return 1
+  } catch (error) {
+    if (describeFailure(error).isInternal) throw error
+    return 0
+  }
 }
 
 async function cancel(call: Call, taskId: string): Promise<Response> {

@@ -5,13 +5,14 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { api, type Session } from './api.js'
+import { Confirm } from './confirm.js'
 import { copy, download } from './files.js'
 import { stateName } from './format.js'
 import type { Snapshot, TaskLog } from './log.js'
+import { taskHref } from './route.js'
 import { asClientCode, asCurl, asTest, isReplayable } from './snippets.js'
-import { statusText } from '../summary.js'
 
 interface ActProps {
   readonly session: Session
@@ -51,6 +52,7 @@ export function Actions({ session, task, log }: ActProps): VNode {
         }
       </div>
     </details>
+    ${isEnded && task.messages.length > 0 && session.actions.includes('send') && html`<${Again} task=${task} />`}
     ${
       !isEnded &&
       session.actions.includes('cancel') &&
@@ -74,86 +76,21 @@ export function Actions({ session, task, log }: ActProps): VNode {
   </div>`
 }
 
-interface ConfirmProps {
-  readonly title: string
-  readonly text: string
-  readonly verb: string
-  readonly isDangerous?: boolean
-  readonly act: () => Promise<unknown>
-  readonly close: (done: boolean) => void
-}
-
-export function Confirm({ title, text, verb, isDangerous = false, act, close }: ConfirmProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [failure, setFailure] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  useEffect(() => dialog.current?.showModal(), [])
-  const perform = async (): Promise<void> => {
-    setBusy(true)
-    try {
-      await act()
-      close(true)
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
-      setBusy(false)
-    }
-  }
-  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onClose=${() => close(false)}>
-    <h2 id="confirm-title">${title}</h2>
-    <p class="text">${text}</p>
-    ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
-    <div class="buttons end">
-      <button type="button" class="plain" onClick=${() => dialog.current?.close()}>Keep it</button>
-      <button
-        type="button"
-        class=${isDangerous ? 'danger solid' : 'solid'}
-        disabled=${isBusy}
-        onClick=${perform}
-      >
-        ${verb}
-      </button>
-    </div>
-  </dialog>`
-}
-
-/** A message to the task: the answer to its question, or a further one. */
-export function Reply({ session, task }: Omit<ActProps, 'log'>): VNode | null {
-  const [text, setText] = useState('')
+/** Begins a new task with the message that began this one. */
+function Again({ task }: { task: Snapshot }): VNode {
   const [isAsking, setAsking] = useState(false)
-  const { lifecycle, actions } = session
-  if (!actions.includes('answer') || lifecycle.terminal.includes(task.state)) return null
-  const isQuestion = lifecycle.interrupted.includes(task.state)
-  const question = isQuestion ? statusText(task.message) : ''
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    if (text.trim() !== '') setAsking(true)
+  const act = async (): Promise<void> => {
+    const { taskId } = await api.again(task.id)
+    if (taskId !== undefined) location.hash = taskHref(taskId)
   }
-  return html`<form class=${isQuestion ? 'reply question' : 'reply'} onSubmit=${submit}>
-    <label>
-      <span
-        >${isQuestion ? (question === '' ? 'The agent waits for an answer' : question) : 'Message to the agent'}</span
-      >
-      <textarea
-        rows="2"
-        value=${text}
-        onInput=${(event: Event) => setText((event.currentTarget as HTMLTextAreaElement).value)}
-      ></textarea>
-    </label>
-    <button type="submit" class="solid" disabled=${text.trim() === ''}>
-      ${isQuestion ? 'Answer' : 'Send'}
-    </button>
-    ${
+  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>Run again</button> ${
       isAsking &&
       html`<${Confirm}
-        title=${isQuestion ? 'Send this answer?' : 'Send this message?'}
-        text=${text}
-        verb="Send"
-        act=${() => api.send({ text, taskId: task.id })}
-        close=${(done: boolean) => {
-          setAsking(false)
-          if (done) setText('')
-        }}
+        title="Run this again?"
+        text="Its first message is sent again, and begins a new task of the same owner."
+        verb="Run again"
+        act=${act}
+        close=${() => setAsking(false)}
       />`
-    }
-  </form>`
+    }`
 }

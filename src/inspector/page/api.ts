@@ -88,8 +88,10 @@ export const api = {
   events: (id: string, after: number) => get<LogPage>(taskPath(id, '/events'), { after }),
   wire: (id: string, version: string, generation: number) =>
     get<WireView>(taskPath(id, '/wire'), { version, generation }),
-  send: (message: { text: string; taskId?: string; contextId?: string }) =>
+  send: (message: { text?: string; data?: object; taskId?: string; contextId?: string }) =>
     post<{ taskId?: string; text?: string }>('messages', message),
+  again: (id: string) => post<{ taskId?: string; text?: string }>(taskPath(id, '/again'), {}),
+  cancelAll: (query: Query) => post<{ canceled: number; hasMore: boolean }>(withQuery('cancel', query), {}),
   cancel: (id: string) => post<object>(taskPath(id, '/cancel'), {}),
   redeliver: (taskId: string, id: string) => post<{ ok: boolean }>(taskPath(taskId, '/redeliver'), { id }),
   changes: (signal: AbortSignal) => stream<ListChange>('changes', {}, signal),

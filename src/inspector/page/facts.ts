@@ -6,7 +6,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Confirm } from './act.js'
+import { Confirm } from './confirm.js'
 import { api, type Details, type Session } from './api.js'
 import { dateTime, ownerName, pretty } from './format.js'
 import { filterBy } from './list-view.js'

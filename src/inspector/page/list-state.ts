@@ -102,8 +102,13 @@ export function useList(filter: Filter, live: Live): ListState {
   return { rows: loaded.rows, counts, isLoading, hasMore: loaded.hasMore, failure, loadMore }
 }
 
+/** The tasks that a filter selects. */
+export function selectionOf(filter: Filter): Readonly<Record<string, string | undefined>> {
+  return { ...commonQuery(filter), text: filter.text, state: filter.state }
+}
+
 function queryOf(filter: Filter, cursor: string | undefined): Readonly<Record<string, string | undefined>> {
-  return { ...commonQuery(filter), text: filter.text, state: filter.state, order: orderOf(filter), cursor }
+  return { ...selectionOf(filter), order: orderOf(filter), cursor }
 }
 
 function commonQuery({ context, owner, skill, ageMs }: Filter): Readonly<Record<string, string | undefined>> {

@@ -7,9 +7,10 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Summary } from '../summary.js'
-import type { Session } from './api.js'
+import { Confirm } from './confirm.js'
+import { api, type Session } from './api.js'
 import { ago, dateTime, ownerName, shortId, stateName } from './format.js'
-import { NO_FILTER, useList, type Filter, type ListState } from './list-state.js'
+import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
 import type { Live } from './live.js'
 import { taskHref } from './route.js'
 import { stateClass, StateDot } from './state.js'
@@ -113,8 +114,33 @@ function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): 
         <span>Failures first</span>
       </label>
       <button type="button" class="plain" onClick=${() => change(NO_FILTER)}>Clear filters</button>
+      ${session.actions.includes('cancel') && html`<${CancelAll} filter=${filter} />`}
     </div>
   </details>`
+}
+
+function CancelAll({ filter }: { filter: Filter }): VNode {
+  const [isAsking, setAsking] = useState(false)
+  const [said, setSaid] = useState('')
+  const act = async (): Promise<void> => {
+    const { canceled, hasMore } = await api.cancelAll(selectionOf(filter))
+    setSaid(`${canceled} canceled${hasMore ? ', and there are more' : ''}`)
+  }
+  return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>
+      Cancel all that match
+    </button>
+    <span class="said" role="status">${said}</span>
+    ${
+      isAsking &&
+      html`<${Confirm}
+        title="Cancel all tasks that match?"
+        text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
+        verb="Cancel all"
+        isDangerous=${true}
+        act=${act}
+        close=${() => setAsking(false)}
+      />`
+    }`
 }
 
 interface ChipProps {

@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskStreamEvent } from '../../core/events.js'
 import { A2A_LIFECYCLE, type Lifecycle, type TaskState } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../core/lineage/children.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
@@ -103,8 +103,11 @@ export class ClientSource implements TaskSource {
     }
   }
 
-  async send(_scope: Scope, { text, taskId, contextId }: OutgoingMessage): Promise<Reply> {
-    const result = await this.#client.send(text, { taskId, contextId, returnImmediately: true })
+  async send(_scope: Scope, { parts, taskId, contextId }: OutgoingMessage): Promise<Reply> {
+    const result = await this.#client.send(
+      { parts: structuredClone(parts) as Part[], taskId, contextId },
+      { returnImmediately: true },
+    )
     return result.type === 'task' ? { taskId: result.task.id } : { text: textOf(result.message) }
   }
 

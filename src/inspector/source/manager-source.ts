@@ -92,14 +92,15 @@ export class ManagerSource implements TaskSource {
     return followTasks(this.#tasks, { filter, signal, clock, intervalMs })
   }
 
-  async send({ filter }: Scope, { text, taskId, contextId }: OutgoingMessage): Promise<Reply> {
-    const target = taskId === undefined ? null : await this.#tasks.peekTask(taskId, filter)
-    if (taskId !== undefined && target === null) throw taskNotFound(taskId)
+  async send({ filter }: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {
+    const owned = taskId ?? like
+    const target = owned === undefined ? null : await this.#tasks.peekTask(owned, filter)
+    if (owned !== undefined && target === null) throw taskNotFound(owned)
     const owner = target === null ? (filter.owner ?? null) : (target.owner ?? null)
     const message = {
       messageId: platformCrypto().randomUUID(),
       role: 'ROLE_USER',
-      parts: [{ text }],
+      parts,
       ...(taskId !== undefined && { taskId }),
       ...(contextId !== undefined && { contextId }),
     }

@@ -6,7 +6,7 @@
 import type { TaskStreamEvent } from '../../core/events.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../core/lineage/children.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { InspectorAction, Scope } from '../access.js'
@@ -40,8 +40,10 @@ export interface Reply {
 }
 
 export interface OutgoingMessage {
-  readonly text: string
+  readonly parts: readonly DeepReadonly<Part>[]
   readonly taskId?: string | undefined
+  /** The task whose owner sends the message, where it begins a new one. */
+  readonly like?: string | undefined
   readonly contextId?: string | undefined
 }
 
