@@ -47,8 +47,10 @@ function Step({ taskId, event }: { taskId: string; event: HistoryRecorded }): VN
 
 function noteOf(entry: HistoryEntry): string {
   switch (entry.kind) {
-    case 'step':
-      return `${entry.error === undefined ? 'done' : `failed: ${entry.error.message}`}${entry.attempts > 1 ? ` after ${entry.attempts} attempts` : ''}`
+    case 'step': {
+      const attempts = entry.attempts > 1 ? `${entry.attempts} attempts` : ''
+      return entry.error === undefined ? attempts : `failed: ${entry.error.message} ${attempts}`.trim()
+    }
     case 'attempt':
       return `attempt ${entry.number} failed: ${entry.error.message}`
     case 'failure':
@@ -58,7 +60,7 @@ function noteOf(entry: HistoryEntry): string {
     case 'delegate':
       return entry.agent === undefined ? '' : `to ${entry.agent}`
     case 'turn':
-      return 'a message begins a turn of work'
+      return 'begins'
     default:
       return ''
   }
