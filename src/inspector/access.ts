@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isSameOwner, type OwnerFilter } from '../core/queries.js'
+import type { OwnerFilter } from '../core/queries.js'
 import { requireKnown, requireText } from '../runtime/options.js'
 import { ownedBy } from '../server/caller.js'
 
@@ -15,7 +15,7 @@ import { ownedBy } from '../server/caller.js'
  */
 export type InspectorAction = 'send' | 'answer' | 'cancel' | 'redeliver'
 
-export const ACTIONS: readonly InspectorAction[] = ['send', 'answer', 'cancel', 'redeliver']
+const ACTIONS: readonly InspectorAction[] = ['send', 'answer', 'cancel', 'redeliver']
 
 /** What a person may see and do. */
 export interface InspectorAccess {
@@ -81,9 +81,4 @@ export function readActions(
     return actions as InspectorAction[]
   }
   throw new TypeError(`"actions" must be a boolean, or an array of ${ACTIONS.join(', ')}`)
-}
-
-/** Whether a scope includes the task of this owner. */
-export function includes({ filter }: Scope, owner: string | undefined): boolean {
-  return filter.owner === undefined || isSameOwner(filter.owner, owner)
 }

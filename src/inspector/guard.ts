@@ -6,7 +6,7 @@
 import { Refusal } from './refusal.js'
 
 /** A header that no page of another origin can send without the consent of a preflight, which is never given. */
-export const PAGE_HEADER = 'x-a2a-inspector'
+const PAGE_HEADER = 'x-a2a-inspector'
 
 const MAX_BODY_BYTES = 65_536
 

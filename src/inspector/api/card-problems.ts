@@ -1,5 +1,5 @@
 /**
- * What clients would stumble on in the card of the handler, as the handler serves it.
+ * Problems of the card of the handler, as the handler serves it.
  *
  * @module
  */

@@ -13,7 +13,7 @@ import type { LogPage } from '../api/log.js'
 import type { WireView } from '../api/wire.js'
 import type { ListPage } from '../source/listing.js'
 import type { Summary } from '../summary.js'
-import type { Entry, Snapshot } from './log.js'
+import type { Entry, Snapshot } from './task/log.js'
 
 export interface Session {
   readonly lifecycle: Lifecycle<string>
@@ -41,7 +41,7 @@ const PAGE_HEADER = 'x-a2a-inspector'
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {

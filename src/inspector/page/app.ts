@@ -8,11 +8,11 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { AgentView } from './agent-view.js'
 import { api, type Session } from './api.js'
-import { ListView } from './list-view.js'
+import { ListView } from './list/list-view.js'
 import { useChanges } from './live.js'
 import { useRoute } from './route.js'
 import { Sparkline } from './sparkline.js'
-import { TaskView } from './task-view.js'
+import { TaskView } from './task/task-view.js'
 
 export function App(): VNode {
   const [session, setSession] = useState<Session>()

@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, forever, type Details, type ListChange } from './api.js'
-import { TaskLog } from './log.js'
+import { TaskLog } from './task/log.js'
 
 export interface Live {
   readonly isLive: boolean

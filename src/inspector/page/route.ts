@@ -12,7 +12,7 @@ export interface Route {
   readonly generation?: number
 }
 
-export function readRoute(hash: string): Route {
+function readRoute(hash: string): Route {
   const [, first, id, generation] = /^#\/(\w*)(?:\/([^/]+))?(?:\/(\d+))?/.exec(hash) ?? []
   if (first === 'agent') return { name: 'agent' }
   if (first !== 't' || id === undefined) return { name: 'tasks' }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Lifecycle } from '../../core/lifecycle.js'
+import type { Lifecycle } from '../../../core/lifecycle.js'
 
 export interface Node {
   readonly state: string

@@ -6,14 +6,14 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Summary } from '../summary.js'
-import { Confirm } from './confirm.js'
-import { api, type Session } from './api.js'
-import { ago, dateTime, ownerName, shortId, stateName } from './format.js'
+import type { Summary } from '../../summary.js'
+import { Confirm } from '../confirm.js'
+import { api, type Session } from '../api.js'
+import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
-import type { Live } from './live.js'
-import { taskHref } from './route.js'
-import { stateClass, StateDot } from './state.js'
+import type { Live } from '../live.js'
+import { taskHref } from '../route.js'
+import { stateClass, StateDot } from '../state.js'
 
 interface ListProps {
   readonly session: Session

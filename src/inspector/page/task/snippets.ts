@@ -4,8 +4,8 @@
  * @module
  */
 import type { Entry, Snapshot } from './log.js'
-import { textOf } from '../../wire/text.js'
-import { statusText } from '../summary.js'
+import { textOf } from '../../../wire/text.js'
+import { statusText } from '../../summary.js'
 
 /** The request that began a task, for a shell. */
 export function asCurl(task: Snapshot, url: string): string {

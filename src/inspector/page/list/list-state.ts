@@ -4,9 +4,9 @@
  * @module
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Summary } from '../summary.js'
-import { api, type ListChange } from './api.js'
-import type { Live } from './live.js'
+import type { Summary } from '../../summary.js'
+import { api, type ListChange } from '../api.js'
+import type { Live } from '../live.js'
 
 export interface Filter {
   readonly text: string
@@ -127,7 +127,7 @@ function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly
 }
 
 /** Changed rows stay in their places, so that the list does not move under the reader. New ones come first. */
-export function withChanges(
+function withChanges(
   rows: readonly Summary[],
   tasks: readonly Summary[],
   filter: Filter,

@@ -6,13 +6,13 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Confirm } from './confirm.js'
-import { api, type Details, type Session } from './api.js'
-import { dateTime, ownerName, pretty } from './format.js'
-import { filterBy } from './list-view.js'
+import { Confirm } from '../confirm.js'
+import { api, type Details, type Session } from '../api.js'
+import { dateTime, ownerName, pretty } from '../format.js'
+import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
-import { taskHref } from './route.js'
-import { StateBadge } from './state.js'
+import { taskHref } from '../route.js'
+import { StateBadge } from '../state.js'
 
 export function Facts({ task }: { task: Snapshot }): VNode {
   const {

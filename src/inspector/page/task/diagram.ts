@@ -5,11 +5,11 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import type { Lifecycle } from '../../core/lifecycle.js'
+import type { Lifecycle } from '../../../core/lifecycle.js'
 import { layoutOf, NODE_HEIGHT, NODE_WIDTH, pathOf, type Node } from './diagram-layout.js'
-import { duration, stateName } from './format.js'
+import { duration, stateName } from '../format.js'
 import type { Snapshot } from './log.js'
-import { stateClass } from './state.js'
+import { stateClass } from '../state.js'
 import { bandsOf, type Band } from './bands.js'
 
 interface DiagramProps {

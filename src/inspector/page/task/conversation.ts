@@ -5,10 +5,10 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
-import { pretty } from './format.js'
+import type { Artifact, DeepReadonly, Message } from '../../../core/task.js'
+import { pretty } from '../format.js'
 import type { Snapshot } from './log.js'
-import { Parts } from './parts.js'
+import { Parts } from '../parts.js'
 
 export function Conversation({ task }: { task: Snapshot }): VNode {
   const { messages, message, input, skill } = task

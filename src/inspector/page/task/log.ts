@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { evolve } from '../../core/evolve.js'
-import type { TaskStreamEvent } from '../../core/events.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import { evolve } from '../../../core/evolve.js'
+import type { TaskStreamEvent } from '../../../core/events.js'
+import type { TaskSnapshot } from '../../../core/task.js'
 
 export type Entry = TaskStreamEvent<string>
 export type Snapshot = TaskSnapshot<string>

@@ -6,12 +6,12 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { api, type Session } from './api.js'
-import { Confirm } from './confirm.js'
-import { pretty } from './format.js'
+import { api, type Session } from '../api.js'
+import { Confirm } from '../confirm.js'
+import { pretty } from '../format.js'
 import type { Snapshot } from './log.js'
 import { dataOf, fieldsOf, isComplete, type Field, type Values } from './schema-fields.js'
-import { statusText } from '../summary.js'
+import { statusText } from '../../summary.js'
 
 interface ReplyProps {
   readonly session: Session

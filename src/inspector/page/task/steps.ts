@@ -5,10 +5,10 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import type { HistoryEntry, HistoryRecorded } from '../../core/events.js'
-import { clockTime, pretty } from './format.js'
+import type { HistoryEntry, HistoryRecorded } from '../../../core/events.js'
+import { clockTime, pretty } from '../format.js'
 import type { Entry } from './log.js'
-import { taskHref } from './route.js'
+import { taskHref } from '../route.js'
 
 interface StepsProps {
   readonly taskId: string

@@ -6,12 +6,12 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { api, type Session } from './api.js'
-import { Confirm } from './confirm.js'
-import { copy, download } from './files.js'
-import { stateName } from './format.js'
+import { api, type Session } from '../api.js'
+import { Confirm } from '../confirm.js'
+import { copy, download } from '../files.js'
+import { stateName } from '../format.js'
 import type { Snapshot, TaskLog } from './log.js'
-import { taskHref } from './route.js'
+import { taskHref } from '../route.js'
 import { asClientCode, asCurl, asTest, isReplayable } from './snippets.js'
 
 interface ActProps {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DeepReadonly, Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../../core/task.js'
 
 export interface Field {
   readonly name: string

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { textOf } from '../../wire/text.js'
-import { statusText } from '../summary.js'
+import { textOf } from '../../../wire/text.js'
+import { statusText } from '../../summary.js'
 import type { Entry } from './log.js'
 
 const MAX = 160

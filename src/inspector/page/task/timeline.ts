@@ -7,9 +7,9 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { bandsOf, placeOf } from './bands.js'
-import { clockTime, duration, stateName } from './format.js'
+import { clockTime, duration, stateName } from '../format.js'
 import type { Entry, TaskLog } from './log.js'
-import { stateClass } from './state.js'
+import { stateClass } from '../state.js'
 
 interface TimelineProps {
   readonly log: TaskLog
