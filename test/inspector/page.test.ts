@@ -166,6 +166,23 @@ it('asks by a form where the question has a schema', { timeout: 60_000 }, async 
   expect(faults).toEqual([])
 })
 
+it('reads no stream while it is hidden, and catches up after that', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const agent = await agentOver(SQLITE)
+  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks: agent.tasks }))
+  const show = (isHidden: boolean): Promise<unknown> =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+  await page.getByText('There are no tasks yet').waitFor()
+  const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/changes'))
+  await show(true)
+  await ended
+  await talk(agent, 'while hidden')
+  await show(false)
+  await page.getByText('while hidden').waitFor()
+  expect(faults).toEqual([])
+})
+
 const HOSTILE = [
   '<img src=x onerror=alert(1)><script>alert(2)</script>',
   '"><svg/onload=alert(3)>',

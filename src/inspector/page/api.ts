@@ -41,7 +41,7 @@ const PAGE_HEADER = 'x-a2a-inspector'
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
-class ApiError extends Error {
+export class ApiError extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -117,27 +117,5 @@ async function* stream<T>(path: string, query: Query, signal: AbortSignal): Asyn
     for (const block of blocks) {
       if (block.startsWith('data: ')) yield JSON.parse(block.slice('data: '.length)) as T
     }
-  }
-}
-
-/** Reads a stream again and again, with a pause that grows, until the signal aborts. */
-export async function forever(
-  signal: AbortSignal,
-  read: () => Promise<void>,
-  onState: (isLive: boolean) => void,
-): Promise<void> {
-  const isOver = (): boolean => signal.aborted
-  let failures = 0
-  while (!isOver()) {
-    try {
-      await read()
-      failures = 0
-    } catch (error) {
-      if (isOver()) return
-      if (error instanceof ApiError && error.status < 500) return
-      failures += 1
-      onState(false)
-    }
-    await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** failures, 10_000)))
   }
 }

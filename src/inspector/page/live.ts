@@ -4,7 +4,8 @@
  * @module
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, forever, type Details, type ListChange } from './api.js'
+import { api, type Details, type ListChange } from './api.js'
+import { readWhileVisible } from './reading.js'
 import { TaskLog } from './task/log.js'
 
 export interface Live {
@@ -24,7 +25,6 @@ export function useChanges(): Live {
   const [load, setLoad] = useState<readonly number[]>(() => Array<number>(PERIODS).fill(0))
   useEffect(() => {
     const controller = new AbortController()
-    const { signal } = controller
     let changed = 0
     const timer = setInterval(() => {
       const count = changed
@@ -33,7 +33,7 @@ export function useChanges(): Live {
         count === 0 && before.every((each) => each === 0) ? before : [...before.slice(1), count],
       )
     }, PERIOD_MS)
-    const read = async (): Promise<void> => {
+    const read = async (signal: AbortSignal): Promise<void> => {
       let isFirst = true
       const tell = (change: ListChange): void => listeners.current.forEach((listener) => listener(change))
       for await (const change of api.changes(signal)) {
@@ -44,7 +44,7 @@ export function useChanges(): Live {
         tell(change)
       }
     }
-    void forever(signal, read, setLive)
+    void readWhileVisible(controller.signal, read, setLive)
     return () => {
       clearInterval(timer)
       controller.abort()
@@ -73,11 +73,10 @@ export function useTask(id: string): LiveTask {
   const [failure, setFailure] = useState('')
   useEffect(() => {
     const controller = new AbortController()
-    const { signal } = controller
     log.current = new TaskLog()
     const update = (): void => setVersion((before) => before + 1)
     const loadDetails = async (): Promise<void> => setDetails(await api.details(id))
-    const read = async (): Promise<void> => {
+    const read = async (signal: AbortSignal): Promise<void> => {
       await loadDetails()
       await readLog(id, log.current)
       update()
@@ -95,12 +94,12 @@ export function useTask(id: string): LiveTask {
       // A task that has ended does not change.
       controller.abort()
     }
-    const guarded = (): Promise<void> =>
-      read().catch((error: unknown) => {
-        if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
+    const guarded = (reading: AbortSignal): Promise<void> =>
+      read(reading).catch((error: unknown) => {
+        if (!reading.aborted) setFailure(error instanceof Error ? error.message : String(error))
         throw error
       })
-    void forever(signal, guarded, () => undefined)
+    void readWhileVisible(controller.signal, guarded, () => undefined)
     return () => controller.abort()
   }, [id])
   return { details, log: log.current, version, failure }

@@ -92,7 +92,7 @@ export function useList(filter: Filter, live: Live): ListState {
     [filter],
   )
   const loadMore = (): void => {
-    if (!isBusy.current && loaded.hasMore && loaded.rows.length > 0) load(loaded)
+    if (!isBusy.current && failure === '' && loaded.hasMore && loaded.rows.length > 0) load(loaded)
   }
   // A search may find nothing in the tasks that one request reads.
   useEffect(() => {

@@ -222,7 +222,7 @@ function Rows({ list, selected, isFiltered }: RowsProps): VNode {
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + SPARE_ROWS)
   useEffect(() => {
     if (last > rows.length - LOAD_AHEAD && hasMore) loadMore()
-  }, [last, rows.length])
+  }, [last, rows.length, isLoading])
   return html`<div class="rows" ref=${scroller} tabindex="-1" onKeyDown=${moveFocus}>
     <ol style=${{ height: `${rows.length * ROW_HEIGHT}px` }} aria-label="Tasks, latest change first">
       ${rows
