@@ -11,6 +11,7 @@ export const ENTRIES = [
   'gateway/index',
   'agent-card/index',
   'telemetry/index',
+  'inspector/index',
   'migrate/index',
   'testing/index',
   'schemas/index',

@@ -5,7 +5,10 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: `${import.meta.dirname}/..` },
+      parserOptions: {
+        project: ['./tsconfig.json', './.config/tsconfig.page.json'],
+        tsconfigRootDir: `${import.meta.dirname}/..`,
+      },
     },
     rules: {
       'max-lines': ['error', 400],

@@ -43,8 +43,7 @@ const agent = new A2AClient({
 })
 
 const marks: Record<string, string> = { submitted: '●', completed: '✔', failed: '✘', canceled: '⊘' }
-const ids = new Map<string, string>()
-const start = Date.now()
+const [ids, start] = [new Map<string, string>(), Date.now()]
 
 function print(skill: string, id: string, what: string, said = ''): void {
   const time = `${Date.now() - start} ms`.padStart(8)
@@ -75,3 +74,7 @@ const { tasks } = await agent.listTasks()
 console.log(`\n  The agent's tasks: ${tasks.map(({ state }) => state).join(', ')}`)
 console.log(`  Errors that only the agent sees: ${errors.join()}\n`)
 assert.deepEqual(results, ['completed', 'completed', 'canceled', 'failed', 'message'])
+if (process.stdout.isTTY) {
+  const { serveInspector } = await import('./26-inspector.js')
+  console.log(`  See them in a page, until Ctrl-C: ${(await serveInspector(handler)).url}\n`)
+}

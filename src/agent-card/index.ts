@@ -14,6 +14,7 @@ export {
   type AgentPreset,
   type AgentRecord,
 } from './for-agent.js'
+export { lintAgentCard, type CardProblem, type LintOptions } from './lint.js'
 export type { FetchKeys, Jwk, Key, NativeKey } from './keys.js'
 export { parseAgentCard } from './parse.js'
 export {

@@ -35,6 +35,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import('./commands/init.js'),
   ),
   entry('dev', 'Serve an agent, and restart it when its files change', () => import('./commands/dev.js')),
+  entry('inspect', 'Show the tasks of an agent or a store in a page', () => import('./commands/inspect.js')),
   entry('migrate', 'Create or update the tables of a store', () => import('./commands/migrate.js')),
   entry('completion', 'Print a completion script for bash or zsh', async () => {
     const { completionOf } = await import('./commands/completion.js')

@@ -15,6 +15,7 @@ import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres-server.js'
 import { startRedis } from '../support/redis-server.js'
 import type { Build } from './build.js'
+import type { Row } from './report.js'
 
 export interface Bench {
   readonly name: string
@@ -32,7 +33,7 @@ export async function loadDurable({ url }: Build): Promise<typeof Durable> {
   return (await import(new URL('durable/index.js', url).href)) as typeof Durable
 }
 
-export async function benchMemory(build: Build): Promise<Bench> {
+async function benchMemory(build: Build): Promise<Bench> {
   const { memoryStore } = await loadDurable(build)
   const store = memoryStore()
   const log = new Map<string, string>()
@@ -148,4 +149,24 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
       await server.stop()
     },
   }
+}
+
+export const STORES = [benchMemory, benchSqlite, benchPostgres, benchRedis]
+
+/** Measures one store after the other. */
+export async function eachOf(
+  makers: readonly ((build: Build) => Promise<Bench>)[],
+  build: Build,
+  work: (bench: Bench) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const make of makers) {
+    const bench = await make(build)
+    try {
+      rows.push(...(await work(bench)))
+    } finally {
+      await bench.close()
+    }
+  }
+  return rows
 }

@@ -13,37 +13,24 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import type { Build } from './build.js'
 import {
-  benchMemory,
   benchPostgres,
   benchRedis,
   benchSqlite,
+  eachOf,
   loadDurable,
+  STORES,
   type Bench,
 } from './durable-stores.js'
 import { compare, measure, median, type Variant } from './harness.js'
 import { chunkOf, statusOf, streamOfficial } from './peers/official.js'
-import { fasterThan, formatNs, formatRate, type Row } from './report.js'
+import { fasterThan, formatNs, formatRate } from './report.js'
 import { expectEqual, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
 
-const STORES = [benchMemory, benchSqlite, benchPostgres, benchRedis]
 const REAL_STORES = [benchSqlite, benchPostgres, benchRedis]
 const chunk = (index: number): { artifactId: string; parts: { text: string }[] } => ({
   artifactId: 'answer',
   parts: [{ text: `chunk ${index} of the answer ` }],
 })
-
-async function withBench<T>(
-  make: (build: Build) => Promise<Bench>,
-  build: Build,
-  work: (bench: Bench) => Promise<T>,
-): Promise<T> {
-  const bench = await make(build)
-  try {
-    return await work(bench)
-  } finally {
-    await bench.close()
-  }
-}
 
 async function openManager(build: Build, bench: Bench): Promise<DurableTaskManager> {
   const { DurableTaskManager } = await loadDurable(build)
@@ -292,15 +279,5 @@ const official: Case = {
 }
 
 const COMPLETED: number = TaskState.TASK_STATE_COMPLETED
-
-async function eachOf(
-  makers: readonly ((build: Build) => Promise<Bench>)[],
-  build: Build,
-  work: (bench: Bench) => Promise<Row[]>,
-): Promise<Row[]> {
-  const rows: Row[] = []
-  for (const make of makers) rows.push(...(await withBench(make, build, work)))
-  return rows
-}
 
 export const durableCases: readonly Case[] = [growth, commits, reading, latency, official]

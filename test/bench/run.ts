@@ -6,6 +6,8 @@ import { build } from './build.js'
 import { createCases } from './create.js'
 import { fullHouseCases } from './full-house.js'
 import { durableCases } from './durable.js'
+import { functionCases } from './functions.js'
+import { idleFunctionCases } from './functions-idle.js'
 import { httpCases } from './http.js'
 import { leaseCases } from './leases.js'
 import { pageCases } from './page.js'
@@ -21,7 +23,7 @@ const words = process.argv.slice(2).map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
   ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
-  ...[...durableCases, ...leaseCases],
+  ...[...durableCases, ...leaseCases, ...functionCases, ...idleFunctionCases],
 ]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 

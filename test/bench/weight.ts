@@ -4,8 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build as bundle } from 'esbuild'
+import { bundle } from '../support/bundle.js'
 import type { Build } from './build.js'
 import { median } from './harness.js'
 import { formatBytes, timesTheFloor, type Bounds, type Row } from './report.js'
@@ -64,14 +63,10 @@ interface Size {
   readonly gzipped: number
 }
 
-async function sizeOf(code: string): Promise<Size> {
-  const { outputFiles } = await bundle({
-    stdin: { contents: code, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
-    ...{ bundle: true, minify: true, legalComments: 'none', tsconfigRaw: {} },
-    ...{ format: 'esm', platform: 'neutral', mainFields: ['module', 'main'], write: false },
-  })
-  const minified = outputFiles[0]?.contents ?? new Uint8Array()
-  return { minified: minified.length, gzipped: gzipSync(minified, { level: 9 }).length }
+/** Of what a program loads at the start. */
+async function sizeOf(source: string): Promise<Size> {
+  const { code, gzipBytes } = await bundle(source, { splitting: true })
+  return { minified: Buffer.byteLength(code), gzipped: gzipBytes }
 }
 
 async function size({ entry }: Build): Promise<Row[]> {

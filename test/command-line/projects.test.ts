@@ -1,20 +1,12 @@
 /** `init`, `dev`, `migrate` and `completion`: what they write and serve. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { on } from 'node:events'
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
 import { ROOT } from '../support/repository.js'
 import { closedUrl } from './support/agents.js'
-import { PROGRAM, run, temporaryFolder } from './support/program.js'
-
-/** Makes packages of this repository those of a project. */
-function install(folder: string, ...names: readonly string[]): void {
-  mkdirSync(join(folder, 'node_modules'), { recursive: true })
-  for (const name of names)
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'junction')
-  symlinkSync(ROOT, join(folder, 'node_modules/a2a-tasks'), 'junction')
-}
+import { install, PROGRAM, run, temporaryFolder } from './support/program.js'
 
 test('init writes an agent whose test passes, and overwrites nothing', async () => {
   const folder = temporaryFolder()

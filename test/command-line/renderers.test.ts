@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { nearest } from '../../src/command-line/suggestion.js'
 import { cardDifferences } from '../../src/command-line/card/diff.js'
-import { lintCard } from '../../src/command-line/card/lint.js'
 import { decodeHandle, encodeHandle } from '../../src/command-line/connection/handle.js'
 import { profilesPath } from '../../src/command-line/connection/profiles.js'
 import { quoted } from '../../src/command-line/follow.js'
@@ -10,7 +9,6 @@ import { Progress } from '../../src/command-line/render/progress.js'
 import { printable, printableJson, printableLine } from '../../src/command-line/terminal/printable.js'
 import { bold, wantsColors } from '../../src/command-line/terminal/style.js'
 import { Channel, Secrets } from '../../src/command-line/terminal/terminal.js'
-import { parseAgentCard } from '../../src/agent-card/index.js'
 import { HOSTILE } from './support/agents.js'
 
 function channel(secrets = new Secrets(), hasColors = false): { channel: Channel; text: () => string } {
@@ -138,43 +136,6 @@ test('profiles are where each platform has them', () => {
 
 test('a word of an agent is quoted for the shell', () => {
   expect(['plain-1', "a'; rm -rf *"].map(quoted)).toEqual(['plain-1', `'a'\\''; rm -rf *'`])
-})
-
-describe('the lint of a card', () => {
-  const raw = {
-    ...{ name: 'A', description: 'Does', version: '1', capabilities: {} },
-    ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
-    skills: [{ id: 's', name: 'S', description: 'Does', tags: ['t'] }],
-    url: 'https://a.example',
-    supportedInterfaces: [{ url: 'https://a.example', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-  }
-  const lint = (changes: object, source = 'https://a.example/.well-known/agent-card.json'): string[] => {
-    const card = { ...raw, ...changes }
-    return lintCard({ source, raw: card, card: parseAgentCard(card) }).map(
-      ({ level, path }) => `${level} ${path}`,
-    )
-  }
-  const at = (url: string): object => ({ supportedInterfaces: [{ ...raw.supportedInterfaces[0], url }] })
-
-  test.each<[string, object, readonly string[]]>([
-    ['nothing', {}, []],
-    ['a loopback address', at('http://localhost:3000'), ['error supportedInterfaces[0].url']],
-    ['an address to listen on', at('https://0.0.0.0'), ['error supportedInterfaces[0].url']],
-    ['http for a card of https', at('http://a.example'), ['error supportedInterfaces[0].url']],
-    ['another origin', at('https://b.example'), ['warning supportedInterfaces[0].url']],
-    ['no skills', { skills: [] }, ['warning skills']],
-    ['two skills with one id', { skills: [raw.skills[0], raw.skills[0]] }, ['warning skills']],
-    ['no tags', { skills: [{ ...raw.skills[0], tags: [] }] }, ['warning skills[0].tags']],
-    ['a mode that is no media type', { defaultInputModes: ['text'] }, ['warning defaultInputModes']],
-    [
-      'an unknown scheme',
-      { securityRequirements: [{ schemes: { key: {} } }] },
-      ['error securityRequirements'],
-    ],
-    ['no address of 0.3', { url: undefined }, ['warning url']],
-  ])('finds %s', (_, changes, problems) => {
-    expect(lint(changes)).toEqual(problems)
-  })
 })
 
 test('differences of cards name skills and interfaces by what tells them apart', () => {

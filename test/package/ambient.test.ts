@@ -33,11 +33,12 @@ const PLATFORM = [
   'server/node/incoming.ts',
 ]
 
-/** The program is for Node. */
-const PROGRAM = 'command-line/'
+/** The program is for Node, and the page for browsers. */
+const APPLICATIONS = ['command-line/', 'inspector/page/']
+const isOfApplication = (file: string): boolean => APPLICATIONS.some((folder) => file.startsWith(folder))
 
 describe('the source', () => {
-  it.each(SOURCES.filter((file) => !PLATFORM.includes(file) && !file.startsWith(PROGRAM)))(
+  it.each(SOURCES.filter((file) => !PLATFORM.includes(file) && !isOfApplication(file)))(
     '%s reads no clock, chance or global',
     (file) => {
       expect(ambient(read(`src/${file}`), [...TIME, ...CHANCE, ...RUNTIME])).toEqual([])

@@ -29,6 +29,7 @@ const ARROWS: Record<string, Arrows> = {
   telemetry: { values: ['runtime'], types: ['public'] },
   migrate: { values: ['runtime', 'core/errors.ts', 'core/lifecycle.ts', 'wire'], types: ['core', 'server'] },
   testing: { values: ['runtime', 'public'] },
+  inspector: { values: ['runtime', 'public'] },
   // It imports the entries by their names, as users do, and the checks, which import nothing.
   'command-line': { values: ['conformance'] },
 }
@@ -46,6 +47,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@aws-sdk/client-bedrock-agentcore': ['gateway/providers/aws/agentcore-client.ts'],
   'google-auth-library': ['gateway/providers/vertex/credentials.ts'],
   yaml: ['gateway/config/config.ts'],
+  preact: ['inspector'],
+  htm: ['inspector'],
 }
 
 /** The program for Node. No other folder may import it, and it imports the package by its names. */

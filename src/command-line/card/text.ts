@@ -6,7 +6,7 @@
 import type { AgentCard } from 'a2a-tasks/schemas'
 import { printableLine } from '../terminal/printable.js'
 import { bold, dim, green, red, yellow } from '../terminal/style.js'
-import type { Problem } from './lint.js'
+import type { CardProblem } from 'a2a-tasks/agent-card'
 import type { Verification } from './verify.js'
 
 const MAX_ITEMS = 100
@@ -43,7 +43,7 @@ export function cardText(card: AgentCard): string {
   ].join('\n')
 }
 
-export function problemsText(problems: readonly Problem[]): string {
+export function problemsText(problems: readonly CardProblem[]): string {
   if (problems.length === 0) return green('Nothing that a client would stumble on')
   return some(problems, ({ level, path, text }) => {
     const mark = level === 'error' ? red('error  ') : yellow('warning')

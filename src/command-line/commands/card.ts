@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { lintAgentCard } from 'a2a-tasks/agent-card'
 import type { AgentCard } from 'a2a-tasks/schemas'
 import type { Arguments } from '../arguments.js'
 import { cardDifferences, type Difference } from '../card/diff.js'
-import { lintCard } from '../card/lint.js'
 import { loadCard } from '../card/load.js'
 import { cardText, problemsText, verificationText } from '../card/text.js'
 import { verifyCard } from '../card/verify.js'
@@ -60,7 +60,8 @@ async function show(args: Arguments, terminal: Terminal, at: string): Promise<Ex
     out.json(raw, 2)
     return EXIT.ok
   }
-  const problems = lintCard(loaded)
+  const { refusal, headers } = loaded
+  const problems = lintAgentCard(raw, { url: source, refusal, ...(headers && { headers }) })
   const wantsVerification =
     args.flag('verify') || args.texts('key').length > 0 || args.texts('jku').length > 0
   const signature = wantsVerification ? await verifyCard(args, terminal.cwd, loaded) : undefined

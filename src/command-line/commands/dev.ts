@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Command } from '../command.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
+import { newToken } from '../inspect/private-path.js'
 
 const PORT = 3_000
 
@@ -20,7 +21,7 @@ export const command: Command = {
   usage: 'dev FILE',
   summary: 'Serve an agent, and restart it when its files change',
   description: `The default export of FILE is an execute function, options of createRequestHandler, or a handler.
-Listens on localhost only. TypeScript needs Node 22.18 or later, or the package tsx in your project.`,
+Listens on localhost only, with an inspector of its tasks beside it. TypeScript needs Node 22.18 or later, or the package tsx in your project.`,
   positionals: [1, 1],
   options: {
     port: {
@@ -39,7 +40,7 @@ Listens on localhost only. TypeScript needs Node 22.18 or later, or the package 
     if (port > 65_535) throw usageFailure(`--port must be at most 65535, got ${port}`)
     await requireFree(port)
     const watch = args.flag('once') ? [] : ['--watch', '--watch-preserve-output']
-    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port)], cwd)
+    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port), newToken()], cwd)
   },
 }
 

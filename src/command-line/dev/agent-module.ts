@@ -5,6 +5,7 @@
  */
 import { basename, extname } from 'node:path'
 import { inspect } from 'node:util'
+import type { InspectedHandler, InspectedTasks } from 'a2a-tasks/inspector'
 import { createRequestHandler, type RequestHandlerOptions } from 'a2a-tasks/server'
 
 /** The field of a card that is used rather than its `url`. */
@@ -16,7 +17,12 @@ export interface DevAgent {
   readonly fetch: FetchAgent
   /** The URL that the card names, where it is not the one that is served. */
   readonly otherUrl?: string
+  /** The handler with the tasks of the agent. Absent for a handler of another kind. */
+  readonly handler?: InspectedAgent
 }
+
+/** A handler whose tasks an inspector can show. */
+export type InspectedAgent = InspectedHandler & { readonly tasks: InspectedTasks }
 
 /**
  * The handler for the default export of a module: an executor, options of `createRequestHandler`, or a handler. Options get
@@ -29,7 +35,9 @@ export function agentOf(exported: unknown, file: string, url: string): DevAgent 
     const name = basename(file, extname(file))
     // Any function can be called with a run. What it returns is checked then.
     const execute = exported as RequestHandlerOptions['execute']
-    return createRequestHandler({ card: { name, url }, execute, anonymous: 'shared', onError: reportError })
+    return devAgent(
+      createRequestHandler({ card: { name, url }, execute, anonymous: 'shared', onError: reportError }),
+    )
   }
   if (typeof exported === 'object' && exported !== null) {
     if ('fetch' in exported && typeof exported.fetch === 'function') return handlerOf(exported, url)
@@ -40,12 +48,14 @@ export function agentOf(exported: unknown, file: string, url: string): DevAgent 
       const local = Object.fromEntries(
         Object.entries({ ...card, url }).filter(([name]) => name !== INTERFACES),
       )
-      return createRequestHandler({
-        onError: reportError,
-        ...options,
-        // The card as it was, at another address.
-        card: local as unknown as RequestHandlerOptions['card'],
-      })
+      return devAgent(
+        createRequestHandler({
+          onError: reportError,
+          ...options,
+          // The card as it was, at another address.
+          card: local as unknown as RequestHandlerOptions['card'],
+        }),
+      )
     }
   }
   throw new TypeError(
@@ -62,7 +72,20 @@ function handlerOf(handler: object, url: string): DevAgent {
   const named = card?.supportedInterfaces?.[0]?.url
   const isOther =
     typeof named === 'string' && URL.canParse(named) && !isSamePlace(new URL(named), new URL(url))
-  return { fetch: (request) => fetch(request), ...(isOther && { otherUrl: named }) }
+  return {
+    fetch: (request) => fetch(request),
+    ...(isOther && { otherUrl: named }),
+    ...(isInspectable(handler) && { handler }),
+  }
+}
+
+function devAgent(handler: InspectedAgent & { readonly fetch: FetchAgent }): DevAgent {
+  return { fetch: handler.fetch, handler }
+}
+
+/** Handlers of `createRequestHandler` have these properties. */
+function isInspectable(handler: object): handler is InspectedAgent {
+  return 'tasks' in handler && 'dispatch' in handler && 'card' in handler
 }
 
 function isSamePlace(a: URL, b: URL): boolean {

@@ -6,23 +6,35 @@
 import { createServer } from 'node:http'
 import { pathToFileURL } from 'node:url'
 import { toNodeListener } from 'a2a-tasks/server/node'
-import { agentOf } from './agent-module.js'
+import { createInspector } from 'a2a-tasks/inspector'
+import { accessByToken } from '../inspect/private-path.js'
+import { agentOf, type InspectedAgent } from './agent-module.js'
 
-const [file = '', port = '3000'] = process.argv.slice(2)
+const [file = '', port = '3000', token = ''] = process.argv.slice(2)
+const INSPECTOR = '/inspector'
 const url = `http://localhost:${port}`
 // A module of the user.
 const { default: exported } = (await import(pathToFileURL(file).href)) as { default?: unknown }
 // The export of a module of CommonJS with a default is an object with one.
 const inner =
   typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : exported
-const { fetch, otherUrl } = agentOf(inner, file, url)
-const server = createServer(toNodeListener(fetch))
+const { fetch, otherUrl, handler } = agentOf(inner, file, url)
+const server = createServer(toNodeListener(handler === undefined ? fetch : withInspector(handler)))
 server.listen(Number(port), 'localhost', () => {
   print(`Serving ${file} at ${url}. Try: a2a-tasks send ${url} 'Hello'`)
+  if (handler !== undefined) print(`Inspector: ${url}${INSPECTOR}/${token}/`)
   if (otherUrl !== undefined) {
     print(`Its card says ${otherUrl}, where clients will call it. Make it ${url} for development`)
   }
 })
+
+/** The inspector answers below its path, and the agent elsewhere. */
+function withInspector(handler: InspectedAgent): typeof fetch {
+  const authorize = accessByToken(INSPECTOR, token)
+  const inspector = createInspector({ tasks: handler.tasks, handler, authorize, actions: true })
+  return (request) =>
+    new URL(request.url).pathname.startsWith(`${INSPECTOR}/`) ? inspector.fetch(request) : fetch(request)
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)

@@ -2,11 +2,13 @@
 import { defineLifecycle, VALID_TRANSITIONS, type TaskState } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { A2AGateway, AgentRegistry, custom, gatewayRequestHandler } from 'a2a-tasks/gateway'
+import { createInspector } from 'a2a-tasks/inspector'
 import {
   createInboundHandler,
   createRequestHandler,
   createTaskManagerHandler,
   LocalTaskManager,
+  textOf,
   type AnyTasks,
   type Execute,
   type Principal,
@@ -162,6 +164,36 @@ async function telemetry(row: Row): Promise<void> {
   expect(spans().at(-1)?.attributes['a2a.task.state']).toBe('TASK_STATE_COMPLETED')
 }
 
+/** The list, the counts, a log, and a change that the page makes, with a change that it follows. */
+async function inspect(row: Row): Promise<void> {
+  const tasks = await row.open()
+  const handler = serve(tasks, async (run) => `You said: ${textOf(await run.requireInput('What?'))}`)
+  const { fetch } = createInspector({
+    tasks,
+    handler,
+    authorize: () => ({}),
+    actions: true,
+    pollIntervalMs: 50,
+  })
+  const page = { 'x-a2a-inspector': '1', 'content-type': 'application/json' }
+  const get = async (path: string): Promise<unknown> =>
+    (await fetch(new Request(`https://host.test/api/${path}`, { headers: page }))).json()
+  const say = async (message: object): Promise<{ taskId: string }> => {
+    const init = { method: 'POST', headers: page, body: JSON.stringify(message) }
+    const response = await fetch(new Request('https://host.test/api/messages', init))
+    return (await response.json()) as { taskId: string }
+  }
+  const { taskId } = await say({ text: 'ask' })
+  await expect.poll(() => tasks.stateOf(taskId)).toBe('input-required')
+  expect(await get('tasks?order=failures')).toMatchObject({ tasks: [{ id: taskId }] })
+  expect(await get('counts')).toMatchObject({ 'input-required': 1 })
+  await say({ text: 'this', taskId })
+  await expect.poll(() => tasks.stateOf(taskId)).toBe('completed')
+  const { events } = (await get(`tasks/${taskId}/events`)) as { events: { type: string }[] }
+  expect(events[0]?.type).toBe('created')
+  expect(await get(`tasks/${taskId}/wire?version=1.0`)).toMatchObject({ task: { id: taskId } })
+}
+
 async function customLifecycle(row: Row): Promise<void> {
   const tasks = await row.open<TaskState | 'review'>(REVIEWED)
   const isReviewed = gate()
@@ -301,6 +333,7 @@ export const COLUMNS: readonly Column[] = [
   { name: '`createInboundHandler`', cell: nowhere, test: sessions },
   { name: 'webhooks', cell: everywhere, test: webhooks },
   { name: '`instrumentTasks`', cell: everywhere, test: telemetry },
+  { name: '`createInspector`', cell: everywhere, test: inspect },
   { name: 'a lifecycle of your own', cell: everywhere, test: customLifecycle },
   { name: '`fakeAgent`', cell: everywhere, test: fake },
   { name: '`A2AClient.sendTask`', cell: everywhere, test: delegation },

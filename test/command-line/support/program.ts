@@ -1,6 +1,6 @@
 /** The program `a2a-tasks`, as a child process. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -36,4 +36,12 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'a2a-command-line-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** Makes packages of this repository those of a project. */
+export function install(folder: string, ...names: readonly string[]): void {
+  mkdirSync(join(folder, 'node_modules'), { recursive: true })
+  for (const name of names)
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'junction')
+  symlinkSync(ROOT, join(folder, 'node_modules/a2a-tasks'), 'junction')
 }

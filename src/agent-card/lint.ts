@@ -3,10 +3,12 @@
  *
  * @module
  */
-import type { AgentCard } from 'a2a-tasks/schemas'
-import type { LoadedCard } from './load.js'
+import { requireKnown } from '../runtime/options.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import { parseAgentCard } from './parse.js'
 
-export interface Problem {
+/** What a client would stumble on in a card. */
+export interface CardProblem {
   /** An `error` keeps clients from using the agent, or a part of it. */
   readonly level: 'error' | 'warning'
   /** The field, such as `skills[0].tags`. */
@@ -14,15 +16,44 @@ export interface Problem {
   readonly text: string
 }
 
+/** Options of {@link lintAgentCard}. */
+export interface LintOptions {
+  /** Where the card came from. Its interfaces are compared with it. */
+  readonly url?: string
+  /** The headers of the response that had the card. */
+  readonly headers?: Headers
+  /** The error with which a client has refused the card. Default is that of `parseAgentCard`, if it refuses the card. */
+  readonly refusal?: unknown
+}
+
 type Raw = Readonly<Record<string, unknown>>
 
-/** The problems of a card, errors first. */
-export function lintCard(loaded: LoadedCard): Problem[] {
-  const { raw, card, refusal, headers } = loaded
+interface LintedCard {
+  readonly source: string
+  readonly raw: Raw
+  readonly card: AgentCard | undefined
+}
+
+/**
+ * Lists what clients would stumble on in a card as its agent wrote it, errors first. Reads cards of every version, and does not
+ * throw for a card that clients refuse.
+ *
+ * @example
+ * for (const { level, path, text } of lintAgentCard(json, { url })) console.log(level, path, text)
+ */
+export function lintAgentCard(json: object, options: LintOptions = {}): CardProblem[] {
+  requireKnown(options, ['url', 'headers', 'refusal'], 'lintAgentCard')
+  const { url: source = '', headers } = options
+  const read = readCard(json)
+  const { refusal = read.refusal } = options
+  const { card } = read
+  // JSON has only names that are texts.
+  const raw = json as Raw
+  const linted = { source, raw, card }
   const problems = [
     ...refusalProblems(refusal),
     ...fieldProblems(raw),
-    ...interfaceProblems(loaded),
+    ...interfaceProblems(linted),
     ...(card === undefined
       ? []
       : [
@@ -33,22 +64,30 @@ export function lintCard(loaded: LoadedCard): Problem[] {
         ]),
     ...(headers === undefined ? [] : headerProblems(headers)),
   ]
-  return problems.toSorted(byLevel)
+  return problems.sort(byLevel)
 }
 
-function byLevel(a: Problem, b: Problem): number {
+function readCard(json: object): { card?: AgentCard; refusal?: unknown } {
+  try {
+    return { card: parseAgentCard(json) }
+  } catch (refusal) {
+    return { refusal }
+  }
+}
+
+function byLevel(a: CardProblem, b: CardProblem): number {
   return Number(a.level === 'warning') - Number(b.level === 'warning')
 }
 
-function error(path: string, text: string): Problem {
+function error(path: string, text: string): CardProblem {
   return { level: 'error', path, text }
 }
 
-function warning(path: string, text: string): Problem {
+function warning(path: string, text: string): CardProblem {
   return { level: 'warning', path, text }
 }
 
-function refusalProblems(refusal: unknown): Problem[] {
+function refusalProblems(refusal: unknown): CardProblem[] {
   if (refusal === undefined) return []
   const text = refusal instanceof Error ? refusal.message : 'cannot be read'
   return [error('card', text)]
@@ -64,7 +103,7 @@ const REQUIRED = [
   'skills',
 ]
 
-function fieldProblems(raw: Raw): Problem[] {
+function fieldProblems(raw: Raw): CardProblem[] {
   const missing = REQUIRED.filter((name) => raw[name] === undefined || raw[name] === '')
   const isOld = raw['supportedInterfaces'] === undefined
   return [
@@ -82,7 +121,7 @@ function fieldProblems(raw: Raw): Problem[] {
 
 const BINDINGS = ['JSONRPC', 'HTTP+JSON', 'GRPC']
 
-function interfaceProblems({ raw, card, source }: LoadedCard): Problem[] {
+function interfaceProblems({ raw, card, source }: LintedCard): CardProblem[] {
   const listed: readonly unknown[] = Array.isArray(raw['supportedInterfaces'])
     ? raw['supportedInterfaces']
     : []
@@ -96,9 +135,9 @@ function interfaceProblems({ raw, card, source }: LoadedCard): Problem[] {
   })
 }
 
-function oneInterface(path: string, agentInterface: object, source: string): Problem[] {
+function oneInterface(path: string, agentInterface: object, source: string): CardProblem[] {
   const { url, protocolBinding, protocolVersion } = agentInterface as Raw
-  const problems: Problem[] = []
+  const problems: CardProblem[] = []
   if (typeof url !== 'string' || !URL.canParse(url)) return [error(`${path}.url`, 'is no absolute URL')]
   const version = typeof protocolVersion === 'string' ? protocolVersion : ''
   if (!/^\d+\.\d+/.test(version)) {
@@ -119,7 +158,7 @@ function oneInterface(path: string, agentInterface: object, source: string): Pro
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)$/
 
 /** Where an interface is, seen from where the card is. */
-function placeProblems(path: string, url: URL, source: string): Problem[] {
+function placeProblems(path: string, url: URL, source: string): CardProblem[] {
   if (!URL.canParse(source)) return []
   const from = new URL(source)
   const isRemote = !LOOPBACK.test(from.hostname)
@@ -131,7 +170,7 @@ function placeProblems(path: string, url: URL, source: string): Problem[] {
   if (from.protocol === 'https:' && url.protocol === 'http:') {
     return [error(path, 'is http although the card came by https: clients with credentials refuse it')]
   }
-  const problems: Problem[] = []
+  const problems: CardProblem[] = []
   if (isRemote && url.protocol === 'http:')
     problems.push(warning(path, 'is http: others can read what is sent'))
   if (url.origin !== from.origin) {
@@ -142,7 +181,7 @@ function placeProblems(path: string, url: URL, source: string): Problem[] {
   return problems
 }
 
-function skillProblems(raw: Raw, { skills }: AgentCard): Problem[] {
+function skillProblems(raw: Raw, { skills }: AgentCard): CardProblem[] {
   const listed: readonly unknown[] = Array.isArray(raw['skills']) ? raw['skills'] : []
   const ids = skills.map(({ id }) => id)
   const repeated = [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))]
@@ -167,7 +206,7 @@ function skillProblems(raw: Raw, { skills }: AgentCard): Problem[] {
   ]
 }
 
-function modeProblems({ defaultInputModes, defaultOutputModes }: AgentCard): Problem[] {
+function modeProblems({ defaultInputModes, defaultOutputModes }: AgentCard): CardProblem[] {
   const fields = Object.entries({ defaultInputModes, defaultOutputModes })
   return fields.flatMap(([name, modes]) =>
     modes
@@ -180,7 +219,7 @@ function modeProblems({ defaultInputModes, defaultOutputModes }: AgentCard): Pro
 function securityProblems(
   raw: Raw,
   { securitySchemes = {}, securityRequirements = [] }: AgentCard,
-): Problem[] {
+): CardProblem[] {
   const known = Object.keys(securitySchemes)
   const required = securityRequirements.flatMap(({ schemes = {} }) => Object.keys(schemes))
   const unknown = [...new Set(required)].filter((name) => !known.includes(name))
@@ -204,7 +243,7 @@ function securityProblems(
   ]
 }
 
-function capabilityProblems({ capabilities }: AgentCard): Problem[] {
+function capabilityProblems({ capabilities }: AgentCard): CardProblem[] {
   const required = (capabilities.extensions ?? []).filter((extension) => extension.required === true)
   return required
     .slice(0, 20)
@@ -213,7 +252,7 @@ function capabilityProblems({ capabilities }: AgentCard): Problem[] {
     )
 }
 
-function headerProblems(headers: Headers): Problem[] {
+function headerProblems(headers: Headers): CardProblem[] {
   const type = headers.get('content-type') ?? 'none'
   return [
     ...(/^application\/([\w.-]+\+)?json\b/i.test(type)

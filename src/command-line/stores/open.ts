@@ -1,23 +1,29 @@
 /**
- * Migrations of stores by their URL or path.
+ * Stores by their URL or path, opened with the driver of the project.
  *
  * @module
  */
+import type { TaskStore } from 'a2a-tasks/durable'
 import { usageFailure } from '../failure.js'
 import { loadDriver, type Driver } from './drivers.js'
 
-export interface MigrationOptions {
+export interface OpenOptions {
   /** The folder whose drivers are used. */
   readonly cwd: string
   readonly schema?: string | undefined
   readonly prefix?: string | undefined
 }
 
+export interface OpenedStore {
+  readonly store: TaskStore & { migrate(): Promise<void> }
+  readonly close: () => Promise<void>
+}
+
 /** A constructor or a function of a driver, which its store checks by what it returns. */
 type Make = new (...args: unknown[]) => unknown
 type Call = (...args: unknown[]) => unknown
 
-export async function migratePostgres(url: string, { cwd, schema }: MigrationOptions): Promise<void> {
+export async function openPostgres(url: string, { cwd, schema }: OpenOptions): Promise<OpenedStore> {
   const { postgresStore } = await import('a2a-tasks/stores/postgres')
   const { name, module } = await loadDriver(['pg', 'postgres'], cwd)
   // The store checks the client by its methods.
@@ -35,14 +41,13 @@ export async function migratePostgres(url: string, { cwd, schema }: MigrationOpt
   }
   // Without a listener, an idle connection that breaks ends the process.
   client.on?.('error', () => undefined)
-  try {
-    await postgresStore(client, { ...(schema !== undefined && { schema }), listen: false }).migrate()
-  } finally {
-    await client.end()
+  return {
+    store: postgresStore(client, { ...(schema !== undefined && { schema }), listen: false }),
+    close: () => client.end(),
   }
 }
 
-export async function migrateRedis(url: string, { cwd, prefix }: MigrationOptions): Promise<void> {
+export async function openRedis(url: string, { cwd, prefix }: OpenOptions): Promise<OpenedStore> {
   const { redisStore } = await import('a2a-tasks/stores/redis')
   const { name, module } = await loadDriver(['redis', 'ioredis'], cwd)
   const client = (
@@ -60,10 +65,11 @@ export async function migrateRedis(url: string, { cwd, prefix }: MigrationOption
   // Without a listener, a connection that breaks ends the process. `connect` rejects with the error.
   client.on('error', () => undefined)
   await client.connect()
-  try {
-    await redisStore(client, { ...(prefix !== undefined && { prefix }) }).migrate()
-  } finally {
-    await client.quit()
+  return {
+    store: redisStore(client, { ...(prefix !== undefined && { prefix }) }),
+    close: async () => {
+      await client.quit()
+    },
   }
 }
 
@@ -71,14 +77,16 @@ interface OpenedDatabase {
   close(): void
 }
 
-export async function migrateSqlite(path: string, { cwd, prefix }: MigrationOptions): Promise<void> {
+export async function openSqlite(path: string, { cwd, prefix }: OpenOptions): Promise<OpenedStore> {
   const { sqliteStore } = await import('a2a-tasks/stores/sqlite')
   // The store checks the database by its methods.
-  const database = (await openSqlite(path, cwd)) as OpenedDatabase & Parameters<typeof sqliteStore>[0]
-  try {
-    await sqliteStore(database, { ...(prefix !== undefined && { prefix }) }).migrate()
-  } finally {
-    database.close()
+  const database = (await openDatabase(path, cwd)) as OpenedDatabase & Parameters<typeof sqliteStore>[0]
+  return {
+    store: sqliteStore(database, { ...(prefix !== undefined && { prefix }) }),
+    close: () => {
+      database.close()
+      return Promise.resolve()
+    },
   }
 }
 
@@ -86,7 +94,7 @@ export async function migrateSqlite(path: string, { cwd, prefix }: MigrationOpti
 const BUILTIN: string = 'node:sqlite'
 
 /** By the module of Node where there is one, otherwise by the driver of the project. */
-async function openSqlite(path: string, cwd: string): Promise<unknown> {
+async function openDatabase(path: string, cwd: string): Promise<unknown> {
   // The exports of a module.
   const builtin = (await import(BUILTIN).catch(() => undefined)) as Driver['module'] | undefined
   if (builtin !== undefined) return new (exported(builtin, 'DatabaseSync') as Make)(path)

@@ -1,0 +1,87 @@
+/**
+ * Parameters of requests to the API, checked and bounded.
+ *
+ * @module
+ */
+import { invalidParams } from '../../core/errors.js'
+import type { JsonObject } from '../../core/json-types.js'
+import type { Part } from '../../core/task.js'
+import type { ListQuery } from '../source/listing.js'
+
+const MAX_TEXT = 1_024
+const MAX_PAGE = 200
+const PAGE_SIZE = 100
+const MAX_MESSAGE = 32_768
+
+/** @throws {A2AError} `INVALID_PARAMS`. */
+export function readListQuery(query: URLSearchParams): ListQuery {
+  const since = readTime(query, 'since')
+  const before = readTime(query, 'before')
+  return {
+    state: readText(query, 'state'),
+    skill: readText(query, 'skill'),
+    contextId: readText(query, 'context'),
+    owner: readText(query, 'owner'),
+    text: readText(query, 'text'),
+    updatedSince: since,
+    updatedBefore: before,
+    hasFailuresFirst: query.get('order') === 'failures',
+    pageSize: readInteger(query, 'size', 1, MAX_PAGE) ?? PAGE_SIZE,
+    cursor: readText(query, 'cursor'),
+  }
+}
+
+export function readInteger(
+  query: URLSearchParams,
+  name: string,
+  min: number,
+  max: number,
+): number | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+  if (value >= min && value <= max) return value
+  throw invalidParams(name, `must be an integer from ${min} to ${max}`)
+}
+
+function readTime(query: URLSearchParams, name: string): string | undefined {
+  const text = readText(query, name)
+  if (text === undefined) return undefined
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) throw invalidParams(name, 'must be a time of ISO 8601')
+  return new Date(ms).toISOString()
+}
+
+function readText(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  if (text.length > MAX_TEXT) throw invalidParams(name, `must have at most ${MAX_TEXT} characters`)
+  return text
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+/** @throws {A2AError} `INVALID_PARAMS`. */
+export function requiredText(body: Body, name: string): string {
+  const text = body[name]
+  if (typeof text !== 'string' || text === '') throw invalidParams(name, 'must be a text')
+  if (text.length > MAX_MESSAGE) throw invalidParams(name, `must have at most ${MAX_MESSAGE} characters`)
+  return text
+}
+
+/** @throws {A2AError} `INVALID_PARAMS`. */
+export function optionalText(body: Body, name: string): string | undefined {
+  return body[name] === undefined ? undefined : requiredText(body, name)
+}
+
+/** The parts of a message: its `text`, its `data`, or both. @throws {A2AError} `INVALID_PARAMS`. */
+export function readParts(body: Body): Part[] {
+  const { data } = body
+  const text = data === undefined ? requiredText(body, 'text') : optionalText(body, 'text')
+  if (data !== undefined && (typeof data !== 'object' || data === null || Array.isArray(data))) {
+    throw invalidParams('data', 'must be an object')
+  }
+  // It comes from JSON.
+  const json = data as JsonObject | undefined
+  return [...(text === undefined ? [] : [{ text }]), ...(json === undefined ? [] : [{ data: json }])]
+}

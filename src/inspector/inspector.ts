@@ -1,0 +1,87 @@
+/**
+ * `createInspector`: a page to see tasks and act on them, as one fetch handler.
+ *
+ * @module
+ */
+import { answerCall } from './api/routes.js'
+import { Streams } from './api/streams.js'
+import { toScope } from './access.js'
+import { requireOwnPage } from './guard.js'
+import { toSettings, type InspectorOptions, type Settings } from './options.js'
+import { describeFailure, Refusal } from './refusal.js'
+import { documentResponse, jsonResponse } from './responses.js'
+import { ClientSource } from './source/client-source.js'
+import { ManagerSource } from './source/manager-source.js'
+import type { TaskSource } from './source/source.js'
+
+/** The page and its API. */
+export interface Inspector {
+  /**
+   * Answers a request below the path at which you mount it. Never rejects. Does not use `this`, so it can be passed around as a
+   * function.
+   */
+  readonly fetch: (request: Request) => Promise<Response>
+}
+
+/**
+ * Creates a page that lists and follows tasks, explains each by its log, and acts on them. It works at any path: `api/…` below
+ * that path is its API, and each other path is the page. It loads nothing from elsewhere.
+ *
+ * `authorize` decides about every request, for the page too. The API answers its own page only: requests that another site may
+ * have caused are refused. Without `actions`, people see tasks and change nothing.
+ *
+ * @throws {TypeError | RangeError} naming the invalid option.
+ * @example
+ * const inspector = createInspector({ tasks, handler, authorize: (request) => (isAdmin(request) ? {} : null) })
+ * app.mount('/inspector', inspector.fetch)
+ */
+export function createInspector(options: InspectorOptions): Inspector {
+  const settings = toSettings(options)
+  const source = sourceOf(settings)
+  const streams = new Streams(settings.clock, settings.onError)
+  return {
+    fetch: async (request) => {
+      try {
+        return await answer(request, source, streams, settings)
+      } catch (error) {
+        const { status, message, isInternal } = describeFailure(error)
+        if (isInternal) settings.onError(error)
+        return jsonResponse({ error: message }, status)
+      }
+    },
+  }
+}
+
+function sourceOf(settings: Settings): TaskSource {
+  const { tasks, client } = settings
+  if (tasks !== undefined) return new ManagerSource(tasks, settings)
+  if (client !== undefined) return new ClientSource(client, settings)
+  throw new TypeError('createInspector needs either "tasks" or "client"')
+}
+
+async function answer(
+  request: Request,
+  source: TaskSource,
+  streams: Streams,
+  settings: Settings,
+): Promise<Response> {
+  const { pathname, searchParams } = new URL(request.url)
+  const access = await settings.authorize(request)
+  if (access instanceof Response) return access
+  if (access === null) throw new Refusal(401, 'You may not see this page')
+  const scope = toScope(access, settings.actions)
+  if (settings.client !== undefined && scope.filter.owner !== undefined) {
+    throw new TypeError(
+      '"authorize" must not bind the tasks of "client" to an owner: agents do not tell owners',
+    )
+  }
+  const [, path] =
+    /\/api\/(session|problems|counts|changes|messages|cancel|tasks(?:\/.+)?)$/.exec(pathname) ?? []
+  if (path !== undefined) {
+    requireOwnPage(request)
+    return await answerCall(path, { request, query: searchParams, scope, source, settings, streams })
+  }
+  if (/\/api(\/|$)/.test(pathname)) throw new Refusal(404, 'There is no such path')
+  if (!['GET', 'HEAD'].includes(request.method)) throw new Refusal(405, 'The page is read by GET')
+  return documentResponse()
+}

@@ -1,0 +1,121 @@
+/**
+ * Requests of the page to the API of its inspector.
+ *
+ * @module
+ */
+import type { CardProblem } from '../../agent-card/lint.js'
+import type { Lifecycle } from '../../core/lifecycle.js'
+import type { TaskChildren } from '../../core/lineage/children.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { PushHealth } from '../../server/push/health.js'
+import type { InspectorAction } from '../access.js'
+import type { LogPage } from '../api/log.js'
+import type { WireView } from '../api/wire.js'
+import type { ListPage } from '../source/listing.js'
+import type { Summary } from '../summary.js'
+import type { Entry, Snapshot } from './task/log.js'
+
+export interface Session {
+  readonly lifecycle: Lifecycle<string>
+  readonly agent: string | null
+  readonly card: AgentCard | null
+  readonly actions: readonly InspectorAction[]
+  readonly user: string | null
+  readonly owner?: string | null
+}
+
+export interface Details {
+  readonly task: Snapshot
+  readonly children: TaskChildren
+  readonly webhooks: readonly PushHealth[]
+}
+
+export type ListChange =
+  | { readonly type: 'tasks'; readonly tasks: readonly Summary[] }
+  | { readonly type: 'resync' }
+  | { readonly type: 'error'; readonly message: string }
+
+/** The mount path: the page works at any. */
+const BASE = `${location.pathname.replace(/\/$/, '')}/api/`
+const PAGE_HEADER = 'x-a2a-inspector'
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  headers.set(PAGE_HEADER, '1')
+  const response = await fetch(BASE + path, { ...init, headers })
+  if (response.ok) return response
+  // The API answers failures with this object; a proxy may not.
+  const body = (await response.json().catch(() => ({}))) as { error?: string }
+  throw new ApiError(response.status, body.error ?? `The server answered with ${response.status}`)
+}
+
+/** The types are those that the API of the same version sends. */
+async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return (await (await request(withQuery(path, query), { signal: signal ?? null })).json()) as T
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const headers = { 'content-type': 'application/json' }
+  return (await (await request(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as T
+}
+
+function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)]],
+  )
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
+}
+
+const taskPath = (id: string, rest = ''): string => `tasks/${encodeURIComponent(id)}${rest}`
+
+export const api = {
+  session: () => get<Session>('session'),
+  problems: () => get<readonly CardProblem[]>('problems'),
+  list: (query: Query, signal: AbortSignal) => get<ListPage>('tasks', query, signal),
+  counts: (query: Query) => get<Readonly<Record<string, number>> | null>('counts', query),
+  details: (id: string) => get<Details>(taskPath(id)),
+  events: (id: string, after: number) => get<LogPage>(taskPath(id, '/events'), { after }),
+  wire: (id: string, version: string, generation: number) =>
+    get<WireView>(taskPath(id, '/wire'), { version, generation }),
+  send: (message: { text?: string; data?: object; taskId?: string; contextId?: string }) =>
+    post<{ taskId?: string; text?: string }>('messages', message),
+  again: (id: string) => post<{ taskId?: string; text?: string }>(taskPath(id, '/again'), {}),
+  cancelAll: (query: Query) => post<{ canceled: number; hasMore: boolean }>(withQuery('cancel', query), {}),
+  cancel: (id: string) => post<object>(taskPath(id, '/cancel'), {}),
+  redeliver: (taskId: string, id: string) => post<{ ok: boolean }>(taskPath(taskId, '/redeliver'), { id }),
+  changes: (signal: AbortSignal) => stream<ListChange>('changes', {}, signal),
+  follow: (id: string, after: number, signal: AbortSignal) =>
+    stream<Entry | { readonly type: 'error'; readonly message: string }>(
+      taskPath(id, '/follow'),
+      { after },
+      signal,
+    ),
+}
+
+/** The entries of a stream of server-sent events, until it ends. */
+async function* stream<T>(path: string, query: Query, signal: AbortSignal): AsyncGenerator<T> {
+  const { body } = await request(withQuery(path, query), { signal })
+  if (body === null) return
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = (rest + value).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      if (block.startsWith('data: ')) yield JSON.parse(block.slice('data: '.length)) as T
+    }
+  }
+}

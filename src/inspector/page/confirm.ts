@@ -1,0 +1,50 @@
+/**
+ * A question before an action.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+interface ConfirmProps {
+  readonly title: string
+  readonly text: string
+  readonly verb: string
+  readonly isDangerous?: boolean
+  readonly act: () => Promise<unknown>
+  readonly close: (done: boolean) => void
+}
+
+export function Confirm({ title, text, verb, isDangerous = false, act, close }: ConfirmProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [failure, setFailure] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => dialog.current?.showModal(), [])
+  const perform = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      await act()
+      close(true)
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+      setBusy(false)
+    }
+  }
+  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onClose=${() => close(false)}>
+    <h2 id="confirm-title">${title}</h2>
+    <p class="text">${text}</p>
+    ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
+    <div class="buttons end">
+      <button type="button" class="plain" onClick=${() => dialog.current?.close()}>Keep it</button>
+      <button
+        type="button"
+        class=${isDangerous ? 'danger solid' : 'solid'}
+        disabled=${isBusy}
+        onClick=${perform}
+      >
+        ${verb}
+      </button>
+    </div>
+  </dialog>`
+}

@@ -1,0 +1,179 @@
+/**
+ * The list of tasks as it is loaded: pages by cursor, live changes, and counts.
+ *
+ * @module
+ */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Summary } from '../../summary.js'
+import { api, type ListChange } from '../api.js'
+import type { Live } from '../live.js'
+
+export interface Filter {
+  readonly text: string
+  readonly state: string
+  readonly context: string
+  readonly owner: string
+  readonly skill: string
+  /** The age of the oldest change that is shown, in ms; 0 for any. */
+  readonly ageMs: number
+  readonly hasFailuresFirst: boolean
+}
+
+export const NO_FILTER: Filter = {
+  ...{ text: '', state: '', context: '', owner: '', skill: '', ageMs: 0 },
+  hasFailuresFirst: true,
+}
+
+export interface ListState {
+  readonly rows: readonly Summary[]
+  readonly counts: Readonly<Record<string, number>> | null
+  readonly isLoading: boolean
+  readonly hasMore: boolean
+  readonly failure: string
+  readonly loadMore: () => void
+}
+
+const COUNT_MS = 1_000
+
+interface Loaded {
+  readonly rows: readonly Summary[]
+  readonly cursor: string | undefined
+  readonly hasMore: boolean
+}
+const NOTHING: Loaded = { rows: [], cursor: undefined, hasMore: true }
+
+export function useList(filter: Filter, live: Live): ListState {
+  const [loaded, setLoaded] = useState<Loaded>(NOTHING)
+  const [isLoading, setLoading] = useState(true)
+  const [failure, setFailure] = useState('')
+  const controller = useRef(new AbortController())
+  const isBusy = useRef(false)
+
+  const load = (after: Loaded): void => {
+    const { signal } = controller.current
+    isBusy.current = true
+    setLoading(true)
+    api
+      .list(queryOf(filter, after.cursor), signal)
+      .then(({ tasks, nextCursor }) => {
+        setFailure('')
+        setLoaded({
+          rows: merged(after.rows, tasks),
+          cursor: nextCursor,
+          hasMore: nextCursor !== undefined,
+        })
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
+      })
+      .finally(() => {
+        if (signal.aborted) return
+        isBusy.current = false
+        setLoading(false)
+      })
+  }
+  const reload = (): void => {
+    controller.current.abort()
+    controller.current = new AbortController()
+    load(NOTHING)
+  }
+  useEffect(() => {
+    reload()
+    return () => controller.current.abort()
+  }, [filter])
+  useEffect(
+    () =>
+      live.listen((change: ListChange) => {
+        if (change.type === 'resync') reload()
+        else if (change.type === 'tasks') {
+          setLoaded((before) => ({ ...before, rows: withChanges(before.rows, change.tasks, filter) }))
+        }
+      }),
+    [filter],
+  )
+  const loadMore = (): void => {
+    if (!isBusy.current && failure === '' && loaded.hasMore && loaded.rows.length > 0) load(loaded)
+  }
+  // A search may find nothing in the tasks that one request reads.
+  useEffect(() => {
+    if (!isLoading && loaded.hasMore && loaded.rows.length < 20 && failure === '') load(loaded)
+  }, [isLoading])
+  const counts = useCounts(filter, live)
+  return { rows: loaded.rows, counts, isLoading, hasMore: loaded.hasMore, failure, loadMore }
+}
+
+/** The tasks that a filter selects. */
+export function selectionOf(filter: Filter): Readonly<Record<string, string | undefined>> {
+  return { ...commonQuery(filter), text: filter.text, state: filter.state }
+}
+
+function queryOf(filter: Filter, cursor: string | undefined): Readonly<Record<string, string | undefined>> {
+  return { ...selectionOf(filter), order: orderOf(filter), cursor }
+}
+
+function commonQuery({ context, owner, skill, ageMs }: Filter): Readonly<Record<string, string | undefined>> {
+  const since = ageMs === 0 ? undefined : new Date(Date.now() - ageMs).toISOString()
+  return { context, owner, skill, since }
+}
+
+function orderOf({ hasFailuresFirst }: Filter): string | undefined {
+  return hasFailuresFirst ? 'failures' : undefined
+}
+
+/** Rows that have come by a live change meanwhile are not repeated. */
+function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly Summary[] {
+  const known = new Set(before.map(({ id }) => id))
+  return [...before, ...tasks.filter(({ id }) => !known.has(id))]
+}
+
+/** Changed rows stay in their places, so that the list does not move under the reader. New ones come first. */
+function withChanges(
+  rows: readonly Summary[],
+  tasks: readonly Summary[],
+  filter: Filter,
+): readonly Summary[] {
+  const changed = new Map(tasks.map((task) => [task.id, task]))
+  const kept = rows.flatMap((row) => {
+    const next = changed.get(row.id) ?? row
+    changed.delete(row.id)
+    return isShown(next, filter) ? [next] : []
+  })
+  const added = [...changed.values()].filter((task) => isShown(task, filter))
+  if (added.length === 0) return kept
+  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...kept]
+  const isFailed = ({ state }: Summary): boolean => state === 'failed'
+  const all = [...added, ...kept]
+  return [...all.filter(isFailed), ...all.filter((row) => !isFailed(row))]
+}
+
+function isShown(task: Summary, { text, state, context, owner, skill }: Filter): boolean {
+  if (state !== '' && task.state !== state) return false
+  if (context !== '' && task.contextId !== context) return false
+  if (owner !== '' && task.owner !== owner) return false
+  if (skill !== '' && task.skill !== skill) return false
+  const { id, contextId, title, note } = task
+  const fields = [id, contextId, task.skill, task.owner ?? '', title, note]
+  return text === '' || fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))
+}
+
+/** Counted again after changes, at most once a second. */
+function useCounts(filter: Filter, live: Live): Readonly<Record<string, number>> | null {
+  const [counts, setCounts] = useState<Readonly<Record<string, number>> | null>(null)
+  const { context, owner, skill, ageMs } = filter
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const count = (): void => {
+      timer = undefined
+      api.counts(commonQuery(filter)).then(setCounts, () => undefined)
+    }
+    count()
+    const stop = live.listen(() => {
+      timer ??= setTimeout(count, COUNT_MS)
+    })
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [context, owner, skill, ageMs])
+  return counts
+}

@@ -1,0 +1,96 @@
+/**
+ * Actions on a task: answer, write, cancel, copy. Each change is confirmed.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { api, type Session } from '../api.js'
+import { Confirm } from '../confirm.js'
+import { copy, download } from '../files.js'
+import { stateName } from '../format.js'
+import type { Snapshot, TaskLog } from './log.js'
+import { taskHref } from '../route.js'
+import { asClientCode, asCurl, asTest, isReplayable } from './snippets.js'
+
+interface ActProps {
+  readonly session: Session
+  readonly task: Snapshot
+  readonly log: TaskLog
+}
+
+/** The URL that clients call. */
+function urlOf({ card }: Session): string {
+  return card?.supportedInterfaces[0]?.url ?? 'http://localhost:3000'
+}
+
+export function Actions({ session, task, log }: ActProps): VNode {
+  const [said, setSaid] = useState('')
+  const [isAsking, setAsking] = useState(false)
+  const url = urlOf(session)
+  const isEnded = session.lifecycle.terminal.includes(task.state)
+  const put = (text: string, name: string) => async (): Promise<void> => {
+    setSaid((await copy(text)) ? `Copied ${name}` : 'The browser does not let the page copy')
+  }
+  return html`<div class="actions">
+    <details class="menu">
+      <summary>Copy</summary>
+      <div class="menu-items">
+        <button type="button" onClick=${put(task.id, 'the id')}>Id</button>
+        <button type="button" onClick=${put(asCurl(task, url), 'the request')}>As curl</button>
+        <button type="button" onClick=${put(asClientCode(task, url), 'the program')}>As client code</button>
+        <button type="button" onClick=${put(JSON.stringify(task, null, 2), 'the task')}>As JSON</button>
+        ${
+          isReplayable(task) &&
+          html`<button
+            type="button"
+            onClick=${() => download(`task-${task.id.slice(0, 8)}.test.ts`, asTest(task, log.entries))}
+          >
+            Save as a test
+          </button>`
+        }
+      </div>
+    </details>
+    ${isEnded && task.messages.length > 0 && session.actions.includes('send') && html`<${Again} task=${task} />`}
+    ${
+      !isEnded &&
+      session.actions.includes('cancel') &&
+      html`<button type="button" class="danger" onClick=${() => setAsking(true)}>Cancel task</button>`
+    }
+    ${
+      isAsking &&
+      html`<${Confirm}
+        title="Cancel this task?"
+        text=${`It is ${stateName(task.state).toLowerCase()}. Its work is aborted, and it cannot be continued.`}
+        verb="Cancel task"
+        isDangerous=${true}
+        act=${() => api.cancel(task.id)}
+        close=${(done: boolean) => {
+          setAsking(false)
+          if (done) setSaid('Canceled')
+        }}
+      />`
+    }
+    <span class="said" role="status">${said}</span>
+  </div>`
+}
+
+/** Begins a new task with the message that began this one. */
+function Again({ task }: { task: Snapshot }): VNode {
+  const [isAsking, setAsking] = useState(false)
+  const act = async (): Promise<void> => {
+    const { taskId } = await api.again(task.id)
+    if (taskId !== undefined) location.hash = taskHref(taskId)
+  }
+  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>Run again</button> ${
+      isAsking &&
+      html`<${Confirm}
+        title="Run this again?"
+        text="Its first message is sent again, and begins a new task of the same owner."
+        verb="Run again"
+        act=${act}
+        close=${() => setAsking(false)}
+      />`
+    }`
+}

@@ -1,0 +1,127 @@
+/**
+ * Facts beside a task: what it belongs to, its children and its webhooks.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Confirm } from '../confirm.js'
+import { api, type Details, type Session } from '../api.js'
+import { dateTime, ownerName, pretty } from '../format.js'
+import { filterBy } from '../list/list-view.js'
+import type { Snapshot } from './log.js'
+import { taskHref } from '../route.js'
+import { StateBadge } from '../state.js'
+
+export function Facts({ task }: { task: Snapshot }): VNode {
+  const {
+    id,
+    contextId,
+    skill,
+    owner,
+    createdAt,
+    updatedAt,
+    generation,
+    referenceTaskIds = [],
+    metadata,
+  } = task
+  const only = (filter: object) => (): void => {
+    filterBy(filter)
+    location.hash = '#/'
+  }
+  return html`<section class="block" aria-label="Facts">
+    <h2>Facts</h2>
+    <dl class="facts">
+      <${Fact} name="Id"><code>${id}</code></${Fact}>
+      <${Fact} name="Context">
+        <button type="button" class="link" title="Show the tasks of this context" onClick=${only({ context: contextId })}><code>${contextId}</code></button>
+      </${Fact}>
+      ${skill !== '' && html`<${Fact} name="Skill"><button type="button" class="link" onClick=${only({ skill })}>${skill}</button></${Fact}>`}
+      ${owner !== undefined && html`<${Fact} name="Owner"><button type="button" class="link" onClick=${only({ owner })}>${ownerName(owner)}</button></${Fact}>`}
+      <${Fact} name="Created">${dateTime(createdAt)}</${Fact}>
+      <${Fact} name="Changed">${dateTime(updatedAt)}</${Fact}>
+      <${Fact} name="Events">${generation}</${Fact}>
+      ${referenceTaskIds.map((other) => html`<${Fact} name="Builds on"><a href=${taskHref(other)}><code>${other}</code></a></${Fact}>`)}
+    </dl>
+    ${
+      Object.keys(metadata).length > 0 &&
+      html`<details class="more">
+        <summary>Metadata</summary>
+        <pre class="json" tabindex="0">${pretty(metadata)}</pre>
+      </details>`
+    }
+  </section>`
+}
+
+function Fact({ name, children }: { name: string; children?: ComponentChildren }): VNode {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${children}</dd>
+  </div>`
+}
+
+export function Children({ children }: { children: Details['children'] }): VNode | null {
+  const { tasks, delegations } = children
+  if (tasks.length + delegations.length === 0) return null
+  return html`<section class="block" aria-label="Led to">
+    <h2>Led to</h2>
+    <ul class="plain-list">
+      ${tasks.map(
+        ({ id, state }) =>
+          html`<li>
+            <${StateBadge} state=${state} /> <a href=${taskHref(id)}><code>${id}</code></a>
+          </li>`,
+      )}
+      ${delegations.map(
+        ({ name, agent, taskId, state }) =>
+          html`<li>
+            ${state !== undefined && html`<${StateBadge} state=${state} />`} <b>${name}</b>
+            ${agent !== undefined && html` at ${agent}`}
+            ${taskId !== undefined && html`<code>${taskId}</code>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`
+}
+
+interface WebhookProps {
+  readonly session: Session
+  readonly taskId: string
+  readonly webhooks: Details['webhooks']
+}
+
+export function Webhooks({ session, taskId, webhooks }: WebhookProps): VNode | null {
+  const [asked, setAsked] = useState<string>()
+  if (webhooks.length === 0) return null
+  return html`<section class="block" aria-label="Webhooks">
+    <h2>Webhooks</h2>
+    <ul class="plain-list">
+      ${webhooks.map(
+        ({ id, origin, state, delivered, attempts, failure }) =>
+          html`<li>
+            <b>${origin}</b> <span class="tag">${state}</span>
+            <span class="quiet"
+              >${delivered} delivered${attempts > 0 ? `, ${attempts} attempts at the next` : ''}</span
+            >
+            ${failure !== undefined && html`<code>${JSON.stringify(failure)}</code>`}
+            ${
+              state === 'disabled' &&
+              session.actions.includes('redeliver') &&
+              html`<button type="button" class="plain" onClick=${() => setAsked(id)}>Deliver again</button>`
+            }
+          </li>`,
+      )}
+    </ul>
+    ${
+      asked !== undefined &&
+      html`<${Confirm}
+        title="Deliver again?"
+        text="The notification that failed is sent again, and then those after it."
+        verb="Deliver"
+        act=${() => api.redeliver(taskId, asked)}
+        close=${() => setAsked(undefined)}
+      />`
+    }
+  </section>`
+}

@@ -1,0 +1,157 @@
+/**
+ * The timeline of a task: bands of states with their durations, and the scrubber below them.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { bandsOf, placeOf } from './bands.js'
+import { clockTime, duration, stateName } from '../format.js'
+import type { Entry, TaskLog } from './log.js'
+import { stateClass } from '../state.js'
+
+interface TimelineProps {
+  readonly log: TaskLog
+  readonly index: number
+  readonly isLive: boolean
+  readonly isEnded: boolean
+  readonly now: number
+  readonly seek: (index: number | undefined) => void
+}
+
+export function Timeline({ log, index, isLive, isEnded, now, seek }: TimelineProps): VNode | null {
+  const { latest, entries } = log
+  const entry = entries[index]
+  if (latest === undefined || entry === undefined) return null
+  const end = isEnded ? Date.parse(latest.updatedAt) : Math.max(now, Date.parse(latest.updatedAt))
+  const bands = bandsOf(latest, end)
+  const place = isLive && !isEnded ? 1 : placeOf(bands, Date.parse(entry.timestamp))
+  return html`<section class="timeline" aria-label="Timeline">
+    <ol class="bands">
+      ${bands.map(
+        ({ state, from, to, share }) =>
+          html`<li
+            class=${`band ${stateClass(state)}`}
+            style=${{ flexGrow: share }}
+            title=${`${stateName(state)}, ${duration(to - from)}`}
+          >
+            <span class="band-name">${stateName(state)}</span>
+            <span class="band-time">${duration(to - from)}</span>
+          </li>`,
+      )}
+    </ol>
+    <div class="marks" aria-hidden="true">
+      ${entries
+        .slice(-MAX_MARKS)
+        .map(
+          (each) =>
+            html`<span style=${{ left: `${placeOf(bands, Date.parse(each.timestamp)) * 100}%` }}></span>`,
+        )}
+      <span class="cursor" style=${{ left: `${place * 100}%` }}></span>
+    </div>
+    <${Scrubber} log=${log} index=${index} isLive=${isLive} isEnded=${isEnded} seek=${seek} />
+  </section>`
+}
+
+const MAX_MARKS = 400
+
+type ScrubberProps = Omit<TimelineProps, 'now'>
+
+function Scrubber({ log, index, isLive, isEnded, seek }: ScrubberProps): VNode {
+  const [speed, setSpeed] = useState(0)
+  const { entries } = log
+  const entry = entries[index]
+  usePlayback(entries, index, speed, (next) => {
+    if (next === undefined) setSpeed(0)
+    else seek(next)
+  })
+  const play = (factor: number): void => {
+    if (speed !== factor && index >= entries.length - 1) seek(0)
+    setSpeed(speed === factor ? 0 : factor)
+  }
+  return html`<div class="scrubber">
+    <div class="buttons" role="group" aria-label="Replay">
+      ${[1, 10].map(
+        (factor) =>
+          html`<button
+            type="button"
+            class="plain"
+            aria-pressed=${speed === factor}
+            aria-label=${`Replay at ${factor} times the speed`}
+            disabled=${entries.length < 2}
+            onClick=${() => play(factor)}
+          >
+            ${speed === factor ? '❚❚' : '▶'} ${factor}×
+          </button>`,
+      )}
+    </div>
+    <input
+      type="range"
+      aria-label="Event"
+      aria-valuetext=${entry && `Event ${entry.generation}, ${describeEntry(entry)}`}
+      min="0"
+      max=${Math.max(0, entries.length - 1)}
+      value=${index}
+      onInput=${(event: Event) => {
+        setSpeed(0)
+        const value = Number((event.currentTarget as HTMLInputElement).value)
+        seek(value >= entries.length - 1 ? undefined : value)
+      }}
+    />
+    <output class="position">
+      ${entry && html`<b>#${entry.generation}</b> ${clockTime(entry.timestamp)}`}
+    </output>
+    ${
+      isLive
+        ? html`<span class="now-mark">${isEnded ? 'Final' : 'Now'}</span>`
+        : html`<button type="button" class="plain accent" onClick=${() => seek(undefined)}>
+            ${isEnded ? 'To the end' : 'Back to now'}
+          </button>`
+    }
+  </div>`
+}
+
+/** Gaps in the log are played at most so long, in ms. */
+const MAX_GAP = 2_000
+const MIN_GAP = 40
+
+function usePlayback(
+  entries: readonly Entry[],
+  index: number,
+  speed: number,
+  step: (next: number | undefined) => void,
+): void {
+  useEffect(() => {
+    if (speed === 0) return
+    const [here, next] = [entries[index], entries[index + 1]]
+    if (here === undefined || next === undefined) {
+      step(undefined)
+      return
+    }
+    const gap = Date.parse(next.timestamp) - Date.parse(here.timestamp)
+    const timer = setTimeout(() => step(index + 1), Math.max(MIN_GAP, Math.min(gap, MAX_GAP) / speed))
+    return () => clearTimeout(timer)
+  }, [index, speed, entries.length])
+}
+
+/** An entry in a few words. */
+export function describeEntry(entry: Entry): string {
+  switch (entry.type) {
+    case 'created':
+      return 'created'
+    case 'status':
+      return entry.from === entry.to ? 'progress' : `${entry.from} → ${entry.to}`
+    case 'output':
+      return 'output'
+    case 'artifact':
+      return entry.append ? 'artifact chunk' : 'artifact'
+    case 'message':
+      return `message of the ${entry.message.role}`
+    case 'history':
+      return 'name' in entry.entry ? `${entry.entry.kind} ${entry.entry.name}` : entry.entry.kind
+    case 'snapshot':
+    case 'resync':
+      return 'the whole task'
+  }
+}

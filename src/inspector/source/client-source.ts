@@ -1,0 +1,171 @@
+/**
+ * The tasks of a remote agent, within what it tells a client.
+ *
+ * @module
+ */
+import type { A2AClient } from '../../client/a2a-client.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
+import type { TaskStreamEvent } from '../../core/events.js'
+import { A2A_LIFECYCLE, type Lifecycle, type TaskState } from '../../core/lifecycle.js'
+import type { TaskChildren } from '../../core/lineage/children.js'
+import type { Part, TaskSnapshot } from '../../core/task.js'
+import type { Clock } from '../../runtime/clock.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { PushHealth } from '../../server/push/health.js'
+import type { RemoteTask } from '../../wire/client/dialect.js'
+import { textOf } from '../../wire/text.js'
+import type { InspectorAction, Scope } from '../access.js'
+import type { Settings } from '../options.js'
+import type { Change, OutgoingMessage, Reply, SourcePage, SourceQuery, TaskSource } from './source.js'
+
+const MAX_PAGE = 100
+
+export class ClientSource implements TaskSource {
+  readonly lifecycle: Lifecycle<string> = A2A_LIFECYCLE
+  readonly actions: readonly InspectorAction[] = ['send', 'answer', 'cancel']
+  readonly #client: A2AClient
+  readonly #settings: Settings
+
+  constructor(client: A2AClient, settings: Settings) {
+    this.#client = client
+    this.#settings = settings
+  }
+
+  get card(): AgentCard {
+    return this.#client.card
+  }
+
+  async page(_scope: Scope, query: SourceQuery, pageSize: number, pageToken?: string): Promise<SourcePage> {
+    const { state, contextId, skill, owner, updatedSince } = query
+    if (skill !== undefined || owner !== undefined) {
+      throw invalidParams('filter', 'must not have a skill or an owner: agents do not tell them')
+    }
+    const page = await this.#client.listTasks({
+      pageSize: Math.min(pageSize, MAX_PAGE),
+      includeArtifacts: false,
+      ...(state !== undefined && { state: toState(state) }),
+      ...(contextId !== undefined && { contextId }),
+      ...(updatedSince !== undefined && { since: updatedSince }),
+      ...(pageToken !== undefined && { pageToken }),
+    })
+    const { nextPageToken } = page
+    return { tasks: page.tasks.map((task) => snapshotOf(task, 1)), nextCursor: nextPageToken || undefined }
+  }
+
+  counts(): Promise<undefined> {
+    return Promise.resolve(undefined)
+  }
+
+  async task(_scope: Scope, taskId: string): Promise<TaskSnapshot<string>> {
+    return snapshotOf(await this.#client.getTask(taskId), 1)
+  }
+
+  async events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]> {
+    return after >= 1 ? [] : [asEvent(snapshotOf(await this.#client.getTask(taskId), 1))]
+  }
+
+  /** Agents tell no log: each state of the task that is seen becomes an entry. */
+  async *follow(taskId: string, after: number, signal: AbortSignal): AsyncGenerator<TaskStreamEvent<string>> {
+    let generation = Math.max(after, 1)
+    let latest = ''
+    while (!signal.aborted) {
+      const task = await this.#client.getTask(taskId, { signal })
+      const text = JSON.stringify(task)
+      if (text !== latest) {
+        if (latest !== '' || after === 0) {
+          generation += latest === '' ? 0 : 1
+          yield asEvent(snapshotOf(task, generation))
+        }
+        latest = text
+      }
+      if (A2A_LIFECYCLE.terminal.includes(task.state)) return
+      await this.#wait(signal)
+    }
+  }
+
+  children(): Promise<TaskChildren> {
+    return Promise.resolve({ tasks: [], delegations: [] })
+  }
+
+  webhooks(): Promise<readonly PushHealth[]> {
+    return Promise.resolve([])
+  }
+
+  async *changes(scope: Scope, signal: AbortSignal): AsyncGenerator<Change> {
+    let latest = await this.#heads(scope)
+    yield { type: 'resync' }
+    for (;;) {
+      await this.#wait(signal)
+      if (signal.aborted) return
+      const now = await this.#heads(scope)
+      if (now !== latest) yield { type: 'resync' }
+      latest = now
+    }
+  }
+
+  async send(_scope: Scope, { parts, taskId, contextId }: OutgoingMessage): Promise<Reply> {
+    const result = await this.#client.send(
+      { parts: structuredClone(parts) as Part[], taskId, contextId },
+      { returnImmediately: true },
+    )
+    return result.type === 'task' ? { taskId: result.task.id } : { text: textOf(result.message) }
+  }
+
+  async cancel(_scope: Scope, { id }: TaskSnapshot<string>): Promise<void> {
+    await this.#client.cancelTask(id)
+  }
+
+  redeliver(): Promise<boolean> {
+    throw new A2AError('UNSUPPORTED_OPERATION', 'Agents do not redeliver', { operation: 'redeliver' })
+  }
+
+  async #heads(scope: Scope): Promise<string> {
+    const { tasks } = await this.page(scope, {}, MAX_PAGE)
+    return tasks.map(({ id, state, updatedAt }) => `${id} ${state} ${updatedAt}`).join('\n')
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
+    await pause(this.#settings.clock, this.#settings.pollIntervalMs, signal)
+  }
+}
+
+async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  let stop = (): void => undefined
+  await new Promise<void>((resolve) => {
+    const cancel = clock.schedule(resolve, delayMs)
+    const abort = (): void => resolve()
+    signal.addEventListener('abort', abort)
+    stop = () => {
+      cancel()
+      signal.removeEventListener('abort', abort)
+    }
+  })
+  stop()
+}
+
+function toState(state: string): TaskState {
+  const known = A2A_LIFECYCLE.states.find((each) => each === state)
+  if (known === undefined) throw invalidParams('state', `must be one of ${A2A_LIFECYCLE.states.join(', ')}`)
+  return known
+}
+
+/** Agents do not say when a task began. */
+const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
+
+function snapshotOf(task: RemoteTask, generation: number): TaskSnapshot<string> {
+  const { id, contextId = '', state, message, artifacts, messages, metadata, updatedAt = UNKNOWN_TIME } = task
+  return {
+    ...{ id, contextId, state, artifacts, messages, metadata, generation, updatedAt },
+    ...(message !== undefined && { message }),
+    createdAt: updatedAt,
+    skill: '',
+    input: null,
+    output: null,
+    history: [{ state, timestamp: updatedAt }],
+  }
+}
+
+function asEvent(task: TaskSnapshot<string>): TaskStreamEvent<string> {
+  return { type: 'snapshot', taskId: task.id, generation: task.generation, timestamp: task.updatedAt, task }
+}

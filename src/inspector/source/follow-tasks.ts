@@ -1,0 +1,119 @@
+/**
+ * Changes of all tasks of a manager, as pages of those that changed last.
+ *
+ * @module
+ */
+import type { OwnerFilter } from '../../core/queries.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type { Clock } from '../../runtime/clock.js'
+import type { InspectedTasks } from '../options.js'
+import type { Change } from './source.js'
+
+interface FollowOptions {
+  readonly filter: OwnerFilter
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly intervalMs: number
+}
+
+/** Changes in one look beyond this are a resync. */
+const MAX_CHANGES = 200
+/** The clocks of processes that share a store differ by less than this. */
+const OVERLAP_MS = 5_000
+/** Changes of this process are shown together. */
+const SETTLE_MS = 100
+
+/** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
+export async function* followTasks(tasks: InspectedTasks, options: FollowOptions): AsyncGenerator<Change> {
+  const { filter, signal, clock, intervalMs } = options
+  const seen = new SeenTasks()
+  seen.take((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
+  const alarm = new Alarm(clock)
+  const onEvent = (): void => alarm.ringIn(SETTLE_MS)
+  signal.addEventListener('abort', alarm.ring)
+  tasks.on('task:event', onEvent)
+  try {
+    yield { type: 'resync' }
+    for (;;) {
+      await alarm.wait(intervalMs)
+      if (signal.aborted) return
+      const page = await tasks.pageTasks({ ...filter, updatedSince: seen.since, pageSize: MAX_CHANGES })
+      const changed = seen.take(page.tasks)
+      if (page.nextCursor !== undefined && changed.length === page.tasks.length) yield { type: 'resync' }
+      else if (changed.length > 0) yield { type: 'tasks', tasks: changed }
+    }
+  } finally {
+    tasks.off('task:event', onEvent)
+    signal.removeEventListener('abort', alarm.ring)
+    alarm.stop()
+  }
+}
+
+/** The tasks that were seen in the latest moments, by generation. */
+class SeenTasks {
+  #generations = new Map<string, TaskSnapshot<string>>()
+  #latest = 0
+
+  /** The time from which changes may be new. */
+  get since(): string {
+    return new Date(Math.max(0, this.#latest - OVERLAP_MS)).toISOString()
+  }
+
+  /** Those that were not seen as they are now. */
+  take(tasks: readonly TaskSnapshot<string>[]): readonly TaskSnapshot<string>[] {
+    const changed = tasks.filter(({ id, generation, createdAt }) => {
+      const known = this.#generations.get(id)
+      return known?.generation !== generation || known.createdAt !== createdAt
+    })
+    for (const task of changed) {
+      this.#generations.set(task.id, task)
+      this.#latest = Math.max(this.#latest, Date.parse(task.updatedAt))
+    }
+    for (const [id, { updatedAt }] of this.#generations) {
+      if (Date.parse(updatedAt) < this.#latest - OVERLAP_MS) this.#generations.delete(id)
+    }
+    return changed
+  }
+}
+
+/** A wait that ends by time, or earlier. */
+class Alarm {
+  readonly #clock: Clock
+  #resolve: () => void = () => undefined
+  #stopTimer: () => void = () => undefined
+  #stopEarly: (() => void) | undefined
+  #isDue = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async wait(delayMs: number): Promise<void> {
+    if (!this.#isDue) {
+      await new Promise<void>((resolve) => {
+        this.#resolve = resolve
+        this.#stopTimer = this.#clock.schedule(resolve, delayMs)
+      })
+    }
+    this.#isDue = false
+    this.#stopTimer()
+  }
+
+  /** Ends the wait soon. Further calls until then change nothing. */
+  ringIn(delayMs: number): void {
+    this.#stopEarly ??= this.#clock.schedule(() => {
+      this.#stopEarly = undefined
+      this.ring()
+    }, delayMs)
+  }
+
+  readonly ring = (): void => {
+    this.#isDue = true
+    this.#resolve()
+  }
+
+  stop(): void {
+    this.#stopTimer()
+    this.#stopEarly?.()
+  }
+}

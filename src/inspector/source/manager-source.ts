@@ -1,0 +1,171 @@
+/**
+ * The tasks of a manager, in memory or over a store.
+ *
+ * @module
+ */
+import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
+import type { TaskStreamEvent } from '../../core/events.js'
+import type { Lifecycle } from '../../core/lifecycle.js'
+import type { TaskChildren } from '../../core/lineage/children.js'
+import type { TaskFilter } from '../../core/queries.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import { platformCrypto } from '../../runtime/crypto.js'
+import type { PushHealth } from '../../server/push/health.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { InspectorAction, Scope } from '../access.js'
+import type { InspectedHandler, InspectedTasks, Settings } from '../options.js'
+import { Refusal } from '../refusal.js'
+import { followTasks } from './follow-tasks.js'
+import type {
+  Change,
+  CountQuery,
+  OutgoingMessage,
+  Reply,
+  SourcePage,
+  SourceQuery,
+  TaskSource,
+} from './source.js'
+
+export class ManagerSource implements TaskSource {
+  readonly #tasks: InspectedTasks
+  readonly #settings: Settings
+
+  constructor(tasks: InspectedTasks, settings: Settings) {
+    this.#tasks = tasks
+    this.#settings = settings
+  }
+
+  get lifecycle(): Lifecycle<string> {
+    return this.#tasks.lifecycle
+  }
+
+  get card(): AgentCard | undefined {
+    return this.#settings.handler?.card
+  }
+
+  get actions(): readonly InspectorAction[] {
+    const { handler, push } = this.#settings
+    return [
+      ...(handler === undefined ? [] : (['send', 'answer'] as const)),
+      'cancel',
+      ...(push === undefined ? [] : (['redeliver'] as const)),
+    ]
+  }
+
+  async page(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage> {
+    const { updatedBefore, ...filter } = query
+    return await this.#tasks.pageTasks({ ...filterOf(scope, filter), updatedBefore, pageSize, cursor })
+  }
+
+  async counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>>> {
+    const filter = filterOf(scope, query)
+    const counted = this.lifecycle.states.map(
+      async (state) => [state, await this.#tasks.countTasks({ ...filter, state })] as const,
+    )
+    return Object.fromEntries(await Promise.all(counted))
+  }
+
+  async task({ filter }: Scope, taskId: string): Promise<TaskSnapshot<string>> {
+    const task = await this.#tasks.peekTask(taskId, filter)
+    if (task === null) throw taskNotFound(taskId)
+    return task
+  }
+
+  async events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]> {
+    return await this.#tasks.events(taskId, { after })
+  }
+
+  follow(taskId: string, after: number, signal: AbortSignal): AsyncIterator<TaskStreamEvent<string>> {
+    return this.#tasks.subscribe(taskId, { after, signal })
+  }
+
+  async children(taskId: string): Promise<TaskChildren> {
+    return (await this.#tasks.children?.(taskId)) ?? { tasks: [], delegations: [] }
+  }
+
+  async webhooks(taskId: string): Promise<readonly PushHealth[]> {
+    return (await this.#settings.push?.health(taskId)) ?? []
+  }
+
+  changes({ filter }: Scope, signal: AbortSignal): AsyncIterator<Change> {
+    const { clock, pollIntervalMs: intervalMs } = this.#settings
+    return followTasks(this.#tasks, { filter, signal, clock, intervalMs })
+  }
+
+  async send({ filter }: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {
+    const owned = taskId ?? like
+    const target = owned === undefined ? null : await this.#tasks.peekTask(owned, filter)
+    if (owned !== undefined && target === null) throw taskNotFound(owned)
+    const owner = target === null ? (filter.owner ?? null) : (target.owner ?? null)
+    const message = {
+      messageId: platformCrypto().randomUUID(),
+      role: 'ROLE_USER',
+      parts,
+      ...(taskId !== undefined && { taskId }),
+      ...(contextId !== undefined && { contextId }),
+    }
+    const params = { message, configuration: { returnImmediately: true } }
+    return replyOf(await call(this.#handler(), 'SendMessage', params, owner))
+  }
+
+  async cancel(_scope: Scope, { id, owner }: TaskSnapshot<string>): Promise<void> {
+    const { handler } = this.#settings
+    if (handler === undefined) await this.#tasks.cancelTask(id)
+    else await call(handler, 'CancelTask', { id }, owner ?? null)
+  }
+
+  async redeliver(taskId: string, webhookId: string): Promise<boolean> {
+    return (await this.#settings.push?.redeliver(taskId, webhookId)) ?? false
+  }
+
+  #handler(): InspectedHandler {
+    const { handler } = this.#settings
+    if (handler === undefined) throw new Refusal(409, 'The inspector has no handler that takes messages')
+    return handler
+  }
+}
+
+/** @throws {A2AError} `INVALID_PARAMS` for an owner outside the scope. */
+function filterOf({ filter }: Scope, { owner, ...others }: SourceQuery): TaskFilter<string> {
+  if (owner === undefined) return { ...others, ...filter }
+  if (filter.owner !== undefined && filter.owner !== owner) {
+    throw invalidParams('owner', 'must be the owner whose tasks you see')
+  }
+  return { ...others, owner }
+}
+
+/** Calls an operation as the owner of a task. */
+async function call(
+  { dispatch }: InspectedHandler,
+  method: string,
+  params: object,
+  owner: string | null,
+): Promise<object> {
+  const { principal, tenant } = principalOf(owner)
+  const request = {
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: { ...params, ...(tenant !== undefined && { tenant }) },
+  }
+  const response = await dispatch(request, { principal, version: '1.0' })
+  const { error, result } = response as { error?: { message?: unknown }; result?: object }
+  if (error !== undefined) throw new Refusal(409, `The agent refused: ${String(error.message)}`)
+  if (result === undefined)
+    throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent sent no result', { reason: method })
+  return result
+}
+
+/** The caller whose tasks have this owner: see `ownedBy` of the server. */
+function principalOf(owner: string | null): { principal: { id: string } | null; tenant?: string } {
+  if (owner === null) return { principal: null }
+  const [, tenant, id] = /^\n([^\n]*)\n([^]*)$/.exec(owner) ?? []
+  if (tenant === undefined) return { principal: { id: owner } }
+  return { principal: id ? { id } : null, tenant: decodeURIComponent(tenant) }
+}
+
+function replyOf(result: object): Reply {
+  const { task, message } = result as { task?: { id: string }; message?: { parts?: { text?: string }[] } }
+  if (task !== undefined) return { taskId: task.id }
+  return { text: (message?.parts ?? []).map(({ text = '' }) => text).join('') }
+}

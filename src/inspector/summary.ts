@@ -1,0 +1,63 @@
+/**
+ * Summaries of tasks, as the list shows them.
+ *
+ * @module
+ */
+import type { DeepReadonly, Message, TaskSnapshot } from '../core/task.js'
+import { textOf } from '../wire/text.js'
+
+/** A task in one row. */
+export interface Summary {
+  readonly id: string
+  readonly contextId: string
+  readonly skill: string
+  readonly state: string
+  readonly owner?: string
+  readonly generation: number
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** The beginning of the first message, or of the input. */
+  readonly title: string
+  /** The beginning of the status message, or of the error. */
+  readonly note: string
+  /** Whether it has failed for good. */
+  readonly isDead: boolean
+  readonly messages: number
+  readonly artifacts: number
+}
+
+const MAX_TEXT = 200
+
+export function summaryOf(task: TaskSnapshot<string>): Summary {
+  const { id, contextId, skill, state, owner, generation, createdAt, updatedAt, failure } = task
+  return {
+    ...{ id, contextId, skill, state, generation, createdAt, updatedAt },
+    ...(owner !== undefined && { owner }),
+    title: titleOf(task),
+    note: short(failure?.error?.message ?? statusText(task.message)),
+    isDead: failure !== undefined,
+    messages: task.messages.length,
+    artifacts: task.artifacts.length,
+  }
+}
+
+export function titleOf({ messages, input }: TaskSnapshot<string>): string {
+  const [first] = messages
+  const text = first === undefined ? '' : textOf(first)
+  if (text !== '') return short(text)
+  if (typeof input === 'string') return short(input)
+  return input === null ? '' : short(JSON.stringify(input))
+}
+
+export function statusText(message: string | DeepReadonly<Message> | undefined): string {
+  if (message === undefined) return ''
+  return typeof message === 'string' ? message : textOf(message)
+}
+
+function short(text: string): string {
+  const line = text
+    .slice(0, MAX_TEXT * 2)
+    .replace(/\s+/g, ' ')
+    .trim()
+  return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line
+}

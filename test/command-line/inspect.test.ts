@@ -1,0 +1,96 @@
+/** `inspect`, and the inspector of `dev`: pages on loopback that only the reader of their address can use. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
+import { expect, onTestFinished, test } from 'vitest'
+import { closedUrl, serveAgent } from './support/agents.js'
+import { install, PROGRAM, run, temporaryFolder } from './support/program.js'
+
+const PAGE = { headers: { 'x-a2a-inspector': '1' } }
+
+/** Starts the program, and gives the address that it prints. */
+async function start(args: readonly string[], cwd: string): Promise<{ url: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  let printed = ''
+  for await (const chunk of child.stdout) {
+    printed += String(chunk)
+    const [url] = /http:\/\/[\w.:]+\/(inspector\/)?[\w-]{32}\//.exec(printed) ?? []
+    if (url !== undefined) return { url, child }
+  }
+  throw new Error(`The program has ended: ${printed}`)
+}
+
+test('the tasks of a SQLite file are shown to who knows the token, and nothing else is', async () => {
+  const folder = temporaryFolder()
+  install(folder, 'libsql')
+  const database = new Database(join(folder, 'tasks.db'))
+  const tasks = await openTasks(database)
+  const { id } = await tasks.createTask({ skill: 'stored', input: 'hello' })
+  const { url, child } = await start(['inspect', 'tasks.db', '--json'], folder)
+  const list = (await (await fetch(`${url}api/tasks`, PAGE)).json()) as { tasks: { id: string }[] }
+  expect(list.tasks.map((task) => task.id)).toEqual([id])
+  expect((await fetch(url)).headers.get('content-security-policy')).toContain("default-src 'none'")
+  const { origin, pathname } = new URL(url)
+  for (const path of ['/', '/api/tasks', pathname.toUpperCase(), `${pathname.slice(0, -2)}/api/tasks`]) {
+    expect((await fetch(origin + path, PAGE)).status, path).toBe(401)
+  }
+  const headers = { ...PAGE.headers, 'content-type': 'application/json' }
+  await fetch(`${url}api/tasks/${id}/cancel`, { method: 'POST', headers, body: '{}' })
+  expect(await tasks.stateOf(id)).toBe('canceled')
+  await tasks.destroy()
+  database.close()
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([130, null])
+})
+
+test('the tasks of an agent are shown, and with --read-only none is changed', async () => {
+  const agent = await serveAgent()
+  const { stdout } = await run(['send', agent, 'wait', '--no-wait', '--json'])
+  const { task } = JSON.parse(stdout) as { task: { id: string } }
+  const { url } = await start(['inspect', agent, '--read-only'], temporaryFolder())
+  const list = (await (await fetch(`${url}api/tasks`, PAGE)).json()) as { tasks: { id: string }[] }
+  expect(list.tasks.map(({ id }) => id)).toEqual([task.id])
+  const headers = { ...PAGE.headers, 'content-type': 'application/json' }
+  const { status } = await fetch(`${url}api/tasks/${task.id}/cancel`, { method: 'POST', headers, body: '{}' })
+  expect(status).toBe(403)
+})
+
+test('dev serves an inspector beside the agent', async () => {
+  const folder = temporaryFolder()
+  install(folder)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'agent.js'), 'export default (run) => `said ${run.text}`')
+  const { port } = new URL(await closedUrl())
+  const { url } = await start(['dev', 'agent.js', '--port', port, '--once'], folder)
+  const headers = { ...PAGE.headers, 'content-type': 'application/json' }
+  const sent = await fetch(`${url}api/messages`, { method: 'POST', headers, body: '{"text":"hi"}' })
+  expect(await sent.json()).toEqual({ taskId: expect.any(String) as unknown })
+  expect((await fetch(`http://localhost:${port}/inspector/x/api/tasks`, PAGE)).status).toBe(401)
+  expect((await fetch(`http://localhost:${port}/.well-known/agent-card.json`)).status).toBe(200)
+})
+
+test.each([
+  ['a file that does not exist', ['none.db'], 2, /no file "none\.db"/],
+  ['a file that is no store', ['text.db'], 3, /cannot be read/],
+  ['a server that is not there', ['postgres://me:hunter22@127.0.0.1:9/x'], 3, /ECONNREFUSED/],
+  ['an agent that is not there', ['http://127.0.0.1:9'], 3, /cannot be reached/],
+  ['a store of no kind', ['mysql://x'], 2, /no store for mysql/],
+])('%s is refused', async (_, args, code, text) => {
+  const folder = temporaryFolder()
+  install(folder, 'libsql', 'pg')
+  writeFileSync(
+    join(folder, 'text.db'),
+    'This is no database, and has more than one hundred characters. '.repeat(4),
+  )
+  const ended = await run(['inspect', ...args], { cwd: folder })
+  expect({ code: ended.code, stderr: ended.stderr }).toEqual({
+    code,
+    stderr: expect.stringMatching(text) as unknown,
+  })
+  expect(ended.stderr).not.toContain('hunter22')
+  expect(existsSync(join(folder, 'none.db'))).toBe(false)
+})

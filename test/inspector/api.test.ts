@@ -1,0 +1,207 @@
+/** The API of an inspector, over each kind of manager. */
+import { A2AClient } from 'a2a-tasks/client'
+import type { InspectorAudit } from 'a2a-tasks/inspector'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
+import { describe, expect, it } from 'vitest'
+import { agentOver, entriesOf, MANAGERS, OPEN, Page, talk } from './support/inspected.js'
+
+interface Row {
+  readonly id: string
+  readonly state: string
+  readonly title: string
+}
+
+describe.each(MANAGERS)('over a %s', (name) => {
+  it('lists tasks, failures first, in pages, by state and by text', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks })
+    for (const text of ['fail', 'one', 'two', 'three']) await talk(agent, text)
+    const rows: Row[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { body } = await page.get(`tasks?order=failures&size=2&cursor=${encodeURIComponent(cursor)}`)
+      const { tasks, nextCursor } = body as unknown as { tasks: Row[]; nextCursor?: string }
+      rows.push(...tasks)
+      cursor = nextCursor
+    }
+    // Those of the same millisecond come in the order of their ids.
+    expect([rows[0]?.title, rows.map(({ title }) => title).toSorted()]).toEqual([
+      'fail',
+      ['fail', 'one', 'three', 'two'],
+    ])
+    expect((await page.get('tasks?state=failed')).body).toMatchObject({ tasks: [{ title: 'fail' }] })
+    expect((await page.get('tasks?text=THRE')).body).toMatchObject({ tasks: [{ title: 'three' }] })
+    expect((await page.get('counts')).body).toMatchObject({ completed: 3, failed: 1, working: 0 })
+  })
+
+  it('streams the tasks that change', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, pollIntervalMs: 10 })
+    await talk(agent, 'before')
+    const controller = new AbortController()
+    const entries = entriesOf(await page.open('changes', {}, controller.signal))
+    expect((await entries.next()).value).toEqual({ type: 'resync' })
+    const id = await talk(agent, 'after')
+    expect((await entries.next()).value).toMatchObject({ type: 'tasks', tasks: [{ id, title: 'after' }] })
+    controller.abort()
+  })
+
+  it('gives a task with its log, follows it, and shows it as clients see it', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    const id = await talk(agent, 'ask')
+    expect((await page.get(`tasks/${id}`)).body).toMatchObject({
+      task: { id, state: 'input-required' },
+      children: { tasks: [], delegations: [] },
+      webhooks: [],
+    })
+    const { events } = (await page.get(`tasks/${id}/events`)).body as unknown as {
+      events: { generation: number; type: string }[]
+    }
+    expect(events[0]).toMatchObject({ type: 'created', generation: 1 })
+    const last = events.length
+    const following = entriesOf(await page.open(`tasks/${id}/follow?after=${last}`))
+    expect((await page.post('messages', { text: 'red', taskId: id })).body).toMatchObject({ taskId: id })
+    const states: unknown[] = []
+    for await (const { to } of following) if (to !== undefined) states.push(to)
+    expect(states.at(-1)).toBe('completed')
+    const v1 = await page.get(`tasks/${id}/wire?version=1.0&generation=1`)
+    expect(v1.body).toMatchObject({ task: { status: { state: 'TASK_STATE_SUBMITTED' } } })
+    const v0 = await page.get(`tasks/${id}/wire?version=0.3`)
+    expect(v0.body).toMatchObject({ task: { kind: 'task', status: { state: 'completed' } } })
+    expect((await page.get(`tasks/${id}/wire?version=2.0`)).status).toBe(400)
+  })
+
+  it('takes actions that are allowed, each after its audit', async () => {
+    const agent = await agentOver(name)
+    const audits: InspectorAudit[] = []
+    const page = new Page({
+      ...OPEN,
+      tasks: agent.tasks,
+      handler: agent,
+      onAction: (audit) => void audits.push(audit),
+    })
+    const { taskId } = (await page.post('messages', { text: 'wait' })).body as unknown as { taskId: string }
+    expect((await page.post(`tasks/${taskId}/cancel`, {})).status).toBe(200)
+    expect(await agent.tasks.stateOf(taskId)).toBe('canceled')
+    const done = await talk(agent, 'done')
+    expect((await page.post(`tasks/${done}/cancel`, {})).status).toBe(409)
+    expect(audits.map(({ action }) => action)).toEqual(['send', 'cancel', 'cancel'])
+  })
+
+  it('runs a task again as its owner, and cancels all that match', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    const done = await talk(agent, 'done')
+    const asked = [await talk(agent, 'ask'), await talk(agent, 'ask')]
+    const again = (await page.post(`tasks/${done}/again`, {})).body as unknown as { taskId: string }
+    expect(again.taskId).not.toBe(done)
+    expect((await agent.tasks.waitFor(again.taskId)).artifacts[0]?.parts).toEqual([{ text: 'echo: done' }])
+    expect((await page.post('cancel?text=nothing', {})).body).toEqual({ canceled: 0, hasMore: false })
+    expect((await page.post('cancel?text=ask', {})).body).toEqual({ canceled: 2, hasMore: false })
+    for (const id of asked) expect(await agent.tasks.stateOf(id)).toBe('canceled')
+    expect(await agent.tasks.stateOf(done)).toBe('completed')
+  })
+
+  it('takes no action that is not allowed, or whose audit fails', async () => {
+    const agent = await agentOver(name)
+    const id = await talk(agent, 'ask')
+    const options = { authorize: () => ({}), tasks: agent.tasks, handler: agent, onError: () => undefined }
+    const onAction = (): void => {
+      throw new Error('no audit')
+    }
+    for (const [page, status] of [
+      [new Page(options), 403],
+      [
+        new Page({ ...options, actions: ['cancel'], authorize: () => ({ actions: ['answer'] as const }) }),
+        403,
+      ],
+      [new Page({ ...options, actions: true, onAction }), 500],
+    ] as const) {
+      expect((await page.post(`tasks/${id}/cancel`, {})).status).toBe(status)
+      expect((await page.post('messages', { text: 'x', taskId: id })).status).toBe(status)
+      expect((await page.post('cancel', {})).status).toBe(status)
+      expect((await page.post(`tasks/${id}/again`, {})).status).toBe(status)
+    }
+    expect(await agent.tasks.stateOf(id)).toBe('input-required')
+  })
+})
+
+describe('hostile parameters', () => {
+  it.each([
+    ['tasks?size=0', 400],
+    ['tasks?size=1e9', 400],
+    ['tasks?state=constructor', 400],
+    ['tasks?cursor=%00', 400],
+    ['tasks?cursor=all.%F0', 400],
+    ['tasks?since=yesterday', 400],
+    [`tasks?text=${'x'.repeat(2_000)}`, 400],
+    ['tasks/%E0%A4%A', 404],
+    ['tasks/__proto__', 404],
+    ['tasks/a/../../session', 200],
+    ['tasks/a/b/c', 404],
+    ['secrets', 404],
+  ])('%s gets %i', async (path, status) => {
+    const agent = await agentOver('TaskManager')
+    expect((await new Page({ ...OPEN, tasks: agent.tasks }).get(path)).status).toBe(status)
+  })
+
+  it.each([
+    ['{', 400],
+    ['[]', 400],
+    ['{"text":1}', 400],
+    ['{"text":""}', 400],
+    ['{"data":[]}', 400],
+    ['{"data":"x"}', 400],
+    [JSON.stringify({ text: 'x'.repeat(40_000) }), 400],
+    [JSON.stringify({ text: 'x'.repeat(70_000) }), 413],
+    ['{"text":"x","taskId":"none"}', 404],
+  ])('the body %s gets %i', async (body, status) => {
+    const agent = await agentOver('TaskManager')
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    expect((await page.post('messages', body)).status).toBe(status)
+  })
+})
+
+it('follows what another process does to a shared store', async () => {
+  const database = new Database(':memory:')
+  const [writer, reader] = [await openTasks(database), await openTasks(database)]
+  const page = new Page({ ...OPEN, tasks: reader, pollIntervalMs: 10 })
+  const { id } = await writer.createTask({ skill: 'shared' })
+  const controller = new AbortController()
+  const changes = entriesOf(await page.open('changes', {}, controller.signal))
+  expect((await changes.next()).value).toEqual({ type: 'resync' })
+  const following = entriesOf(await page.open(`tasks/${id}/follow?after=1`))
+  await writer.updateTask(id, { state: 'working' })
+  expect((await changes.next()).value).toMatchObject({ tasks: [{ id, state: 'working' }] })
+  expect((await following.next()).value).toMatchObject({ type: 'status', to: 'working', generation: 2 })
+  await writer.updateTask(id, { state: 'completed' })
+  expect((await following.next()).value).toMatchObject({ to: 'completed', generation: 3 })
+  expect((await following.next()).done).toBe(true)
+  controller.abort()
+  await Promise.all([writer.destroy(), reader.destroy()])
+  database.close()
+})
+
+it('shows what clients stumble on in the card of the handler', async () => {
+  const agent = await agentOver('TaskManager')
+  const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+  expect((await page.get('problems')).body).toContainEqual(expect.objectContaining({ path: 'skills' }))
+})
+
+it('shows the tasks of a remote agent by a client', async () => {
+  const agent = await agentOver('TaskManager')
+  const client = new A2AClient({
+    card: agent.card,
+    fetch: (url, init) => agent.fetch(new Request(url, init)),
+  })
+  const page = new Page({ ...OPEN, client })
+  const { taskId } = (await page.post('messages', { text: 'ask' })).body as unknown as { taskId: string }
+  const following = entriesOf(await page.open(`tasks/${taskId}/follow?after=0`))
+  expect((await following.next()).value).toMatchObject({ type: 'snapshot', generation: 1 })
+  expect((await page.get('tasks')).body).toMatchObject({ tasks: [{ id: taskId }] })
+  expect((await page.get('session')).body).toMatchObject({
+    agent: 'Echo',
+    actions: ['send', 'answer', 'cancel'],
+  })
+})

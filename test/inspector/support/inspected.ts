@@ -1,0 +1,113 @@
+/**
+ * An inspector over an agent, and requests as its page sends them.
+ *
+ * @module
+ */
+import { TaskManager } from 'a2a-tasks'
+import type { DurableTaskManager } from 'a2a-tasks/durable'
+import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
+import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
+import Database from 'libsql'
+import { onTestFinished } from 'vitest'
+
+export const MANAGERS = ['TaskManager', 'DurableTaskManager over SQLite'] as const
+
+export const OPEN: Pick<InspectorOptions, 'authorize' | 'actions'> = { authorize: () => ({}), actions: true }
+
+type AnyManager = TaskManager | DurableTaskManager
+export type Agent = RequestHandler<{ id: string }, AnyManager>
+
+/** An agent whose users are named by a header. It echoes, asks when it is told to, and fails when it is told to. */
+export async function agentOver(name: (typeof MANAGERS)[number]): Promise<Agent> {
+  const tasks = name === 'TaskManager' ? new TaskManager() : await openTasks(new Database(':memory:'))
+  const handler = createRequestHandler<{ id: string }, AnyManager>({
+    card: { name: 'Echo', url: 'http://agent.test', skills: [] },
+    tasks,
+    anonymous: 'shared',
+    onError: () => undefined,
+    async execute(run) {
+      if (run.text === 'fail') throw new Error('it failed')
+      if (run.text === 'wait') await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+      if (run.text !== 'ask') return `echo: ${run.text}`
+      const answer = await run.requireInput('Which one?')
+      return `chosen: ${answer.parts.map(({ text = '' }) => text).join('')}`
+    },
+  })
+  onTestFinished(async () => {
+    await handler.close({ graceMs: 0 })
+    await tasks.destroy()
+  })
+  return handler
+}
+
+/** Sends a message, and gives its task once it has ended or waits. */
+export async function talk(agent: Agent, text: string, returnImmediately = false): Promise<string> {
+  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
+  const params = { message, configuration: { returnImmediately } }
+  const response = await agent.dispatch({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+  // The response of an agent of ours.
+  return (response as unknown as { result: { task: { id: string } } }).result.task.id
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // Tests know what they ask for.
+  readonly body: Record<string, never>
+}
+
+/** Requests to an inspector, with the headers of its page unless others are given. */
+export class Page {
+  readonly #fetch: (request: Request) => Promise<Response>
+
+  constructor(options: InspectorOptions) {
+    this.#fetch = createInspector(options).fetch
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return toAnswer(await this.open(path, headers))
+  }
+
+  async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const all = { ...PAGE, 'content-type': 'application/json', ...headers }
+    const request = new Request(`http://host.test/inspect/api/${path}`, {
+      method: 'POST',
+      body: text,
+      headers: all,
+    })
+    return toAnswer(await this.#fetch(request))
+  }
+
+  open(path: string, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
+    return this.raw(`http://host.test/inspect/api/${path}`, {
+      headers: { ...PAGE, ...headers },
+      signal: signal ?? null,
+    })
+  }
+
+  raw(url: string, init?: RequestInit): Promise<Response> {
+    return this.#fetch(new Request(url, init))
+  }
+}
+
+const PAGE = { 'x-a2a-inspector': '1', 'sec-fetch-site': 'same-origin' }
+
+async function toAnswer(response: Response): Promise<Answer> {
+  const { status, headers } = response
+  return { status, headers, body: (await response.json()) as Answer['body'] }
+}
+
+/** The entries of a stream, until it ends. */
+export async function* entriesOf(response: Response): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  let rest = ''
+  if (response.body === null) return
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + chunk).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      if (block.startsWith('data: ')) yield JSON.parse(block.slice(6)) as Record<string, unknown>
+    }
+  }
+}
