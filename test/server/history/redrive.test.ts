@@ -1,5 +1,5 @@
 /** Dead letters that are redriven: new tasks that continue them. */
-import { A2AError, type Task } from 'a2a-tasks'
+import { A2AError, TaskManager, type Task } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
 import { afterAll, describe, expect, test } from 'vitest'
 import { begin, cluster, pass, settle } from '../durable/support/replicas.js'
@@ -116,4 +116,13 @@ test('two replicas make one task of a dead letter, also of one that had recorded
   await pass(clock, async () => (await b.tasks.stateOf(first.id)) === 'completed')
   expect(seen).toEqual(['go', first.id])
   expect(await a.tasks.size()).toBe(2)
+})
+
+test('a dead letter of other work than that of a handler is refused', async () => {
+  const tasks = new TaskManager()
+  const failure = { reason: 'restarts', count: 3, worker: 'gateway' } as const
+  const createdAt = new Date().toISOString()
+  tasks.restore([{ id: 'a', skill: 'chat', state: 'failed', createdAt, failure }])
+  expect(await codeOf(tasks.redrive('a'))).toMatch(/^UNSUPPORTED_OPERATION: .*"gateway"/)
+  expect((await tasks.redriveAll()).failed).toMatchObject([{ from: 'a' }])
 })
