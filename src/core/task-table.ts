@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { LocalFeed } from './feed/local-feed.js'
 import { Ranking, type Chain, type Holding, type Link, type TaskRecord, type Unit } from './task-record.js'
 import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
 import {
@@ -40,9 +41,11 @@ export class TaskTable<S extends string> {
   #rankings = new Map<string, { readonly kind: Removable; readonly ranking: Ranking<S> }>()
   #bytes = 0
   readonly #lifecycle: Lifecycle<S>
+  readonly #feed: LocalFeed<S> | undefined
 
-  constructor(lifecycle: Lifecycle<S>) {
+  constructor(lifecycle: Lifecycle<S>, feed?: LocalFeed<S>) {
     this.#lifecycle = lifecycle
+    this.#feed = feed
   }
 
   get size(): number {
@@ -85,6 +88,7 @@ export class TaskTable<S extends string> {
     for (const record of records) {
       this.#records.set(record.task.id, record)
       this.#hold(record, 1, record.cost)
+      this.#feed?.restore(record)
     }
     const all = [...this, ...records]
     this.#first = this.#last = undefined
@@ -112,6 +116,7 @@ export class TaskTable<S extends string> {
     for (const index of this.#indexes.values()) index.remove(record)
     this.#hold(record, -1, -record.cost)
     this.#rank(record)
+    this.#feed?.remove(record)
   }
 
   clear(): void {
@@ -123,11 +128,13 @@ export class TaskTable<S extends string> {
     this.#rankings = new Map()
     this.#holdings.clear()
     this.#bytes = 0
+    this.#feed?.close()
   }
 
   /** Called after the task has changed. Its cost has grown by `growth`. */
   touch(record: TaskRecord<S>, growth: number): void {
     record.stamp = ++this.#latestStamp
+    this.#feed?.update(record)
     if (growth !== 0) this.#hold(record, 0, growth)
     if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
     this.#rank(record)
