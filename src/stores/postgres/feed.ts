@@ -18,24 +18,27 @@ export function feedSetUp(s: string, feedSize: number | undefined): string {
   if (feedSize === undefined) return ''
   const isSetUp = `EXISTS (SELECT 1 FROM pg_trigger
     WHERE tgname = 'feed_event' AND tgrelid = to_regclass('${s}.events'))`
+  // The first entry stands for the start. Its random number makes the cursors of an earlier feed unknown.
+  const begin = `INSERT INTO ${s}.feed (xid, task, generation) VALUES (0, 0, floor(random() * 1000000000)::int);`
   if (feedSize === 0) {
     return `IF ${isSetUp} THEN
       DROP TRIGGER feed_event ON ${s}.events;
       DROP TRIGGER feed_removal ON ${s}.tasks;
       DELETE FROM ${s}.feed;
+      ${begin}
     END IF;`
   }
-  // In a database that was restored from a dump, transactions are counted anew. The first entry stands for the start. Its
-  // random number makes the cursors of an earlier feed unknown.
+  // In a database that was restored from a dump, transactions are counted anew.
   return `IF NOT ${isSetUp} THEN
       CREATE TRIGGER feed_event AFTER INSERT ON ${s}.events FOR EACH ROW EXECUTE FUNCTION ${s}.feed_event();
       CREATE TRIGGER feed_removal AFTER DELETE ON ${s}.tasks FOR EACH ROW EXECUTE FUNCTION ${s}.feed_removal();
+      DELETE FROM ${s}.feed;
     END IF;
     IF EXISTS (SELECT 1 FROM ${s}.feed WHERE xid >= txid_snapshot_xmax(txid_current_snapshot())) THEN
       DELETE FROM ${s}.feed;
     END IF;
     IF NOT EXISTS (SELECT 1 FROM ${s}.feed) THEN
-      INSERT INTO ${s}.feed (xid, task, generation) VALUES (0, 0, floor(random() * 1000000000)::int);
+      ${begin}
     END IF;`
 }
 
@@ -77,7 +80,8 @@ export class PostgresFeed implements StoreFeed {
     const rows = position ? await this.#rows(this.#sql.page, [...position, limit + 1]) : []
     if (rows[0] === undefined || cursorOf(rows[0]) !== after) {
       const [last] = await this.#rows(this.#sql.last, [])
-      if (last === undefined) throw new Error('The feed is that of another database: call migrate() after a dump was restored')
+      if (last === undefined)
+        throw new Error('The feed is that of another database: call migrate() after a dump was restored')
       return { entries: [], cursor: cursorOf(last), isResync: true }
     }
     const last = rows.at(-1) ?? rows[0]
