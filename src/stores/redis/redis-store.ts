@@ -57,8 +57,8 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined
   /**
    * Number of latest entries, at least, from which `feed` continues. `migrate()` starts the feed for all processes of the
-   * store, and ends it with `0`. Default is to leave the feed as it is; then `feed` of this process is refused. Start it when
-   * no process of a release before 0.2 runs any more, since those do not add to it.
+   * store, and ends it with `0`. Default is to leave the feed as it is; then `feed` of this process is refused. Processes of
+   * a release without this option do not add to it: stop them first.
    */
   readonly feedSize?: number | undefined
 }
