@@ -263,7 +263,10 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
     const record = this.#find(taskId)
-    return waitFor(taskId, (found) => void found(record), this.#timeline, this.lifecycle, options)
+    const find = (found: (record: TaskRecord<S>) => void): undefined => {
+      found(record)
+    }
+    return waitFor(taskId, find, this.#timeline, this.lifecycle, options)
   }
 
   /**

@@ -131,21 +131,20 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
         }
         await any().cancelTask(id)
       }
-      let isDone = false
       const done = new AbortController()
       const writing = Promise.all(ids.map(write)).finally(() => {
-        isDone = true
         // A reader may wait for more entries than there are.
         done.abort()
       })
+      const isDone = (): boolean => done.signal.aborted
       const seen: string[] = []
       const total = async (): Promise<number> => {
         const tasks = await managers[0].listTasks()
         return tasks.reduce((sum, { generation }) => sum + generation, 0)
       }
-      while (!isDone || seen.length < (await total())) {
-        const feed = any().feed({ after: cursor, signal: isDone ? undefined : done.signal })
-        const limit = isDone ? (await total()) - seen.length : 1 + random(5)
+      while (!isDone() || seen.length < (await total())) {
+        const feed = any().feed({ after: cursor, signal: isDone() ? undefined : done.signal })
+        const limit = isDone() ? (await total()) - seen.length : 1 + random(5)
         for (const entry of await take(feed, limit)) {
           seen.push(show(entry))
           cursor = entry.cursor
