@@ -9,7 +9,7 @@
 import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
-import type { FeedOptions, TaskFeed } from './feed/feed.js'
+import type { FeedOptions, TaskFeed } from './feed/types.js'
 import type {
   ArtifactChanged,
   HistoryEntry,

@@ -366,7 +366,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
     const before = record.cost
     events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
-    this.#table.touch(record, record.cost - before)
+    this.#table.touch(record, record.cost - before, events.length)
     const isInTerminalState = this.#isTerminal(record.task.state)
     if (isInTerminalState) {
       this.#retention.unwatch(record)

@@ -80,7 +80,7 @@ export class TaskTable<S extends string> {
     this.#records.set(record.task.id, record)
     this.#link(record)
     this.#hold(record, 1, record.cost)
-    this.touch(record, 0)
+    this.touch(record, 0, 1)
   }
 
   /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */
@@ -88,7 +88,6 @@ export class TaskTable<S extends string> {
     for (const record of records) {
       this.#records.set(record.task.id, record)
       this.#hold(record, 1, record.cost)
-      this.#feed?.restore(record)
     }
     const all = [...this, ...records]
     this.#first = this.#last = undefined
@@ -131,10 +130,10 @@ export class TaskTable<S extends string> {
     this.#feed?.close()
   }
 
-  /** Called after the task has changed. Its cost has grown by `growth`. */
-  touch(record: TaskRecord<S>, growth: number): void {
+  /** Called after the task has changed by `events` events. Its cost has grown by `growth`. */
+  touch(record: TaskRecord<S>, growth: number, events: number): void {
     record.stamp = ++this.#latestStamp
-    this.#feed?.update(record)
+    this.#feed?.add(record, events)
     if (growth !== 0) this.#hold(record, 0, growth)
     if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
     this.#rank(record)

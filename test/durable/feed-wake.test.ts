@@ -48,6 +48,7 @@ describe('a feed that waits is woken', () => {
     for (const id of ['x', 'y']) {
       let entry: FeedEntry | undefined
       const pending = nextOf(feed).then((read) => (entry = read))
+      await turn()
       await b.createTask({ id, skill: 's' })
       await turn()
       clock.advance(499)

@@ -226,8 +226,9 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
 
   test('a cursor that it has not given leads to a resync', async () => {
     const [a] = await open(5)
-    for (const after of ['', 'x', '1', '1-1', '0-0-0']) {
-      expect((await take(a.feed({ after }), 1)).map(show)).toEqual(['resync'])
+    for (const after of ['', 'x', '1', '1-1', '0-0-0', 7, null, {}]) {
+      // Not what the types allow.
+      expect((await take(a.feed({ after: after as string }), 1)).map(show)).toEqual(['resync'])
     }
   })
 
@@ -237,7 +238,6 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
     const [a] = await open(5)
     const refused = [
       [{ afer: 'x' }, '"afer" is unknown; known are after, filter, signal'],
-      [{ after: 7 }, 'after must be the cursor of an entry, got a number'],
       [{ filter: { state: 'working' } }, '"state" is unknown; known are owner, skill, contextId'],
       [{ filter: { owner: undefined } }, 'owner'],
       [{ signal: {} }, 'must be an AbortSignal'],

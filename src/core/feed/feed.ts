@@ -3,89 +3,9 @@
  *
  * @module
  */
-import { invalidParams } from '../errors.js'
-import type { TaskEvent } from '../events.js'
-import type { TaskState } from '../lifecycle.js'
-import { NO_OWNER, toFilter, type Filter, type OwnerFilter } from '../queries.js'
-import type { TaskKey } from '../task.js'
+import { toFilter } from '../queries.js'
 import { readParams, readSignal } from '../validate.js'
-import { describe } from '../../runtime/describe.js'
-
-/** Selects the entries of the tasks that have every given property. None of these properties changes. */
-export interface FeedFilter extends OwnerFilter {
-  readonly skill?: string | undefined
-  readonly contextId?: string | undefined
-}
-
-/** Options of `feed`. */
-export interface FeedOptions {
-  /** The `cursor` of the last entry that the reader has received. Default is none: the feed begins now, with a `resync`. */
-  readonly after?: string | undefined
-  /** Default is the entries of all tasks. */
-  readonly filter?: FeedFilter | undefined
-  /** Ends the feed when it aborts. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/**
- * An entry of a feed. Continue after it from its `cursor`, in any process of the same store.
- *
- * - `event`: a task has this event. The events of one task come in the order of their generations, each once.
- * - `deleted`: the task that was created at `createdAt` was removed. Events of it that were not read yet do not follow.
- * - `resync`: the entries up to `cursor` are unknown to this reader: the feed begins here, or no longer keeps what followed
- *   `after`. Read the tasks with `pageTasks`, then apply the entries that follow, except events whose generation is not above
- *   that of the task as you read it.
- */
-export type FeedEntry<S extends string = TaskState> =
-  | {
-      readonly type: 'event'
-      readonly cursor: string
-      readonly taskId: string
-      readonly event: TaskEvent<S>
-    }
-  | {
-      readonly type: 'deleted'
-      readonly cursor: string
-      readonly taskId: string
-      readonly createdAt: string
-    }
-  | { readonly type: 'resync'; readonly cursor: string }
-
-/** The events of all tasks. `return()` ends the feed, also while a `next()` is pending. */
-export interface TaskFeed<S extends string = TaskState> extends AsyncIterableIterator<FeedEntry<S>> {
-  next: () => Promise<IteratorResult<FeedEntry<S>, undefined>>
-  return: () => Promise<IteratorResult<FeedEntry<S>, undefined>>
-}
-
-/** What a feed tells of a task. */
-export interface FeedTask extends TaskKey {
-  readonly skill: string
-  readonly contextId: string
-  readonly owner?: string | null | undefined
-}
-
-/** A part of a feed. */
-export interface FeedPage<S extends string> {
-  readonly entries: readonly {
-    readonly cursor: string
-    readonly task: FeedTask
-    /** `undefined`: the task was removed. */
-    readonly event?: TaskEvent<S> | undefined
-  }[]
-  /** The position of the last entry that was examined. */
-  readonly cursor: string
-  /** Whether the entries after the requested position are unknown. Then the page is empty, and at the end of the feed. */
-  readonly isResync?: boolean | undefined
-}
-
-/** Where the entries of a feed come from. */
-export interface FeedSource<S extends string> {
-  /** Resolves to what follows `after` as soon as there is something, and in any case once `isStopped` returns `true`. */
-  page(after: string | undefined, isStopped: () => boolean): Promise<FeedPage<S>>
-  /** Lets pending pages look at `isStopped` again. */
-  wake(): void
-  readonly isClosed: boolean
-}
+import type { FeedEntry, FeedOptions, FeedSource, TaskFeed } from './types.js'
 
 /** Reads the feed page by page: a slow reader holds one page. */
 export function feedOf<S extends string>(
@@ -96,52 +16,31 @@ export function feedOf<S extends string>(
     throw new TypeError('feed() needs the option "feedSize" of the TaskManager, or of the store')
   }
   const given = readParams(options, ['after', 'filter', 'signal'], 'feed')
-  const { after } = given
-  if (after !== undefined && typeof after !== 'string') {
-    throw invalidParams('after', `must be the cursor of an entry, got ${describe(after)}`)
-  }
   const filter = readParams(given.filter ?? {}, ['owner', 'skill', 'contextId'], 'feed')
   const signal = readSignal(given.signal)
-  let isEnded = false
-  const isStopped = (): boolean => isEnded || source.isClosed || signal?.aborted === true
+  let isEnded = signal?.aborted === true
+  const isStopped = (): boolean => isEnded || source.isClosed
   const stop = (): void => {
     isEnded = true
     signal?.removeEventListener('abort', stop)
     source.wake()
   }
   signal?.addEventListener('abort', stop)
-  const entries = follow(source, after, toFilter(filter, [], 'feed'), isStopped)
+  const selected = toFilter(filter, [], 'feed')
+  let reading: Promise<AsyncGenerator<FeedEntry<S>, undefined, undefined>> | undefined
+  const read = (): NonNullable<typeof reading> =>
+    // Loaded on demand: most managers have no feed.
+    (reading ??= import('./reading.js').then(({ follow }) =>
+      follow(source, given.after, selected, isStopped),
+    ))
   return {
-    next: () => entries.next(),
-    return: () => {
+    next: async () => (await read()).next(),
+    return: async () => {
       stop()
-      return entries.return(undefined)
+      return (await read()).return(undefined)
     },
     [Symbol.asyncIterator]() {
       return this
     },
   }
-}
-
-async function* follow<S extends string>(
-  source: FeedSource<S>,
-  after: string | undefined,
-  { equal }: Filter,
-  isStopped: () => boolean,
-): AsyncGenerator<FeedEntry<S>, undefined, undefined> {
-  for (let cursor = after; !isStopped();) {
-    const page = await source.page(cursor, isStopped)
-    if (page.isResync === true && !isStopped()) yield { type: 'resync', cursor: page.cursor }
-    for (const { cursor: at, task, event } of page.entries) {
-      if (isStopped()) break
-      const { id, createdAt, owner, ...properties } = task
-      const values = { ...properties, owner: owner ?? NO_OWNER, state: '' }
-      if (equal.some(([key, value]) => values[key] !== value)) continue
-      yield event === undefined
-        ? { type: 'deleted', cursor: at, taskId: id, createdAt }
-        : { type: 'event', cursor: at, taskId: id, event }
-    }
-    cursor = page.cursor
-  }
-  return undefined
 }

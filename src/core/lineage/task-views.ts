@@ -5,7 +5,8 @@
  */
 import { TaskEmitter } from '../emitter.js'
 import type { HistoryRecorded } from '../events.js'
-import { feedOf, type FeedOptions, type FeedSource, type TaskFeed } from '../feed/feed.js'
+import { feedOf } from '../feed/feed.js'
+import type { FeedOptions, FeedSource, TaskFeed } from '../feed/types.js'
 import type { Lifecycle } from '../lifecycle.js'
 import { deadLettersOf, type DeadLetterQuery, type TaskPage, type TaskQuery } from '../queries.js'
 import type { TaskSnapshot } from '../task.js'

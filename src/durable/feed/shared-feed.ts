@@ -5,7 +5,7 @@
  */
 import { freezeDeep } from '../../core/json.js'
 import type { TaskEvent } from '../../core/events.js'
-import type { FeedPage, FeedSource } from '../../core/feed/feed.js'
+import type { FeedPage, FeedSource } from '../../core/feed/types.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
 import { sizeOf } from '../cache/checkpoint.js'
 import type { DurableContext } from '../context.js'
