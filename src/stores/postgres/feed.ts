@@ -98,7 +98,7 @@ function statements(s: string) {
   // As a subquery it is evaluated once, before the index is searched.
   const xmin = `(SELECT txid_snapshot_xmin(txid_current_snapshot()))`
   const cursor = `feed.xid || '-' || feed.task || '-' || feed.generation`
-  const isBehind = `EXISTS (SELECT 1 FROM ${s}.feed WHERE xid >= ${xmin})::text`
+  const isBehind = `((SELECT max(xid) FROM ${s}.feed) >= ${xmin})::text`
   return {
     page: `SELECT ${cursor}, ${isBehind}, feed.removed, t.id, t.created_at, t.skill, t.context_id, t.owner, e.json
       FROM (
