@@ -11,7 +11,7 @@ import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } fro
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
-import { localFeed, type LocalFeed } from './feed/local-feed.js'
+import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -63,7 +63,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     super(options)
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.feedSource = localFeed(this.#settings)
+    if (this.#settings.feedSize > 0) this.feedSource = new LocalFeed(this.#settings)
     this.#table = new TaskTable(this.lifecycle, this.feedSource)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),

@@ -238,7 +238,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
     const [a] = await open(5)
     const refused = [
       [{ afer: 'x' }, '"afer" is unknown; known are after, filter, signal'],
-      [{ filter: { state: 'working' } }, '"state" is unknown; known are owner, skill, contextId'],
+      [{ filter: { state: 'working' } }, '"state" is unknown; known are skill, contextId, owner'],
       [{ filter: { owner: undefined } }, 'owner'],
       [{ signal: {} }, 'must be an AbortSignal'],
     ] as const

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { toFilter } from '../queries.js'
+import { FILTER_KEYS, toFilter } from '../queries.js'
 import { readParams, readSignal } from '../validate.js'
 import type { FeedEntry, FeedOptions, FeedSource, TaskFeed } from './types.js'
 
@@ -13,11 +13,12 @@ export function feedOf<S extends string>(
   options: FeedOptions,
 ): TaskFeed<S> {
   if (source === undefined) {
-    throw new TypeError('feed() needs the option "feedSize" of the TaskManager, or of the store')
+    throw new TypeError('feed() needs the option "feedSize" of the TaskManager or store')
   }
-  const given = readParams(options, ['after', 'filter', 'signal'], 'feed')
-  const filter = readParams(given.filter ?? {}, ['owner', 'skill', 'contextId'], 'feed')
-  const signal = readSignal(given.signal)
+  const { after, filter = {}, signal } = readParams(options, ['after', 'filter', 'signal'], 'feed')
+  // All but the state, which changes.
+  const selected = toFilter(readParams(filter, FILTER_KEYS.slice(1), 'feed'), [], 'feed')
+  readSignal(signal)
   let isEnded = signal?.aborted === true
   const isStopped = (): boolean => isEnded || source.isClosed
   const stop = (): void => {
@@ -26,18 +27,17 @@ export function feedOf<S extends string>(
     source.wake()
   }
   signal?.addEventListener('abort', stop)
-  const selected = toFilter(filter, [], 'feed')
-  let reading: Promise<AsyncGenerator<FeedEntry<S>, undefined, undefined>> | undefined
-  const read = (): NonNullable<typeof reading> =>
-    // Loaded on demand: most managers have no feed.
-    (reading ??= import('./reading.js').then(({ follow }) =>
-      follow(source, given.after, selected, isStopped),
-    ))
+  let entries: AsyncGenerator<FeedEntry<S>, undefined, undefined> | undefined
+  // Loaded on demand: most managers have no feed.
+  const read = async (): Promise<NonNullable<typeof entries>> => {
+    const { follow } = await import('./reading.js')
+    return (entries ??= follow(source, after, selected, isStopped))
+  }
   return {
-    next: async () => (await read()).next(),
-    return: async () => {
+    next: () => entries?.next() ?? read().then((loaded) => loaded.next()),
+    return: () => {
       stop()
-      return (await read()).return(undefined)
+      return read().then((loaded) => loaded.return(undefined))
     },
     [Symbol.asyncIterator]() {
       return this

@@ -9,11 +9,6 @@ import type { Settings } from '../options.js'
 import type { TaskRecord } from '../task-record.js'
 import type { FeedPage, FeedSource, LocalEntries, LocalEntry, LocalPlace } from './types.js'
 
-/** The feed of a new manager; `undefined` when none is kept. */
-export function localFeed<S extends string>(settings: Settings<S>): LocalFeed<S> | undefined {
-  return settings.feedSize > 0 ? new LocalFeed(settings) : undefined
-}
-
 /** Keeps the order of the events. The events themselves are in the logs of the tasks. */
 export class LocalFeed<S extends string> implements FeedSource<S>, LocalEntries<S> {
   isClosed = false

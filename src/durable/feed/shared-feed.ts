@@ -59,7 +59,7 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
       this.#wakers.add(wake)
       try {
         const page = await this.#read(after)
-        if (page.cursor !== after || isStopped()) return toFeedPage(page)
+        if (page.cursor !== after || isStopped()) return page
         if (page.isBehind === true) this.#context.timeline.add(BEHIND_MS, wake)
         await woken
       } catch (error) {
@@ -74,24 +74,16 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
     }
   }
 
-  async #read(after: string | undefined): Promise<StoreFeedPage> {
+  async #read(after: string | undefined): Promise<FeedPage<S> & StoreFeedPage> {
     const limit = this.#pageSize
     const page = await this.#context.storeClient.callForUser('feed', () => this.#feed.read(after, limit))
-    const events = page.entries.flatMap(({ event }) => event ?? [])
-    if (events.length === 0) return page
-    const fitting = Math.floor((events.length * PAGE_BYTES) / Math.max(1, sizeOf(events)))
-    this.#pageSize = Math.max(1, Math.min(GROWTH * limit, fitting, MAX_PAGE))
-    return page
-  }
-}
-
-function toFeedPage<S extends string>({ entries, ...page }: StoreFeedPage): FeedPage<S> {
-  return {
-    ...page,
-    entries: entries.map(({ event, ...entry }) => ({
-      ...entry,
-      // A manager of this lifecycle wrote the event.
-      event: event && freezeDeep(event as TaskEvent<S>),
-    })),
+    const events: TaskEvent<string>[] = []
+    for (const { event } of page.entries) if (event !== undefined) events.push(freezeDeep(event))
+    if (events.length > 0) {
+      const fitting = Math.floor((events.length * PAGE_BYTES) / Math.max(1, sizeOf(events)))
+      this.#pageSize = Math.max(1, Math.min(GROWTH * limit, fitting, MAX_PAGE))
+    }
+    // A manager of this lifecycle wrote the events.
+    return page as FeedPage<S> & StoreFeedPage
   }
 }
