@@ -96,7 +96,7 @@ describe('a feed that waits is woken', () => {
     await a.createTask({ id: 'x', skill: 's' })
     for (let turns = 0; turns < 5; turns += 1) await turn()
     isHeld = false
-    clock.advance(20)
+    clock.advance(1_000)
     expect(await pending).toMatchObject({ taskId: 'x' })
   })
 })

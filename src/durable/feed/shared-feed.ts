@@ -16,8 +16,9 @@ const PAGE_BYTES = 262_144
 const MAX_PAGE = 500
 /** Growth factor of pages. The first page has one event, since the size of the events is unknown. */
 const GROWTH = 4
-/** The pause before entries are read that the store holds back, in ms. */
+/** The first and the longest pause before entries are read that the store holds back, in ms. */
 const BEHIND_MS = 20
+const MAX_BEHIND_MS = 1_000
 
 type FeedContext<S extends string> = Pick<DurableContext<S>, 'storeClient' | 'watcher' | 'timeline'>
 
@@ -51,7 +52,7 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
   }
 
   async page(after: string | undefined, isStopped: () => boolean): Promise<FeedPage<S>> {
-    for (;;) {
+    for (let pauseMs = BEHIND_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_BEHIND_MS)) {
       let wake = (): void => undefined
       const woken = new Promise<void>((resolve) => (wake = resolve))
       // Watches first: what is stored after the read wakes this reader.
@@ -60,7 +61,7 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
       try {
         const page = await this.#read(after)
         if (page.cursor !== after || isStopped()) return page
-        if (page.isBehind === true) this.#context.timeline.add(BEHIND_MS, wake)
+        if (page.isBehind === true) this.#context.timeline.add(pauseMs, wake)
         await woken
       } catch (error) {
         if (!isStopped()) throw error
