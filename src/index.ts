@@ -19,6 +19,7 @@ export type {
 export type { DeadLetterQuery, OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
 export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/children.js'
 export type { Lineage, LineageSource } from './core/lineage/mark.js'
+export type { FeedEntry, FeedFilter, FeedOptions, TaskFeed } from './core/feed/types.js'
 export type { SavedTask } from './core/restore.js'
 export type { SavedHistory } from './core/saved/saved-history.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'

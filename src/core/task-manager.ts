@@ -11,7 +11,7 @@ import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } fro
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, create, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
-import { readParams, readGeneration } from './validate.js'
+import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { describe } from '../runtime/describe.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -54,6 +54,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
+  protected readonly feedSource: LocalFeed<S> | undefined
   /** Turns that restored tasks have begun, for request handlers. */
   readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#find(taskId))
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
@@ -62,7 +63,8 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     super(options)
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.#table = new TaskTable(this.lifecycle)
+    if (this.#settings.feedSize > 0) this.feedSource = new LocalFeed(this.#settings)
+    this.#table = new TaskTable(this.lifecycle, this.feedSource)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
@@ -239,9 +241,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * task replaces them if some are no longer held.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
-    const record = this.#find(taskId)
-    const after = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
-    return entriesAfter(record, after, this.#settings.eventLogSize)
+    return entriesAfter(this.#find(taskId), options, this.#settings.eventLogSize)
   }
 
   /**
@@ -366,7 +366,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
     const before = record.cost
     events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
-    this.#table.touch(record, record.cost - before)
+    this.#table.touch(record, record.cost - before, events.length)
     const isInTerminalState = this.#isTerminal(record.task.state)
     if (isInTerminalState) {
       this.#retention.unwatch(record)

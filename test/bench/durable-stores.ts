@@ -19,8 +19,8 @@ import type { Row } from './report.js'
 
 export interface Bench {
   readonly name: string
-  /** Another client of the same data, as another process has. */
-  readonly open: () => Promise<Durable.TaskStore>
+  /** Another client of the same data, as another process has. With a size it has a feed, and so have those before it. */
+  readonly open: (feedSize?: number) => Promise<Durable.TaskStore>
   /** What the driver takes for one event of one task: a row of a log, and the head of its task. */
   readonly raw: (taskId: string, generation: number, event: string) => Promise<void> | void
   /** The connection string, where there is a server. */
@@ -33,13 +33,13 @@ export async function loadDurable({ url }: Build): Promise<typeof Durable> {
   return (await import(new URL('durable/index.js', url).href)) as typeof Durable
 }
 
-async function benchMemory(build: Build): Promise<Bench> {
+export async function benchMemory(build: Build): Promise<Bench> {
   const { memoryStore } = await loadDurable(build)
-  const store = memoryStore()
+  let store: Durable.TaskStore | undefined
   const log = new Map<string, string>()
   return {
     ...{ name: 'memory', url: '' },
-    open: () => Promise.resolve(store),
+    open: (feedSize) => Promise.resolve((store ??= memoryStore({ feedSize }))),
     raw: (taskId, generation, event) => void log.set(`${taskId}/${generation}`, event),
     close: () => Promise.resolve(),
   }
@@ -66,8 +66,8 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   )
   return {
     ...{ name: 'SQLite', url: '' },
-    open: async () => {
-      const store = sqliteStore(connect('tasks.db'))
+    open: async (feedSize) => {
+      const store = sqliteStore(connect('tasks.db'), { feedSize })
       await store.migrate()
       return store
     },
@@ -104,8 +104,8 @@ export async function benchPostgres({ url }: Build): Promise<Bench> {
     INSERT INTO raw_events SELECT id, $2, $3 FROM head`
   return {
     ...{ name: 'PostgreSQL', url: server.url },
-    open: async () => {
-      const store = postgresStore(connect())
+    open: async (feedSize) => {
+      const store = postgresStore(connect(), { feedSize })
       await store.migrate()
       return store
     },
@@ -133,8 +133,8 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
   const prefix = randomUUID()
   return {
     ...{ name: 'Redis', url: server.url },
-    open: async () => {
-      const store = redisStore(connect())
+    open: async (feedSize) => {
+      const store = redisStore(connect(), { feedSize })
       await store.migrate()
       return store
     },
