@@ -34,7 +34,7 @@ export async function* follow<S extends string>(
 }
 
 /** The page after a position of a local feed. */
-export function localPage<S extends string>(feed: LocalEntries<S>, after: number): FeedPage<S> {
+function localPage<S extends string>(feed: LocalEntries<S>, after: number): FeedPage<S> {
   const { start } = feed
   const end = start + feed.entries.length
   const entries: FeedPage<S>['entries'][number][] = []
