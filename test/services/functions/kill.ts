@@ -111,11 +111,11 @@ async function check(
     if (task?.state !== 'completed' || said !== 'You said yes') {
       faults.push(`${id}: ${task?.state} ${said} ${JSON.stringify(task?.message)}`)
     }
-    const done = (await tasks.history(id)).flatMap((entry) => (entry.kind === 'step' ? [entry] : []))
+    const done = (await tasks.history(id)).flatMap(({ entry }) => (entry.kind === 'step' ? [entry] : []))
     if (done.length !== STEPS) faults.push(`${id}: has ${done.length} steps`)
     for (const entry of done) {
       const ran = runs.get(`${id}/${entry.name}`) ?? []
-      const committed = ran.indexOf(String('output' in entry ? entry.output : ''))
+      const committed = ran.findIndex((run) => 'output' in entry && entry.output === run)
       if (committed < 0) faults.push(`${id}/${entry.name}: is stored, and has not run`)
       doubled += ran.length - 1 - committed
     }
