@@ -85,9 +85,9 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   }
 }
 
-export async function benchPostgres({ url }: Build): Promise<Bench> {
+export async function benchPostgres({ url }: Build, fsync: 'on' | 'off' = 'on'): Promise<Bench> {
   const { postgresStore } = (await import(new URL('stores/postgres/index.js', url).href)) as typeof Postgres
-  const server = await startPostgres({ fsync: 'on' })
+  const server = await startPostgres({ fsync })
   const pools: Pool[] = []
   const connect = (): Pool => {
     const pool = new Pool({ connectionString: server.url, max: 10 })
@@ -103,7 +103,7 @@ export async function benchPostgres({ url }: Build): Promise<Bench> {
       ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at RETURNING id)
     INSERT INTO raw_events SELECT id, $2, $3 FROM head`
   return {
-    ...{ name: 'PostgreSQL', url: server.url },
+    ...{ name: fsync === 'on' ? 'PostgreSQL' : 'PostgreSQL without fsync', url: server.url },
     open: async (feedSize) => {
       const store = postgresStore(connect(), { feedSize })
       await store.migrate()
@@ -151,7 +151,7 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
   }
 }
 
-export const STORES = [benchMemory, benchSqlite, benchPostgres, benchRedis]
+export const STORES = [benchMemory, benchSqlite, (build: Build) => benchPostgres(build), benchRedis]
 
 /** Measures one store after the other. */
 export async function eachOf(
