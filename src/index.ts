@@ -21,6 +21,7 @@ export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/ch
 export type { Lineage, LineageSource } from './core/lineage/mark.js'
 export type { DeadLetterQuery, Redriven, RedriveQuery, RedriveReport } from './core/history/dead-letters.js'
 export type { ForkAnswer, ForkOptions } from './core/history/fork.js'
+export type { FeedEntry, FeedFilter, FeedOptions, TaskFeed } from './core/feed/types.js'
 export type { SavedTask } from './core/restore.js'
 export type { SavedHistory } from './core/saved/saved-history.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'

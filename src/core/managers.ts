@@ -9,6 +9,7 @@
 import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
+import type { FeedOptions, TaskFeed } from './feed/types.js'
 import type {
   ArtifactChanged,
   HistoryEntry,
@@ -69,6 +70,8 @@ export interface TaskReader<S extends string = TaskState> {
   ): MaybePromise<TaskStreamEvent<S>[]>
   /** The events after a cursor without gap or repetition, or a snapshot and the events after it. */
   subscribe(taskId: string, options?: SubscribeOptions): TaskSubscription<S>
+  /** The events of all tasks in one order. Managers of your own need not have it. Throws a `TypeError` where it is not kept. */
+  feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
   /** A signal that aborts when work on the task is no longer wanted. Its reason is an `A2AError`. */

@@ -87,6 +87,8 @@ export interface TaskManagerOptions<S extends string = TaskState> {
   readonly pruneIntervalMs?: number | undefined
   /** Number of latest events that each task keeps for replay, at most 4 MiB of them. Default is `1_000`. */
   readonly eventLogSize?: number | undefined
+  /** Number of latest entries, at least, from which `feed` continues. Default is `0`: `feed` is refused. */
+  readonly feedSize?: number | undefined
   /** Limits on the size of each task. */
   readonly limits?: LimitOptions | undefined
   /** The states and transitions of the tasks. Default is {@link A2A_LIFECYCLE}. */
@@ -120,6 +122,7 @@ export interface Settings<S extends string = TaskState> {
   /** `Infinity` without a timer. */
   readonly pruneIntervalMs: number
   readonly eventLogSize: number
+  readonly feedSize: number
   readonly limits: Limits
   readonly lifecycle: Lifecycle<S>
   readonly clock: Clock
@@ -134,6 +137,7 @@ const OPTION_KEYS = [
   'whenFull',
   'pruneIntervalMs',
   'eventLogSize',
+  'feedSize',
   'limits',
   'lifecycle',
   'clock',
@@ -179,6 +183,7 @@ export function toSettings<S extends string>(
     whenFull,
     pruneIntervalMs: requirePositive('pruneIntervalMs', options.pruneIntervalMs ?? Infinity),
     eventLogSize: requireBound('eventLogSize', options.eventLogSize ?? 1_000),
+    feedSize: requireWhole('feedSize', options.feedSize ?? 0, 0),
     limits: toLimits(options.maxInputSize, options.limits ?? {}, where),
     lifecycle,
     clock,

@@ -43,12 +43,13 @@ function entryAfter<S extends string>(
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
 }
 
-/** All entries after `cursor`. */
+/** All entries after the cursor `after`. */
 export function entriesAfter<S extends string>(
   record: TaskRecord<S>,
-  cursor: number,
+  options: Pick<SubscribeOptions, 'after'>,
   logSize: number,
 ): TaskStreamEvent<S>[] {
+  const cursor = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
   const entries: TaskStreamEvent<S>[] = []
   for (let entry = entryAfter(record, cursor, logSize); entry;) {
     entries.push(entry)

@@ -11,7 +11,7 @@ import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } fro
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
-import { readParams, readGeneration } from './validate.js'
+import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { LocalForks } from './history/local-forks.js'
@@ -57,13 +57,15 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   /** Turns of restored tasks and of forks, for request handlers. */
   readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#table.require(taskId))
   protected readonly forks: LocalForks<S>
+  protected readonly feedSource: LocalFeed<S> | undefined
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
     super(options)
     this.#settings = toSettings(options ?? {})
     this.#timeline = new Timeline(this.#settings.clock)
-    this.#table = new TaskTable(this.lifecycle)
+    if (this.#settings.feedSize > 0) this.feedSource = new LocalFeed(this.#settings)
+    this.#table = new TaskTable(this.lifecycle, this.feedSource)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
@@ -232,9 +234,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * task replaces them if some are no longer held.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
-    const record = this.#table.require(taskId)
-    const after = readGeneration(readParams(options, ['after'], 'events').after, 'after') ?? 0
-    return entriesAfter(record, after, this.#settings.eventLogSize)
+    return entriesAfter(this.#table.require(taskId), options, this.#settings.eventLogSize)
   }
 
   /**
@@ -366,7 +366,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
     const before = record.cost
     events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
-    this.#table.touch(record, record.cost - before)
+    this.#table.touch(record, record.cost - before, events.length)
     const isInTerminalState = this.#isTerminal(record.task.state)
     if (isInTerminalState) {
       this.#retention.unwatch(record)

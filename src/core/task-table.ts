@@ -5,6 +5,7 @@
  */
 import { invalidParams, taskNotFound } from './errors.js'
 import { describe } from '../runtime/describe.js'
+import type { LocalFeed } from './feed/local-feed.js'
 import { latestFirst, Ranking, type Chain, type Holding, type Link } from './task-record.js'
 import type { TaskRecord, Unit } from './task-record.js'
 import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
@@ -43,9 +44,11 @@ export class TaskTable<S extends string> {
   #rankings = new Map<string, { readonly kind: Removable; readonly ranking: Ranking<S> }>()
   #bytes = 0
   readonly #lifecycle: Lifecycle<S>
+  readonly #feed: LocalFeed<S> | undefined
 
-  constructor(lifecycle: Lifecycle<S>) {
+  constructor(lifecycle: Lifecycle<S>, feed?: LocalFeed<S>) {
     this.#lifecycle = lifecycle
+    this.#feed = feed
   }
 
   get size(): number {
@@ -88,7 +91,7 @@ export class TaskTable<S extends string> {
     this.#records.set(record.task.id, record)
     this.#link(record)
     this.#hold(record, 1, record.cost)
-    this.touch(record, 0)
+    this.touch(record, 0, 1)
   }
 
   /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */
@@ -123,6 +126,7 @@ export class TaskTable<S extends string> {
     for (const index of this.#indexes.values()) index.remove(record)
     this.#hold(record, -1, -record.cost)
     this.#rank(record)
+    this.#feed?.remove(record)
   }
 
   clear(): void {
@@ -134,11 +138,13 @@ export class TaskTable<S extends string> {
     this.#rankings = new Map()
     this.#holdings.clear()
     this.#bytes = 0
+    this.#feed?.close()
   }
 
-  /** Called after the task has changed. Its cost has grown by `growth`. */
-  touch(record: TaskRecord<S>, growth: number): void {
+  /** Called after the task has changed by `events` events. Its cost has grown by `growth`. */
+  touch(record: TaskRecord<S>, growth: number, events: number): void {
     record.stamp = ++this.#latestStamp
+    this.#feed?.add(record, events)
     if (growth !== 0) this.#hold(record, 0, growth)
     if (this.#indexes.size > 0) for (const index of this.#indexes.values()) index.touch(record)
     this.#rank(record)

@@ -28,6 +28,7 @@ import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
+import { sharedFeed, type SharedFeed } from './feed/shared-feed.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask, restoreTasks } from './create-task.js'
 import { StoredForks } from './forks.js'
@@ -57,6 +58,7 @@ import { documentsOf } from './store-client.js'
 export class DurableTaskManager<S extends string = TaskState> extends TaskViews<S> implements SharedTasks<S> {
   /** Documents beside the tasks, such as the webhooks of a server and the progress of their deliveries. */
   readonly documents: TaskDocuments
+  protected readonly feedSource: SharedFeed<S> | undefined
   readonly #context: DurableContext<S>
   readonly #maintenance: Maintenance<S>
   protected readonly forks: StoredForks<S>
@@ -66,6 +68,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     super(options)
     this.#context = durableContext(options)
     const { settings, storeClient, cache, proposals } = this.#context
+    this.feedSource = sharedFeed(this.#context)
     cache.on('stored', (...args) => proposals.announce(args[0], args[2].by, () => this.#onStored(...args)))
     cache.on('changed', (cached, events) => this.#onChanged(cached, events))
     cache.on('gone', (cached, reason) => this.#onGone(cached, reason))
@@ -327,6 +330,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
    */
   async destroy(): Promise<void> {
     const { cache, watcher, storeClient, timeline } = this.#context
+    this.feedSource?.close()
     storeClient.close()
     await this.#maintenance.close()
     await Promise.all([...this.#holders].map((holder) => holder.close(true)))

@@ -15,6 +15,7 @@ export type {
   SharedTasksStats,
   TasksObserver,
 } from '../core/managers.js'
+export type { StoreFeed, StoreFeedEntry, StoreFeedPage } from './feed/store-feed.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {

@@ -102,7 +102,14 @@ export class Maintenance<S extends string> {
     await this.#recover().catch(report)
     await this.#timeOut().catch(report)
     await this.prune(BATCHES_PER_SWEEP).catch(report)
+    await this.#trimFeed().catch(report)
     if (!this.#isClosed) this.#schedule()
+  }
+
+  async #trimFeed(): Promise<void> {
+    const { storeClient, settings } = this.#context
+    const { feed } = settings.store
+    if (feed !== undefined) await storeClient.call('feed', () => feed.trim())
   }
 
   async #recover(): Promise<void> {

@@ -4,9 +4,10 @@
  * @module
  */
 import type { TaskEvent } from '../core/events.js'
+import { MemoryFeed } from './feed/memory-feed.js'
 import { byText } from '../core/queries.js'
 import { systemClock } from '../runtime/clock.js'
-import { requireFunctions, requireKnown } from '../runtime/options.js'
+import { requireFunctions, requireKnown, requireWhole } from '../runtime/options.js'
 import type { JsonValue } from '../core/json-types.js'
 import { type TaskSnapshot, keyOf, type TaskKey } from '../core/task.js'
 import type {
@@ -26,20 +27,23 @@ import type {
   TaskHead,
   TaskStore,
 } from './task-store.js'
+import type { StoreFeedEntry } from './feed/store-feed.js'
 import type { DocumentCursor, TaskDocument } from '../core/managers.js'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /** The clock by which leases expire, in ms. Default is the system clock. */
   readonly now?: (() => number) | undefined
+  /** Number of latest entries, at least, from which `feed` continues. Default is `0`: `feed` is refused. */
+  readonly feedSize?: number | undefined
 }
 
 /** A store whose tasks are lost with the process. Listing costs O(all tasks): use it for tests and few tasks. */
 export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
-  requireKnown(options, ['now'], 'memoryStore')
+  requireKnown(options, ['now', 'feedSize'], 'memoryStore')
   requireFunctions(options, ['now'])
-  const { now = () => systemClock.now() } = options
-  return new MemoryStore(now)
+  const { now = () => systemClock.now(), feedSize = 0 } = options
+  return new MemoryStore(now, requireWhole('feedSize', feedSize, 0))
 }
 
 /** JSON is kept as text, so that every result is a copy. */
@@ -70,9 +74,11 @@ class MemoryStore implements TaskStore {
   readonly #rows = new Map<string, Row>()
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #now: () => number
+  readonly feed: MemoryFeed | undefined
 
-  constructor(now: () => number) {
+  constructor(now: () => number, feedSize: number) {
     this.#now = now
+    if (feedSize > 0) this.feed = new MemoryFeed(feedSize)
   }
 
   create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {
@@ -80,12 +86,13 @@ class MemoryStore implements TaskStore {
       const present = this.#rows.get(head.id)
       if (present !== undefined) return present.creationId === commitId
       const { skill, contextId, owner = null } = task
+      const texts = events.map(toText)
       this.#rows.set(head.id, {
         head: { ...head },
         skill,
         contextId,
         owner,
-        events: events.map(toText),
+        events: texts,
         unlogged: head.generation - events.length,
         checkpoint: { generation: head.generation, text: toText(task) },
         creationId: commitId,
@@ -93,6 +100,7 @@ class MemoryStore implements TaskStore {
         lease: lease && !head.hasEnded ? this.#leaseOf(lease) : undefined,
         documents: [],
       })
+      this.feed?.add({ ...keyOf(head), skill, contextId, owner }, texts)
       return true
     })
   }
@@ -120,6 +128,7 @@ class MemoryStore implements TaskStore {
       row.commitIds.add(commitId)
       row.head = { ...head }
       if (head.hasEnded) row.lease = undefined
+      this.feed?.add(subjectOf(row), texts)
       return 'committed'
     })
   }
@@ -191,7 +200,9 @@ class MemoryStore implements TaskStore {
       keys.filter((key) => {
         const row = this.#row(key)
         const { expectedGeneration = row?.head.generation } = key
-        return row !== undefined && row.head.generation === expectedGeneration && this.#rows.delete(key.id)
+        if (row === undefined || row.head.generation !== expectedGeneration) return false
+        this.feed?.add(subjectOf(row))
+        return this.#rows.delete(key.id)
       }),
     )
   }
@@ -337,6 +348,10 @@ function toJson(text: string): JsonValue {
 function toEvents(texts: readonly string[]): TaskEvent<string>[] {
   // `toText` made the texts from events.
   return texts.map((text) => JSON.parse(text) as TaskEvent<string>)
+}
+
+function subjectOf({ head, skill, contextId, owner }: Row): StoreFeedEntry['task'] {
+  return { ...keyOf(head), skill, contextId, owner }
 }
 
 function eventsAfter({ events, unlogged }: Row, generation: number): string[] {

@@ -7,6 +7,7 @@ import type { TaskDocuments } from '../core/managers.js'
 import type { TaskEvent } from '../core/events.js'
 import type { JsonValue } from '../core/json-types.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
+import type { StoreFeed } from './feed/store-feed.js'
 
 /** The properties that a store finds and orders tasks by, at `generation`. */
 export interface TaskHead extends TaskKey {
@@ -237,4 +238,6 @@ export interface TaskStore extends TaskDocuments {
 
   /** Absent where the database cannot notify its clients. Managers then only poll. */
   readonly hints?: StoreHints | undefined
+  /** Absent where the store does not keep the order of all events. Managers then refuse `feed`. */
+  readonly feed?: StoreFeed | undefined
 }

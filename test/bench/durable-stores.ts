@@ -19,8 +19,8 @@ import type { Row } from './report.js'
 
 export interface Bench {
   readonly name: string
-  /** Another client of the same data, as another process has. */
-  readonly open: () => Promise<Durable.TaskStore>
+  /** Another client of the same data, as another process has. With a size it has a feed, and so have those before it. */
+  readonly open: (feedSize?: number) => Promise<Durable.TaskStore>
   /** What the driver takes for one event of one task: a row of a log, and the head of its task. */
   readonly raw: (taskId: string, generation: number, event: string) => Promise<void> | void
   /** The connection string, where there is a server. */
@@ -33,13 +33,13 @@ export async function loadDurable({ url }: Build): Promise<typeof Durable> {
   return (await import(new URL('durable/index.js', url).href)) as typeof Durable
 }
 
-async function benchMemory(build: Build): Promise<Bench> {
+export async function benchMemory(build: Build): Promise<Bench> {
   const { memoryStore } = await loadDurable(build)
-  const store = memoryStore()
+  let store: Durable.TaskStore | undefined
   const log = new Map<string, string>()
   return {
     ...{ name: 'memory', url: '' },
-    open: () => Promise.resolve(store),
+    open: (feedSize) => Promise.resolve((store ??= memoryStore({ feedSize }))),
     raw: (taskId, generation, event) => void log.set(`${taskId}/${generation}`, event),
     close: () => Promise.resolve(),
   }
@@ -66,8 +66,8 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   )
   return {
     ...{ name: 'SQLite', url: '' },
-    open: async () => {
-      const store = sqliteStore(connect('tasks.db'))
+    open: async (feedSize) => {
+      const store = sqliteStore(connect('tasks.db'), { feedSize })
       await store.migrate()
       return store
     },
@@ -85,9 +85,9 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   }
 }
 
-export async function benchPostgres({ url }: Build): Promise<Bench> {
+export async function benchPostgres({ url }: Build, fsync: 'on' | 'off' = 'on'): Promise<Bench> {
   const { postgresStore } = (await import(new URL('stores/postgres/index.js', url).href)) as typeof Postgres
-  const server = await startPostgres({ fsync: 'on' })
+  const server = await startPostgres({ fsync })
   const pools: Pool[] = []
   const connect = (): Pool => {
     const pool = new Pool({ connectionString: server.url, max: 10 })
@@ -103,9 +103,9 @@ export async function benchPostgres({ url }: Build): Promise<Bench> {
       ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, updated_at = excluded.updated_at RETURNING id)
     INSERT INTO raw_events SELECT id, $2, $3 FROM head`
   return {
-    ...{ name: 'PostgreSQL', url: server.url },
-    open: async () => {
-      const store = postgresStore(connect())
+    ...{ name: fsync === 'on' ? 'PostgreSQL' : 'PostgreSQL without fsync', url: server.url },
+    open: async (feedSize) => {
+      const store = postgresStore(connect(), { feedSize })
       await store.migrate()
       return store
     },
@@ -133,8 +133,8 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
   const prefix = randomUUID()
   return {
     ...{ name: 'Redis', url: server.url },
-    open: async () => {
-      const store = redisStore(connect())
+    open: async (feedSize) => {
+      const store = redisStore(connect(), { feedSize })
       await store.migrate()
       return store
     },
@@ -151,7 +151,7 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
   }
 }
 
-export const STORES = [benchMemory, benchSqlite, benchPostgres, benchRedis]
+export const STORES = [benchMemory, benchSqlite, (build: Build) => benchPostgres(build), benchRedis]
 
 /** Measures one store after the other. */
 export async function eachOf(

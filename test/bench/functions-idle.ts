@@ -69,6 +69,8 @@ const SLEEPERS = 100_000
 const FIRST = 3_000
 const SWEEPS = 10
 const SWEEP_MS = 1_000
+/** By default. */
+const SWEEP_EVERY_S = 10
 
 const sleepers: Case = {
   name: 'durable functions: 100,000 sleepers',
@@ -98,8 +100,9 @@ const sleepers: Case = {
           ...{ ours: formatBytes(perSleeper), value: perSleeper, unit: 'B', good: 'at most', gate: 10 },
         },
         {
-          ...{ work: 'PostgreSQL: a sweep among 100,000 sleepers', peer: '–', theirs: '–' },
-          ...{ ours: formatNs(sweepNs), value: sweepNs, unit: 'ns', good: 'at most', gate: 10e6, goal: 1e6 },
+          ...{ work: 'PostgreSQL: sweeps of 100,000 sleepers, each second', peer: 'one sweep of ours' },
+          ...{ ours: formatNs(sweepNs / SWEEP_EVERY_S), theirs: formatNs(sweepNs) },
+          ...{ value: sweepNs / SWEEP_EVERY_S, unit: 'ns', good: 'at most', gate: 1e6 },
         },
       ]
     }),

@@ -4,6 +4,7 @@
 import { boundCases } from './bounds.js'
 import { build } from './build.js'
 import { createCases } from './create.js'
+import { feedCases } from './feed.js'
 import { fullHouseCases } from './full-house.js'
 import { durableCases } from './durable.js'
 import { functionCases } from './functions.js'
@@ -23,7 +24,7 @@ const words = process.argv.slice(2).map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
   ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
-  ...[...durableCases, ...leaseCases, ...functionCases, ...idleFunctionCases],
+  ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
 ]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 

@@ -6,14 +6,14 @@ import { describe, test } from 'vitest'
 describe('memoryStore', () => {
   testTaskStore({
     test,
-    create: ({ now }) => {
-      const store = memoryStore({ now })
+    create: (options) => {
+      const store = memoryStore(options)
       return Promise.resolve({
         store,
         reopen: () => Promise.resolve(store),
         close: () => Promise.resolve(),
       })
     },
-    supports: { hints: true, reopen: false },
+    supports: { hints: true, reopen: false, feed: true },
   })
 })

@@ -2,12 +2,18 @@
 import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 
-/** What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. */
-const LIMIT = 20_950
+/**
+ * What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. Counts
+ * the files that are loaded at the start: what reads a feed is loaded with its first entry.
+ */
+const LIMIT = 21_600
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
-  const { code, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`)
+  const { code, codeOnDemand, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`, {
+    splitting: true,
+  })
   expect(code, 'eventemitter3 is counted').toContain('_eventsCount')
+  expect(codeOnDemand, 'what reads a feed is loaded on demand').toContain('"deleted"')
   expect(gzipBytes, `${gzipBytes} bytes, ${gzipBytes - LIMIT} too many`).toBeLessThanOrEqual(LIMIT)
 })
 

@@ -1,6 +1,6 @@
 import type { Hint, StoreHints, TaskStore } from 'a2a-tasks/durable'
 
-export type StepName = Exclude<keyof TaskStore, 'hints'> | 'publish' | 'listen'
+export type StepName = Exclude<keyof TaskStore, 'hints' | 'feed'> | 'publish' | 'listen'
 
 /** What goes wrong: throws, or takes as long as its promise does. */
 export interface Faults {

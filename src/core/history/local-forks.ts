@@ -38,7 +38,7 @@ export class LocalForks<S extends string> {
   fork(taskId: string, options: ForkOptions): Task<S> {
     const { settings } = this.#host
     const record = this.#host.table.require(taskId)
-    return this.#make(record, toFork(entriesAfter(record, 0, settings.eventLogSize), options, settings))
+    return this.#make(record, toFork(entriesAfter(record, {}, settings.eventLogSize), options, settings))
   }
 
   redrive(taskId: string): Task<S> {
@@ -47,7 +47,7 @@ export class LocalForks<S extends string> {
     requireDeadLetter(record.task)
     const known = this.#redriven.get(record)
     if (known !== undefined) return copyTask(table.require(known).task)
-    const log = entriesAfter(record, 0, settings.eventLogSize)
+    const log = entriesAfter(record, {}, settings.eventLogSize)
     const made = toRedrive(log, settings.generateId(), settings)
     return this.#make(record, made, () => this.#redriven.set(record, made.id))
   }

@@ -5,6 +5,8 @@
  */
 import { TaskEmitter } from '../emitter.js'
 import type { HistoryRecorded } from '../events.js'
+import { feedOf } from '../feed/feed.js'
+import type { FeedOptions, FeedSource, TaskFeed } from '../feed/types.js'
 import type { Lifecycle } from '../lifecycle.js'
 import { deadLettersOf, redriveAllOf } from '../history/dead-letters.js'
 import type { DeadLetterQuery, RedriveQuery, RedriveReport } from '../history/dead-letters.js'
@@ -38,7 +40,22 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   abstract pageTasks(query?: TaskQuery<S> | null): Eventual<TaskPage<S>>
   abstract history(taskId: string): Eventual<HistoryRecorded[]>
   protected abstract readonly forks: Forks<S>
+  /** `undefined` without the option `feedSize`. */
+  protected abstract readonly feedSource: FeedSource<S> | undefined
   protected abstract childTasks(parentId: string): Eventual<ChildTask<S>[]>
+
+  /**
+   * The events of all tasks in one order, and the removals of tasks, from now on or after a cursor: no event is left out, and
+   * none comes twice. Needs the option `feedSize` of the manager, or of its store. Begins with a `resync` entry unless `after`
+   * is the cursor of an entry that is still kept; a reader that falls behind by more than `feedSize` entries receives one, too.
+   * Restored tasks have no events. Ends when `signal` aborts, and when the manager is destroyed.
+   *
+   * @throws {TypeError} without `feedSize`.
+   * @throws {A2AError} `INVALID_PARAMS` for an invalid option; from `next()`: `STORE_FAILED`.
+   */
+  feed(options: FeedOptions = {}): TaskFeed<S> {
+    return feedOf(this.feedSource, options)
+  }
 
   /**
    * One page of the tasks that have failed for good, latest first, without those that were redriven: after all attempts of a

@@ -28,6 +28,7 @@ export class ChangeWatcher<S extends string> {
   #checking: Promise<void> | undefined
   /** When the last comparison of all tasks in use began that succeeded, or when the first task was in use. */
   #comparedAt: number | undefined
+  readonly #followers = new Set<() => void>()
   #isClosed = false
   readonly #closing = new AbortController()
 
@@ -56,7 +57,10 @@ export class ChangeWatcher<S extends string> {
     const listen = async (): Promise<() => Promise<void>> => {
       const stop = await hints.listen(
         (hint) => this.#onHint(hint),
-        () => void this.#requestCheck(),
+        () => {
+          this.#notifyFollowers()
+          void this.#requestCheck()
+        },
         this.#closing.signal,
       )
       if (this.#isClosed) {
@@ -64,6 +68,7 @@ export class ChangeWatcher<S extends string> {
         return () => Promise.resolve()
       }
       // Hints that were published before are lost.
+      this.#notifyFollowers()
       void this.#requestCheck()
       return stop
     }
@@ -76,6 +81,16 @@ export class ChangeWatcher<S extends string> {
     })
   }
 
+  /**
+   * Calls `onNews` once when any task may have changed: at a hint, at a change of this process, and at the latest after
+   * `pollIntervalMs`. Returns a function that stops this.
+   */
+  follow(onNews: () => void): () => void {
+    this.#followers.add(onNews)
+    this.begin()
+    return () => void this.#followers.delete(onNews)
+  }
+
   /** The time since the last comparison with the store that succeeded, in ms; 0 while no task is in use. */
   get lagMs(): number {
     return this.#comparedAt === undefined ? 0 : Math.max(0, this.#storeClient.now() - this.#comparedAt)
@@ -83,6 +98,7 @@ export class ChangeWatcher<S extends string> {
 
   /** Publishes a hint that this process has changed the task. */
   publish({ taskId, generation }: Hint): void {
+    this.#notifyFollowers()
     if (this.#settings.store.hints === undefined || this.#isClosed) return
     this.#unpublished.set(taskId, generation)
     this.#publishing ??= this.#publish()
@@ -110,7 +126,13 @@ export class ChangeWatcher<S extends string> {
     this.#publishing = undefined
   }
 
+  #notifyFollowers(): void {
+    for (const notify of this.#followers) notify()
+    this.#followers.clear()
+  }
+
   #onHint({ taskId, generation }: Hint): void {
+    this.#notifyFollowers()
     const cached = this.#cache.get(taskId)
     if (cached === undefined || !cached.isInUse || this.#isClosed) return
     // The hints that this process publishes come back to it.
@@ -123,6 +145,7 @@ export class ChangeWatcher<S extends string> {
     this.#isPolling = true
     await this.#requestCheck()
     this.#isPolling = false
+    this.#notifyFollowers()
     if (this.#cache.inUse().length > 0) this.begin()
     else this.#comparedAt = undefined
   }

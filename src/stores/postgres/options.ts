@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireFunctions, requireKnown } from '../../runtime/options.js'
+import { requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 import type { PostgresClient } from './clients.js'
 
 /** Options of `postgresStore`. */
@@ -25,15 +25,23 @@ export interface PostgresStoreOptions {
    * managers only poll. Default is the client of the store, which then must not be a `Pool` of one connection.
    */
   readonly listen?: PostgresClient | false | undefined
+  /**
+   * Number of latest entries, at least, from which `feed` continues. `migrate()` starts the feed for all processes of the
+   * schema, and ends it with `0`. Default is to leave the feed as it is; then `feed` of this process is refused.
+   */
+  readonly feedSize?: number | undefined
 }
 
 /** Leaves room for suffixes: PostgreSQL truncates names to 63 bytes. */
 const SCHEMA = /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,49}$/
 
+/** The largest integer of the database. */
+const MAX_INTEGER = 2_147_483_647
+
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function validated(options: PostgresStoreOptions) {
-  requireKnown(options, ['schema', 'now', 'prepare', 'listen'], 'postgresStore')
-  const { schema = 'a2a_tasks', now, prepare = true, listen } = options
+  requireKnown(options, ['schema', 'now', 'prepare', 'listen', 'feedSize'], 'postgresStore')
+  const { schema = 'a2a_tasks', now, prepare = true, listen, feedSize } = options
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
     throw new RangeError(
       '"schema" must be of lower-case letters, digits and "_", no more than 50, ' +
@@ -42,7 +50,8 @@ export function validated(options: PostgresStoreOptions) {
   }
   requireFunctions(options, ['now'])
   if (typeof prepare !== 'boolean') throw new TypeError('"prepare" must be true or false')
-  return { schema, now, prepare, listen }
+  if (feedSize !== undefined) requireWhole('feedSize', feedSize, 0, MAX_INTEGER)
+  return { schema, now, prepare, listen, feedSize }
 }
 
 /** @throws {RangeError} when listening would occupy the only connection of the pool. */

@@ -27,12 +27,13 @@ import type { Parameter, PostgresClient } from './clients.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
 import { toStoreError, isStale } from './errors.js'
+import { feedSetUp, PostgresFeed } from './feed.js'
 import { hintsOf } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
 import { countStatement, listStatement } from './query-statements.js'
 import { queueOf } from './queue.js'
 import { validated, requireRoom, type PostgresStoreOptions } from './options.js'
-import { migration } from './schema.js'
+import { migration, STEPS } from './schema.js'
 import { ANY_GENERATION, taskStatements, type TaskStatements } from './task-statements.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
 
@@ -83,15 +84,17 @@ type Statements = TaskStatements & LeaseStatements & DocumentStatements
 
 class Store implements PostgresStore {
   readonly hints: StoreHints | undefined
+  readonly feed: PostgresFeed | undefined
   readonly #connection: Connection
   readonly #queue: CallQueue
   /** The quoted schema name. */
   readonly #schema: string
   readonly #sql: Statements
   readonly #now: (() => number) | undefined
+  readonly #feedSize: number | undefined
 
   constructor(client: PostgresClient, options: PostgresStoreOptions) {
-    const { schema, now, prepare, listen = client } = validated(options)
+    const { schema, now, prepare, listen = client, feedSize } = validated(options)
     this.#connection = connectionOf('client', client, prepare)
     this.#queue = queueOf(client)
     this.#schema = `"${schema}"`
@@ -101,6 +104,10 @@ class Store implements PostgresStore {
       ...documentStatements(this.#schema),
     }
     this.#now = now
+    this.#feedSize = feedSize
+    if (feedSize !== undefined && feedSize > 0) {
+      this.feed = new PostgresFeed(this.#schema, feedSize, (...given) => this.#rows('feed', ...given))
+    }
     if (listen !== false) {
       if (listen === client) requireRoom(client)
       const notify = (text: string, payloads: string) => this.#rows('publish', text, [payloads])
@@ -109,9 +116,10 @@ class Store implements PostgresStore {
   }
 
   async migrate(): Promise<void> {
+    const text = migration(this.#schema, STEPS, feedSetUp(this.#schema, this.#feedSize))
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#rows('migrate', migration(this.#schema), [])
+        await this.#rows('migrate', text, [])
         return
       } catch (error) {
         // Another process has migrated the schema at the same time.

@@ -5,6 +5,7 @@
  */
 import { PARKED } from '../../durable/leases/lease-note.js'
 import { REFUSED, STALE } from './errors.js'
+import { feedFunctions } from './feed.js'
 
 /**
  * Migration steps from each version of the tables to the next. The first creates version 1. Steps are only ever
@@ -82,6 +83,16 @@ export const STEPS: Steps = [
     CREATE INDEX tasks_parked ON ${schema}.tasks (parked_until) WHERE parked_until IS NOT NULL;
     CREATE INDEX tasks_held ON ${schema}.tasks (task) WHERE lease_id IS NOT NULL AND parked_until IS NULL;
     DROP INDEX ${schema}.tasks_leased;`,
+  // Empty until a feed is wanted.
+  (schema) => `
+    CREATE TABLE ${schema}.feed (
+      xid bigint NOT NULL DEFAULT txid_current(),
+      task bigint NOT NULL,
+      generation integer NOT NULL,
+      removed text,
+      PRIMARY KEY (xid, task, generation)
+    );
+    ${feedFunctions(schema)}`,
 ]
 
 /**
@@ -103,11 +114,12 @@ function deletionTrigger(schema: string): string {
 
 /**
  * One statement that applies the missing steps, all or none. Concurrent migrations wait, and then find the work done.
+ * `afterwards` are statements that follow the steps.
  * `schema` is quoted. Fails with {@link REFUSED} when the tables have a later version than these steps, and with
  * {@link STALE} when the isolation level hides what another migration committed during the wait. The caller then starts
  * over.
  */
-export function migration(schema: string, steps: Steps = STEPS): string {
+export function migration(schema: string, steps: Steps = STEPS, afterwards = ''): string {
   const name = schema.replaceAll('"', '')
   const refuse = (text: string, values: string): string =>
     `RAISE EXCEPTION '${text}', ${values} USING ERRCODE = '${REFUSED}';`
@@ -136,5 +148,6 @@ export function migration(schema: string, steps: Steps = STEPS): string {
     IF present < ${steps.length} THEN
       UPDATE ${schema}.a2a_tasks_version SET version = ${steps.length};
     END IF;
+    ${afterwards}
   END $migration$`
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireFunctions, requireKnown } from '../../runtime/options.js'
+import { requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 import type { TaskEvent } from '../../core/events.js'
 import type {
   Commit,
@@ -27,6 +27,8 @@ import type { TaskKey } from '../../core/task.js'
 import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'
+import { RedisFeed } from './feed.js'
+import { SET_UP_FEED } from './feed-scripts.js'
 import { migrateLayout, toStoreError, isEmpty, refuseEviction } from './layout.js'
 import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { platformCrypto } from '../../runtime/crypto.js'
@@ -54,6 +56,12 @@ export interface RedisStoreOptions {
   readonly now?: (() => number) | undefined
   /** Prefix of all keys, without braces; the store adds them. Default is `'a2a-tasks'`. */
   readonly prefix?: string | undefined
+  /**
+   * Number of latest entries, at least, from which `feed` continues. `migrate()` starts the feed for all processes of the
+   * store, and ends it with `0`. Default is to leave the feed as it is; then `feed` of this process is refused. Processes of
+   * a release without this option do not add to it: stop them first.
+   */
+  readonly feedSize?: number | undefined
 }
 
 /** The store that {@link redisStore} returns. */
@@ -112,14 +120,15 @@ export function redisStore(
   client: IoRedisClient | NodeRedisClient,
   options: RedisStoreOptions = {},
 ): RedisStore {
-  requireKnown(options, ['now', 'prefix'], 'redisStore')
-  const { now, prefix = 'a2a-tasks' } = options
+  requireKnown(options, ['now', 'prefix', 'feedSize'], 'redisStore')
+  const { now, prefix = 'a2a-tasks', feedSize } = options
   requireFunctions(options, ['now'])
   if (typeof prefix !== 'string' || !/^[^{}]+$/.test(prefix)) {
     throw new TypeError('"prefix" must be a text that is not empty and has no braces')
   }
   const time = (): string => (now === undefined ? '' : String(now()))
-  return new Store(toConnection(client), queueOf(client), `{${prefix}}`, time)
+  if (feedSize !== undefined) requireWhole('feedSize', feedSize, 0)
+  return new Store(toConnection(client), queueOf(client), `{${prefix}}`, time, feedSize)
 }
 
 /**
@@ -149,18 +158,30 @@ class Store implements RedisStore {
   readonly #queue: CallQueue
   /** Returns an empty text for the clock of Redis. */
   readonly #now: () => string
+  readonly #feedSize: number | undefined
+  readonly feed: RedisFeed | undefined
 
-  constructor(connection: Connection, queue: CallQueue, root: string, now: () => string) {
+  constructor(
+    connection: Connection,
+    queue: CallQueue,
+    root: string,
+    now: () => string,
+    feedSize: number | undefined,
+  ) {
     this.hints = redisHints(connection, `${root}:hints`)
     this.#connection = connection
     this.#scripts = new Scripts(connection, root)
     this.#queue = queue
     this.#now = now
+    this.#feedSize = feedSize
+    if (feedSize === undefined || feedSize === 0) return
+    this.feed = new RedisFeed(feedSize, (...given) => this.#run('feed', ...given))
   }
 
   async migrate(): Promise<void> {
     await refuseEviction(this.#connection)
     await migrateLayout(this.#scripts)
+    if (this.#feedSize !== undefined) await this.#run('feed', SET_UP_FEED, [this.#feedSize > 0 ? 1 : 0])
   }
 
   async create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {

@@ -28,6 +28,7 @@ export const OTHER_LAYOUT = 'A2A_TASKS_LAYOUT'
  *   task is indexed; `:lagging` has the ids of tasks whose indexes are outdated.
  * - `:ended:<state>` – the same, for tasks that have ended. `:unended` – `<createdAt><id>` of all other tasks.
  * - `:leases` – sorted set of ids by the time at which their lease expires.
+ * - `:feed` – stream of all events and removals, if a feed is kept. Entries of events name the generation.
  * - `:kind:<kind>` – sorted set of all documents of a kind, by task and document id.
  */
 const PRELUDE = `

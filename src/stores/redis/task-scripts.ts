@@ -3,14 +3,16 @@
  *
  * @module
  */
+import { FEEDING } from './feed-scripts.js'
 import { INDEXING } from './indexing.js'
 import { script } from './scripts.js'
 
-const LOGGING = `
+const LOGGING = `${FEEDING}
 -- Appends the events in ARGV[first], …: pairs of generation and event.
-local function append(id, commit, first)
-  local log = key('log', id)
+local function append(id, created, commit, first)
+  local log, fed = key('log', id), has_feed()
   for i = first, #ARGV, 2 do
+    if fed then feed_event(id, created, ARGV[i]) end
     if i == first then redis.call('XADD', log, ARGV[i] .. '-0', 'commit', commit, 'event', ARGV[i + 1])
     else redis.call('XADD', log, ARGV[i] .. '-0', 'event', ARGV[i + 1]) end
   end
@@ -33,7 +35,7 @@ end
 `
 
 /**
- * id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head, events → 1, or 0 when the id
+ * id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head from createdAt on, events → 1, or 0 when the id
  * exists
  */
 export const CREATE = script(`
@@ -41,7 +43,7 @@ ${INDEXING}${LOGGING}
 local id, commit, lease, texts = ARGV[1], ARGV[2], ARGV[5], tonumber(ARGV[8])
 local creation = redis.call('HGET', key('task', id), 'creation')
 if creation then return creation == commit and 1 or 0 end
-append(id, commit, 9 + texts)
+append(id, ARGV[10], commit, 9 + texts)
 redis.call('SET', key('whole', id), ARGV[3])
 redis.call('HSET', key('task', id), 'creation', commit, unpack(ARGV, 9, 8 + texts))
 local task = read(id)
@@ -60,7 +62,7 @@ local task = read(id, ARGV[2])
 if not task then return 'missing' end
 if task.generation ~= ARGV[3] then return was_commit(id, ARGV[11], commit) and 'committed' or 'conflict' end
 if lease ~= '' and task.lease ~= lease then return 'lease-lost' end
-append(id, commit, 11)
+append(id, task.created, commit, 11)
 local before = { created = task.created, state = task.state, ended = task.ended, updated = task.updated }
 local lagged = lags(task)
 task.state, task.ended, task.updated = state, ended, updated
@@ -119,8 +121,8 @@ local function field(kind, document) return #kind .. ':' .. kind .. document end
 
 /** … id, createdAt → … id, createdAt of the tasks that existed */
 export const DELETE = script(`
-${INDEXING}${DOCUMENT_KEYS}
-local deleted = {}
+${INDEXING}${DOCUMENT_KEYS}${FEEDING}
+local deleted, fed = {}, has_feed()
 for i = 1, #ARGV, 3 do
   local id, generation = ARGV[i], ARGV[i + 2]
   local task = read(id, ARGV[i + 1])
@@ -134,6 +136,7 @@ for i = 1, #ARGV, 3 do
       local kind, document = string.sub(name, from, from + length - 1), string.sub(name, from + length)
       redis.call('ZREM', key('kind', kind), member_of(id, task.created, document))
     end
+    if fed then feed_removal(id, task) end
     redis.call('UNLINK', key('task', id), key('log', id), key('whole', id), key('docs', id))
     deleted[#deleted + 1] = id
     deleted[#deleted + 1] = task.created

@@ -5,4 +5,5 @@
  */
 export type { SqliteDatabase, SqliteStatement } from './database.js'
 export { openTasks, type OpenTasksOptions } from './open-tasks.js'
-export { sqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
+export type { SqliteStoreOptions } from './options.js'
+export { sqliteStore, type SqliteStore } from './sqlite-store.js'

@@ -10,11 +10,12 @@ import { Connection, isLocked, type SqliteDatabase } from './database.js'
 import { systemClock } from '../../runtime/clock.js'
 import { builtin } from '../../runtime/environment.js'
 import { sleep } from '../../runtime/timers.js'
-import { sqliteStore, type SqliteStoreOptions } from './sqlite-store.js'
+import type { SqliteStoreOptions } from './options.js'
+import { sqliteStore } from './sqlite-store.js'
 
 /** Options of {@link openTasks}: those of `DurableTaskManager`, without `store`. */
 export interface OpenTasksOptions<S extends string = TaskState>
-  extends Omit<DurableTaskManagerOptions<S>, 'store'>, Pick<SqliteStoreOptions, 'prefix'> {
+  extends Omit<DurableTaskManagerOptions<S>, 'store'>, Pick<SqliteStoreOptions, 'prefix' | 'feedSize'> {
   /**
    * With `'full'`, each change is on the disk before it is acknowledged. With `'normal'`, which is several times as
    * fast, a crash of the process loses nothing, but a power failure may lose the latest changes. It never corrupts the
@@ -78,7 +79,7 @@ class FileTaskManager<S extends string> extends DurableTaskManager<S> {
 
 async function managerOptions<S extends string>(
   database: SqliteDatabase,
-  { synchronous = 'full', prefix, ...options }: OpenTasksOptions<S>,
+  { synchronous = 'full', prefix, feedSize, ...options }: OpenTasksOptions<S>,
 ): Promise<DurableTaskManagerOptions<S>> {
   if (!['full', 'normal'].includes(synchronous)) {
     throw new TypeError(`"synchronous" must be 'full' or 'normal'`)
@@ -86,7 +87,7 @@ async function managerOptions<S extends string>(
   if ('store' in options) {
     throw new TypeError('openTasks() makes its own "store"; new DurableTaskManager({ store }) takes one')
   }
-  const store = sqliteStore(database, { prefix })
+  const store = sqliteStore(database, { prefix, feedSize })
   await whenUnlocked(() => enterWal(new Connection(database)))
   database.exec(`PRAGMA synchronous = ${synchronous}`)
   await whenUnlocked(() => store.migrate())

@@ -67,6 +67,15 @@ export const STEPS: Steps = [
       PRIMARY KEY (kind, task_id, created_at, id)
     ) WITHOUT ROWID;
     CREATE INDEX ${prefix}documents_by_task ON ${prefix}documents (task_id, created_at);`,
+  // Empty until a feed is wanted.
+  (prefix) => `
+    CREATE TABLE ${prefix}feed (
+      position INTEGER PRIMARY KEY,
+      task INTEGER NOT NULL,
+      generation INTEGER,
+      removed TEXT
+    );
+    CREATE INDEX ${prefix}feed_removals ON ${prefix}feed (task, position) WHERE removed IS NOT NULL;`,
 ]
 
 /** Applies the missing steps, all or none. Concurrent migrations wait, and then find the work done. */

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { requireFunctions, requireKnown } from '../../runtime/options.js'
 import type { TaskEvent } from '../../core/events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type {
@@ -24,19 +23,12 @@ import type {
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
 import { toStoreError } from './failures.js'
-import { systemClock } from '../../runtime/clock.js'
+import { setUpFeed, SqliteFeed } from './feed.js'
+import { validated, type SqliteStoreOptions } from './options.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
 import { documentOf, keyOf, noteOf, numberOf, documentsKeyOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
-
-/** Options of {@link sqliteStore}. */
-export interface SqliteStoreOptions {
-  /** The clock by which leases expire, in ms since 1970. Default is the system clock, which all processes of a file share. */
-  readonly now?: (() => number) | undefined
-  /** Prefix of the table names: a letter or `_`, then letters, digits and `_`. Default is `'a2a_'`. */
-  readonly prefix?: string | undefined
-}
 
 /** The store that {@link sqliteStore} returns. */
 export interface SqliteStore extends TaskStore {
@@ -65,15 +57,8 @@ export interface SqliteStore extends TaskStore {
  * @throws {TypeError} for a value that is not a synchronous database, and for an unknown option or one of the wrong type.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  requireKnown(options, ['now', 'prefix'], 'sqliteStore')
-  const { now = () => systemClock.now(), prefix = 'a2a_' } = options
-  requireFunctions(options, ['now'])
-  if (typeof prefix !== 'string' || !/^[a-z_][a-z0-9_]{0,50}$/i.test(prefix) || /^sqlite_/i.test(prefix)) {
-    throw new TypeError(
-      '"prefix" must be a letter or _, then letters, digits and _, and not begin with sqlite_',
-    )
-  }
-  return new Store(new Connection(database), prefix, now)
+  const { now, prefix, feedSize } = validated(options)
+  return new Store(new Connection(database), prefix, now, feedSize)
 }
 
 const ALL = -1
@@ -83,17 +68,28 @@ class Store implements SqliteStore {
   readonly #prefix: string
   readonly #queries: Queries
   readonly #now: () => number
+  readonly #feedSize: number | undefined
+  readonly feed: SqliteFeed | undefined
   #isMigrated = false
 
-  constructor(connection: Connection, prefix: string, now: () => number) {
+  constructor(connection: Connection, prefix: string, now: () => number, feedSize: number | undefined) {
     this.#connection = connection
     this.#prefix = prefix
     this.#queries = queriesFor(prefix)
     this.#now = now
+    this.#feedSize = feedSize
+    if (feedSize === undefined || feedSize === 0) return
+    this.feed = new SqliteFeed(prefix, feedSize, {
+      read: (work) => this.#read('feed', work),
+      write: (work) => this.#write('feed', work),
+    })
   }
 
   migrate(): Promise<void> {
-    return asPromise('migrate', () => migrate(this.#connection, this.#prefix))
+    return asPromise('migrate', () => {
+      migrate(this.#connection, this.#prefix)
+      setUpFeed(this.#connection, this.#prefix, this.#feedSize)
+    })
   }
 
   create({ task, events, head, commitId, lease }: Creation): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { Creation, TaskStore } from '../../durable/task-store.js'
 import { requireStore } from '../../durable/options.js'
 import { contentTests } from './content.js'
 import { documentTests } from './documents.js'
+import { FEED_SIZE, feedTests } from './feed.js'
 import type { StoreTests } from './kit.js'
 import { hintTests, reopenTests, schemaTest } from './retention.js'
 import { leaseTests } from './leases.js'
@@ -36,6 +37,8 @@ export interface StoreSupport {
    * With `false`, nothing is tested between processes or after a restart.
    */
   readonly reopen: boolean
+  /** Whether the store has a `feed` when `create` receives a `feedSize`. Default is `false`. */
+  readonly feed?: boolean | undefined
   /** The earlier versions of its schema. Default is none. */
   readonly olderSchemas?: readonly OlderSchema[] | undefined
 }
@@ -54,6 +57,8 @@ export interface OlderSchema {
 export interface CreateStoreOptions {
   /** The clock by which leases expire, in ms since 1970. Every client must use it. */
   readonly now: () => number
+  /** The size of the feed. Present in the tests of the feed only. */
+  readonly feedSize?: number | undefined
 }
 
 /** Parameters of {@link testTaskStore}. */
@@ -83,7 +88,7 @@ export interface TestTaskStoreOptions {
  * })
  */
 export function testTaskStore({ test, create, supports }: TestTaskStoreOptions): void {
-  const { hints, reopen, olderSchemas = [] } = supports
+  const { hints, reopen, feed = false, olderSchemas = [] } = supports
   const register = (tests: StoreTests, open = create): void => {
     for (const [name, run] of Object.entries(tests)) {
       test(name, async () => {
@@ -104,6 +109,7 @@ export function testTaskStore({ test, create, supports }: TestTaskStoreOptions):
   }
   if (hints) register(hintTests)
   if (reopen) register(reopenTests)
+  if (feed) register(feedTests, ({ now }) => create({ now, feedSize: FEED_SIZE }))
   for (const older of olderSchemas) {
     const { tasks, tests } = schemaTest(older.name)
     register(tests, ({ now }) => older.create({ now, tasks }))

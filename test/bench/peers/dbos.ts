@@ -45,5 +45,6 @@ export async function startDbos(systemDatabaseUrl: string, poolSize: number): Pr
     { name: 'booking' },
   )
   await DBOS.launch()
-  return { run, close: () => DBOS.shutdown() }
+  // DBOS looks at the object that a workflow is called on.
+  return { run: (input) => run(input), close: () => DBOS.shutdown() }
 }

@@ -28,9 +28,9 @@ whenPostgres('postgresStore', () => {
   ])('over $name', ({ open }) => {
     testTaskStore({
       test: (name, run) => it(name, run),
-      create: async ({ now }) => {
+      create: async (given) => {
         stores += 1
-        const options = { schema: `store_${stores}`, now }
+        const options = { ...given, schema: `store_${stores}` }
         const opened: Opened[] = []
         const another = () => {
           const one = open(server)
@@ -47,7 +47,7 @@ whenPostgres('postgresStore', () => {
           },
         }
       },
-      supports: { hints: true, reopen: true },
+      supports: { hints: true, reopen: true, feed: true },
     })
   })
 })

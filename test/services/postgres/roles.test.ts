@@ -29,11 +29,11 @@ whenPostgres('the roles of docs/operate/database.md', () => {
     const [once = '', afterMigration = ''] = sql.replace('DATABASE app', 'DATABASE postgres').split('\n\n')
     await poolOf('postgres').query(once)
     const migration = poolOf('agent_migration')
-    await postgresStore(migration).migrate()
+    await postgresStore(migration, { feedSize: 10 }).migrate()
     await migration.query(afterMigration)
 
     const pool = poolOf('agent')
-    const store = postgresStore(pool)
+    const store = postgresStore(pool, { feedSize: 10 })
     // The tables are current, so there is nothing that it lacks a right for.
     await store.migrate()
     await expect(pool.query('CREATE TABLE a2a_tasks.mine ()')).rejects.toThrow('permission denied')

@@ -19,12 +19,12 @@ whenRedis('redisStore', () => {
   describe.each(CLIENTS)('over $name', ({ open }) => {
     testTaskStore({
       test: (name, run) => it(name, run),
-      create: async ({ now }) => {
+      create: async (options) => {
         stores += 1
         const prefix = `store ${stores}`
         const closing: (() => void)[] = []
         const another = async (): Promise<RedisStore> => {
-          const { store, close } = await open(server, { now, prefix })
+          const { store, close } = await open(server, { ...options, prefix })
           closing.push(close)
           return store
         }
@@ -39,7 +39,7 @@ whenRedis('redisStore', () => {
           },
         }
       },
-      supports: { hints: true, reopen: true },
+      supports: { hints: true, reopen: true, feed: true },
     })
   })
 })

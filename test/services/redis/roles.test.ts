@@ -22,7 +22,7 @@ whenRedis('the user of docs/operate/database.md', () => {
     await expect(client.flushall()).rejects.toThrow('NOPERM')
     await expect(client.get('a')).rejects.toThrow('NOPERM')
 
-    const store = redisStore(client)
+    const store = redisStore(client, { feedSize: 10 })
     await store.migrate()
     expect(await serveOver(store)).toEqual({ text: 'Hello Ada', removed: 1 })
   })

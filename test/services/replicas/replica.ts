@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DurableTaskManager } from '../../../src/durable/index.js'
 import { createRequestHandler, textOf, type Run } from '../../../src/server/index.js'
 import { toNodeListener } from '../../../src/server/node/index.js'
+import { book } from '../functions/book.js'
 import { openStore } from './stores.js'
 
-const { STORE = '', STORE_URL = '', RECOVER } = process.env
+const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '' } = process.env
 /** Work is restarted only where replicas hand it over: they do so at once. */
 const recover = RECOVER === 'resume' ? 'resume' : 'fail'
 
@@ -29,6 +30,8 @@ async function execute(run: Run): Promise<string | undefined> {
       // The answer begins another run, wherever it comes to.
       run.requireInput('What next?').catch(() => undefined)
       return undefined
+    case 'book':
+      return await book(run, STEPS_FILE)
     case 'hold':
       run.start()
       await once(run.signal, 'abort')
@@ -48,6 +51,8 @@ const handler = createRequestHandler({
   card: { name: 'Counter', url: 'http://127.0.0.1' },
   execute,
   tasks,
+  // So that runs that sleep leave the memory.
+  limits: { waitingRunMs: 100 },
   onError: (error, context) => console.error(context, error),
 })
 const server = createServer(toNodeListener(handler.fetch)).listen(0, '127.0.0.1')

@@ -20,7 +20,10 @@ describe('postgresStore', () => {
   })
 
   it.each([
-    [{ prefix: 'x' }, 'Unknown option "prefix" of postgresStore; known are schema, now, prepare, listen'],
+    [
+      { prefix: 'x' },
+      'Unknown option "prefix" of postgresStore; known are schema, now, prepare, listen, feedSize',
+    ],
     [{ now: 1 }, '"now" must be a function'],
     [{ prepare: 'no' }, '"prepare" must be true or false'],
     [{ prepare: null }, '"prepare" must be true or false'],

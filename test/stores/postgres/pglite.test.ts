@@ -15,9 +15,9 @@ describe('postgresStore over PGlite', () => {
 
   testTaskStore({
     test: (name, run) => it(name, run),
-    create: async ({ now }) => {
+    create: async (given) => {
       stores += 1
-      const options = { schema: `store_${stores}`, now }
+      const options = { ...given, schema: `store_${stores}` }
       const store = postgresStore(database, options)
       await store.migrate()
       return {
@@ -28,6 +28,6 @@ describe('postgresStore over PGlite', () => {
         },
       }
     },
-    supports: { hints: true, reopen: true },
+    supports: { hints: true, reopen: true, feed: true },
   })
 })

@@ -132,7 +132,7 @@ describe('migrate()', () => {
     await expect(store.migrate()).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message:
-        'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 2: they were migrated by a later one',
+        'The tables of "a2a-tasks" (schema newer) have version 99, and this release knows them up to 3: they were migrated by a later one',
       data: { operation: 'migrate' },
     })
   })

@@ -35,7 +35,7 @@ describe('redisStore', () => {
     [client, { prefix: 'a{b}' }, '"prefix" must be'],
     [client, { prefix: 1 }, '"prefix" must be'],
     [client, { now: 1 }, '"now" must be a function'],
-    [client, { pre: 'x' }, 'Unknown option "pre" of redisStore; known are now, prefix'],
+    [client, { pre: 'x' }, 'Unknown option "pre" of redisStore; known are now, prefix, feedSize'],
   ])('refuses %o with %o', (given, options, text) => {
     // As who writes JavaScript may call it.
     const open = (): RedisStore => redisStore(given as Redis, options as RedisStoreOptions)

@@ -6,17 +6,17 @@ import { databaseFile } from './support/sqlite.js'
 describe('the SQLite store over libsql, two connections to one file', () => {
   testTaskStore({
     test,
-    create: async ({ now }) => {
+    create: async (options) => {
       const file = databaseFile()
       return {
-        store: await file.open({ now }),
-        reopen: () => file.open({ now }),
+        store: await file.open(options),
+        reopen: () => file.open(options),
         close: () => {
           file.remove()
           return Promise.resolve()
         },
       }
     },
-    supports: { hints: false, reopen: true },
+    supports: { hints: false, reopen: true, feed: true },
   })
 })

@@ -88,7 +88,9 @@ describe('the options', () => {
     [{ prefix: 'a; DROP TABLE x; --' }, '"prefix" must be'],
     [{ prefix: 'sqlite_tasks' }, '"prefix" must be'],
     [{ now: 1 }, '"now" must be a function'],
-    [{ prefx: 'a' }, 'Unknown option "prefx" of sqliteStore; known are now, prefix'],
+    [{ feedSize: -1 }, '"feedSize" must be an integer from 0, got -1'],
+    [{ feedSize: '9' }, '"feedSize" must be an integer from 0, got "9"'],
+    [{ prefx: 'a' }, 'Unknown option "prefx" of sqliteStore; known are now, prefix, feedSize'],
   ])('%o are refused', (options, message) => {
     const database = file.connect()
     // Not what the types allow.

@@ -23,7 +23,7 @@ describe('no statement', () => {
   test('scans a table or sorts', async () => {
     const database = file.connect()
     const asked = new Set<string>()
-    const store = sqliteStore(recording(database, asked))
+    const store = sqliteStore(recording(database, asked), { feedSize: 1 })
     await store.migrate()
     asked.clear()
     await useAll(store)
@@ -44,7 +44,9 @@ describe('no statement', () => {
 
   test('is prepared twice', async () => {
     const prepared: string[] = []
-    const store = sqliteStore(recording(file.connect(), { add: (sql) => prepared.push(sql) }))
+    const store = sqliteStore(recording(file.connect(), { add: (sql) => prepared.push(sql) }), {
+      feedSize: 1,
+    })
     await store.migrate()
     await useAll(store)
     await useAll(store)
@@ -194,24 +196,26 @@ test('a busy timeout that the caller has set stays', () => {
 
 test('a connection that gives integers as BigInt will do', async () => {
   const database = file.connect()
-  const store = sqliteStore(database.defaultSafeIntegers())
+  const store = sqliteStore(database.defaultSafeIntegers(), { feedSize: 10 })
   await store.migrate()
+  const start = await store.feed?.read(undefined, 1)
   await store.create({ ...TASK, head, lease })
   expect(await store.heads(['task'])).toEqual([{ ...key, generation: 1 }])
   expect(await store.commit({ ...commitOf(key, 1, 'a', 0), leaseId: 'lease' })).toBe('committed')
   expect(await store.count({})).toBe(1)
   expect(await store.release(key, 'lease', 2)).toBe(true)
+  expect((await store.feed?.read(start?.cursor, 10))?.entries).toHaveLength(2)
 })
 
 describe('in memory', () => {
   testTaskStore({
     test,
-    create: async ({ now }) => {
-      const store = sqliteStore(new Database(':memory:'), { now, prefix: 'other_' })
+    create: async (options) => {
+      const store = sqliteStore(new Database(':memory:'), { ...options, prefix: 'other_' })
       await store.migrate()
       return { store, reopen: () => Promise.resolve(store), close: () => Promise.resolve() }
     },
-    supports: { hints: false, reopen: false },
+    supports: { hints: false, reopen: false, feed: true },
   })
 })
 
@@ -240,11 +244,14 @@ async function useAll(store: TaskStore): Promise<void> {
   }
   await store.unended(TIME, 10)
   await store.release(key, 'lease')
-  const end = commitOf(key, 2, 'a', 0)
-  await store.commit({ ...end, head: { ...end.head, state: 'completed', hasEnded: true } })
+  const last = commitOf(key, 2, 'a', 0)
+  await store.commit({ ...last, head: { ...last.head, state: 'completed', hasEnded: true } })
   await store.ended({ state: 'completed', updatedBefore: TIME, limit: 10 })
   await store.ended({ state: 'completed', beyond: 10, limit: 10 })
   await store.delete([key])
+  const end = await store.feed?.read(undefined, 1)
+  await store.feed?.read(end?.cursor, 1)
+  await store.feed?.trim()
 }
 
 function filters(): StoreFilter[] {

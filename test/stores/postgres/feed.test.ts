@@ -1,0 +1,110 @@
+/** The feed of a PostgreSQL store beyond the common suite: which processes write it, and where it begins. */
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
+import { keyOf } from '../../../src/core/task.js'
+import { move, put } from '../../../src/testing/task-store-suite/samples.js'
+
+let database: PGlite
+beforeAll(async () => {
+  database = await PGlite.create()
+}, 60_000)
+afterAll(() => database.close())
+
+async function open(schema: string, feedSize?: number): Promise<PostgresStore> {
+  const store = postgresStore(database, { schema, feedSize })
+  await store.migrate()
+  return store
+}
+
+async function endOf(store: PostgresStore): Promise<string> {
+  return (await store.feed?.read(undefined, 1))?.cursor ?? ''
+}
+
+it('is written by a process that was not told of it, too', async () => {
+  const plain = await open('untold')
+  expect(plain.feed).toBeUndefined()
+  const before = await put(plain, 'before')
+  const store = await open('untold', 10)
+  const start = await endOf(store)
+  await move(plain, before.task)
+  await put(plain, 'a')
+  // It leaves the feed as it is.
+  const later = await open('untold')
+  await later.delete([keyOf(before.task)])
+  const { entries } = (await store.feed?.read(start, 10)) ?? {}
+  expect(entries?.map(({ task, event }) => [task.id, event?.generation])).toEqual([
+    ['a', 1],
+    ['before', undefined],
+  ])
+})
+
+it('ends with the size 0, and does not know the cursors of the one before when it begins again', async () => {
+  const store = await open('ended', 10)
+  const cursors = [await endOf(store)]
+  await put(store, 'a')
+  cursors.push(await endOf(store))
+  const off = await open('ended', 0)
+  expect(off.feed).toBeUndefined()
+  cursors.push(await endOf(store))
+  await put(off, 'b')
+  const again = await open('ended', 10)
+  for (const cursor of cursors) {
+    expect(await again.feed?.read(cursor, 10)).toMatchObject({ entries: [], isResync: true })
+  }
+  const start = await endOf(again)
+  await open('ended', 10)
+  await put(off, 'c')
+  expect((await again.feed?.read(start, 10))?.entries.map(({ task }) => task.id)).toEqual(['c'])
+})
+
+it('does not know the cursors of before a dump was restored, where transactions are counted anew', async () => {
+  const store = await open('restored', 10)
+  const cursors = [await endOf(store)]
+  await put(store, 'a')
+  cursors.push(await endOf(store))
+  // As in a dump of a server that had counted further.
+  await database.query('UPDATE restored.feed SET xid = xid + 1000000 WHERE xid > 0')
+  await store.migrate()
+  for (const cursor of cursors) {
+    expect(await store.feed?.read(cursor, 10)).toMatchObject({ entries: [], isResync: true })
+  }
+  const start = await endOf(store)
+  await put(store, 'b')
+  expect((await store.feed?.read(start, 10))?.entries.map(({ task }) => task.id)).toEqual(['b'])
+})
+
+it('is read by its index', async () => {
+  const store = await open('indexed', 100_000)
+  await database.query(
+    'INSERT INTO indexed.feed (xid, task, generation) SELECT 3, n, 1 FROM generate_series(1, 20000) n',
+  )
+  await database.query('ANALYZE indexed.feed')
+  const plans: string[] = []
+  const explaining = new Proxy(database, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'query') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      return async (text: string, parameters: unknown[], options: object) => {
+        const { rows } = await target.query<[string]>(`EXPLAIN ${text}`, parameters, { rowMode: 'array' })
+        plans.push(rows.map(([line]) => line).join('\n'))
+        return await target.query(text, parameters, options)
+      }
+    },
+  })
+  const explained = postgresStore(explaining, { schema: 'indexed', feedSize: 100_000 })
+  const end = await endOf(explained)
+  await explained.feed?.read('3-5-1', 10)
+  await explained.feed?.trim()
+  await put(store, 'a')
+  expect(end).not.toBe('')
+  expect(plans).toHaveLength(3)
+  for (const plan of plans) expect(plan).not.toMatch(/Seq Scan on feed/)
+})
+
+it.each([-1, 0.5, 2 ** 31, '5'])('refuses the size %s', (feedSize) => {
+  // Not what the types allow.
+  expect(() => postgresStore(database, { feedSize: feedSize as number })).toThrow(
+    '"feedSize" must be an integer from 0',
+  )
+})
