@@ -91,7 +91,7 @@ export class TaskTable<S extends string> {
     this.#records.set(record.task.id, record)
     this.#link(record)
     this.#hold(record, 1, record.cost)
-    this.touch(record, 0, 1)
+    this.touch(record, 0, record.task.generation)
   }
 
   /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */

@@ -233,3 +233,17 @@ test('a fork without a handler is continued by the next one', async () => {
   const next = await agent(() => tasks, execute)
   expect(textsOf(await next.reaches(id, 'completed'))).toEqual(['sun. Oslo. 4.'])
 })
+
+test('the feed has all events of a fork', async () => {
+  const tasks = new TaskManager({ feedSize: 100 })
+  const from = await agent(() => tasks, traveller().execute)
+  const old = await travelled(from, 'Rome')
+  const feed = tasks.feed()
+  expect((await feed.next()).value?.type).toBe('resync')
+  const { id } = await tasks.fork(old.id)
+  const { generation } = await from.reaches(id, 'completed')
+  const read: unknown[] = []
+  while (read.length < generation) read.push((await feed.next()).value)
+  const events = tasks.events(id)
+  expect(read).toMatchObject(events.map((event) => ({ type: 'event', taskId: id, event })))
+})
