@@ -2,7 +2,7 @@
  * Second step of the build: joins the many small chunks that esbuild makes into a few files.
  *
  * Node needs about half a millisecond per file: a client of 25 files starts 12 ms later than one of eight. esbuild makes
- * one chunk per set of entries that share code. This step makes at most two per folder of `src/`.
+ * one chunk per set of entries that share code. This step makes at most two per folder of `src/`, and three of the core.
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path/posix'
@@ -80,11 +80,22 @@ function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chu
 /** The name of the file that each chunk becomes a part of. What an entry loads on demand has a file of its own. */
 function groupsOf({ outputs }: Metafile, entries: readonly string[]): Map<string, string> {
   const sources = new Set(entries.map((name) => `src/${name}.ts`))
-  const client = Object.keys(outputs).find((file) => outputs[file]?.entryPoint === 'src/client/index.ts')
-  const neededByClient = client === undefined ? new Set<string>() : reachableFrom(client, outputs)
+  const neededBy = (source: string): ReadonlySet<string> => {
+    const entry = Object.keys(outputs).find((file) => outputs[file]?.entryPoint === source)
+    return entry === undefined ? new Set() : reachableFrom(entry, outputs)
+  }
+  const client = neededBy('src/client/index.ts')
+  const delegation = neededBy('src/client/delegation/kept-tasks.ts')
+  const core = neededBy('src/index.ts')
+  const coreFileOf = (file: string): string => {
+    if (delegation.has(file)) return 'core'
+    // What the core loads on demand, and other entries at their start.
+    return core.has(file) ? 'core-more' : 'core-on-demand'
+  }
   const groups = new Map<string, string>()
   for (const [file, { inputs, entryPoint }] of Object.entries(outputs)) {
-    if (entryPoint === undefined) groups.set(file, fileOf(Object.keys(inputs), neededByClient.has(file)))
+    if (entryPoint === undefined)
+      groups.set(file, fileOf(Object.keys(inputs), client.has(file), coreFileOf(file)))
     else if (!sources.has(entryPoint)) groups.set(file, basename(entryPoint, '.ts'))
   }
   return groups
@@ -99,10 +110,11 @@ function reachableFrom(file: string, outputs: Metafile['outputs'], seen = new Se
   return seen
 }
 
-function fileOf(inputs: readonly string[], isNeededByClient: boolean): string {
+function fileOf(inputs: readonly string[], isNeededByClient: boolean, coreFile: string): string {
   const layer = layerOf(inputs)
   if (layer === 'runtime') return BASE
-  return isNeededByClient ? (SHARED_FILES[layer] ?? layer) : `${layer}-more`
+  if (isNeededByClient) return SHARED_FILES[layer] ?? layer
+  return layer === 'core' ? coreFile : `${layer}-more`
 }
 
 /** Packages that are built in come with the code that uses them; zod has a chunk without any, which schemas use. */

@@ -55,7 +55,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
   /** Turns of restored tasks and of forks, for request handlers. */
-  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#table.require(taskId))
+  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#table.recordOf(taskId))
   protected readonly forks: LocalForks<S>
   protected readonly feedSource: LocalFeed<S> | undefined
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
@@ -163,7 +163,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
 
   /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
   receive(taskId: string, wait: string): ReadonlyJson | undefined {
-    const entry = receivedEntry(this.#table.require(taskId).task, wait)
+    const entry = receivedEntry(this.#table.recordOf(taskId).task, wait)
     if (entry !== undefined) this.recordHistory(taskId, [entry])
     return entry?.value
   }
@@ -176,7 +176,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
 
   /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
   history(taskId: string): HistoryRecorded[] {
-    return this.#table.require(taskId).history.map(freezeDeep)
+    return this.#table.recordOf(taskId).history.map(freezeDeep)
   }
 
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
@@ -234,7 +234,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * task replaces them if some are no longer held.
    */
   events(taskId: string, options: { readonly after?: number | undefined } = {}): TaskStreamEvent<S>[] {
-    return entriesAfter(this.#table.require(taskId), options, this.#settings.eventLogSize)
+    return entriesAfter(this.#table.recordOf(taskId), options, this.#settings.eventLogSize)
   }
 
   /**
@@ -245,7 +245,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} From `next()`: `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed before it ends.
    */
   subscribe(taskId: string, options: SubscribeOptions = {}): TaskSubscription<S> {
-    return subscribeTo(this.#table.require(taskId), this.#isTerminal, this.#settings.eventLogSize, options)
+    return subscribeTo(this.#table.recordOf(taskId), this.#isTerminal, this.#settings.eventLogSize, options)
   }
 
   /**
@@ -255,7 +255,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
-    const record = this.#table.require(taskId)
+    const record = this.#table.recordOf(taskId)
     const find = (found: (record: TaskRecord<S>) => void): undefined => {
       found(record)
     }
@@ -267,7 +267,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * the manager is destroyed. Its reason is an `A2AError` with the code of the cause.
    */
   signalOf(taskId: string): AbortSignal {
-    const record = this.#table.require(taskId)
+    const record = this.#table.recordOf(taskId)
     return signalOf(record, this.#isTerminal(record.task.state))
   }
 
@@ -349,7 +349,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
     // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
-    const record = this.#table.require(taskId)
+    const record = this.#table.recordOf(taskId)
     const events = decide(record.task, command, this.#settings, record.usage, iso)
     const sizes = this.#retention.makeRoomFor(record, events)
     this.#commit(record, events, sizes)

@@ -75,7 +75,7 @@ export class TaskTable<S extends string> {
   }
 
   /** @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_PARAMS` for an id that is no string. */
-  require(id: string): TaskRecord<S> {
+  recordOf(id: string): TaskRecord<S> {
     const record = this.#records.get(id)
     if (record !== undefined) return record
     if (typeof id === 'string') throw taskNotFound(id)

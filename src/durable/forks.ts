@@ -4,8 +4,7 @@
  * @module
  */
 import { A2AError, taskNotFound } from '../core/errors.js'
-import { requireDeadLetter } from '../core/history/dead-letters.js'
-import { toFork, toRedrive, type Fork, type ForkOptions } from '../core/history/fork.js'
+import { requireDeadLetter, toFork, toRedrive, type Fork, type ForkOptions } from '../core/history/fork.js'
 import type { TaskDocuments } from '../core/managers.js'
 import { recordOf } from '../core/task-record.js'
 import { keyOf, type Task, type TaskKey } from '../core/task.js'

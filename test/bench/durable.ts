@@ -12,15 +12,7 @@ import type { DurableTaskManager, LeasedTasks } from 'a2a-tasks/durable'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import type { Build } from './build.js'
-import {
-  benchPostgres,
-  benchRedis,
-  benchSqlite,
-  eachOf,
-  loadDurable,
-  STORES,
-  type Bench,
-} from './durable-stores.js'
+import { benchPostgres, benchRedis, eachOf, loadDurable, STORES, type Bench } from './durable-stores.js'
 import { compare, measure, median, type Variant } from './harness.js'
 import { chunkOf, statusOf, streamOfficial } from './peers/official.js'
 import { fasterThan, formatNs, formatRate } from './report.js'

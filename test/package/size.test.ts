@@ -4,9 +4,9 @@ import { bundle } from '../support/bundle.js'
 
 /**
  * What it takes, and a little: growing past it is to be decided. docs/design/performance.md tells what it is made of. Counts
- * the files that are loaded at the start: what reads a feed is loaded with its first entry.
+ * the files that are loaded at the start: what reads a feed, forks and redrives is loaded when it is first used.
  */
-const LIMIT = 21_600
+const LIMIT = 23_200
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`, {

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../errors.js'
 import type { Lifecycle, TaskState } from '../lifecycle.js'
 import type { MaybePromise } from '../managers.js'
 import type { TaskPage, TaskQuery } from '../queries.js'
@@ -38,7 +37,7 @@ export interface RedriveReport {
 }
 
 /** What lists and redrives dead letters. */
-interface DeadLetters<S extends string> {
+export interface DeadLetters<S extends string> {
   readonly lifecycle: Lifecycle<S>
   pageTasks(query: TaskQuery<S>): MaybePromise<TaskPage<S>>
   /** The ids of those of these tasks that were redriven. */
@@ -95,12 +94,4 @@ export async function redriveAllOf<S extends string>(
     cursor = page.nextCursor
   } while (cursor !== undefined)
   return { redriven, failed }
-}
-
-/** @throws {A2AError} `INVALID_PARAMS`; `UNSUPPORTED_OPERATION` for work that is not that of a request handler. */
-export function requireDeadLetter({ state, failure }: TaskSnapshot<string>): void {
-  if (failure === undefined) throw invalidParams('taskId', `is no dead letter: the task is ${state}`)
-  if (failure.worker === undefined) return
-  const text = `Only tasks of a request handler can be redriven, and this one was worked on by "${failure.worker}"`
-  throw new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'redrive' })
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { toMessage, type CommandRules } from '../commands.js'
-import { invalidParams } from '../errors.js'
+import { A2AError, invalidParams } from '../errors.js'
 import type {
   HistoryEntry,
   HistoryRecorded,
@@ -18,7 +18,7 @@ import { JsonReader } from '../json.js'
 import type { JsonValue } from '../json-types.js'
 import { isInterrupted, shortestPath, type Lifecycle } from '../lifecycle.js'
 import type { MessageInput } from '../params.js'
-import type { Message, Task } from '../task.js'
+import type { Message, Task, TaskSnapshot } from '../task.js'
 import { readGeneration, readParams, requireObject } from '../validate.js'
 import { readPast, type Past } from './past.js'
 
@@ -274,4 +274,12 @@ function pathToWork<S extends string>(
   const working = lifecycle.states.find((each) => (each as string) === 'working')
   if (working === undefined || open.size > 0 || !isInterrupted(state, lifecycle)) return []
   return shortestPath(state, working, lifecycle) ?? []
+}
+
+/** @throws {A2AError} `INVALID_PARAMS`; `UNSUPPORTED_OPERATION` for work that is not that of a request handler. */
+export function requireDeadLetter({ state, failure }: TaskSnapshot<string>): void {
+  if (failure === undefined) throw invalidParams('taskId', `is no dead letter: the task is ${state}`)
+  if (failure.worker === undefined) return
+  const text = `Only tasks of a request handler can be redriven, and this one was worked on by "${failure.worker}"`
+  throw new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'redrive' })
 }

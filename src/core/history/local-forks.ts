@@ -1,5 +1,5 @@
 /**
- * Forks of tasks in memory.
+ * Forks of tasks in memory. What makes them is loaded on demand, because most programs fork nothing.
  *
  * @module
  */
@@ -10,13 +10,12 @@ import { entriesAfter } from '../subscription.js'
 import type { TaskRecord } from '../task-record.js'
 import type { TaskTable } from '../task-table.js'
 import type { Task, TaskKey } from '../task.js'
-import { requireDeadLetter } from './dead-letters.js'
-import { toFork, toRedrive, type Fork, type ForkOptions } from './fork.js'
+import type { Fork, ForkOptions } from './fork.js'
 
 export interface LocalForksHost<S extends string> {
   readonly settings: Settings<S>
   readonly unfinished: UnfinishedTurns<S>
-  readonly table: Pick<TaskTable<S>, 'get' | 'require'>
+  readonly table: Pick<TaskTable<S>, 'get' | 'recordOf'>
   /**
    * Adds a task, of which listeners learn with the next call of `deliver`.
    *
@@ -35,18 +34,21 @@ export class LocalForks<S extends string> {
     this.#host = host
   }
 
-  fork(taskId: string, options: ForkOptions): Task<S> {
+  async fork(taskId: string, options: ForkOptions): Promise<Task<S>> {
+    const { toFork } = await import('./fork.js')
     const { settings } = this.#host
-    const record = this.#host.table.require(taskId)
+    const record = this.#host.table.recordOf(taskId)
     return this.#make(record, toFork(entriesAfter(record, {}, settings.eventLogSize), options, settings))
   }
 
-  redrive(taskId: string): Task<S> {
+  /** Synchronous once the code is loaded: of calls at once, one makes a task. */
+  async redrive(taskId: string): Promise<Task<S>> {
+    const { requireDeadLetter, toRedrive } = await import('./fork.js')
     const { settings, table } = this.#host
-    const record = table.require(taskId)
+    const record = table.recordOf(taskId)
     requireDeadLetter(record.task)
     const known = this.#redriven.get(record)
-    if (known !== undefined) return copyTask(table.require(known).task)
+    if (known !== undefined) return copyTask(table.recordOf(known).task)
     const log = entriesAfter(record, {}, settings.eventLogSize)
     const made = toRedrive(log, settings.generateId(), settings)
     return this.#make(record, made, () => this.#redriven.set(record, made.id))
@@ -60,7 +62,7 @@ export class LocalForks<S extends string> {
     return new Set(tasks.filter(isRedriven).map(({ id }) => id))
   }
 
-  /** Synchronous: of calls at once, one makes a task. `onMade` is called before listeners are. */
+  /** `onMade` is called before listeners are. */
   #make({ task }: TaskRecord<S>, { id, log, isWorking }: Fork<S>, onMade = (): void => {}): Task<S> {
     const { unfinished } = this.#host
     if (isWorking) unfinished.requireRoom({ owner: task.owner ?? null })

@@ -8,8 +8,7 @@ import type { HistoryRecorded } from '../events.js'
 import { feedOf } from '../feed/feed.js'
 import type { FeedOptions, FeedSource, TaskFeed } from '../feed/types.js'
 import type { Lifecycle } from '../lifecycle.js'
-import { deadLettersOf, redriveAllOf } from '../history/dead-letters.js'
-import type { DeadLetterQuery, RedriveQuery, RedriveReport } from '../history/dead-letters.js'
+import type { DeadLetterQuery, DeadLetters, RedriveQuery, RedriveReport } from '../history/dead-letters.js'
 import type { TaskPage, TaskQuery } from '../queries.js'
 import type { ForkOptions } from '../history/fork.js'
 import type { Task, TaskKey, TaskSnapshot } from '../task.js'
@@ -63,6 +62,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * than `pageSize`, and further ones follow.
    */
   async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
+    const { deadLettersOf } = await import('../history/dead-letters.js')
     return await deadLettersOf(this.#letters, query)
   }
 
@@ -86,6 +86,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * @throws {A2AError} As a rejection: `INVALID_PARAMS` for the query.
    */
   async redriveAll(query: RedriveQuery<S> = {}): Promise<RedriveReport> {
+    const { redriveAllOf } = await import('../history/dead-letters.js')
     return await redriveAllOf(this.#letters, query)
   }
 
@@ -120,7 +121,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
   }
 
-  get #letters(): Parameters<typeof redriveAllOf<S>>[0] {
+  get #letters(): DeadLetters<S> {
     const { lifecycle, forks } = this
     return {
       lifecycle,

@@ -31,6 +31,8 @@ export interface DelegationHost {
   readonly lineageTo: LineageSource['lineageTo']
   readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
   readonly taskId: () => string
+  /** The id of the message of a delegation. */
+  readonly messageId: (label: string) => string
   readonly work: () => void
   /** Marks the task while it waits for other agents. */
   readonly marks: OpenDelegations
@@ -149,10 +151,9 @@ async function runLeg(
   // A task that has ended begins nothing new.
   if (begun === undefined) host.signal().throwIfAborted()
   const known = (followed ?? begun)?.handle as DelegationHandle | undefined
-  const id = host.taskId()
   const leg: Leg = {
     agent: agentIdOf(runner.card),
-    ...{ runner, message: { ...message, messageId: `${id}/${label}` }, label, known },
+    ...{ runner, message: { ...message, messageId: host.messageId(label) }, label, known },
     ...{
       isFollowed: followed !== undefined,
       maxBytes: host.limits.maxStepBytes,
@@ -171,7 +172,7 @@ async function runLeg(
       // From now on the run waits for nothing but the agent.
       leave()
       leave = journal.enter()
-      unfollow = endWith(follower, host, id)
+      unfollow = endWith(follower, host, host.taskId())
     })
     if (host.signal().aborted && isOver(outcome)) open.close()
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.

@@ -44,8 +44,8 @@ export interface StepHost {
   readonly clock: Clock
   readonly maxStepBytes: number
   readonly maxDepth: number
-  /** The beginning of the keys of steps. Creates the task first where there is none. */
-  readonly key: () => string
+  /** The key of a step. Creates the task first where there is none. */
+  readonly key: (label: string) => string
   readonly signal: () => AbortSignal
   readonly artifacts: () => readonly DeepReadonly<Artifact>[]
   /** The next writes replace what was written since `before`. */
@@ -75,7 +75,7 @@ export async function runStep<T extends StepOutput>(
   const settings = toSettings(options)
   const { journal } = run
   const label = journal.nameOf('step', name)
-  const key = `${run.key()}/${label}`
+  const key = run.key(label)
   const recorded = await journal.next('step', label)
   if (recorded?.error !== undefined) {
     const error = toError(recorded.error)

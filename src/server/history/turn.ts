@@ -190,6 +190,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
       lineageTo: this.lineageTo,
       taskId: () => task().id,
+      messageId: (label: string) => this.#keyOf(task().id, label),
       followers: this.#made.followers,
       marks: this.#made.delegations,
       peek: (id: string) => tasks.peekTask(id),
@@ -339,13 +340,21 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       journal: this.#made.journal,
       clock: settings.clock,
       ...settings.limits,
-      key: () => this.#begun?.key ?? task().id,
+      key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
       signal,
       artifacts,
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
     }
+  }
+
+  /** Each turn of a task has keys of its own: those of later turns have the place of their message in the conversation. */
+  #keyOf(taskId: string, label: string): string {
+    const { messageId } = this.#context.message.request.message
+    const messages = this.#host.task().peek()?.messages ?? []
+    const place = messages.findIndex((message) => message.messageId === messageId)
+    return place > 0 ? `${taskId}/${label}@${place}` : `${taskId}/${label}`
   }
 
   #value<T extends string | number>(name: string, make: () => T): T {

@@ -8,7 +8,7 @@ interface Package {
   readonly DBOS: {
     setConfig(config: object): void
     launch(): Promise<void>
-    shutdown(): Promise<void>
+    shutdown(options: { deregister: boolean }): Promise<void>
     registerWorkflow<T>(
       work: (input: string) => Promise<T>,
       options: { name: string },
@@ -46,5 +46,5 @@ export async function startDbos(systemDatabaseUrl: string, poolSize: number): Pr
   )
   await DBOS.launch()
   // DBOS looks at the object that a workflow is called on.
-  return { run: (input) => run(input), close: () => DBOS.shutdown() }
+  return { run: (input) => run(input), close: () => DBOS.shutdown({ deregister: true }) }
 }

@@ -127,7 +127,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect((await reaches(waiting.id, 'completed')).messages).toHaveLength(3)
     const again = await tasks.fork(id)
     await reaches(again.id, 'completed')
-    expect(keys).toEqual([`${id}/s#1`, `${id}/s#1`, `${waiting.id}/s#1`])
+    expect(keys).toEqual([`${id}/s#1`, `${id}/s#1@2`, `${waiting.id}/s#1@2`])
   })
 
   test('what cannot be forked is refused, and leaves no task', async () => {
