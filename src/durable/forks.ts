@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, taskNotFound } from '../core/errors.js'
+import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
 import { requireDeadLetter, toFork, toRedrive, type Fork, type ForkOptions } from '../core/history/fork.js'
 import type { TaskDocuments } from '../core/managers.js'
 import { recordOf } from '../core/task-record.js'
@@ -60,7 +60,7 @@ export class StoredForks<S extends string> {
       if (made !== undefined) return made
     }
     const present = await cache.read(id, copyOf)
-    if (present === null) throw taskNotFound(id)
+    if (present === null) throw invalidParams('taskId', `was redriven as ${id}, which has been removed since`)
     return present
   }
 

@@ -5,7 +5,7 @@
  */
 import type { OwnerFilter } from '../core/queries.js'
 import { requireKnown, requireText } from '../runtime/options.js'
-import { ownedBy } from '../server/caller.js'
+import { ownedBy, requirePrincipal } from '../server/caller.js'
 
 /**
  * - `send`: a message that begins a task.
@@ -60,9 +60,9 @@ export function toScope(access: InspectorAccess, allowed: readonly InspectorActi
   requireKnown(access, ['owner', 'tenant', 'actions', 'user'], 'InspectorAccess')
   const { owner, tenant } = access
   if (Object.hasOwn(access, 'owner') && owner !== null) requireText('owner', owner)
-  if (tenant !== undefined) requireText('tenant', tenant)
+  if (Object.hasOwn(access, 'tenant')) requireText('tenant', tenant)
   const isBound = owner !== undefined || tenant !== undefined
-  const principal = owner ? { id: owner } : undefined
+  const principal = owner ? requirePrincipal({ id: owner }) : undefined
   const filter = isBound ? ownedBy(principal, tenant) : {}
   const chosen = readActions(access.actions, allowed)
   return { access, filter, actions: new Set(allowed.filter((action) => chosen.includes(action))) }

@@ -100,17 +100,20 @@ export class RepeatedMessages {
     return isShared(tasks) && state === tasks.lifecycle.initial
   }
 
-  /** Has the task kept. When the reply came first, the message begins anew. */
-  async #acceptKept({ id }: TaskSnapshot, again: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
+  /** Has the task kept, unless it has changed: a task that waits for the user must not go back to its work. */
+  async #acceptKept(
+    { id, generation: expectedGeneration }: TaskSnapshot,
+    again: () => Promise<AcceptedMessage>,
+  ): Promise<AcceptedMessage> {
     const { tasks } = this.#settings
     try {
-      await tasks.patchTask(id, { state: 'working' })
+      await tasks.patchTask(id, { state: 'working', expectedGeneration })
     } catch (error) {
-      const isChanged = A2AError.is(error, 'INVALID_TRANSITION') || A2AError.is(error, 'TASK_TERMINAL')
-      if (!isChanged && !A2AError.is(error, 'TASK_NOT_FOUND')) throw error
+      const codes = ['TASK_GENERATION_MISMATCH', 'TASK_TERMINAL', 'TASK_NOT_FOUND'] as const
+      if (!codes.some((code) => A2AError.is(error, code))) throw error
     }
     const task = await tasks.peekTask(id)
-    return task === null ? await again() : this.#accepted(task)
+    return task === null || this.#isUndecided(task) ? await again() : this.#accepted(task)
   }
 
   #begin(key: string, { message }: FirstMessage, begin: Begin, id: string): Promise<AcceptedMessage> {

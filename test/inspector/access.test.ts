@@ -75,12 +75,16 @@ describe('authorize', () => {
     expect((await page.get('counts')).body).toMatchObject({ submitted: 1 })
   })
 
-  it('is refused an owner that is undefined, which would show all tasks', async () => {
+  it.each([
+    [{ owner: undefined }, '"owner" must be a string'],
+    [{ tenant: undefined }, '"tenant" must be a string'],
+    [{ owner: '\nacme\nbob' }, 'none a control character'],
+  ])('is refused %j, which would show tasks of others', async (access, text) => {
     const errors: unknown[] = []
-    const access = { owner: undefined } as unknown as InspectorAccess
-    const page = pageFor(access, { onError: (error) => errors.push(error) })
+    // What JavaScript lets pass.
+    const page = pageFor(access as unknown as InspectorAccess, { onError: (error) => errors.push(error) })
     expect((await page.get('tasks')).status).toBe(500)
-    expect(String(errors[0])).toContain('"owner" must be a string')
+    expect(String(errors[0])).toContain(text)
   })
 
   it('cannot bind the tasks of a client to an owner', async () => {

@@ -12,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Command } from '../command.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
-import { newToken } from '../inspect/private-path.js'
+import { newToken, TOKEN_VARIABLE } from '../inspect/private-path.js'
 
 const PORT = 3_000
 
@@ -40,7 +40,7 @@ Listens on localhost only, with an inspector of its tasks beside it. TypeScript 
     if (port > 65_535) throw usageFailure(`--port must be at most 65535, got ${port}`)
     await requireFree(port)
     const watch = args.flag('once') ? [] : ['--watch', '--watch-preserve-output']
-    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port), newToken()], cwd)
+    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port)], cwd)
   },
 }
 
@@ -79,9 +79,13 @@ function requireFree(port: number): Promise<void> {
 }
 
 /** Ctrl-C of a terminal reaches both processes. Other signals are passed on. */
+/** Other users of the machine can read the arguments of a process, and not its environment. */
 function serve(nodeArgs: readonly string[], cwd: string): Promise<ExitCode> {
   return new Promise((done, fail) => {
-    const server = spawn(process.execPath, nodeArgs, { cwd, stdio: 'inherit' })
+    const server = spawn(process.execPath, nodeArgs, {
+      ...{ cwd, stdio: 'inherit' },
+      env: { ...process.env, [TOKEN_VARIABLE]: newToken() },
+    })
     const stop = (signal: NodeJS.Signals): void => void server.kill(signal)
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)

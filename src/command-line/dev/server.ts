@@ -7,10 +7,11 @@ import { createServer } from 'node:http'
 import { pathToFileURL } from 'node:url'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { createInspector } from 'a2a-tasks/inspector'
-import { accessByToken } from '../inspect/private-path.js'
+import { accessByToken, TOKEN_VARIABLE } from '../inspect/private-path.js'
 import { agentOf, type InspectedAgent } from './agent-module.js'
 
-const [file = '', port = '3000', token = ''] = process.argv.slice(2)
+const [file = '', port = '3000'] = process.argv.slice(2)
+const { [TOKEN_VARIABLE]: token = '' } = process.env
 const INSPECTOR = '/inspector'
 const url = `http://localhost:${port}`
 // A module of the user.

@@ -5,6 +5,9 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
+/** The variable by which `dev` gives the token to the process that serves. */
+export const TOKEN_VARIABLE = 'A2A_TASKS_INSPECTOR_TOKEN'
+
 /** A token of 192 random bits, as a segment of a path. */
 export function newToken(): string {
   return randomBytes(24).toString('base64url')

@@ -222,7 +222,7 @@ function forkOf<S extends string>(
       }
       for (const event of others) add(inFork(event, turn, { id, origin, key }))
       if (turn !== undefined && task.turn === undefined) {
-        const entry = { ...turn, ...keyOf(turn, origin, key) }
+        const entry = withNames(turn, origin, key)
         add({ type: 'history', taskId: id, generation: 0, timestamp, entry })
       }
       for (const to of turn === undefined ? [] : pathToWork(task, log, lifecycle))
@@ -251,11 +251,12 @@ function inFork<S extends string>(
   if (event.type === 'status' && typeof event.message === 'object' && event.message !== null)
     return { ...event, message: own(event.message as Message) }
   if (event.type !== 'history' || event.entry !== turn) return event
-  return { ...event, entry: { ...turn, ...keyOf(turn, origin, key) } }
+  return { ...event, entry: withNames(turn, origin, key) }
 }
 
-function keyOf(turn: TurnEntry, origin: string, key: string | undefined): Pick<TurnEntry, 'origin' | 'key'> {
-  return { origin: turn.origin ?? origin, ...(key !== undefined && { key: turn.key ?? key }) }
+/** Only a redrive has the keys of another task: a fork of it has its own. */
+function withNames({ key: known, ...turn }: TurnEntry, origin: string, key: string | undefined): TurnEntry {
+  return { ...turn, origin: turn.origin ?? origin, ...(key !== undefined && { key: known ?? key }) }
 }
 
 /** The states that lead a task to its work, unless it waits for the answer to a question. */

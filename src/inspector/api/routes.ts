@@ -113,7 +113,7 @@ function changes({ source, scope, streams, request }: Call): Response {
 
 async function details({ source, scope }: Call, taskId: string): Promise<Response> {
   const task = await source.task(scope, taskId)
-  const [children, webhooks] = await Promise.all([source.children(taskId), source.webhooks(taskId)])
+  const [children, webhooks] = await Promise.all([source.children(scope, taskId), source.webhooks(taskId)])
   return jsonResponse({ task, children, webhooks })
 }
 

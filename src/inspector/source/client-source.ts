@@ -36,9 +36,12 @@ export class ClientSource implements TaskSource {
   }
 
   async page(_scope: Scope, query: SourceQuery, pageSize: number, pageToken?: string): Promise<SourcePage> {
-    const { state, contextId, skill, owner, updatedSince } = query
-    if (skill !== undefined || owner !== undefined) {
-      throw invalidParams('filter', 'must not have a skill or an owner: agents do not tell them')
+    const { state, contextId, skill, owner, updatedSince, updatedBefore } = query
+    if (skill !== undefined || owner !== undefined || updatedBefore !== undefined) {
+      throw invalidParams(
+        'filter',
+        'must not have a skill, an owner or a latest time: agents cannot filter by them',
+      )
     }
     const page = await this.#client.listTasks({
       pageSize: Math.min(pageSize, MAX_PAGE),

@@ -26,6 +26,9 @@ import type {
   TaskSource,
 } from './source.js'
 
+/** How many children of a task are shown. */
+const MAX_CHILDREN = 100
+
 export class ManagerSource implements TaskSource {
   readonly #tasks: InspectedTasks
   readonly #settings: Settings
@@ -79,8 +82,13 @@ export class ManagerSource implements TaskSource {
     return this.#tasks.subscribe(taskId, { after, signal })
   }
 
-  async children(taskId: string): Promise<TaskChildren> {
-    return (await this.#tasks.children?.(taskId)) ?? { tasks: [], delegations: [] }
+  /** What clients say is a child may belong to another owner. */
+  async children({ filter }: Scope, taskId: string): Promise<TaskChildren> {
+    const { tasks = [], delegations = [] } = (await this.#tasks.children?.(taskId)) ?? {}
+    const owned: TaskChildren['tasks'][number][] = []
+    for (const child of tasks.slice(0, MAX_CHILDREN))
+      if ((await this.#tasks.peekTask(child.id, filter)) !== null) owned.push(child)
+    return { tasks: owned, delegations }
   }
 
   async webhooks(taskId: string): Promise<readonly PushHealth[]> {

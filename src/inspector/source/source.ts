@@ -59,7 +59,7 @@ export interface TaskSource {
   task(scope: Scope, taskId: string): Promise<TaskSnapshot<string>>
   events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]>
   follow(taskId: string, after: number, signal: AbortSignal): AsyncIterator<TaskStreamEvent<string>>
-  children(taskId: string): Promise<TaskChildren>
+  children(scope: Scope, taskId: string): Promise<TaskChildren>
   webhooks(taskId: string): Promise<readonly PushHealth[]>
   changes(scope: Scope, signal: AbortSignal): AsyncIterator<Change>
   send(scope: Scope, message: OutgoingMessage): Promise<Reply>

@@ -354,7 +354,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { messageId } = this.#context.message.request.message
     const messages = this.#host.task().peek()?.messages ?? []
     const place = messages.findIndex((message) => message.messageId === messageId)
-    return place > 0 ? `${taskId}/${label}@${place}` : `${taskId}/${label}`
+    // Clients of some dialects choose ids, which may have a slash.
+    const key = `${encodeURIComponent(taskId)}/${label}`
+    return place > 0 ? `${key}@${place}` : key
   }
 
   #value<T extends string | number>(name: string, make: () => T): T {

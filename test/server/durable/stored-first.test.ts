@@ -3,7 +3,17 @@ import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { as, authenticate, call, gate, jsonRpc, stateName, user } from '../spec/support/agent.js'
 import { shop } from './support/push.js'
-import { begin, cluster, get, pass, replicas, settle } from './support/replicas.js'
+import {
+  begin,
+  cluster,
+  get,
+  holdUp,
+  pass,
+  replicas,
+  settle,
+  textOf,
+  type Replica,
+} from './support/replicas.js'
 import { receiver, storyOf, until } from '../push/support/push.js'
 
 const NOW = { configuration: { returnImmediately: true } }
@@ -160,6 +170,30 @@ describe('a reply', () => {
     })
     expect(texts).toEqual(['hi'])
     expect(await a.tasks.size()).toBe(1)
+  })
+
+  test('is not awaited by a task whose code asks while the same message arrives elsewhere', async () => {
+    const asking = gate<undefined>()
+    const { way, next } = holdUp('commit')
+    const execute: Execute = async (run) => {
+      await asking.opened
+      return textOf(await run.requireInput('Which?'))
+    }
+    const [a, b] = cluster([execute, execute], { authenticate }, (store, at) =>
+      at === 1 ? way(store) : store,
+    ).all as [Replica, Replica]
+    const message = user('hi')
+    const first = call(jsonRpc, a, 'SendMessage', { message }, as('ada'))
+    await settle()
+    const { called, go } = next()
+    const again = call(jsonRpc, b, 'SendMessage', { message }, as('ada'))
+    await called
+    asking.open(undefined)
+    expect((await first).result?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    go()
+    expect((await again).result?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const { id = '' } = (await first).result?.task ?? {}
+    expect((await a.tasks.getTask(id))?.state).toBe('input-required')
   })
 
   test('comes too late for a task that was canceled', async () => {

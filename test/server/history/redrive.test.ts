@@ -54,6 +54,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors).toHaveLength(2)
   })
 
+  test('a fork of a redriven task has keys of its own', async () => {
+    const { execute, keys, mend } = flaky()
+    const { tasks, say, reaches } = await agent(open, execute, RETRY)
+    const id = await say('go')
+    await reaches(id, 'failed')
+    mend()
+    const { id: redriven } = await tasks.redrive(id)
+    await reaches(redriven, 'completed')
+    const fork = await tasks.fork(redriven, { steps: { 'before#1': 1 } })
+    await reaches(fork.id, 'completed')
+    expect(keys.at(-1)).toBe(`${fork.id}/price#1`)
+  })
+
   test('a task that fails again is a dead letter of its own, with the same keys', async () => {
     const { execute, keys, mend } = flaky()
     const { tasks, say, reaches } = await agent(open, execute, RETRY)
