@@ -75,6 +75,20 @@ describe('authorize', () => {
     expect((await page.get('counts')).body).toMatchObject({ submitted: 1 })
   })
 
+  it('shows the children of a task that are its own, and not those that others claim', async () => {
+    const family = new TaskManager()
+    family.createTask({ id: 'parent', skill: 'a', owner: 'ann' })
+    const lineage = { parentTaskId: 'parent', rootTaskId: 'parent', depth: 1, path: [] }
+    const metadata = { 'https://a2a-tasks.dev/extensions/lineage/v1': lineage }
+    for (const owner of ['ann', 'bob']) {
+      const { id } = family.createTask({ id: `by-${owner}`, skill: 'b', owner })
+      family.addMessage(id, { role: 'user', parts: [{ text: 'go' }], metadata })
+    }
+    const page = pageFor({ owner: 'ann' }, { tasks: family })
+    expect((await page.get('tasks/parent')).body).toMatchObject({ children: { tasks: [{ id: 'by-ann' }] } })
+    family.destroy()
+  })
+
   it.each([
     [{ owner: undefined }, '"owner" must be a string'],
     [{ tenant: undefined }, '"tenant" must be a string'],

@@ -103,7 +103,7 @@ function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<
 type Named = Readonly<Record<string, unknown>>
 
 function readNamed(value: unknown, path: string): Named {
-  // The values are read by whoever uses them.
+  // The callers check the values.
   return value === undefined ? {} : requireObject(value as JsonValue, path)
 }
 

@@ -181,7 +181,7 @@ async function cancelAll(call: Call): Promise<Response> {
   return jsonResponse({ canceled, hasMore })
 }
 
-/** 1, or 0 for a task that has ended meanwhile. */
+/** 1, or 0 for a task that has ended before its turn. */
 async function cancelOne({ source, scope }: Call, taskId: string): Promise<number> {
   try {
     await source.cancel(scope, await source.task(scope, taskId))

@@ -137,7 +137,7 @@ export class EndedDelegations<P extends Principal> {
   }
 }
 
-/** Whether the task has ended because nobody wants its work: it was canceled, or took too long. */
+/** Whether the task has ended because its work is no longer wanted: it was canceled, or took too long. */
 function isUnwanted({ state, message }: TaskSnapshot): boolean {
   if (state === 'canceled') return true
   const text = typeof message === 'object' ? textOf(message) : message

@@ -89,7 +89,7 @@ export class Follower {
     this.#sink = undefined
   }
 
-  /** Cancels a task of an agent that nobody follows. */
+  /** Cancels a task of an agent that no follower reads. */
   static cancel(leg: Leg, reason: unknown): Promise<FollowerOutcome> {
     const sink = { record: () => undefined, stored: () => undefined, settle: () => undefined }
     return new Follower(leg, sink).canceled(reason)

@@ -52,7 +52,7 @@ export class IdleRuns<P extends Principal> {
     active.stopTimer = clock.schedule(() => this.#letGo(active), isAsleep ? 0 : limits.waitingRunMs)
   }
 
-  /** Whoever follows an agent keeps the lease, and has to hand it over in the end. */
+  /** A run that follows an agent keeps the lease, and hands it over in the end. */
   #mayLetGo({ run: { turn } }: ActiveRun<P>): boolean {
     const { settings, handsOver } = this.#context
     return isShared(settings.tasks) && turn.wakeAt !== undefined && (!turn.hasFollowers || handsOver())

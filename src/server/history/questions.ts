@@ -184,7 +184,7 @@ export class Questions<P extends Principal> {
 
   #onWaiting(): void {
     this.#run.onWaiting()
-    // Whoever listens to the signal from now on misses an earlier abort.
+    // A listener that is added now misses an earlier abort.
     const { signal } = this.#run
     if (signal().aborted) this.drop(signal().reason as Error)
   }

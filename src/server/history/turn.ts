@@ -97,7 +97,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { isRecording, inFlight } = journal
     if (!isRecording || inFlight === 0) return undefined
     if (questions.isOpen && !questions.isAwaited) return undefined
-    // Whoever follows the agents has no timer.
+    // A follower of agents has no timer.
     if (followers.size > 0 && waits.dueAt !== Infinity) return undefined
     return inFlight === this.#waitCount + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
   }

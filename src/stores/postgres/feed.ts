@@ -28,7 +28,7 @@ export function feedSetUp(s: string, feedSize: number | undefined): string {
       ${begin}
     END IF;`
   }
-  // In a database that was restored from a dump, transactions are counted anew.
+  // In a database that was restored from a dump, the numbers of transactions begin again.
   return `IF NOT ${isSetUp} THEN
       CREATE TRIGGER feed_event AFTER INSERT ON ${s}.events FOR EACH ROW EXECUTE FUNCTION ${s}.feed_event();
       CREATE TRIGGER feed_removal AFTER DELETE ON ${s}.tasks FOR EACH ROW EXECUTE FUNCTION ${s}.feed_removal();

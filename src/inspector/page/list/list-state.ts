@@ -120,7 +120,7 @@ function orderOf({ hasFailuresFirst }: Filter): string | undefined {
   return hasFailuresFirst ? 'failures' : undefined
 }
 
-/** Rows that have come by a live change meanwhile are not repeated. */
+/** Rows that a live change has added are not repeated. */
 function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly Summary[] {
   const known = new Set(before.map(({ id }) => id))
   return [...before, ...tasks.filter(({ id }) => !known.has(id))]
