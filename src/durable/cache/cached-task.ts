@@ -17,6 +17,7 @@ import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
 import { isRefusal, type StoreClient } from '../store-client.js'
 import { Checkpoints, fold, headOf, unreadable } from './checkpoint.js'
+import { Sequence } from './sequence.js'
 import type { CommitResult, Lease } from '../task-store.js'
 
 /** The events of a {@link TaskCache}, by name, with their arguments. */
@@ -65,7 +66,9 @@ export class CachedTask<S extends string> {
   /** Set until the task is in the store. */
   #creation: { readonly lease: Lease | undefined } | undefined
   #isFlushing = false
-  #lastJob: Promise<unknown> = Promise.resolve()
+  /** Jobs that advance `record`. */
+  readonly #advances = new Sequence()
+  readonly #headReads = new Sequence()
   #refresh: Promise<void> | undefined
   readonly #conflicts = new Conflicts()
   /** How many of the next changes are committed one at a time, to find the one that the store refuses. */
@@ -162,13 +165,14 @@ export class CachedTask<S extends string> {
     const awaited = new Set(this.#pending)
     const isFirst = (): boolean => this.#pending[0] !== undefined && awaited.has(this.#pending[0])
     // Pending changes keep their order, so the first one tells whether any is left.
-    while (isFirst()) await this.#exclusive(() => Promise.resolve())
+    while (isFirst()) await this.#advances.run(() => Promise.resolve())
   }
 
-  /** Reads every change that was stored before this call. */
+  /** Reads every change that was stored before this call, after those that were pending here. Delays no commit. */
   refresh(): Promise<void> {
-    this.#refresh ??= this.#exclusive(async () => {
+    this.#refresh ??= this.#headReads.run(async () => {
       this.#refresh = undefined
+      await this.settle()
       await this.#readHead()
     })
     return this.#refresh
@@ -215,19 +219,12 @@ export class CachedTask<S extends string> {
     return fork
   }
 
-  /** Runs jobs that advance `record` one at a time. */
-  #exclusive<T>(job: () => Promise<T>): Promise<T> {
-    const result = this.#lastJob.then(job)
-    this.#lastJob = result.catch(() => undefined)
-    return result
-  }
-
   async #flush(): Promise<void> {
     if (this.#isFlushing) return
     this.#isFlushing = true
     // Never rejects: a failure rejects the promises of the changes.
     while (this.#pending.length > 0)
-      await this.#exclusive(() => this.#commit().catch((e: unknown) => this.#fail(e)))
+      await this.#advances.run(() => this.#commit().catch((e: unknown) => this.#fail(e)))
     this.#isFlushing = false
   }
 
@@ -339,14 +336,18 @@ export class CachedTask<S extends string> {
     if (this.#isGone || this.#creation !== undefined) return
     const { settings, storeClient } = this.#context
     const { id, createdAt } = this.key
+    const { generation } = this.record.task
     const [head] = await storeClient.callWithRetry('heads', () => settings.store.heads([id]))
     // A store that lost acknowledged changes, as a restored backup has, holds a different task.
-    const isOther = head?.createdAt !== createdAt || head.generation < this.record.task.generation
+    const isOther = head?.createdAt !== createdAt || head.generation < generation
     if (isOther) this.drop(taskNotFound(id))
-    else if (head.generation > this.record.task.generation) await this.#catchUp()
+    else if (head.generation > this.record.task.generation)
+      await this.#advances.run(() => this.#catchUp(head.generation))
   }
 
-  async #catchUp(): Promise<void> {
+  /** @param toGeneration - Nothing is read when the task has this generation already. */
+  async #catchUp(toGeneration = Infinity): Promise<void> {
+    if (this.#isGone || this.record.task.generation >= toGeneration) return
     const { settings, storeClient } = this.#context
     const { store, eventLogSize } = settings
     const changes: TaskEvent<S>[] = []

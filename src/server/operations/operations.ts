@@ -122,15 +122,18 @@ export class Agent<P extends Principal> implements Operations<P> {
     const accepted = await this.#accept(request, caller, false)
     if (accepted.type === 'message') return accepted
     const { historyLength, returnImmediately, tenant } = request
-    const found = this.#find({ id: accepted.taskId, tenant }, caller)
+    const { tasks } = this.#settings
+    const seen = accepted.isNew ? lastSeen(tasks, accepted.taskId) : undefined
+    const found = seen ?? this.#find({ id: accepted.taskId, tenant }, caller)
     let task = isPromise(found) ? await found : found
     // Over a TaskManager the task may end during this: the answer still shows it as the message was accepted.
     if (accepted.registering !== undefined) await accepted.registering
     if (!returnImmediately && !isTerminal(task.state) && !isInterrupted(task.state)) {
-      const { tasks } = this.#settings
       const settled = tasks.waitFor(task.id, { until: 'interrupted', signal: caller.signal })
       await Promise.race([settled, accepted.broken])
-      task = await this.#find({ id: task.id, tenant }, caller)
+      const waited = lastSeen(tasks, task.id)
+      const isSame = waited?.createdAt === task.createdAt
+      task = isSame ? waited : await this.#find({ id: task.id, tenant }, caller)
     }
     return { type: 'task', task, historyLength }
   }

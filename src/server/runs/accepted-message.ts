@@ -11,6 +11,8 @@ import type { Principal } from '../caller.js'
 export interface AcceptedTask {
   readonly type: 'task'
   readonly taskId: string
+  /** Whether the message has just begun the task, in this process. */
+  readonly isNew?: boolean
   readonly opening: TaskSnapshot | undefined
   /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
   readonly broken: Promise<never>

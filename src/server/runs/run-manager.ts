@@ -191,7 +191,7 @@ export class RunManager<P extends Principal> {
     const response = await active.run.response.wait()
     if (response.type === 'message') return response
     if (active.stored !== undefined) await active.stored
-    return acceptedBy(active, response.taskId, active.opening)
+    return { ...acceptedBy(active, response.taskId, active.opening), isNew: true }
   }
 
   /** A task whose id the client chose is kept under another one: it is looked up where there is none with that id. */

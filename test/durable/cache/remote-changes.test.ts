@@ -51,6 +51,18 @@ describe('hints', () => {
   })
 })
 
+test('a change does not wait for a read of the same task', async () => {
+  const { a, faults } = world()
+  const { id } = await a.createTask({ skill: 'test' })
+  const { opened, open } = gate()
+  faults.before = (step) => (step === 'heads' ? opened : undefined)
+  const read = a.getTask(id)
+  await turn()
+  await a.patchTask(id, { state: 'working' })
+  open()
+  expect(await read).toMatchObject({ state: 'working' })
+})
+
 test('listening takes as long as it takes: it is not begun twice', async () => {
   const { a, clock, faults, count } = world()
   const { id } = await a.createTask({ skill: 'test' })
