@@ -8,7 +8,6 @@ import type { HistoryEntry, HistoryRecorded } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { JsonObject, JsonValue } from '../json-types.js'
 import type { UnfinishedListener } from '../managers.js'
-import type { OwnerFilter } from '../queries.js'
 import type { TaskRecord } from '../task-record.js'
 import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
 import {
@@ -162,12 +161,7 @@ export class UnfinishedTurns<S extends string> {
   begin(taskId: string): void {
     const [listener] = this.#listeners
     if (listener === undefined) this.#waiting.add(taskId)
-    else listener.continueTurn(taskId)
-  }
-
-  /** Requires that the turn of a new task can begin. */
-  requireRoom(owner: OwnerFilter): void {
-    for (const listener of [...this.#listeners].slice(0, 1)) listener.requireRoom(owner)
+    else listener(taskId)
   }
 
   /**
@@ -179,7 +173,7 @@ export class UnfinishedTurns<S extends string> {
     this.#listeners.add(listener)
     const ids = [...this.#waiting]
     this.#waiting.clear()
-    for (const taskId of ids) listener.continueTurn(taskId)
+    for (const taskId of ids) listener(taskId)
     return () => void this.#listeners.delete(listener)
   }
 

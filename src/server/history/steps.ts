@@ -21,7 +21,10 @@ import { requireName } from './names.js'
 export interface StepContext {
   /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
   readonly signal: AbortSignal
-  /** The same for each attempt of this step, in every process: pass it to services as their idempotency key. */
+  /**
+   * The same for each attempt of this step, in every process: pass it to services as their idempotency key. Made of the task's
+   * id: an id that is used again after its task was removed has the same keys again.
+   */
   readonly key: string
   /** `1` for the first attempt of this process. */
   readonly attempt: number
