@@ -58,9 +58,9 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   }
 
   /**
-   * One page of the tasks that have failed for good, latest first, without those that were redriven: after all attempts of a
-   * handler's `retry`, or because their processes died. Their `failure` says why. Reads failed tasks: a page may have fewer
-   * than `pageSize`, and further ones follow.
+   * One page of the tasks that have failed for good, latest first, without those that were redriven: their `execute` threw,
+   * with a handler's `retry` in its last attempt, or their processes died. Their `failure` says why. Reads failed tasks: a page
+   * may have fewer than `pageSize`, and further ones follow.
    */
   async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
     const { deadLettersOf } = await import('../history/dead-letters.js')
