@@ -28,8 +28,6 @@ export interface LocalForksHost<S extends string> {
 
 export class LocalForks<S extends string> {
   readonly #host: LocalForksHost<S>
-  /** The ids of the tasks that continue dead letters. */
-  readonly #redriven = new WeakMap<TaskRecord<S>, string>()
 
   constructor(host: LocalForksHost<S>) {
     this.#host = host
@@ -49,18 +47,14 @@ export class LocalForks<S extends string> {
     const { settings, table } = this.#host
     const record = table.recordOf(taskId)
     requireDeadLetter(record.task)
-    const known = this.#redriven.get(record)
-    if (known !== undefined) return copyTask(table.recordOf(known).task)
+    if (record.redriven !== undefined) return copyTask(table.recordOf(record.redriven).task)
     const log = entriesAfter(record, {}, settings.eventLogSize)
     const made = toRedrive(log, settings.generateId(), settings)
-    return await this.#make(record, made, requireRoom, () => this.#redriven.set(record, made.id))
+    return await this.#make(record, made, requireRoom, () => (record.redriven = made.id))
   }
 
   redriven(tasks: readonly TaskKey[]): ReadonlySet<string> {
-    const isRedriven = ({ id }: TaskKey): boolean => {
-      const record = this.#host.table.get(id)
-      return record !== undefined && this.#redriven.has(record)
-    }
+    const isRedriven = ({ id }: TaskKey): boolean => this.#host.table.get(id)?.redriven !== undefined
     return new Set(tasks.filter(isRedriven).map(({ id }) => id))
   }
 
@@ -69,7 +63,7 @@ export class LocalForks<S extends string> {
     { task }: TaskRecord<S>,
     { id, log, isWorking }: Fork<S>,
     requireRoom: RequireRoom,
-    onMade = (): void => {},
+    onMade = (): unknown => undefined,
   ): Promise<Task<S>> {
     const { unfinished } = this.#host
     const refusing = requireRoom({ owner: task.owner ?? null }, isWorking)
