@@ -57,9 +57,11 @@ export interface MessageAdded extends EventBase {
   readonly message: DeepReadonly<Message>
 }
 
-/** An error that a step ended with. */
+/** An error that a step or an attempt ended with. */
 export interface StepError {
+  /** At most 100 characters. */
   readonly name: string
+  /** At most 2,000 characters: the beginning of a longer one. */
   readonly message: string
 }
 

@@ -30,7 +30,7 @@ import type {
   MessageInput,
   TaskUpdate,
 } from './params.js'
-import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type { OwnerFilter, RequireRoom, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
 import type { WaitOptions } from './wait.js'
@@ -74,6 +74,8 @@ export interface TaskReader<S extends string = TaskState> {
   feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
+  /** Asks for room before each fork. Managers of your own need not have it. Returns a function that ends this. */
+  limitForks?(requireRoom: RequireRoom): () => void
   /** A signal that aborts when work on the task is no longer wanted. Its reason is an `A2AError`. */
   signalOf(taskId: string): MaybePromise<AbortSignal>
 
@@ -141,11 +143,7 @@ export interface LocalTasks<S extends string = TaskState>
 }
 
 /** Continues turns whose code is not in memory. */
-export interface UnfinishedListener {
-  /** @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED` when no run of this owner can begin now. */
-  requireRoom(owner: OwnerFilter): void
-  continueTurn(taskId: string): void
-}
+export type UnfinishedListener = (taskId: string) => void
 
 /** One JSON value that belongs to a task. */
 export interface TaskDocument {

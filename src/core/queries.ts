@@ -18,6 +18,14 @@ export interface OwnerFilter {
   readonly owner?: string | null
 }
 
+/**
+ * Requires that an owner can have one more task, whose turn begins at once if `isWorking`. Where it can, nothing has to be
+ * awaited, unless tasks are counted in a store.
+ *
+ * @throws {A2AError} At once or as a rejection: `UNAVAILABLE`; `RATE_LIMITED`.
+ */
+export type RequireRoom = (owner: OwnerFilter, isWorking: boolean) => Promise<void> | undefined
+
 /** The index key of tasks without an owner. Owners are never empty strings. */
 export const NO_OWNER = ''
 

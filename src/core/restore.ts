@@ -38,6 +38,7 @@ export interface SavedTask<S extends string = TaskState> extends Partial<
   /** As {@link SavedHistory}. */
   readonly recorded?: SavedHistory['recorded']
   readonly rewritten?: SavedHistory['rewritten']
+  readonly redriven?: SavedHistory['redriven']
 }
 
 const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
@@ -60,6 +61,7 @@ const KEYS = [
   'signals',
   'recorded',
   'rewritten',
+  'redriven',
   'generation',
   'createdAt',
   'updatedAt',
@@ -96,6 +98,7 @@ export function toRecords<S extends string>(
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
     if (keepsHistory && history.recorded.length > 0) record.resume(history.recorded, history.rewritten)
+    record.redriven = history.redriven
     if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record
   })

@@ -166,6 +166,8 @@ export class TaskRecord<S extends string> {
    * Why work on the task is no longer needed: the reason of its removal or, once it has ended, of its aborted signal.
    */
   endReason: EndReason | undefined
+  /** The id of the task that continues this dead letter, in memory. */
+  redriven: string | undefined
   /** Signal, waiters and subscribers. Most tasks never have any. */
   watchers: Watchers<S> | undefined
 

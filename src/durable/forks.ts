@@ -6,6 +6,7 @@
 import { A2AError, invalidParams, taskNotFound } from '../core/errors.js'
 import { requireDeadLetter, toFork, toRedrive, type Fork, type ForkOptions } from '../core/history/fork.js'
 import type { TaskDocuments } from '../core/managers.js'
+import type { RequireRoom } from '../core/queries.js'
 import { recordOf } from '../core/task-record.js'
 import { keyOf, type Task, type TaskKey } from '../core/task.js'
 import { copyOf } from './cache/change.js'
@@ -36,16 +37,16 @@ export class StoredForks<S extends string> {
     this.#recoverSoon = recoverSoon
   }
 
-  async fork(taskId: string, options: ForkOptions): Promise<Task<S>> {
+  async fork(taskId: string, options: ForkOptions, requireRoom: RequireRoom): Promise<Task<S>> {
     const log = await new LogReader<S>(this.#context, taskId, { after: 0 }).rest()
-    return await this.#make(toFork(log, options, this.#context.settings))
+    return await this.#make(toFork(log, options, this.#context.settings), requireRoom)
   }
 
   /**
    * First the id of the new task is stored beside the dead letter, then the task is created under this id. So calls at once
    * create one task, and a call after the death of a process completes what that one began.
    */
-  async redrive(taskId: string): Promise<Task<S>> {
+  async redrive(taskId: string, requireRoom: RequireRoom): Promise<Task<S>> {
     const { settings, cache } = this.#context
     const letter = await cache.read(taskId, copyOf)
     if (letter === null) throw taskNotFound(taskId)
@@ -54,7 +55,7 @@ export class StoredForks<S extends string> {
     const { taskId: id, isMade = false } = await this.#claim(key)
     if (!isMade) {
       const log = await new LogReader<S>(this.#context, taskId, { after: 0 }).rest()
-      const made = await this.#makeOnce(toRedrive(log, id, settings))
+      const made = await this.#makeOnce(toRedrive(log, id, settings), requireRoom)
       const value = { taskId: id, isMade: true }
       await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 1)
       if (made !== undefined) return made
@@ -88,9 +89,9 @@ export class StoredForks<S extends string> {
   }
 
   /** `undefined` when there is a task with the id already. */
-  async #makeOnce(fork: Fork<S>): Promise<Task<S> | undefined> {
+  async #makeOnce(fork: Fork<S>, requireRoom: RequireRoom): Promise<Task<S> | undefined> {
     try {
-      return await this.#make(fork)
+      return await this.#make(fork, requireRoom)
     } catch (error) {
       if (A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id') return undefined
       throw error
@@ -98,12 +99,14 @@ export class StoredForks<S extends string> {
   }
 
   /** Stores the task with an expired lease, so that any process continues it, as it does a task that has slept. */
-  async #make({ id, log, isWorking }: Fork<S>): Promise<Task<S>> {
+  async #make({ id, log, isWorking }: Fork<S>, requireRoom: RequireRoom): Promise<Task<S>> {
     const { settings, timeline, cache, observers, storeClient } = this.#context
     storeClient.requireOpen()
     await requireUnused(cache, id)
     const now = timeline.now()
     const events = log(now.iso)
+    const [{ owner = null }] = events
+    await requireRoom({ owner }, isWorking)
     const record = recordOf(events, now, settings.eventLogSize, false)
     const note = toStoredNote({ ...NO_NOTE, restarts: -1, trace: observers.trace() })
     const lease = isWorking ? { id: PARKED, ttlMs: 0, note } : undefined

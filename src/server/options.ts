@@ -108,9 +108,10 @@ export interface RequestHandlerOptions<
   readonly onFollowUp?:
     FollowUpPolicy | ((message: Message, task: TaskSnapshot) => FollowUpPolicy) | undefined
   /**
-   * How a message with the `messageId` of an earlier one, from the same principal and tenant, is recognized: it gets the
-   * task or reply of the earlier one instead of new work, and is refused if its content differs. `false` turns this off.
-   * Default is on for callers with a principal. The ids of their tasks derive from their messages.
+   * How a message that names no task and has the `messageId` of an earlier one, from the same principal and tenant, is
+   * recognized: it gets the task or reply of the earlier one instead of new work, and is refused if its content differs.
+   * `false` turns this off. Default is on for callers with a principal. The ids of their tasks derive from their messages.
+   * Messages to a task are recognized in any case: a task has one message of the user with an id.
    */
   readonly idempotency?: IdempotencyOptions | false | undefined
   /** Whether to refuse parts whose media type neither the card nor a skill lists. Default is `false`. */

@@ -48,6 +48,18 @@ export class OwnerTasks {
     return pending.length === 0 ? live : Promise.all(pending).then(() => live)
   }
 
+  /**
+   * Requires that the owner can have one more task. `undefined` where it can, and nothing has to be awaited.
+   *
+   * @throws {A2AError} As a rejection: `RATE_LIMITED`.
+   */
+  requireRoom(owner: OwnerFilter): Promise<void> | undefined {
+    const check = (live: LiveTasks | undefined): Promise<void> | undefined =>
+      live && this.refusal(owner, live)?.then((error) => Promise.reject(error))
+    const counting = this.count(owner)
+    return isPromise(counting) ? counting.then(check) : check(counting)
+  }
+
   /** The error for an owner that cannot begin another task; `undefined` for one that can. */
   refusal(owner: OwnerFilter, live: LiveTasks): Promise<A2AError> | undefined {
     const { limits, tasks } = this.#settings

@@ -73,7 +73,7 @@ test.each(['', '/message:send'])(
     const first = await send({ parts: [{ text: 'go', media_type: 'text/plain' }] })
     const { task } = first as { task: wire.Task }
     expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    expect(await send({ task_id: task.id, parts: [{ text: 'this' }] })).toMatchObject({
+    expect(await send({ message_id: 'n', task_id: task.id, parts: [{ text: 'this' }] })).toMatchObject({
       task: { id: task.id, status: { state: 'TASK_STATE_COMPLETED' } },
     })
     expect(handler.tasks.size()).toBe(1)

@@ -274,24 +274,26 @@ describe('what the store says', () => {
     'subscribe',
   ] as const
 
+  type Method = (typeof METHODS)[number] | 'recordHistory'
+
   class Broken extends TaskManager {
-    readonly broken: (typeof METHODS)[number]
     isBroken = false
 
-    constructor(options: TaskManagerOptions, broken: (typeof METHODS)[number]) {
+    constructor(options: TaskManagerOptions, broken: readonly Method[]) {
       super(options)
-      this.broken = broken
-      const works = this[broken].bind(this) as (...args: unknown[]) => unknown
-      Object.defineProperty(this, broken, {
-        value: (...args: unknown[]) => {
-          if (this.isBroken) throw new Error('connect ECONNREFUSED postgres://admin:s3cret@db')
-          return works(...args)
-        },
-      })
+      for (const method of broken) {
+        const works = this[method].bind(this) as (...args: unknown[]) => unknown
+        Object.defineProperty(this, method, {
+          value: (...args: unknown[]) => {
+            if (this.isBroken) throw new Error('connect ECONNREFUSED postgres://admin:s3cret@db')
+            return works(...args)
+          },
+        })
+      }
     }
   }
 
-  function withBroken(method: (typeof METHODS)[number]): {
+  function withBroken(...methods: readonly Method[]): {
     readonly made: Agent
     readonly breakIt: () => void
   } {
@@ -301,7 +303,7 @@ describe('what the store says', () => {
         run.start()
         return run.text
       },
-      { tasks: (options) => (manager = new Broken(options, method)) },
+      { tasks: (options) => (manager = new Broken(options, methods)) },
     )
     return {
       made,
@@ -337,7 +339,7 @@ describe('what the store says', () => {
   })
 
   test('no client waits for a task that nothing can end any more', async () => {
-    const { made, breakIt } = withBroken('patchTask')
+    const { made, breakIt } = withBroken('patchTask', 'recordHistory')
     breakIt()
     expect((await made.call('SendMessage', params('x'))).error?.code).toBe(-32603)
     made.errors.length = 0

@@ -54,7 +54,7 @@ describe('who does not ask for 1.1 never sees a generation', () => {
       const asked = { ...message, parts: [{ text: 'ask' }] }
       const [, id = ''] = /"task":\{"id":"([^"]*)"/.exec(await tell('SendMessage', { message: asked })) ?? []
       expect(a.tasks.getTask(id)?.state).toBe('input-required')
-      const answer = { ...message, taskId: id }
+      const answer = { ...message, messageId: 'answer', taskId: id }
       const configuration = version === '1.1' ? {} : { ifGenerationMatch: 99 }
       await tell('SendMessage', { message: answer, configuration })
       expect(a.tasks.getTask(id)?.state).toBe('completed')

@@ -5,6 +5,7 @@
  */
 import { copyTask } from '../evolve.js'
 import type { Settings } from '../options.js'
+import type { RequireRoom } from '../queries.js'
 import type { UnfinishedTurns } from '../saved/saved-history.js'
 import { entriesAfter } from '../subscription.js'
 import type { TaskRecord } from '../task-record.js'
@@ -27,45 +28,46 @@ export interface LocalForksHost<S extends string> {
 
 export class LocalForks<S extends string> {
   readonly #host: LocalForksHost<S>
-  /** The ids of the tasks that continue dead letters. */
-  readonly #redriven = new WeakMap<TaskRecord<S>, string>()
 
   constructor(host: LocalForksHost<S>) {
     this.#host = host
   }
 
-  async fork(taskId: string, options: ForkOptions): Promise<Task<S>> {
+  async fork(taskId: string, options: ForkOptions, requireRoom: RequireRoom): Promise<Task<S>> {
     const { toFork } = await import('./fork.js')
     const { settings } = this.#host
     const record = this.#host.table.recordOf(taskId)
-    return this.#make(record, toFork(entriesAfter(record, {}, settings.eventLogSize), options, settings))
+    const made = toFork(entriesAfter(record, {}, settings.eventLogSize), options, settings)
+    return await this.#make(record, made, requireRoom)
   }
 
   /** Synchronous once the code is loaded: of calls at once, one makes a task. */
-  async redrive(taskId: string): Promise<Task<S>> {
+  async redrive(taskId: string, requireRoom: RequireRoom): Promise<Task<S>> {
     const { requireDeadLetter, toRedrive } = await import('./fork.js')
     const { settings, table } = this.#host
     const record = table.recordOf(taskId)
     requireDeadLetter(record.task)
-    const known = this.#redriven.get(record)
-    if (known !== undefined) return copyTask(table.recordOf(known).task)
+    if (record.redriven !== undefined) return copyTask(table.recordOf(record.redriven).task)
     const log = entriesAfter(record, {}, settings.eventLogSize)
     const made = toRedrive(log, settings.generateId(), settings)
-    return this.#make(record, made, () => this.#redriven.set(record, made.id))
+    return await this.#make(record, made, requireRoom, () => (record.redriven = made.id))
   }
 
   redriven(tasks: readonly TaskKey[]): ReadonlySet<string> {
-    const isRedriven = ({ id }: TaskKey): boolean => {
-      const record = this.#host.table.get(id)
-      return record !== undefined && this.#redriven.has(record)
-    }
+    const isRedriven = ({ id }: TaskKey): boolean => this.#host.table.get(id)?.redriven !== undefined
     return new Set(tasks.filter(isRedriven).map(({ id }) => id))
   }
 
-  /** `onMade` is called before listeners are. */
-  #make({ task }: TaskRecord<S>, { id, log, isWorking }: Fork<S>, onMade = (): void => {}): Task<S> {
+  /** Awaits nothing before the task is made. `onMade` is called before listeners are. */
+  async #make(
+    { task }: TaskRecord<S>,
+    { id, log, isWorking }: Fork<S>,
+    requireRoom: RequireRoom,
+    onMade = (): unknown => undefined,
+  ): Promise<Task<S>> {
     const { unfinished } = this.#host
-    if (isWorking) unfinished.requireRoom({ owner: task.owner ?? null })
+    const refusing = requireRoom({ owner: task.owner ?? null }, isWorking)
+    if (refusing !== undefined) await refusing
     const copy = copyTask(this.#host.add(log).task)
     onMade()
     this.#host.deliver()

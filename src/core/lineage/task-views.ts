@@ -9,7 +9,7 @@ import { feedOf } from '../feed/feed.js'
 import type { FeedOptions, FeedSource, TaskFeed } from '../feed/types.js'
 import type { Lifecycle } from '../lifecycle.js'
 import type { DeadLetterQuery, DeadLetters, RedriveQuery, RedriveReport } from '../history/dead-letters.js'
-import type { TaskPage, TaskQuery } from '../queries.js'
+import type { RequireRoom, TaskPage, TaskQuery } from '../queries.js'
 import type { ForkOptions } from '../history/fork.js'
 import type { Task, TaskKey, TaskSnapshot } from '../task.js'
 import { delegationsIn, type ChildTask, type TaskChildren } from './children.js'
@@ -18,13 +18,14 @@ type Eventual<T> = T | Promise<T>
 
 /** Makes new tasks from the logs of others. */
 interface Forks<S extends string> {
-  fork(taskId: string, options: ForkOptions): Eventual<Task<S>>
-  redrive(taskId: string): Eventual<Task<S>>
+  fork(taskId: string, options: ForkOptions, requireRoom: RequireRoom): Eventual<Task<S>>
+  redrive(taskId: string, requireRoom: RequireRoom): Eventual<Task<S>>
   /** The ids of those of these tasks that were redriven. */
   redriven(tasks: readonly TaskKey[]): Eventual<ReadonlySet<string>>
 }
 
 export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
+  readonly #limits = new Set<RequireRoom>()
   /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
   readonly taskTimeoutMs: number
   abstract readonly lifecycle: Lifecycle<S>
@@ -57,9 +58,9 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   }
 
   /**
-   * One page of the tasks that have failed for good, latest first, without those that were redriven: after all attempts of a
-   * handler's `retry`, or because their processes died. Their `failure` says why. Reads failed tasks: a page may have fewer
-   * than `pageSize`, and further ones follow.
+   * One page of the tasks that have failed for good, latest first, without those that were redriven: their `execute` threw,
+   * with a handler's `retry` in its last attempt, or their processes died. Their `failure` says why. Reads failed tasks: a page
+   * may have fewer than `pageSize`, and further ones follow.
    */
   async deadLetters(query: DeadLetterQuery = {}): Promise<TaskPage<S>> {
     const { deadLettersOf } = await import('../history/dead-letters.js')
@@ -76,7 +77,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    *   `UNSUPPORTED_OPERATION` for a task of a gateway.
    */
   async redrive(taskId: string): Promise<Task<S>> {
-    return await this.forks.redrive(taskId)
+    return await this.forks.redrive(taskId, this.#requireRoom)
   }
 
   /**
@@ -103,11 +104,18 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * @returns A copy of the new task.
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `INVALID_PARAMS` for a generation that the task does not have, a name
    *   that the past of the turn does not hold, a task without a history, and a log that does not reach back to the creation of
-   *   the task; `LIMIT_EXCEEDED`. Over a `TaskManager` also `TASK_LIMIT_REACHED`, `UNAVAILABLE` and `RATE_LIMITED` when there is
-   *   no room.
+   *   the task; `LIMIT_EXCEEDED`; `RATE_LIMITED` when a handler in this process has a limit of tasks per owner, and the owner
+   *   of the task has as many. Over a `TaskManager` also `TASK_LIMIT_REACHED`, `UNAVAILABLE` and `RATE_LIMITED` when no run can
+   *   begin.
    */
   async fork(taskId: string, options: ForkOptions = {}): Promise<Task<S>> {
-    return await this.forks.fork(taskId, options)
+    return await this.forks.fork(taskId, options, this.#requireRoom)
+  }
+
+  /** Asks for room before each fork and redrive, as request handlers do. Returns a function that ends this. */
+  limitForks(requireRoom: RequireRoom): () => void {
+    this.#limits.add(requireRoom)
+    return () => void this.#limits.delete(requireRoom)
   }
 
   /**
@@ -121,13 +129,18 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
   }
 
+  readonly #requireRoom: RequireRoom = (owner, isWorking) => {
+    const pending = [...this.#limits].flatMap((requireRoom) => requireRoom(owner, isWorking) ?? [])
+    return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined)
+  }
+
   get #letters(): DeadLetters<S> {
     const { lifecycle, forks } = this
     return {
       lifecycle,
       pageTasks: (query) => this.pageTasks(query),
       redriven: (tasks) => forks.redriven(tasks),
-      redrive: (taskId) => forks.redrive(taskId),
+      redrive: (taskId) => forks.redrive(taskId, this.#requireRoom),
     }
   }
 }

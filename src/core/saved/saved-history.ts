@@ -8,7 +8,6 @@ import type { HistoryEntry, HistoryRecorded } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { JsonObject, JsonValue } from '../json-types.js'
 import type { UnfinishedListener } from '../managers.js'
-import type { OwnerFilter } from '../queries.js'
 import type { TaskRecord } from '../task-record.js'
 import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
 import {
@@ -30,15 +29,22 @@ export interface SavedHistory {
     /** `null` for an artifact that the turn has created. */
     readonly before: DeepReadonly<Artifact> | null
   }[]
+  /** The id of the task that continues this dead letter. */
+  readonly redriven?: string
 }
 
 /** The task with its history. */
 export function toSaved<S extends string>(record: TaskRecord<S>): TaskSnapshot<S> & SavedHistory {
-  const { history, rewritten } = record
+  const { history, rewritten, redriven } = record
   const task = record.snapshot()
-  if (history.length === 0) return task
+  if (history.length === 0 && redriven === undefined) return task
   const written = [...rewritten].map(([artifactId, before]) => ({ artifactId, before }))
-  return freezeDeep({ ...task, recorded: [...history], ...(written.length > 0 && { rewritten: written }) })
+  return freezeDeep({
+    ...task,
+    ...(history.length > 0 && { recorded: [...history] }),
+    ...(written.length > 0 && { rewritten: written }),
+    ...(redriven !== undefined && { redriven }),
+  })
 }
 
 export interface ReadHistory {
@@ -46,6 +52,7 @@ export interface ReadHistory {
   readonly rewritten: ReadonlyMap<string, DeepReadonly<Artifact> | null>
   /** The generation at which the open turn begins; `undefined` where there is none. */
   readonly turn: number | undefined
+  readonly redriven: string | undefined
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` with the path of what is not an entry of a history. */
@@ -76,7 +83,9 @@ export function readHistory(json: JsonObject, root: string, taskId: string, gene
   const turn = readGeneration(json['turn'], `${root}.turn`)
   // A task of an older version has no history: its turn is lost.
   const isOpen = recorded.some((event) => event.generation === turn && event.entry.kind === 'turn')
-  return { recorded, rewritten: new Map(rewritten), turn: isOpen ? turn : undefined }
+  const { redriven: id } = json
+  const redriven = id === undefined ? undefined : readName(id, `${root}.redriven`)
+  return { recorded, rewritten: new Map(rewritten), turn: isOpen ? turn : undefined, redriven }
 }
 
 /** The properties of each kind of entry that code relies on. Values are any JSON. */
@@ -162,12 +171,7 @@ export class UnfinishedTurns<S extends string> {
   begin(taskId: string): void {
     const [listener] = this.#listeners
     if (listener === undefined) this.#waiting.add(taskId)
-    else listener.continueTurn(taskId)
-  }
-
-  /** Requires that the turn of a new task can begin. */
-  requireRoom(owner: OwnerFilter): void {
-    for (const listener of [...this.#listeners].slice(0, 1)) listener.requireRoom(owner)
+    else listener(taskId)
   }
 
   /**
@@ -179,7 +183,7 @@ export class UnfinishedTurns<S extends string> {
     this.#listeners.add(listener)
     const ids = [...this.#waiting]
     this.#waiting.clear()
-    for (const taskId of ids) listener.continueTurn(taskId)
+    for (const taskId of ids) listener(taskId)
     return () => void this.#listeners.delete(listener)
   }
 

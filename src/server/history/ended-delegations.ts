@@ -20,6 +20,7 @@ import { referencesOf } from '../runs/references.js'
 import type { RequestNotes } from '../runs/request-notes.js'
 import { RunController } from '../runs/run-controller.js'
 import type { WorkedTasks } from '../tasks.js'
+import { isEnd } from './delegations.js'
 import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
 import { readOpenTurn, type OpenTurn } from './earlier-attempts.js'
 
@@ -33,6 +34,8 @@ const REPLAY_MS = 60_000
 const PAUSE_MS = 60_000
 /** After so many attempts, half a day later, the agent is left alone. */
 const MAX_ATTEMPTS = 6
+/** As before, where the code may have killed the processes. */
+const MAX_RISKY_ATTEMPTS = 2
 const PAGE_SIZE = 100
 
 interface EndedContext<P extends Principal> {
@@ -43,7 +46,7 @@ interface EndedContext<P extends Principal> {
 }
 
 /**
- * Searches for tasks that were canceled or timed out while no process followed their agents. It calls their code once more,
+ * Searches for tasks that were canceled, timed out, or lost their processes too often, while no process followed their agents. It calls their code once more,
  * with a signal that has aborted: the code passes its history until it stands where it was, and there the agents' tasks are
  * canceled. Of several processes, one does so at a time.
  */
@@ -92,7 +95,9 @@ export class EndedDelegations<P extends Principal> {
     if (now < Date.parse(task.updatedAt) + GRACE_MS) return
     const { attempts, next } = toAttempts(value)
     if (now < next) return
-    const open = attempts < MAX_ATTEMPTS && isUnwanted(task) ? await readOpenTurn(tasks, task) : undefined
+    const isRisky = task.failure?.reason === 'restarts'
+    const isLeft = attempts < (isRisky ? MAX_RISKY_ATTEMPTS : MAX_ATTEMPTS)
+    const open = isLeft && (isRisky || isUnwanted(task)) ? await readOpenTurn(tasks, task) : undefined
     if (open === undefined) {
       await marks.remove(key)
       return
@@ -132,7 +137,7 @@ export class EndedDelegations<P extends Principal> {
       const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
       while (outputs !== undefined && !(await outputs.next()).done);
     } catch (error) {
-      if (!isAbort(error)) settings.onError(error, { during: 'execute', taskId: id })
+      if (!isAbort(error) && !isEnd(error)) settings.onError(error, { during: 'execute', taskId: id })
     }
   }
 }
@@ -154,11 +159,12 @@ function toAttempts(value: unknown): { readonly attempts: number; readonly next:
 
 /** The task as its code sees it: its signal has aborted, and nothing can change it. */
 function endedTasks(task: TaskSnapshot): WorkedTasks {
-  const code = task.state === 'canceled' ? 'TASK_CANCELED' : 'TASK_TIMED_OUT'
-  const signal = AbortSignal.abort(endError(code, task.id))
   const refuse = (): never => {
     throw terminal(task, 'update')
   }
+  const code = task.state === 'canceled' ? 'TASK_CANCELED' : 'TASK_TIMED_OUT'
+  const reason = task.failure === undefined ? endError(code, task.id) : terminal(task, 'update')
+  const signal = AbortSignal.abort(reason)
   return {
     createTask: refuse,
     addMessage: refuse,

@@ -9,6 +9,7 @@ import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
+import { describe } from '../../runtime/describe.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
@@ -21,7 +22,10 @@ import { requireName } from './names.js'
 export interface StepContext {
   /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
   readonly signal: AbortSignal
-  /** The same for each attempt of this step, in every process: pass it to services as their idempotency key. */
+  /**
+   * The same for each attempt of this step, in every process: pass it to services as their idempotency key. Made of the task's
+   * id: an id that is used again after its task was removed has the same keys again.
+   */
   readonly key: string
   /** `1` for the first attempt of this process. */
   readonly attempt: number
@@ -57,6 +61,9 @@ export interface StepHost {
 }
 
 const OPTION_KEYS = ['retry', 'timeoutMs']
+/** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
+const MAX_NAME = 100
+const MAX_MESSAGE = 2_000
 
 interface Settings {
   readonly retry: RetrySettings | undefined
@@ -188,10 +195,25 @@ function readOutput(
   return read
 }
 
+/** What is stored of an error: the beginnings of its name and its message. */
 export function toStepError(error: unknown): StepError {
-  return error instanceof Error
-    ? { name: error.name, message: error.message }
-    : { name: 'Error', message: String(error) }
+  const { name, message } = error instanceof Error ? error : { name: 'Error', message: error }
+  return { name: beginningOf(name, MAX_NAME), message: beginningOf(message, MAX_MESSAGE) }
+}
+
+/** As text that every store takes. */
+function beginningOf(value: unknown, max: number): string {
+  const text = toText(value)
+  const beginning = text.length > max ? `${text.slice(0, max - 1)}…` : text
+  return beginning.replaceAll('\0', '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd')
+}
+
+function toText(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return describe(value)
+  }
 }
 
 function toError({ name, message }: StepError): Error {

@@ -353,7 +353,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #keyOf(taskId: string, label: string): string {
     const { messageId } = this.#context.message.request.message
     const messages = this.#host.task().peek()?.messages ?? []
-    const place = messages.findIndex((message) => message.messageId === messageId)
+    const place = messages.findIndex(({ role, messageId: id }) => role === 'user' && id === messageId)
     // Clients of some dialects choose ids, which may have a slash.
     const key = `${encodeURIComponent(taskId)}/${label}`
     return place > 0 ? `${key}@${place}` : key

@@ -13,21 +13,18 @@ import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message
 import { isListening, steer } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
-import { messageOf, recognizes, requireSame } from '../idempotency.js'
+import { messageOf, requireSame } from '../idempotency.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
 /**
- * Whether the conversation of the task has the message already.
+ * Whether the conversation of the task has the message already. Turns, answers and keys of steps are found by the ids of
+ * messages, so a task has no two messages of the user with one id, whether or not the handler recognizes first messages.
  *
  * @throws {A2AError} `INVALID_PARAMS` when it has another message with this id.
  */
-export function isRepeat<P extends Principal>(
-  { idempotency }: Pick<Settings<P>, 'idempotency'>,
-  task: TaskSnapshot,
-  { request: { message }, caller }: QueuedMessage<P>,
-): boolean {
-  const first = recognizes(idempotency, caller) ? messageOf(task, message.messageId) : undefined
+export function isRepeat(task: TaskSnapshot, { message }: Pick<SendRequest, 'message'>): boolean {
+  const first = messageOf(task, message.messageId)
   if (first === undefined) return false
   requireSame(first, message)
   return true
@@ -90,7 +87,7 @@ export function acceptHere<P extends Principal>(
 ): AcceptedTask {
   const { tasks } = scheduler
   const { request } = incoming
-  if (isRepeat(settings, task, incoming)) return acceptedAgain(registry, task)
+  if (isRepeat(task, request)) return acceptedAgain(registry, task)
   requireAcceptsMessage(task, request)
   const { id, contextId, state } = task
   const message = { ...request.message, contextId }
@@ -104,8 +101,7 @@ export function acceptHere<P extends Principal>(
   // The manager compares the generation again: onFollowUp() may have changed the task.
   const { ifGeneration: expectedGeneration } = request
   const options = expectedGeneration === undefined ? {} : { expectedGeneration }
-  const isOnce = recognizes(settings.idempotency, incoming.caller) && tasks.addMessageOnce !== undefined
-  if (isOnce) tasks.addMessageOnce(id, message, options)
+  if (tasks.addMessageOnce !== undefined) tasks.addMessageOnce(id, message, options)
   else tasks.addMessage(id, message, options)
   const queued = { ...incoming, request: { ...request, message } }
   // A listener of this message may have sent another one, which began a run.

@@ -36,10 +36,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.tasks = tasks
     this.#host = host
     this.#notes = new RequestNotes(host.settings)
-    this.#stopListening = tasks.unfinished?.listen({
-      requireRoom: (owner) => host.registry.requireRoom(owner),
-      continueTurn: (taskId) => this.continueTurn(taskId),
-    })
+    this.#stopListening = tasks.unfinished?.listen((taskId) => this.continueTurn(taskId))
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
     tasks.on('task:event', this.#onEvent)

@@ -25,7 +25,6 @@ import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 import { findChosen, requireVisible } from '../chosen-ids.js'
-import { recognizes } from '../idempotency.js'
 import { unavailable } from '../unavailable.js'
 
 /** Attempts to deliver a message while the process that holds its task changes. */
@@ -98,7 +97,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     } catch (error) {
       // The message may be stored by now, from another request with it, and the task changed or ended since.
       const task = await this.#shared.peekTask(taskId, owner)
-      if (task === null || !isRepeat(this.#settings, task, incoming)) throw error
+      if (task === null || !isRepeat(task, incoming.request)) throw error
       return acceptedAgain(this.#host.registry, task)
     }
   }
@@ -202,8 +201,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.#host.registry.runOf(taskId)?.run.adopt()
     const accepted = acceptHere(this.#host, this, task, incoming, references)
     const stored = this.stored(taskId)
-    if (recognizes(this.#settings.idempotency, incoming.caller))
-      this.#storing.add(taskId, incoming.request.message, stored)
+    this.#storing.add(taskId, incoming.request.message, stored)
     return { accepted, stored }
   }
 
@@ -212,7 +210,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { request, owner } = incoming
     await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#shared, taskId, owner)
-    if (isRepeat(this.#settings, task, incoming)) {
+    if (isRepeat(task, request)) {
       return { accepted: acceptedAgain(this.#host.registry, task), stored: undefined }
     }
     requireAcceptsMessage(task, request)

@@ -12,11 +12,9 @@ import type { Principal } from '../caller.js'
 
 export class RunFailures<P extends Principal> {
   readonly #onError: Settings<P>['onError']
-  readonly #hasRetry: boolean
 
-  constructor({ onError, retry }: Pick<Settings<P>, 'onError' | 'retry'>) {
+  constructor({ onError }: Pick<Settings<P>, 'onError'>) {
     this.#onError = onError
-    this.#hasRetry = retry !== undefined
   }
 
   /** Handles an error that the executor threw. An abort from outside is expected: its cause has changed the task. */
@@ -30,7 +28,7 @@ export class RunFailures<P extends Principal> {
       run.response.reject(error)
       return
     }
-    this.failTask(active, FAILED, this.#hasRetry ? { error } : undefined)
+    this.failTask(active, FAILED, { error })
     this.#onError(error, { during: 'execute', taskId: run.createdId })
     // A message that the task refused has no response yet.
     run.response.reject(error as Error)

@@ -56,6 +56,7 @@ export class RunManager<P extends Principal> {
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
   readonly #repeated: RepeatedMessages | undefined
+  readonly #stopLimiting: (() => void) | undefined
 
   /** @param onCreated - Called with each new task, before any client can request it. */
   constructor(
@@ -87,6 +88,11 @@ export class RunManager<P extends Principal> {
       begin: (message, options) => observers.within(message.trace, () => this.#begin(message, options)),
     }
     this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, host) : new LocalRuns(tasks, host)
+    this.#stopLimiting = tasks.limitForks?.((owner, isWorking) => {
+      // Over a store, a process that has room continues the fork.
+      if (isWorking && !isShared(tasks)) this.#registry.requireRoom(owner)
+      return this.#ownerTasks.requireRoom(owner)
+    })
     const accepted = (task: TaskSnapshot): AcceptedMessage => acceptedAgain(this.#registry, task)
     this.#repeated = idempotency && new RepeatedMessages(settings, idempotency, accepted)
   }
@@ -140,6 +146,7 @@ export class RunManager<P extends Principal> {
     }
     this.#registry.deadlines.close()
     await this.#scheduler.close()
+    this.#stopLimiting?.()
   }
 
   /** The agent shuts down: another process continues the task, or it fails. */

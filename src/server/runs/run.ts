@@ -181,7 +181,8 @@ export interface Run<P extends Principal = Principal> {
    * another step than the first.
    *
    * @returns A copy of the output, which must be JSON or `undefined`.
-   * @throws What `work` throws after its last attempt; from the history, an `Error` with the same `name` and `message`.
+   * @throws What `work` throws after its last attempt; from the history, an `Error` with the beginnings of its
+   *   `name` (100 characters) and its `message` (2,000).
    *   {@link A2AError} `HISTORY_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
    *   beyond `limits.maxSteps` or a history beyond `limits.maxHistoryBytes`; `INVALID_PARAMS` for one
    *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.

@@ -1,4 +1,5 @@
 /** The task lifecycle document, read as acceptance cases: its requests, in A2A 0.3, as they stand there. */
+import { randomUUID } from 'node:crypto'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +16,7 @@ interface OldTask {
 
 /** What `message/send` answers to a message as the document has it, with the id that 0.3 requires. */
 async function sent(a: TestAgent, text: string, more: JsonObject = {}): Promise<OldTask> {
-  const message = { messageId: 'm', role: 'user', parts: [{ kind: 'text', text }], ...more }
+  const message = { messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more }
   return (await result(a, 'message/send', { message })) as unknown as OldTask
 }
 

@@ -38,6 +38,44 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: ids[0] } }
     expect(JSON.stringify(await handler.dispatch(body, {}))).not.toMatch(/Too far|RangeError|"failure"/)
   })
+
+  test('why execute threw is stored without the option retry too, within its bound, and not for clients', async () => {
+    const thrown: readonly (readonly [unknown, { readonly name: string; readonly message: string }])[] = [
+      [new RangeError('Too far'), { name: 'RangeError', message: 'Too far' }],
+      ['a text', { name: 'Error', message: 'a text' }],
+      [new Error('\0 and \ud83d'), { name: 'Error', message: '\ufffd and \ufffd' }],
+      [
+        Object.assign(new Error('😀'.repeat(100_000)), { name: 'n'.repeat(1_000) }),
+        { name: `${'n'.repeat(99)}…`, message: `${'😀'.repeat(999)}\ufffd…` },
+      ],
+      [Object.create(null), { name: 'Error', message: 'an object' }],
+      [Object.assign(new Error(), { message: { secret: 1 } }), { name: 'Error', message: '[object Object]' }],
+    ]
+    const { say, reaches, tasks, handler, history, errors } = await agent(open, (run) => {
+      throw thrown[Number(run.text)]?.[0]
+    })
+    const ids: string[] = []
+    for (const [index, [, error]] of thrown.entries()) {
+      const id = await say(`${index}`)
+      ids.push(id)
+      const task = await reaches(id, 'failed')
+      expect(task.failure).toEqual({ reason: 'error', count: 1, error })
+      expect((await history(id)).map(({ entry }) => entry)).toMatchObject([
+        { kind: 'turn' },
+        { kind: 'failure', reason: 'error', count: 1, error },
+      ])
+      for (const [method, params] of [
+        ['GetTask', { id }],
+        ['ListTasks', { contextId: task.contextId, includeArtifacts: true }],
+      ] as const) {
+        const answer = await handler.dispatch({ jsonrpc: '2.0', id: 1, method, params }, {})
+        expect(JSON.stringify(answer)).not.toMatch(/Too far|RangeError|a text|😀|"failure"/)
+        expect(JSON.stringify(answer)).toContain('TASK_STATE_FAILED')
+      }
+    }
+    expect(new Set((await tasks.deadLetters()).tasks.map(({ id }) => id))).toEqual(new Set(ids))
+    expect(errors.map(({ error }) => error)).toEqual(thrown.map(([error]) => error))
+  })
 })
 
 test('a task that kills its processes is listed', async () => {

@@ -312,6 +312,61 @@ describe('the cancel of a task whose process has died', () => {
   })
 })
 
+describe('the failure of a task whose processes have died too often', () => {
+  test('cancels the task of its agent, and a redrive begins another one', async () => {
+    const slow = await slowChild()
+    const { a, b, clock } = replicas(booking(slow), { manager: { maxRestarts: 0 } })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await settle()
+    clock.advance(31_000)
+    await settle()
+    clock.advance(11_000)
+    await until(async () => (await stateAt(b, id)) === 'failed')
+    expect((await b.tasks.deadLetters()).tasks).toMatchObject([{ id, failure: { reason: 'restarts' } }])
+    expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+    for (let searches = 0; searches < 3; searches += 1) {
+      await settle()
+      clock.advance(15_001)
+    }
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    await until(async () => (await b.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0)
+    expect(b.errors).toEqual([])
+    const next = await b.tasks.redrive(id)
+    await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
+    slow.finish('Booked')
+    await until(async () => (await stateAt(b, next.id)) === 'completed')
+    expect(slow.received).toEqual([`${id}/book#1`, `${next.id}/book#1`])
+  })
+
+  test('calls code that kills its process twice more at most', async () => {
+    const slow = await slowChild()
+    const execute = booking(slow)
+    let calls = 0
+    const { a, b, clock } = replicas(
+      [
+        execute,
+        async () => {
+          calls += 1
+          await new Promise(() => undefined)
+        },
+      ],
+      { manager: { maxRestarts: 0 } },
+    )
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    for (let hours = 0; hours < 24 * 60; hours += 1) {
+      await settle()
+      clock.advance(60_000)
+    }
+    expect(calls).toBe(2)
+    expect(await stateAt(b, id)).toBe('failed')
+    expect(await b.tasks.documents.allDocuments('delegation', undefined, 10)).toEqual([])
+  })
+})
+
 /** Stores whose leases last by the clock of the test. */
 const STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
   [

@@ -222,6 +222,40 @@ describe('over a TaskManager, the limits hold:', () => {
   })
 })
 
+describe.each(MANAGERS)('over %s, where a user has as many tasks as there may be', (_, open) => {
+  test('neither a fork nor a redrive makes one more', async () => {
+    let isDown = true
+    const execute: Execute = async (run) => {
+      if (run.text === 'ask') await run.requireInput('?')
+      await run.step('s', () => 1)
+      if (isDown) throw new Error('Down')
+    }
+    const { tasks, say, reaches, handler, errors } = await agent(open, execute, {
+      retry: { attempts: 1 },
+      limits: { maxTasksPerOwner: 1 },
+    })
+    const dead = await say('go')
+    await reaches(dead, 'failed')
+    const asked = await say('ask')
+    await reaches(asked, 'input-required')
+    isDown = false
+    const refused = await Promise.all([tasks.fork(asked), tasks.fork(dead), tasks.redrive(dead)].map(codeOf))
+    for (const code of refused) expect(code).toMatch('RATE_LIMITED: Too many tasks of one user')
+    expect((await tasks.redriveAll()).failed).toMatchObject([{ from: dead, error: { code: 'RATE_LIMITED' } }])
+    expect((await tasks.deadLetters()).tasks.map(({ id }) => id)).toEqual([dead])
+    expect(await tasks.size()).toBe(2)
+    await tasks.cancelTask(asked)
+    await reaches((await tasks.redrive(dead)).id, 'completed')
+    const { id } = await tasks.fork(asked)
+    await reaches(id, 'input-required')
+    expect((await tasks.redrive(dead)).state).toBe('completed')
+    expect(await codeOf(tasks.fork(asked))).toMatch('RATE_LIMITED')
+    expect(errors).toHaveLength(1)
+    await handler.close({ graceMs: 1 })
+    expect(await codeOf(tasks.fork(asked))).toBe('none')
+  })
+})
+
 test('a fork without a handler is continued by the next one', async () => {
   const { execute } = traveller()
   const tasks = new TaskManager()

@@ -53,7 +53,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     )
     const id = await say('go')
     await reaches(id, 'failed')
-    expect(await kinds(id)).toEqual(['turn', 'step', 'step'])
+    expect(await kinds(id)).toEqual(['turn', 'step', 'step', 'failure'])
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
   })
 })

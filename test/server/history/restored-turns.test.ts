@@ -157,6 +157,28 @@ describe('the turn of a restored task', () => {
     expect(calls).toBe(2)
   })
 
+  test('is not redriven twice', async () => {
+    let isDown = true
+    const execute: Execute = async (run) => {
+      await run.step('one', () => 1)
+      if (isDown) throw new Error('Down')
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await before.reaches(id, 'failed')
+    isDown = false
+    const next = await before.tasks.redrive(id)
+    await before.reaches(next.id, 'completed')
+    const after = await restarted(before, execute)
+    expect(await after.tasks.deadLetters()).toEqual({ tasks: [] })
+    expect((await after.tasks.redrive(id)).id).toBe(next.id)
+    expect(after.tasks.size()).toBe(2)
+    expect(saved(after).map(({ redriven }) => redriven)).toEqual([next.id, undefined])
+    const [dead] = saved(before)
+    const wrong = [{ ...dead, redriven: 1 }] as unknown as SavedTask[]
+    expect(() => new TaskManager().restore(wrong)).toThrow('tasks[0].redriven')
+  })
+
   test('is refused where its history is none', async () => {
     const before = await started((run) => run.step('one', () => 1).then(String))
     const id = await before.say('go')

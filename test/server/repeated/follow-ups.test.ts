@@ -58,27 +58,30 @@ describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents
     }
   })
 
-  test('is a second answer where idempotency is off', async () => {
-    const agents = await openAgents(asking, { idempotency: false })
-    const { a } = agents
-    const { id: taskId } = await sendInTime(agents, a, user('go'))
-    const answer = user('same', { taskId })
-    await sendInTime(agents, a, answer)
-    expect(textsOf(await sendInTime(agents, a, answer))).toEqual(['same, same'])
-  })
-
-  test('is a second answer of callers without a principal, unless the options say so', async () => {
-    for (const [idempotency, texts] of [
-      [{}, ['same, same']],
-      [{ anonymous: true }, []],
-    ] as const) {
-      const agents = await openAgents(asking, { authenticate: undefined, idempotency })
-      const { a, b } = agents
-      const { id: taskId } = await sendInTime(agents, a, user('go'))
-      const answer = user('same', { taskId })
-      await sendInTime(agents, a, answer)
-      expect(textsOf(await sendInTime(agents, b, answer))).toEqual(texts)
+  test.each([
+    ['where idempotency is off', { idempotency: false }],
+    ['of callers without a principal', { authenticate: undefined }],
+    [
+      'of callers without a principal, where all are one',
+      { authenticate: undefined, idempotency: { anonymous: true } },
+    ],
+  ] as const)('is no second answer %s, and its id is taken', async (__, options) => {
+    const agents = await openAgents(asking, options)
+    const { a, b, tasks } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go', { messageId: '1' }))
+    const answer = user('same', { taskId, messageId: '2' })
+    const asked = await sendInTime(agents, a, answer)
+    for (const at of [a, b]) {
+      expect(await sendInTime(agents, at, answer)).toEqual(asked)
+      for (const messageId of ['1', '2']) {
+        const { error } = await send(at, user('other', { taskId, messageId }))
+        expect(error).toMatchObject({ code: -32602, reason: 'INVALID_PARAMS' })
+        expect(error?.message).toContain('message.parts[0].text differs')
+      }
     }
+    const done = await sendInTime(agents, b, user('same', { taskId, messageId: '3' }))
+    expect(textsOf(done)).toEqual(['same, same'])
+    expect((await tasks.getTask(taskId))?.messages.filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
   test('while the task is worked on is added once, and gets the stream', async () => {
@@ -107,6 +110,20 @@ describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents
     const task = await tasks.getTask(taskId)
     const said = task?.messages.filter(({ role }) => role === 'user').map(({ parts }) => parts[0]?.text)
     expect(said).toEqual(['go', 'more'])
+  })
+
+  test('at the same moment with other content is refused', async () => {
+    const agents = await openAgents(asking, { authenticate: undefined })
+    const { a, b, tasks } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go'))
+    const sent = [a, b, a].map((at, index) => send(at, user(`${index}`, { taskId, messageId: '1' })))
+    const answers = await inTime(agents, Promise.all(sent))
+    const refused = answers.flatMap(({ error }) => error ?? [])
+    expect(refused.map(({ reason }) => reason)).toEqual(['INVALID_PARAMS', 'INVALID_PARAMS'])
+    const kept = answers.findIndex(({ error }) => error === undefined)
+    const { messages = [] } = (await tasks.getTask(taskId)) ?? {}
+    const said = messages.filter(({ role }) => role === 'user').map(({ parts }) => parts[0]?.text)
+    expect(said).toEqual(['go', `${kept}`])
   })
 
   test('at the same moment is one answer', async () => {

@@ -91,3 +91,29 @@ test.each(seeds)('each is one message of one task, and is read once (%i)', async
   expect(read.toSorted()).toEqual(texts)
   expect(all.flatMap(({ errors }) => errors.map(({ error }) => String(error)))).toEqual([])
 })
+
+test.each(seeds)('of two messages with one id, one is refused (%i)', async (seed) => {
+  const random = new Random(seed)
+  const execute: Execute = async (run) => `done: ${textOf(await run.requireInput('Next?'))}`
+  const { all, clock } = cluster([execute, execute, execute], {}, (store) => slow(store, random))
+  const configuration = { returnImmediately: true }
+  const sendTo = async (message: Message): ReturnType<typeof call<'SendMessage'>> => {
+    await pause(random, 8)
+    return await call(jsonRpc, random.pick(all), 'SendMessage', { message, configuration })
+  }
+  const { result } = await sendTo(user('go'))
+  const taskId = result?.task?.id ?? ''
+  await pause(random, 30)
+  const texts = ['one', 'two', 'three']
+  const sent = texts.map((text) => sendTo(user(text, { taskId, messageId: 'm' })))
+  const refused = (await Promise.all(sent)).map(({ error }) => error?.reason)
+  for (let count = 0; count < 20; count += 1) {
+    clock.advance(5_000)
+    await settle()
+  }
+  const { messages = [], artifacts = [] } = (await all[0]?.tasks.getTask(taskId)) ?? {}
+  const kept = texts[refused.indexOf(undefined)]
+  expect(messages.filter(({ role }) => role === 'user').map(textOf)).toEqual(['go', kept])
+  expect(refused.filter((reason) => reason !== undefined)).toHaveLength(2)
+  expect(artifacts.map(({ parts = [] }) => parts[0]?.text)).toEqual([`done: ${kept}`])
+})

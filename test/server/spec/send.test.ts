@@ -346,7 +346,7 @@ describe.each(BINDINGS)('$name: a message to a task that there is', (binding) =>
     expect(done.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('23. the same messageId again is another message', async () => {
+  test('23. the same messageId again is another message of another task, and the same one of its own', async () => {
     const a = agent(() => 'done')
     const message = user('go')
     const first = taskOf(await call(binding, a, 'SendMessage', { message }))
@@ -361,7 +361,10 @@ describe.each(BINDINGS)('$name: a message to a task that there is', (binding) =>
     const { history } = taskOf(
       await call(binding, asked, 'SendMessage', { message: { ...message, taskId: id } }),
     )
-    expect(history?.filter(({ messageId }) => messageId === message.messageId)).toHaveLength(3)
+    expect(history?.filter(({ messageId }) => messageId === message.messageId)).toHaveLength(1)
+    const other = { ...message, taskId: id, parts: [{ text: 'other' }] }
+    const { error } = await call(binding, asked, 'SendMessage', { message: other })
+    expect(error?.message).toContain('message.parts[0].text differs')
     await asked.handler.close()
   })
 })

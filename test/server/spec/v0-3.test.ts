@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { JsonObject, JsonValue } from 'a2a-tasks/schemas'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +8,7 @@ import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const message = (text: string, more: object = {}) => ({
   kind: 'message',
-  messageId: 'm',
+  messageId: randomUUID(),
   role: 'user',
   parts: [{ kind: 'text', text }],
   ...more,
