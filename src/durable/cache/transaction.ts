@@ -39,10 +39,8 @@ export async function sendTransaction<S extends string>(
     attempts += 1
     const own = startTransaction(store, { ...commit, work: timed.run })
     attempt = own
-    const end = (): void => {
-      attempt = undefined
-    }
-    own.then(end, end)
+    // A result is final, also one that comes while nothing waits for it.
+    own.catch(() => (attempt = undefined))
     return own
   }
   const result = await callWithRetry('transact', request, () => timed.ms)
