@@ -10,26 +10,11 @@ import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { FeedOptions, TaskFeed } from './feed/types.js'
-import type {
-  ArtifactChanged,
-  HistoryEntry,
-  HistoryRecorded,
-  MessageAdded,
-  TaskEvent,
-  TaskEvents,
-  TaskStreamEvent,
-} from './events.js'
+import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
+import type { TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
 import type { Lifecycle, TaskState } from './lifecycle.js'
-import type {
-  AppendArtifactOptions,
-  ArtifactInput,
-  CancelOptions,
-  ChangeOptions,
-  CreateTaskParams,
-  HistoryChange,
-  MessageInput,
-  TaskUpdate,
-} from './params.js'
+import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
+import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
 import type { OwnerFilter, RequireRoom, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
@@ -342,6 +327,21 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    * Adds entries to the history of the task's turn, with the message and the update that belong to them, in one change.
    */
   recordHistory(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
+  /**
+   * Does work with the client of the store, and adds the entry that it results in to the history, in one transaction. Stored
+   * after the changes made so far, before later ones. Absent where the store has no transactions.
+   *
+   * @param entry - The entry as far as it is known before.
+   * @param work - Called again after a conflict, which undoes what it did.
+   * @returns The entry that is stored. Rejects, with nothing stored, with what the work throws.
+   */
+  readonly transact?:
+    | ((
+        taskId: string,
+        entry: HistoryEntry,
+        work: (client: unknown) => MaybePromise<HistoryEntry>,
+      ) => Promise<HistoryEntry>)
+    | undefined
   /** The task as this process sees it, with changes that are not stored yet; `null` when it does not hold the task. */
   peekTask(taskId: string): TaskSnapshot<S> | null
   /** The state of the task that {@link peekTask} returns, without the cost of a snapshot. */

@@ -25,7 +25,7 @@ export type StoreOperation = keyof TaskStore | 'migrate' | 'publish'
 
 /** With `heads`, which polls use: it reads no tasks, and a poll that waits delays cancellations by other processes. */
 const CHANGES: ReadonlySet<StoreOperation> = new Set<StoreOperation>([
-  ...(['create', 'commit', 'delete', 'acquire', 'release'] as const),
+  ...(['create', 'commit', 'transact', 'delete', 'acquire', 'release'] as const),
   ...(['putDocument', 'deleteDocument', 'publish', 'heads'] as const),
 ])
 

@@ -34,6 +34,8 @@ export type {
   StoreQuery,
   TaskHead,
   TaskStore,
+  Transaction,
+  TransactionResult,
 } from './task-store.js'
 export type { TaskKey } from '../core/task.js'
 export type { TraceHeaders } from '../runtime/trace-headers.js'

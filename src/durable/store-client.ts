@@ -92,19 +92,25 @@ export class StoreClient {
   /**
    * Calls the store, and again while it fails, for `storeRetryMs`. For requests that are safe to repeat.
    *
+   * @param pausedMs - The time that does not count.
    * @throws {A2AError} `STORE_FAILED`, as a rejection.
    */
-  readonly callWithRetry = async <T>(operation: string, request: () => Promise<T>): Promise<T> => {
-    const endsAt = this.now() + this.#retryMs
+  readonly callWithRetry = async <T>(
+    operation: string,
+    request: () => Promise<T>,
+    pausedMs: () => number = () => 0,
+  ): Promise<T> => {
+    const startedAt = this.now()
+    const endsAt = (): number => startedAt + this.#retryMs + pausedMs()
     for (let delayMs = FIRST_DELAY_MS, isFirst = true; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       try {
         // Half of the time that is left: when one connection of a pool is silent, another may answer the next attempt.
-        return await this.#attempt(request, Math.max((endsAt - this.now()) / 2, delayMs))
+        return await this.#attempt(request, Math.max((endsAt() - this.now()) / 2, delayMs))
       } catch (cause) {
         // A process that was suspended past the limit has not read an answer that may have arrived: it tries again.
         const isUnread = isFirst && cause instanceof NoAnswer
         isFirst = false
-        const isLast = this.#closesAt !== undefined || (!isUnread && this.now() + delayMs > endsAt)
+        const isLast = this.#closesAt !== undefined || (!isUnread && this.now() + delayMs > endsAt())
         if (isLast || isRefusal(cause)) throw storeFailed(operation, cause)
       }
       await this.pause(delayMs)

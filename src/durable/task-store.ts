@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskDocuments } from '../core/managers.js'
+import type { MaybePromise, TaskDocuments } from '../core/managers.js'
 import type { TaskEvent } from '../core/events.js'
 import type { JsonValue } from '../core/json-types.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
@@ -95,6 +95,23 @@ export interface Commit {
  */
 export type CommitResult = 'committed' | 'conflict' | 'lease-lost' | 'missing'
 
+/** One atomic change for {@link TaskStore.transact}, whose events result from work with the client of the store. */
+export interface Transaction extends Omit<Commit, 'events' | 'checkpoint'> {
+  /**
+   * Does the work within the transaction. After a rollback it may be called again.
+   *
+   * @param client - The client of the database, within the transaction.
+   * @returns The events, as in {@link Commit}; a promise of them only where the driver of the store is asynchronous.
+   */
+  readonly work: (client: unknown) => MaybePromise<readonly TaskEvent<string>[]>
+}
+
+/**
+ * The result of {@link TaskStore.transact}: as that of {@link TaskStore.commit}, or the `error` that the work threw or for which
+ * the database refuses what it did. All but `committed` mean that nothing has changed, neither the task nor what the work did.
+ */
+export type TransactionResult = CommitResult | { readonly error: unknown }
+
 /** Selects the tasks that have every given property. Texts are compared exactly. */
 export interface StoreFilter {
   readonly state?: string | undefined
@@ -176,6 +193,12 @@ export interface TaskStore extends TaskDocuments {
    * `head.hasEnded`. Should cost O(size of the events and of the checkpoint), independent of the size of the task.
    */
   commit(commit: Commit): Promise<CommitResult>
+  /**
+   * As {@link commit}, in one transaction with `work`. The work is called only while the task has the expected generation and
+   * lease, and again after the database has rolled it back for the sake of another transaction. It is not called for a change
+   * that is stored already. Absent where the database has no transactions in which other code can take part.
+   */
+  transact?(transaction: Transaction): Promise<TransactionResult>
   /** The task with this id; `undefined` when there is none. */
   get(taskId: string): Promise<StoredTask | undefined>
   /** The keys and generations of these tasks, in any order. Tasks that do not exist are left out. */

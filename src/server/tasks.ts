@@ -24,6 +24,8 @@ export interface WorkedTasks extends SyncTasks {
   readonly discard?: LeasedTasks['discard']
   /** Adds entries to the history of the task's turn. */
   readonly recordHistory?: LeasedTasks['recordHistory']
+  /** Does work in a transaction of the store, with its entry in the history. Only over stores that have transactions. */
+  readonly transact?: LeasedTasks['transact']
   /** Receives a signal. Only over a manager in memory, whose history is not recorded. */
   readonly receive?: LocalTasks['receive']
   /** As `patchTask`, but changes nothing if another process changes the task first. Only over a shared store. */

@@ -12,6 +12,7 @@ export {
 } from './durable-functions/test-durable.js'
 export { ManualClock } from './manual-clock.js'
 export { sequentialIds } from './sequential-ids.js'
+export type { StoreCounter } from './task-store-suite/kit.js'
 export {
   testTaskStore,
   type CreateStoreOptions,

@@ -2,6 +2,7 @@
 import type { Execute, Run } from 'a2a-tasks/server'
 import type { TestDurableOptions } from 'a2a-tasks/testing'
 import { textOf } from 'a2a-tasks/server'
+import type Database from 'libsql'
 
 export interface Case {
   readonly name: string
@@ -104,6 +105,57 @@ const beside = async (run: Run): Promise<string> => {
 const endingQuestion: Execute = (run) => {
   if (run.text === 'begin') return void run.requireInput('More?')
   return run.step('more', () => `${run.text} of ${run.messages.length}`)
+}
+
+type Client =
+  | Pick<Database.Database, 'exec' | 'prepare'>
+  | { query(text: string): Promise<{ readonly rows: readonly unknown[] }> }
+
+/** The rows that a statement selects, in the way of the driver. */
+function select(client: Client, text: string): unknown[] | Promise<unknown[]> {
+  return 'query' in client ? client.query(text).then(({ rows }) => [...rows]) : client.prepare(text).all()
+}
+
+function does(client: Client, text: string): void | Promise<void> {
+  if ('query' in client) return client.query(text).then(() => undefined)
+  client.exec(text)
+}
+
+/** Each transaction adds one row, which has its key. */
+const transfers = async (run: Run): Promise<string> => {
+  const add = (name: string): Promise<string> =>
+    run.transaction(name, (client: Client, { key }) => {
+      const doing = does(client, `INSERT INTO effects VALUES ('${key}')`)
+      return doing === undefined ? name : doing.then(() => name)
+    })
+  await run.transaction('create', (client: Client) =>
+    does(client, 'CREATE TABLE IF NOT EXISTS effects (k TEXT)'),
+  )
+  const first = await add('debit')
+  run.artifact({ artifactId: 'log', parts: [{ text: 'Debited. ' }] })
+  const failed = await run
+    .transaction('fails', (client: Client, { key }) => {
+      const fail = (): never => {
+        throw new RangeError('No')
+      }
+      const doing = does(client, `INSERT INTO effects VALUES ('${key}')`)
+      return doing === undefined ? fail() : doing.then(fail)
+    })
+    .catch(String)
+  const isSure = textOf(await run.requireInput('Sure?'))
+  const others = await Promise.all([add('credit'), run.step('beside', () => 'beside'), add('credit')])
+  const found = await run.transaction('read', (client: Client) => {
+    const rows = select(client, `SELECT k FROM effects WHERE k LIKE '${run.taskId}/%'`)
+    return rows instanceof Promise ? rows.then(({ length }) => length) : rows.length
+  })
+  return [first, failed, isSure, ...others, found].join()
+}
+
+/** Over SQL stores alone. */
+export const TRANSACTIONS: Case = {
+  name: 'transactions',
+  execute: transfers,
+  options: { messages: ['go', 'yes'] },
 }
 
 export const FUNCTIONS: readonly Case[] = [

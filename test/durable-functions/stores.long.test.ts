@@ -10,15 +10,15 @@ import { skipWithoutPostgres, startPostgres, whenPostgres } from '../support/pos
 import { skipWithoutRedis, startRedis } from '../support/redis-server.js'
 import { whenRedis } from '../services/redis/clients.js'
 import { databaseFile } from '../stores/sqlite/support/sqlite.js'
-import { FUNCTIONS } from './functions.js'
+import { FUNCTIONS, TRANSACTIONS, type Case } from './functions.js'
 
 type CreateStore = NonNullable<TestDurableOptions['createStore']>
 
 const TIMEOUT_MS = 240_000
 let stores = 0
 
-function crashAtEveryWrite(createStore: CreateStore): void {
-  it.each(FUNCTIONS)('$name', { timeout: TIMEOUT_MS }, async ({ execute, options }) => {
+function crashAtEveryWrite(createStore: CreateStore, others: readonly Case[] = []): void {
+  it.each([...FUNCTIONS, ...others])('$name', { timeout: TIMEOUT_MS }, async ({ execute, options }) => {
     await testDurable(execute, { ...options, createStore })
   })
 }
@@ -28,11 +28,14 @@ describe('SQLite', () => {
   afterAll(() => {
     for (const file of files) file.remove()
   })
-  crashAtEveryWrite(async ({ now }) => {
-    const file = databaseFile()
-    files.push(file)
-    return await file.open({ now })
-  })
+  crashAtEveryWrite(
+    async ({ now }) => {
+      const file = databaseFile()
+      files.push(file)
+      return await file.open({ now })
+    },
+    [TRANSACTIONS],
+  )
 })
 
 describe('PGlite', () => {
@@ -41,11 +44,14 @@ describe('PGlite', () => {
     database = await PGlite.create()
   }, 60_000)
   afterAll(() => database.close())
-  crashAtEveryWrite(async ({ now }) => {
-    const store = postgresStore(database, { schema: `crash_${(stores += 1)}`, now })
-    await store.migrate()
-    return store
-  })
+  crashAtEveryWrite(
+    async ({ now }) => {
+      const store = postgresStore(database, { schema: `crash_${(stores += 1)}`, now })
+      await store.migrate()
+      return store
+    },
+    [TRANSACTIONS],
+  )
 })
 
 it('redis-server is installed', (context) => skipWithoutRedis(context))
@@ -81,10 +87,13 @@ whenPostgres('PostgreSQL', () => {
     await pool.end()
     await server.stop()
   })
-  crashAtEveryWrite(async ({ now }) => {
-    // Each trial would keep a connection that listens.
-    const store = postgresStore(pool, { schema: `crash_${(stores += 1)}`, now, listen: false })
-    await store.migrate()
-    return store
-  })
+  crashAtEveryWrite(
+    async ({ now }) => {
+      // Each trial would keep a connection that listens.
+      const store = postgresStore(pool, { schema: `crash_${(stores += 1)}`, now, listen: false })
+      await store.migrate()
+      return store
+    },
+    [TRANSACTIONS],
+  )
 })

@@ -5,20 +5,21 @@
  */
 import { invalidParams, taskNotFound } from '../../core/errors.js'
 import type { NewLog, TaskEvent } from '../../core/events.js'
-import { thawTask } from '../../core/evolve.js'
 import { quote } from '../../runtime/describe.js'
 import { randomId } from '../../runtime/ids.js'
 import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import type { Announce } from '../../core/managers.js'
-import { TaskRecord } from '../../core/task-record.js'
+import type { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import { copyOf, type Change, type Decide, type Executed, type Origin, type Select } from './change.js'
+import { batchOf, copyOf, withChanges } from './change.js'
+import type { Change, Decide, Executed, Origin, Select } from './change.js'
 import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
+import { sendTransaction, WorkFailure } from './transaction.js'
 import { isRefusal, type StoreClient } from '../store-client.js'
-import { Checkpoints, fold, headOf, unreadable } from './checkpoint.js'
+import { Checkpoints, fold, headOf, requireNext, unreadable } from './checkpoint.js'
 import { Sequence } from './sequence.js'
-import type { CommitResult, Lease } from '../task-store.js'
+import type { Lease, TransactionResult } from '../task-store.js'
 
 /** The events of a {@link TaskCache}, by name, with their arguments. */
 export interface CacheEvents<S extends string> {
@@ -42,8 +43,6 @@ export interface CacheContext<S extends string> {
   readonly bind: () => Announce
 }
 
-/** The most changes in one commit. */
-const MAX_BATCH = 200
 const PAGE = 500
 
 /**
@@ -140,7 +139,8 @@ export class CachedTask<S extends string> {
   /** The task with all pending changes applied. */
   get tip(): TaskRecord<S> {
     if (this.#tip === undefined && this.#pending.length === 0) return this.record
-    this.#tip ??= this.#fork()
+    // The record of a new task has its first events already.
+    this.#tip ??= withChanges(this.record, this.#pending.slice(this.#creation === undefined ? 0 : 1))
     return this.#tip
   }
 
@@ -149,7 +149,7 @@ export class CachedTask<S extends string> {
    *
    * @throws What `decide` throws.
    */
-  execute<T>(decide: Decide<S>, select: Select<S, T>, origin: Origin = {}): Executed<S, T> {
+  execute<T>(decide: Decide<S>, select: Select<S, T>, origin: Origin<S> = {}): Executed<S, T> {
     if (this.#isGone) throw taskNotFound(this.key.id)
     const events = this.#decide(decide)
     return { events, stored: this.#add(decide, events, select, origin) }
@@ -186,7 +186,7 @@ export class CachedTask<S extends string> {
     this.#fail(error)
   }
 
-  #add<T>(decide: Decide<S>, events: TaskEvent<S>[], select: Select<S, T>, origin: Origin): Promise<T> {
+  #add<T>(decide: Decide<S>, events: TaskEvent<S>[], select: Select<S, T>, origin: Origin<S>): Promise<T> {
     const stored = new Promise<T>((resolve, reject: (error: Error) => void) => {
       const change: Change<S> = {
         ...origin,
@@ -211,14 +211,6 @@ export class CachedTask<S extends string> {
     return events
   }
 
-  #fork(): TaskRecord<S> {
-    const { task, created, usage } = this.record
-    const fork = new TaskRecord(thawTask(task), created, usage, task.generation)
-    const pending = this.#creation === undefined ? this.#pending : this.#pending.slice(1)
-    for (const { events } of pending) for (const event of events) fork.append(event, 1)
-    return fork
-  }
-
   async #flush(): Promise<void> {
     if (this.#isFlushing) return
     this.#isFlushing = true
@@ -233,7 +225,7 @@ export class CachedTask<S extends string> {
     const [first] = batch
     if (first === undefined) return
     const { leaseId } = first
-    let result: CommitResult
+    let result: TransactionResult
     try {
       result = await this.#send(batch, leaseId)
     } catch (error) {
@@ -257,16 +249,16 @@ export class CachedTask<S extends string> {
         this.drop(taskNotFound(this.key.id))
         break
       default:
-        throw unreadable(`The store answers a commit with ${quote(result)}`, 'commit')
+        if (typeof result !== 'object' || first.work === undefined)
+          throw unreadable(`The store answers a commit with ${quote(result)}`, 'commit')
+        this.#fail(new WorkFailure(result.error), (change) => change === first)
     }
   }
 
-  #nextBatch(): Change<S>[] {
-    const [first] = this.#pending
-    const others = this.#pending.findIndex(({ leaseId }) => leaseId !== first?.leaseId)
-    const max = this.#singleCommits > 0 ? 1 : MAX_BATCH
+  #nextBatch(): readonly Change<S>[] {
+    const isSingle = this.#singleCommits > 0
     this.#singleCommits = Math.max(0, this.#singleCommits - 1)
-    return this.#pending.slice(0, Math.min(others === -1 ? max : others, max))
+    return batchOf(this.#pending, isSingle)
   }
 
   /** Fails the one change that the store refuses for good, or all changes when the store is unavailable. */
@@ -276,7 +268,7 @@ export class CachedTask<S extends string> {
     else this.#fail(error, (change) => change === batch[0] || this.#creation !== undefined)
   }
 
-  async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<CommitResult> {
+  async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<TransactionResult> {
     const { settings, storeClient } = this.#context
     const { callWithRetry } = storeClient
     const { store, lifecycle } = settings
@@ -295,11 +287,15 @@ export class CachedTask<S extends string> {
       else this.#checkpoints.record(events, whole)
       return 'committed'
     }
+    const change = { key: this.key, expectedGeneration: task.generation, head, commitId, leaseId }
+    const [first] = batch
+    if (first?.work !== undefined) {
+      const transacted = await sendTransaction(store, storeClient, change, first, first.work)
+      if (transacted === 'committed') this.#checkpoints.record(first.events, undefined)
+      return transacted
+    }
     const checkpoint = this.#checkpoints.isDue(events, head.hasEnded) ? fold(task, events) : undefined
-    const { key } = this
-    const expectedGeneration = task.generation
-    const commit = { key, expectedGeneration, events, head, checkpoint, commitId, leaseId }
-    const result = await callWithRetry('commit', () => store.commit(commit))
+    const result = await callWithRetry('commit', () => store.commit({ ...change, events, checkpoint }))
     if (result === 'committed') this.#checkpoints.record(events, checkpoint)
     return result
   }
@@ -309,7 +305,6 @@ export class CachedTask<S extends string> {
     const isNew = this.#creation !== undefined
     this.#creation = undefined
     const { eventLogSize } = this.#context.settings
-    // The record of a new task has its first events already.
     if (!isNew) for (const event of change.events) this.record.append(event, eventLogSize)
     // Without the tip the task is in memory once. A leased task keeps it: a copy for each chunk of a run would be quadratic.
     if (!this.isBusy && change.leaseId === undefined) this.#tip = undefined
@@ -355,9 +350,7 @@ export class CachedTask<S extends string> {
       const { generation } = this.record.task
       const page = await storeClient.callWithRetry('events', () => store.events(this.key, generation, PAGE))
       for (const event of page) {
-        if (event.generation !== this.record.task.generation + 1) {
-          throw unreadable(`The log of task ${this.key.id} has a gap before generation ${event.generation}`)
-        }
+        requireNext(this.record.task, event)
         // A manager of this lifecycle wrote the event.
         const known = event as TaskEvent<S>
         this.record.append(known, eventLogSize)

@@ -4,22 +4,34 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { Announce } from '../../core/managers.js'
-import { copyTask } from '../../core/evolve.js'
-import type { TaskRecord } from '../../core/task-record.js'
+import type { Announce, MaybePromise } from '../../core/managers.js'
+import { copyTask, thawTask } from '../../core/evolve.js'
+import { TaskRecord } from '../../core/task-record.js'
 import type { Task } from '../../core/task.js'
 
 /** Returns the events that a change makes. Throws when the task does not allow the change. */
 export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
 
-export interface Origin {
+/**
+ * Work with the client of the store, in whose transaction the change is stored.
+ *
+ * @param events - As decided.
+ * @returns The events to store in their place, with the same generations.
+ */
+export type Work<S extends string> = (
+  client: unknown,
+  events: readonly TaskEvent<S>[],
+) => MaybePromise<TaskEvent<S>[]>
+
+export interface Origin<S extends string> {
   /** The lease that the change requires. */
   readonly leaseId?: string | undefined
   /** The object that makes the change, and is not notified of it. */
   readonly by?: object | undefined
+  readonly work?: Work<S> | undefined
 }
 
-export interface Change<S extends string> extends Origin {
+export interface Change<S extends string> extends Origin<S> {
   readonly decide: Decide<S>
   events: TaskEvent<S>[]
   /** Announces the change in the context in which it was made. */
@@ -37,6 +49,32 @@ export interface Executed<S extends string, T> {
 
 /** Computes the result of a change as soon as it is stored, from the task exactly as the change left it. */
 export type Select<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
+
+/** The task after changes that are not stored yet. */
+export function withChanges<S extends string>(
+  { task, created, usage }: TaskRecord<S>,
+  changes: readonly Change<S>[],
+): TaskRecord<S> {
+  const tip = new TaskRecord(thawTask(task), created, usage, task.generation)
+  for (const { events } of changes) for (const event of events) tip.append(event, 1)
+  return tip
+}
+
+/** The most changes in one commit. */
+const MAX_BATCH = 200
+
+/** The changes of the next commit: the first ones of one lease. One with work is on its own. */
+export function batchOf<S extends string>(
+  pending: readonly Change<S>[],
+  isSingle: boolean,
+): readonly Change<S>[] {
+  const [first] = pending
+  const others = pending.findIndex(
+    (change) => change !== first && (change.leaseId !== first?.leaseId || change.work !== undefined),
+  )
+  const max = isSingle || first?.work !== undefined ? 1 : MAX_BATCH
+  return pending.slice(0, Math.min(others === -1 ? max : others, max))
+}
 
 /** Selects a copy of the task. */
 export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {

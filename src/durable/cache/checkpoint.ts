@@ -45,6 +45,14 @@ export function unfold<S extends string>(
   return task
 }
 
+/** @throws {A2AError} `STORE_FAILED` unless the event follows the task. */
+export function requireNext(
+  { id, generation }: TaskSnapshot<string>,
+  { generation: next }: TaskEvent<string>,
+): void {
+  if (next !== generation + 1) throw unreadable(`The log of task ${id} has a gap before generation ${next}`)
+}
+
 /** The error for stored data that this manager cannot use. */
 export function unreadable(message: string, operation = 'get'): A2AError<'STORE_FAILED'> {
   return new A2AError('STORE_FAILED', message, { operation })

@@ -47,7 +47,7 @@ export function decideOnce<S extends string>(
 export async function executeOnce<S extends string>(
   cached: CachedTask<S>,
   decide: Decide<S>,
-  origin: Origin,
+  origin: Origin<S>,
 ): Promise<boolean> {
   const overtaken = new TypeError('Others came first')
   let isFirst = true

@@ -13,7 +13,6 @@ import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/manage
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions } from '../../core/params.js'
 import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '../../core/params.js'
 import { randomId } from '../../runtime/ids.js'
-import { throwLater } from '../../runtime/uncaught.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey, TaskSnapshot } from '../../core/task.js'
@@ -27,7 +26,9 @@ import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
-import { abortEnded, callListener, grantOf, isLoss, LostTasks, type LeasedTask } from './leased-task.js'
+import { abortEnded, callListener, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
+import { LostTasks, type LeasedTask } from './leased-task.js'
+import { transact } from './transact.js'
 import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
 
@@ -114,6 +115,15 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     // The work makes progress. A process that recovers the task reads this from the log.
     const leased = this.#require(taskId)
     leased.note = { ...leased.note, restarts: 0 }
+  }
+
+  get transact(): LeasedTasks<S>['transact'] {
+    if (this.#context.settings.store.transact === undefined) return undefined
+    return (taskId, entry, work) => {
+      const leased = this.#requireChangeable(taskId)
+      const onFailed = (error: unknown): void => this.#fail(leased, error)
+      return transact({ context: this.#context, by: this, onFailed }, leased, entry, work)
+    }
   }
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
@@ -270,12 +280,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   /** Whether the listener can work on one more recovered task. */
   get hasRoom(): boolean {
-    try {
-      return !this.#isClosed && (this.#listener.hasRoom?.() ?? true)
-    } catch (error) {
-      throwLater(error)
-      return false
-    }
+    return !this.#isClosed && hasRoomFor(this.#listener)
   }
 
   /** Another caller has changed a task. */
@@ -354,16 +359,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
-    const leased: LeasedTask<S> = {
-      cached,
-      leaseId,
-      note,
-      storingNote: undefined,
-      controller: undefined,
-      changeCount: 0,
-      releasing: undefined,
-      reason: undefined,
-    }
+    const leased = leasedTask(cached, leaseId, note)
     this.#leased.set(cached.key.id, leased)
     this.#lost.delete(cached.key.id)
     cached.uses += 1

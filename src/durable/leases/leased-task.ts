@@ -5,7 +5,7 @@
  */
 import { A2AError, endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/uncaught.js'
-import type { Taking } from '../../core/managers.js'
+import type { LeasedTasksListener, Taking } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { LeaseNote } from './lease-note.js'
 
@@ -23,6 +23,23 @@ export interface LeasedTask<S extends string> {
   releasing: Promise<boolean> | undefined
   /** Why the task was lost. */
   reason: Error | undefined
+}
+
+export function leasedTask<S extends string>(
+  cached: CachedTask<S>,
+  leaseId: string,
+  note: LeaseNote,
+): LeasedTask<S> {
+  return {
+    cached,
+    leaseId,
+    note,
+    storingNote: undefined,
+    controller: undefined,
+    changeCount: 0,
+    releasing: undefined,
+    reason: undefined,
+  }
 }
 
 /** Aborts the task's signal with the reason, if the task has ended for one. */
@@ -48,6 +65,16 @@ export function callListener(job: () => void): void {
     job()
   } catch (error) {
     throwLater(error)
+  }
+}
+
+/** Whether the listener takes one more recovered task. What it throws becomes an uncaught error. */
+export function hasRoomFor<S extends string>(listener: LeasedTasksListener<S>): boolean {
+  try {
+    return listener.hasRoom?.() ?? true
+  } catch (error) {
+    throwLater(error)
+    return false
   }
 }
 

@@ -20,7 +20,7 @@ export class HistorySize {
   /** @param entries - The history so far. */
   constructor(limits: HistoryLimits, entries: readonly HistoryEntry[]) {
     this.#limits = limits
-    for (const entry of entries) this.#count(entry, jsonSize(entry))
+    for (const entry of entries) this.count(entry)
   }
 
   /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
@@ -29,24 +29,19 @@ export class HistorySize {
     if (this.#steps >= maxSteps) throw tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
   }
 
-  /**
-   * Counts an entry that is to be recorded.
-   *
-   * @throws {A2AError} `LIMIT_EXCEEDED`, with nothing counted.
-   */
-  add(entry: HistoryEntry): void {
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when the history can have no such entry. */
+  requireRoom(entry: HistoryEntry): void {
     const { maxHistoryBytes } = this.#limits
-    const bytes = jsonSize(entry)
-    const actual = this.#bytes + bytes
+    const actual = this.#bytes + jsonSize(entry)
     if (actual > maxHistoryBytes) {
       throw tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
     }
-    this.#count(entry, bytes)
   }
 
-  #count({ kind }: HistoryEntry, bytes: number): void {
-    if (kind === 'step') this.#steps += 1
-    this.#bytes += bytes
+  /** Counts an entry that is recorded. */
+  count(entry: HistoryEntry): void {
+    if (entry.kind === 'step') this.#steps += 1
+    this.#bytes += jsonSize(entry)
   }
 }
 

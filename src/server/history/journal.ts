@@ -174,11 +174,33 @@ export class Journal {
   entriesFor(entry: HistoryEntry, others = this.#inFlight + this.#asked): readonly HistoryEntry[] {
     if (!this.isRecording) return []
     // What ends an attempt or a turn is recorded in any case.
-    if (isNamed(entry)) this.#size.add(entry)
-    const complete: HistoryEntry = isNamed(entry) && others > 0 ? { ...entry, isParallel: true } : entry
+    const complete = isNamed(entry) ? this.complete(entry, others) : entry
+    if (isNamed(complete)) this.#size.count(complete)
     if (this.#hasTurn) return [complete]
     this.#hasTurn = true
     return [this.#turn, complete]
+  }
+
+  /** Records that the turn has begun, unless it has recorded something. */
+  begin(): void {
+    if (this.#hasTurn || !this.isRecording) return
+    this.#hasTurn = true
+    this.#record?.([this.#turn])
+  }
+
+  /**
+   * The entry as it is stored, by other means than {@link record}. Call {@link count} when it is.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`.
+   */
+  complete(entry: NamedEntry, others: number): HistoryEntry {
+    this.#size.requireRoom(entry)
+    return others > 0 ? { ...entry, isParallel: true } : entry
+  }
+
+  /** Counts an entry that was stored by other means. */
+  count(entry: HistoryEntry): void {
+    this.#size.count(entry)
   }
 
   record(entry: HistoryEntry, others?: number): void {

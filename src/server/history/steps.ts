@@ -4,8 +4,9 @@
  * @module
  */
 import { JsonReader } from '../../core/json.js'
-import type { StepError } from '../../core/events.js'
+import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
+import type { MaybePromise } from '../../core/managers.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -58,7 +59,14 @@ export interface StepHost {
   readonly onFailed: (name: string, error: unknown) => void
   /** Resolves when everything so far is stored. */
   readonly stored: () => Promise<void> | undefined
+  /** Does work in a transaction of the store, and records its entry there. Absent where there is none. */
+  readonly transact: Transact | undefined
 }
+
+export type Transact = (
+  entry: HistoryEntry,
+  work: (client: unknown) => MaybePromise<HistoryEntry>,
+) => Promise<HistoryEntry>
 
 const OPTION_KEYS = ['retry', 'timeoutMs']
 /** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
@@ -71,15 +79,48 @@ interface Settings {
 }
 
 /** Does the work of a step, unless the history has its result. See `Run.step`. */
-export async function runStep<T extends StepOutput>(
+export function runStep<T extends StepOutput>(
   run: StepHost,
   name: string,
   work: (step: StepContext) => T | Promise<T>,
   options: StepOptions = {},
 ): Promise<T> {
+  return runRecorded(run, name, work, options, 'run.step', async (step, timeoutMs) => {
+    const { key, attempt, signal, others } = step
+    const output = await within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt }))
+    const checked = readOutput(output, key, run)
+    await record(run, step, { ...(checked !== undefined && { output: checked }) }, others)
+    return checked
+  })
+}
+
+/** One attempt of a step. */
+export interface StepAttempt extends StepContext {
+  /** The name of its entry. */
+  readonly label: string
+  /** How many other steps, questions and waits were under way when the step began. */
+  readonly others: number
+}
+
+/** Does the work of an attempt, and stores its output, which it resolves to. */
+type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<ReadonlyJson | undefined>
+
+/**
+ * Returns what the history has of the step, or performs its attempts.
+ *
+ * @param method - The method that was called, for errors.
+ */
+export async function runRecorded<T extends StepOutput>(
+  run: StepHost,
+  name: string,
+  work: unknown,
+  options: StepOptions,
+  method: string,
+  perform: Perform,
+): Promise<T> {
   requireName('step', name)
   requireFunction('work', work)
-  const settings = toSettings(options)
+  const { retry, timeoutMs } = toSettings(options, method)
   const { journal } = run
   const label = journal.nameOf('step', name)
   const key = run.key(label)
@@ -95,57 +136,52 @@ export async function runStep<T extends StepOutput>(
   const others = journal.inFlight
   const leave = journal.enter()
   try {
-    return await attempt(run, settings, label, key, work, (result) => {
-      // Others may have begun since.
-      journal.record({ kind: 'step', name: label, ...result }, Math.max(others, journal.inFlight - 1))
-      return run.stored()
-    })
+    const step = { label, key, others, signal: run.signal() }
+    // The copy that the history keeps, as in a replay.
+    return (await attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))) as T
   } finally {
     leave()
   }
 }
 
-type Record = (result: {
-  readonly output?: ReadonlyJson | undefined
-  readonly error?: StepError
-  readonly attempts: number
-}) => Promise<void> | undefined
-
-async function attempt<T extends StepOutput>(
+async function attempts<T>(
   run: StepHost,
-  settings: Settings,
-  label: string,
-  key: string,
-  work: (step: StepContext) => T | Promise<T>,
-  record: Record,
+  step: Omit<StepAttempt, 'attempt'>,
+  retry: RetrySettings | undefined,
+  perform: (count: number) => Promise<T>,
 ): Promise<T> {
-  const { retry, timeoutMs } = settings
-  const signal = run.signal()
+  const { signal, label, others } = step
   const before = retry === undefined ? [] : run.artifacts()
   for (let count = 1; ; count += 1) {
     let failure: unknown
     try {
       signal.throwIfAborted()
-      const output = await within(run.clock, signal, timeoutMs, (own) =>
-        work({ signal: own, key, attempt: count }),
-      )
-      const checked = readOutput(output, key, run)
-      await record({ attempts: count, ...(checked !== undefined && { output: checked }) })
-      // The copy that the history keeps, as in a replay.
-      return checked as T
+      return await perform(count)
     } catch (error) {
       failure = error
     }
     // The run is over: whether the step succeeds is up to the next attempt of the turn.
     if (signal.aborted) throw failure
     if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
-      await record({ error: toStepError(failure), attempts: count })
+      await record(run, { label, attempt: count }, { error: toStepError(failure) }, others)
       run.onFailed(label, failure)
       throw failure
     }
     await sleep(retry.pauseMs(count), signal, run.clock)
     run.restoreArtifacts(before)
   }
+}
+
+async function record(
+  { journal, stored }: StepHost,
+  { label, attempt }: Pick<StepAttempt, 'label' | 'attempt'>,
+  result: { readonly output?: ReadonlyJson; readonly error?: StepError },
+  others: number,
+): Promise<void> {
+  // Others may have begun since.
+  const parallel = Math.max(others, journal.inFlight - 1)
+  journal.record({ kind: 'step', name: label, attempts: attempt, ...result }, parallel)
+  await stored()
 }
 
 /** The result of `work`; rejects with `REQUEST_TIMED_OUT` after `timeoutMs`, and with the reason when `signal` aborts. */
@@ -155,26 +191,31 @@ async function within<T>(
   timeoutMs: number | undefined,
   work: (signal: AbortSignal) => T | Promise<T>,
 ): Promise<T> {
-  if (timeoutMs === undefined)
+  const limit = limitOf(clock, signal, timeoutMs)
+  try {
     return await raceAbort(
-      signal,
-      start(() => work(signal)),
+      limit.signal,
+      start(() => work(limit.signal)),
     )
+  } finally {
+    limit.stop()
+  }
+}
+
+/** A signal that aborts with `signal`, and with `REQUEST_TIMED_OUT` after `timeoutMs`, until it is stopped. */
+export function limitOf(
+  clock: Clock,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+): { readonly signal: AbortSignal; readonly stop: () => void } {
+  if (timeoutMs === undefined) return { signal, stop: () => undefined }
   const controller = new AbortController()
   const stop = clock.schedule(() => {
     controller.abort(
       new A2AError('REQUEST_TIMED_OUT', `The step took longer than ${timeoutMs} ms`, { timeoutMs }),
     )
   }, timeoutMs)
-  const own = AbortSignal.any([signal, controller.signal])
-  try {
-    return await raceAbort(
-      own,
-      start(() => work(own)),
-    )
-  } finally {
-    stop()
-  }
+  return { signal: AbortSignal.any([signal, controller.signal]), stop }
 }
 
 /** Work that throws at once becomes a rejection. */
@@ -182,7 +223,7 @@ async function start<T>(work: () => T | Promise<T>): Promise<T> {
   return await work()
 }
 
-function readOutput(
+export function readOutput(
   output: unknown,
   key: string,
   { maxStepBytes, maxDepth }: StepHost,
@@ -220,8 +261,8 @@ function toError({ name, message }: StepError): Error {
   return Object.assign(new Error(message), { name })
 }
 
-function toSettings(options: StepOptions): Settings {
-  const { retry, timeoutMs } = readOptions(options, OPTION_KEYS, 'run.step')
+function toSettings(options: StepOptions, method: string): Settings {
+  const { retry, timeoutMs } = readOptions(options, OPTION_KEYS, method)
   if (timeoutMs !== undefined) requireDelay('timeoutMs', timeoutMs)
-  return { retry: toRetrySettings(retry, 'run.step'), timeoutMs }
+  return { retry: toRetrySettings(retry, method), timeoutMs }
 }

@@ -24,12 +24,9 @@ import { Journal } from './journal.js'
 import { OpenDelegations } from './open-delegations.js'
 import { Questions, type TurnHost } from './questions.js'
 import { runStep, toStepError, type StepHost } from './steps.js'
+import { runTransaction } from './transactions.js'
+import type { TurnMethods } from './turn-methods.js'
 import { Waits } from './waits.js'
-
-type TurnMethods<P extends Principal> = Pick<
-  Run<P>,
-  'step' | 'delegate' | 'lineageTo' | 'sleep' | 'waitFor' | 'now' | 'random' | 'uuid' | 'changed'
->
 
 /** What replays and records a turn. */
 interface Parts<P extends Principal> {
@@ -183,6 +180,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
 
+  readonly transaction: Run<P>['transaction'] = (name, work, options) =>
+    runTransaction(this.#stepHost(), name, work, options)
+
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
     const { settings, stored, tasks } = this.#context
     const { task, work, signal } = this.#host
@@ -333,8 +333,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   #stepHost(): StepHost {
-    const { settings, stored } = this.#context
+    const { settings, stored, tasks } = this.#context
     const { task, signal } = this.#host
+    const { transact } = tasks
     const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
     return {
       journal: this.#made.journal,
@@ -346,6 +347,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
+      transact: transact && ((entry, work) => transact(task().id, entry, work)),
     }
   }
 

@@ -12,20 +12,20 @@ import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
+import { TurnRun } from '../history/turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
 import { refuseComplete } from '../standard-schema.js'
 import type { ArtifactOptions, ConversationOptions, ConversationPage, Progress } from './run.js'
 import type { ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
-import { RunRequest } from './run-request.js'
 import { earliestDeadline } from './task/deadline.js'
 import { NewTask } from './task/new-task.js'
 import { RunTask } from './task/run-task.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
-export class RunController<P extends Principal> extends RunRequest<P> implements Run<P> {
+export class RunController<P extends Principal> extends TurnRun<P> implements Run<P> {
   readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
@@ -36,15 +36,6 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
   #ended: Error | undefined
   /** What the code does in this turn, and did in earlier attempts of it. */
   readonly turn: Turn<P>
-  readonly step: Run<P>['step']
-  readonly delegate: Run<P>['delegate']
-  readonly lineageTo: Run<P>['lineageTo']
-  readonly sleep: Run<P>['sleep']
-  readonly waitFor: Run<P>['waitFor']
-  readonly now: Run<P>['now']
-  readonly random: Run<P>['random']
-  readonly uuid: Run<P>['uuid']
-  readonly changed: Run<P>['changed']
   /** Whether the executor has returned. */
   #hasReturned = false
   /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
@@ -75,17 +66,6 @@ export class RunController<P extends Principal> extends RunRequest<P> implements
       work: () => void this.#requireWorking(),
       change: (change) => this.#change(change),
     })
-    ;({
-      step: this.step,
-      delegate: this.delegate,
-      lineageTo: this.lineageTo,
-      sleep: this.sleep,
-      waitFor: this.waitFor,
-      now: this.now,
-      random: this.random,
-      uuid: this.uuid,
-      changed: this.changed,
-    } = this.turn)
   }
 
   get taskId(): string {

@@ -193,6 +193,31 @@ export interface Run<P extends Principal = Principal> {
     options?: StepOptions,
   ) => Promise<T>
   /**
+   * Does `work` with the client of the store, and stores its output, in one transaction: both are stored, or neither. So what
+   * the work writes to the database happens exactly once, also when the process dies. Otherwise as {@link step}, and with its
+   * names and keys.
+   *
+   * Needs a store over SQLite or PostgreSQL. `client` is the driver's: annotate it with its type, which is not checked. It is
+   * the database that you have opened, for SQLite; a `PoolClient` of `pg`; a `TransactionSql` of `postgres`; a `Transaction` of
+   * PGlite. Use it for all statements of the work, leave it when the work returns, and do not end the transaction.
+   *
+   * - Over SQLite the work must not return a promise: its driver is synchronous.
+   * - Over PostgreSQL it has to end within `timeoutMs`, 5 s by default, and occupies a connection until then. Statements that
+   *   hang are bounded by `statement_timeout` of the database. Other changes of the task wait: do not await other methods of the
+   *   run in it, nor other methods of the task manager over PGlite, which has one connection.
+   * - The work is called again when the database rolls it back for the sake of another transaction. What it does elsewhere, as
+   *   in {@link artifact}, is not undone.
+   *
+   * @returns As {@link step}.
+   * @throws As {@link step}; `TypeError`, as a rejection, over a store without transactions, and for work over SQLite that
+   *   returns a promise or ends the transaction.
+   */
+  readonly transaction: <T extends StepOutput, C = unknown>(
+    name: string,
+    work: (client: C, step: StepContext) => T | Promise<T>,
+    options?: StepOptions,
+  ) => Promise<T>
+  /**
    * Sends a message to another agent, such as an `A2AClient`, and follows the agent's task until it ends. Over a store, the
    * result becomes part of the task's history: when the turn continues in another process, this process follows the same task
    * of the agent, or returns the result.

@@ -27,12 +27,13 @@ export interface PgQuery {
   rowMode?: 'array'
 }
 
-/** A client checked out of a pool to listen for notifications. */
+/** A client checked out of a pool, to listen for notifications or for a transaction. */
 export interface PgClient {
-  query(text: string): Promise<unknown>
+  query(query: string | PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
   on(event: 'notification', listener: (message: PgNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
   release(destroy: boolean): void
 }
 
@@ -41,14 +42,19 @@ export interface PgNotification {
   readonly payload?: string | undefined
 }
 
-/** The used part of the `sql` function of `postgres`. */
-export interface PostgresJsSql {
-  readonly options?: { readonly max?: number | undefined } | undefined
+/** The used part of the `sql` function of `postgres` within a transaction. */
+export interface PostgresJsTransaction {
   unsafe(
     text: string,
     parameters: Parameter[],
     options: { prepare: boolean },
   ): { values(): PromiseLike<readonly unknown[] & { readonly count: number | null }> }
+}
+
+/** The used part of the `sql` function of `postgres`. */
+export interface PostgresJsSql extends PostgresJsTransaction {
+  readonly options?: { readonly max?: number | undefined } | undefined
+  begin(work: (sql: PostgresJsTransaction) => Promise<void>): PromiseLike<unknown>
   listen(
     channel: string,
     onNotify: (payload: string) => void,
@@ -56,14 +62,19 @@ export interface PostgresJsSql {
   ): PromiseLike<{ unlisten(): Promise<void> }>
 }
 
-/** The used part of a `PGlite` of `@electric-sql/pglite`. */
-export interface PgliteDatabase {
-  readonly waitReady: Promise<void>
+/** The used part of a transaction of `@electric-sql/pglite`. */
+export interface PgliteTransaction {
   query(
     text: string,
     parameters: Parameter[],
     options: { rowMode: 'array' },
   ): Promise<{ rows: unknown[]; affectedRows?: number }>
+}
+
+/** The used part of a `PGlite` of `@electric-sql/pglite`. */
+export interface PgliteDatabase extends PgliteTransaction {
+  readonly waitReady: Promise<void>
+  transaction(work: (transaction: PgliteTransaction) => Promise<void>): Promise<unknown>
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
 }
 

@@ -3,18 +3,27 @@
  *
  * @module
  */
-import type { Parameter, PgClient, PgliteDatabase, PgPool, PostgresClient, PostgresJsSql } from './clients.js'
+import type { Parameter, PgClient, PgPool, PostgresClient } from './clients.js'
+import type { PgliteDatabase, PgliteTransaction, PostgresJsSql, PostgresJsTransaction } from './clients.js'
 import { sleep } from '../../runtime/timers.js'
 import { queueOf } from './queue.js'
 
 /** The columns of a row, in the order of the statement. Every column is selected as text. */
 export type Row = readonly (string | null)[]
 
-export interface Connection {
+export interface Statements {
   /** Runs one statement in one round trip. Statements are prepared, so there must be few distinct texts. */
   rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
   /** Runs a statement that returns no rows. Resolves to the number of rows it inserted, updated or deleted. */
   count(text: string, parameters: readonly Parameter[]): Promise<number>
+}
+
+export interface Connection extends Statements {
+  /**
+   * Calls `work` in a transaction, with the driver's client for it, and with statements that belong to it. Rolls back and rejects
+   * when `work` rejects.
+   */
+  transaction(work: TransactionWork): Promise<void>
   /**
    * Listens to `channel`. Resolves once the subscription is active, to a function that ends it. `onGap` is called when
    * the subscription is active again after an interruption, in which notifications may have been lost.
@@ -25,6 +34,8 @@ export interface Connection {
     onGap: () => void,
   ): Promise<() => Promise<void>>
 }
+
+export type TransactionWork = (client: unknown, statements: Statements) => Promise<void>
 
 /** @throws {TypeError} naming the option when the client belongs to no supported driver. */
 export function connectionOf(option: string, client: PostgresClient, prepare: boolean): Connection {
@@ -41,16 +52,10 @@ export function connectionOf(option: string, client: PostgresClient, prepare: bo
 }
 
 function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
-  // Values by position, because the client may be configured to rename columns.
-  const query = (text: string, parameters: readonly Parameter[]) =>
-    sql.unsafe(text, [...parameters], { prepare }).values()
   return {
-    async rows(text, parameters) {
-      // The statements select only text and null.
-      return (await query(text, parameters)) as readonly unknown[] as readonly Row[]
-    },
-    async count(text, parameters) {
-      return (await query(text, parameters)).count ?? 0
+    ...postgresJsStatements(sql, prepare),
+    async transaction(work) {
+      await sql.begin((own) => work(own, postgresJsStatements(own, prepare)))
     },
     async listen(channel, onPayload, onGap) {
       let isFirst = true
@@ -64,7 +69,35 @@ function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
   }
 }
 
+function postgresJsStatements(sql: PostgresJsTransaction, prepare: boolean): Statements {
+  // Values by position, because the client may be configured to rename columns.
+  const query = (text: string, parameters: readonly Parameter[]) =>
+    sql.unsafe(text, [...parameters], { prepare }).values()
+  return {
+    async rows(text, parameters) {
+      // The statements select only text and null.
+      return (await query(text, parameters)) as readonly unknown[] as readonly Row[]
+    },
+    async count(text, parameters) {
+      return (await query(text, parameters)).count ?? 0
+    },
+  }
+}
+
 function pglite(database: PgliteDatabase): Connection {
+  return {
+    ...pgliteStatements(database),
+    async transaction(work) {
+      await database.transaction((own) => work(own, pgliteStatements(own)))
+    },
+    async listen(channel, onPayload) {
+      const unlisten = await database.listen(channel, onPayload)
+      return () => unlisten()
+    },
+  }
+}
+
+function pgliteStatements(database: PgliteTransaction): Statements {
   const query = (text: string, parameters: readonly Parameter[]) =>
     database.query(text, [...parameters], { rowMode: 'array' })
   return {
@@ -75,15 +108,12 @@ function pglite(database: PgliteDatabase): Connection {
     async count(text, parameters) {
       return (await query(text, parameters)).affectedRows ?? 0
     },
-    async listen(channel, onPayload) {
-      const unlisten = await database.listen(channel, onPayload)
-      return () => unlisten()
-    },
   }
 }
 
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 5_000
+const ROLLBACK_MS = 1_000
 
 class PgConnection implements Connection {
   readonly #pool: PgPool
@@ -95,16 +125,48 @@ class PgConnection implements Connection {
     this.#prepare = prepare
   }
 
-  async rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    const name = this.#nameOf(text)
-    const { rows } = await this.#pool.query({ name, text, values: [...parameters], rowMode: 'array' })
-    // The statements select only text and null.
-    return rows as readonly Row[]
+  rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
+    return this.#statementsOf(this.#pool).rows(text, parameters)
   }
 
-  async count(text: string, parameters: readonly Parameter[]): Promise<number> {
-    const { rowCount } = await this.#pool.query({ name: this.#nameOf(text), text, values: [...parameters] })
-    return rowCount ?? 0
+  count(text: string, parameters: readonly Parameter[]): Promise<number> {
+    return this.#statementsOf(this.#pool).count(text, parameters)
+  }
+
+  async transaction(work: TransactionWork): Promise<void> {
+    const client = await this.#pool.connect()
+    let isBroken = false
+    const onError = (): void => {
+      isBroken = true
+    }
+    client.on('error', onError)
+    try {
+      await client.query('BEGIN')
+      await work(client, this.#statementsOf(client))
+      await client.query('COMMIT')
+    } catch (error) {
+      // A statement that hangs would keep the client: closing the connection rolls back too.
+      isBroken = !(await within(ROLLBACK_MS, client.query('ROLLBACK')))
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(isBroken)
+    }
+  }
+
+  #statementsOf(client: Pick<PgPool, 'query'>): Statements {
+    return {
+      rows: async (text, parameters) => {
+        const name = this.#nameOf(text)
+        const { rows } = await client.query({ name, text, values: [...parameters], rowMode: 'array' })
+        // The statements select only text and null.
+        return rows as readonly Row[]
+      },
+      count: async (text, parameters) => {
+        const { rowCount } = await client.query({ name: this.#nameOf(text), text, values: [...parameters] })
+        return rowCount ?? 0
+      },
+    }
   }
 
   #nameOf(text: string): string | undefined {
@@ -185,6 +247,18 @@ class PgConnection implements Connection {
       throw error
     }
   }
+}
+
+/** Whether `work` succeeds within this time. */
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController()
+  const succeeded = work.then(
+    () => true,
+    () => false,
+  )
+  const isDone = await Promise.race([succeeded, sleep(ms, over.signal).then(() => false)])
+  over.abort()
+  return isDone
 }
 
 /**

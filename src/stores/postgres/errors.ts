@@ -11,6 +11,11 @@ export const REFUSED = 'A2A01'
  * SQLSTATE of a serialization failure: the transaction's snapshot is out of date, and the transaction must start over.
  */
 export const STALE = '40001'
+const DEADLOCK = '40P01'
+/** Of each statement after one that has failed, until the transaction ends. */
+const ABORTED = '25P02'
+/** The class of constraints. Deferred ones are checked when the transaction commits. */
+const CONSTRAINTS = '23'
 
 interface Advice {
   readonly fault: string
@@ -46,6 +51,22 @@ export function toStoreError(thrown: unknown, operation: string, schema: string)
   return new A2AError('STORE_FAILED', text, { operation }, { cause: thrown })
 }
 
+/** Whether a transaction was rolled back for the sake of another one, and has to start over. */
 export function isStale(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === STALE
+  const code = codeOf(thrown)
+  return code === STALE || code === DEADLOCK
+}
+
+/** Whether an earlier statement of the transaction has failed. */
+export function isAborted(thrown: unknown): boolean {
+  return codeOf(thrown) === ABORTED
+}
+
+/** Whether the database refuses what a transaction has done. */
+export function isRefused(thrown: unknown): boolean {
+  return isAborted(thrown) || codeOf(thrown).startsWith(CONSTRAINTS)
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 }

@@ -7,11 +7,13 @@ export type {
   Parameter,
   PgClient,
   PgliteDatabase,
+  PgliteTransaction,
   PgNotification,
   PgPool,
   PgQuery,
   PostgresClient,
   PostgresJsSql,
+  PostgresJsTransaction,
 } from './clients.js'
 export type { PostgresStoreOptions } from './options.js'
 export { postgresStore, type PostgresStore } from './postgres-store.js'

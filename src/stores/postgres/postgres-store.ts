@@ -20,10 +20,13 @@ import type {
   StoreHints,
   StoreQuery,
   TaskStore,
+  Transaction,
+  TransactionResult,
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { CallQueue, StoreOperation } from '../../durable/call-queue.js'
 import type { Parameter, PostgresClient } from './clients.js'
+import { commitStatement, keyOf, whyNotCommitted } from './commits.js'
 import { connectionOf, type Connection, type Row } from './connection.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
 import { toStoreError, isStale } from './errors.js'
@@ -35,6 +38,7 @@ import { queueOf } from './queue.js'
 import { validated, requireRoom, type PostgresStoreOptions } from './options.js'
 import { migration, STEPS } from './schema.js'
 import { ANY_GENERATION, taskStatements, type TaskStatements } from './task-statements.js'
+import { transact } from './transact.js'
 import { fromColumn, fromJson, toArray, toColumn, toJson, toJsonArray, toOwner } from './text.js'
 
 /** The store that {@link postgresStore} returns. */
@@ -59,7 +63,8 @@ export interface PostgresStore extends TaskStore {
  * - Renewals of leases do not wait behind requests: the store keeps one connection of the client free for them, and one for
  *   changes. A client with one connection, as a `PGlite` has, makes one call at a time, renewals first and then changes. The
  *   store cannot hold back what your application sends over the same client.
- * - Each method is one statement. A refused change takes a second one to find the reason.
+ * - Each method is one statement. A refused change takes a second one to find the reason. `transact` occupies a connection while
+ *   its work is done.
  * - The store expects the default isolation level, READ COMMITTED. Under a stricter one, concurrent changes fail more often.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a
@@ -144,37 +149,20 @@ class Store implements PostgresStore {
     return (await this.#change('create', attempt, whyNotCreated, whyNot))?.[0] === 'true'
   }
 
-  async commit(commit: Commit): Promise<CommitResult> {
-    const { key, expectedGeneration, head, checkpoint } = commit
-    const expected = [...keyOf(key), expectedGeneration]
-    const commitId = toColumn(commit.commitId)
-    const leaseId = commit.leaseId === undefined ? null : toColumn(commit.leaseId)
-    const events = commit.events.map(toJson)
-    const [event] = events
-    const isOne = event !== undefined && events.length === 1
-    const change = [
-      ...[
-        ...expected,
-        head.generation,
-        toColumn(head.state),
-        head.hasEnded,
-        head.updatedAt,
-        leaseId,
-        commitId,
-      ],
-      isOne ? event : toJsonArray(events),
-      ...(checkpoint ? [toJson(checkpoint)] : []),
-    ]
-    const sql = checkpoint ? this.#sql.commitWhole : this.#sql.commit
-    const whyNot = [...expected, commitId, leaseId]
-    const text = sql[isOne ? 'one' : 'many']
+  async commit({ events, ...commit }: Commit): Promise<CommitResult> {
+    const { text, parameters } = commitStatement(this.#sql, commit, events)
+    const why = whyNotCommitted(this.#sql, commit)
     const attempt = async (): Promise<Row | undefined> => {
-      const changed = await this.#call('commit', () => this.#connection.count(text, change))
+      const changed = await this.#call('commit', () => this.#connection.count(text, parameters))
       return changed > 0 ? COMMITTED : undefined
     }
-    const [result] = (await this.#change('commit', attempt, this.#sql.whyNotCommitted, whyNot)) ?? []
+    const [result] = (await this.#change('commit', attempt, why.text, why.parameters)) ?? []
     // The statements return only results of this type.
     return (result ?? 'missing') as CommitResult
+  }
+
+  transact(transaction: Transaction): Promise<TransactionResult> {
+    return this.#call('transact', () => transact(this.#connection, this.#sql, transaction))
   }
 
   async get(taskId: string): Promise<StoredTask | undefined> {
@@ -344,10 +332,6 @@ class Store implements PostgresStore {
       throw toStoreError(error, operation, this.#schema.replaceAll('"', ''))
     }
   }
-}
-
-function keyOf({ id, createdAt }: TaskKey): [string, string] {
-  return [toColumn(id), createdAt]
 }
 
 function keyArrays(keys: readonly TaskKey[]): [string, string] {

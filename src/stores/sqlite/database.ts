@@ -36,7 +36,8 @@ const LOCK_COOLDOWN_MS = 25
 
 /** Prepared statements and transactions. Each step is synchronous, so nothing else in this process runs in between. */
 export class Connection {
-  readonly #database: SqliteDatabase
+  /** As the application opened it. */
+  readonly database: SqliteDatabase
   readonly #statements = new Map<string, SqliteStatement>()
   /** The error of a write that has just found the file locked by another process. */
   #locked: Error | undefined
@@ -44,14 +45,14 @@ export class Connection {
   /** @throws {TypeError} when it is no database, or a driver whose methods return promises or take callbacks. */
   constructor(database: SqliteDatabase) {
     requireDatabase(database)
-    this.#database = database
+    this.database = database
     requireSynchronous(this.#statement('PRAGMA busy_timeout'))
     const [row] = this.rows('PRAGMA busy_timeout')
     if (Number(row?.['timeout']) === 0) database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 
   exec(sql: string): void {
-    this.#database.exec(sql)
+    this.database.exec(sql)
   }
 
   /** Always reads all rows: after `get`, a statement of libsql stays open and keeps its lock. */
@@ -114,7 +115,7 @@ export class Connection {
   #statement(sql: string): SqliteStatement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      statement = this.#database.prepare(sql)
+      statement = this.database.prepare(sql)
       this.#statements.set(sql, statement)
     }
     return statement

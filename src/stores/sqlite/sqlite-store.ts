@@ -19,6 +19,8 @@ import type {
   StoreQuery,
   TaskHead,
   TaskStore,
+  Transaction,
+  TransactionResult,
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { Connection, type Row, type SqliteDatabase } from './database.js'
@@ -28,6 +30,7 @@ import { validated, type SqliteStoreOptions } from './options.js'
 import { countQuery, listQuery, queriesFor, secondOf, type Queries } from './queries.js'
 import { documentOf, keyOf, noteOf, numberOf, documentsKeyOf } from './rows.js'
 import { migrate, requireMigrated } from './schema.js'
+import { SyncWork } from './sync-work.js'
 import { fromColumn, fromJson, toColumn, toJson } from './text.js'
 
 /** The store that {@link sqliteStore} returns. */
@@ -113,25 +116,16 @@ class Store implements SqliteStore {
   }
 
   commit(commit: Commit): Promise<CommitResult> {
-    const { expectedGeneration, events, head, checkpoint, commitId, leaseId } = commit
-    return this.#write('commit', (connection, queries) => {
-      const task = this.#task(commit.key)
-      if (task === undefined) return 'missing'
-      const key = numberOf(task, 'key')
-      const first = expectedGeneration + 1
-      if (numberOf(task, 'generation') !== expectedGeneration) {
-        const isCommit = connection.rows(queries.isCommit, key, first, commitId).length > 0
-        return isCommit ? 'committed' : 'conflict'
-      }
-      if (leaseId !== undefined && this.#lease(key)?.id !== leaseId) return 'lease-lost'
-      this.#append(key, first, events, commitId)
-      this.#moveTo(head, task)
-      if (checkpoint !== undefined) {
-        connection.run(queries.putCheckpoint, key, head.generation, toJson(checkpoint))
-      }
-      if (head.hasEnded) connection.run(queries.deleteLease, key)
-      return 'committed'
-    })
+    return this.#write('commit', () => this.#commit(commit, () => commit.events))
+  }
+
+  async transact({ work, ...commit }: Transaction): Promise<TransactionResult> {
+    const syncWork = new SyncWork(this.#connection, work)
+    try {
+      return await this.#write('transact', () => this.#commit(commit, () => syncWork.run()))
+    } catch (error) {
+      return syncWork.refused(error)
+    }
   }
 
   get(taskId: string): Promise<StoredTask | undefined> {
@@ -313,6 +307,28 @@ class Store implements SqliteStore {
       this.#requireMigrated(operation)
       return this.#connection.read(() => work(this.#connection, this.#queries))
     })
+  }
+
+  /** @param eventsOf - Called only if the change can be made. */
+  #commit(commit: Omit<Commit, 'events'>, eventsOf: () => readonly TaskEvent<string>[]): CommitResult {
+    const { expectedGeneration, head, checkpoint, commitId, leaseId } = commit
+    const [connection, queries] = [this.#connection, this.#queries]
+    const task = this.#task(commit.key)
+    if (task === undefined) return 'missing'
+    const key = numberOf(task, 'key')
+    const first = expectedGeneration + 1
+    if (numberOf(task, 'generation') !== expectedGeneration) {
+      const isCommit = connection.rows(queries.isCommit, key, first, commitId).length > 0
+      return isCommit ? 'committed' : 'conflict'
+    }
+    if (leaseId !== undefined && this.#lease(key)?.id !== leaseId) return 'lease-lost'
+    this.#append(key, first, eventsOf(), commitId)
+    this.#moveTo(head, task)
+    if (checkpoint !== undefined) {
+      connection.run(queries.putCheckpoint, key, head.generation, toJson(checkpoint))
+    }
+    if (head.hasEnded) connection.run(queries.deleteLease, key)
+    return 'committed'
   }
 
   #requireMigrated(operation: string): void {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
-import type { StoreHints, TaskStore } from '../../durable/task-store.js'
+import type { StoreHints, TaskStore, Transaction, TransactionResult } from '../../durable/task-store.js'
 
 /** A moment at which a process crashes: before its n-th write reaches the store, or after the store has done it. */
 export interface CrashPoint {
@@ -66,6 +66,8 @@ export class CrashingStore {
     if (name === 'commit')
       return (commit: Parameters<TaskStore['commit']>[0]) =>
         this.#write(commit.events, () => target.commit(commit))
+    if (name === 'transact' && target.transact !== undefined)
+      return (transaction: Transaction) => this.#transact(target, transaction)
     if (name === 'hints') return target.hints && this.#hintsOf(target.hints)
     const value: unknown = Reflect.get(target, name)
     if (typeof value !== 'function') return value
@@ -75,14 +77,39 @@ export class CrashingStore {
 
   async #write<T>(events: readonly TaskEvent<string>[], work: () => Promise<T>): Promise<T> {
     if (this.#isCrashed) return await never()
+    const crash = this.#crashAt(events)
+    if (crash === 'before') return await this.#end()
+    const result = await this.#untilCrash(work())
+    if (result === true || result === 'committed') this.#onEvents(events)
+    return crash === 'after' ? await this.#end() : result
+  }
+
+  /** A crash before the write is one after the work: the database undoes it. */
+  async #transact(target: TaskStore, transaction: Transaction): Promise<TransactionResult> {
+    if (this.#isCrashed || target.transact === undefined) return await never()
+    let events: readonly TaskEvent<string>[] = []
+    let crash: CrashPoint['when'] | undefined
+    const keep = (made: typeof events): typeof events => {
+      crash = this.#crashAt(made)
+      if (crash !== 'before') return (events = made)
+      void this.#end()
+      throw new Error('The process has crashed')
+    }
+    const work: Transaction['work'] = (client) => {
+      const made = transaction.work(client)
+      return made instanceof Promise ? made.then(keep) : keep(made)
+    }
+    const result = await this.#untilCrash(target.transact({ ...transaction, work }))
+    if (result === 'committed') this.#onEvents(events)
+    return crash === 'after' ? await this.#end() : result
+  }
+
+  /** Counts a write. Returns whether the process crashes before or after it. */
+  #crashAt(events: readonly TaskEvent<string>[]): CrashPoint['when'] | undefined {
     this.#writes += 1
     if (events.some(({ type }) => type === 'history')) this.#entries += 1
     const { n, of, when } = this.#point ?? {}
-    const isHere = n === (of === 'writes' ? this.#writes : this.#entries)
-    if (isHere && when === 'before') return await this.#end()
-    const result = await this.#untilCrash(work())
-    if (result === true || result === 'committed') this.#onEvents(events)
-    return isHere ? await this.#end() : result
+    return n === (of === 'writes' ? this.#writes : this.#entries) ? when : undefined
   }
 
   /** A result that arrives after the crash is not seen. */

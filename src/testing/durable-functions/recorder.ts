@@ -5,6 +5,7 @@
  */
 import type { TaskEvent } from '../../core/events.js'
 import type { Run } from '../../server/runs/run.js'
+import type { StepContext } from '../../server/history/steps.js'
 
 export class Recorder {
   /** How many questions the function has asked. */
@@ -33,22 +34,22 @@ export class Recorder {
     }
   }
 
+  #begun(step: StepContext): StepContext {
+    this.stepsBegun += 1
+    // Without the place of the turn.
+    const label = step.key.slice(step.key.indexOf('/') + 1).replace(/(#\d+)@[\d.]+$/, '$1')
+    if (this.#stored.has(label)) this.repeated.push(label)
+    return step
+  }
+
   /** The run with counted steps, and with random values that are the same in each trial. */
   readonly wrap = (run: Run): Run => {
     let values = 0
-    const step: Run['step'] = (name, work, options) =>
-      run.step(
-        name,
-        (context) => {
-          this.stepsBegun += 1
-          const label = context.key.slice(context.key.indexOf('/') + 1)
-          if (this.#stored.has(label)) this.repeated.push(label)
-          return work(context)
-        },
-        options,
-      )
     const own: Partial<Run> = {
-      step,
+      step: (name, work, options) => run.step(name, (step) => work(this.#begun(step)), options),
+      transaction: (name, work, options) =>
+        // The client is passed on as it is.
+        run.transaction(name, (client, step) => work(client as never, this.#begun(step)), options),
       random: () => {
         run.random()
         return (++values % 1_000) / 1_000

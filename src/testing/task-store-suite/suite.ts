@@ -8,13 +8,14 @@ import { requireStore } from '../../durable/options.js'
 import { contentTests } from './content.js'
 import { documentTests } from './documents.js'
 import { FEED_SIZE, feedTests } from './feed.js'
-import type { StoreTests } from './kit.js'
+import type { StoreCounter, StoreTests } from './kit.js'
 import { hintTests, reopenTests, schemaTest } from './retention.js'
 import { leaseTests } from './leases.js'
 import { logTests } from './log.js'
 import { queryTests } from './queries.js'
 import { readingTests } from './reading.js'
 import { START } from './samples.js'
+import { transactionTests } from './transactions.js'
 
 /** An empty store, opened for one test. */
 export interface StoreUnderTest {
@@ -26,6 +27,8 @@ export interface StoreUnderTest {
   readonly reopen: () => Promise<TaskStore>
   /** Closes the store and every client that `reopen` opened. */
   readonly close: () => Promise<void>
+  /** A counter in the database, beside the tables of the store. Required when `supports.transactions` is `true`. */
+  readonly counter?: StoreCounter | undefined
 }
 
 /** Optional features. Tests of unsupported features are not registered. */
@@ -39,6 +42,8 @@ export interface StoreSupport {
   readonly reopen: boolean
   /** Whether the store has a `feed` when `create` receives a `feedSize`. Default is `false`. */
   readonly feed?: boolean | undefined
+  /** Whether the store has `transact`. Default is `false`. */
+  readonly transactions?: boolean | undefined
   /** The earlier versions of its schema. Default is none. */
   readonly olderSchemas?: readonly OlderSchema[] | undefined
 }
@@ -88,7 +93,7 @@ export interface TestTaskStoreOptions {
  * })
  */
 export function testTaskStore({ test, create, supports }: TestTaskStoreOptions): void {
-  const { hints, reopen, feed = false, olderSchemas = [] } = supports
+  const { hints, reopen, feed = false, transactions = false, olderSchemas = [] } = supports
   const register = (tests: StoreTests, open = create): void => {
     for (const [name, run] of Object.entries(tests)) {
       test(name, async () => {
@@ -97,7 +102,8 @@ export function testTaskStore({ test, create, supports }: TestTaskStoreOptions):
         const { store } = opened
         try {
           requireStore(store)
-          await run({ store, another: async () => (reopen ? await opened.reopen() : store), clock })
+          const another = async (): Promise<TaskStore> => (reopen ? await opened.reopen() : store)
+          await run({ store, another, clock, counter: opened.counter })
         } finally {
           await opened.close()
         }
@@ -109,6 +115,7 @@ export function testTaskStore({ test, create, supports }: TestTaskStoreOptions):
   }
   if (hints) register(hintTests)
   if (reopen) register(reopenTests)
+  if (transactions) register(transactionTests)
   if (feed) register(feedTests, ({ now }) => create({ now, feedSize: FEED_SIZE }))
   for (const older of olderSchemas) {
     const { tasks, tests } = schemaTest(older.name)

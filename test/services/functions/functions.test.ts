@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
 import { skipWithoutRedis, startRedis } from '../../support/redis-server.js'
-import { runUnderKills } from './kill.js'
+import { bookUnderKills } from './kill.js'
 
 /** 500 where nothing is left out, fewer else; or `CHAOS_FUNCTIONS`. */
 const TASKS = Number(process.env['CHAOS_FUNCTIONS'] ?? (process.env['CI'] ? 500 : 150))
 const TIMEOUT = { timeout: 600_000 }
 
 async function expectAllRight(name: string, url: string, replicas: number, most: number): Promise<void> {
-  const { faults, kills, stepsRun, stepsNeeded, doubled } = await runUnderKills({
+  const { faults, kills, stepsRun, stepsNeeded, doubled } = await bookUnderKills({
     ...{ name, url, replicas, tasks: TASKS },
   })
   const ratio = stepsRun / stepsNeeded

@@ -33,11 +33,25 @@ interface Options {
   readonly tasks: number
 }
 
-export async function runUnderKills({ name, url, replicas, tasks }: Options): Promise<Outcome> {
+export async function bookUnderKills(options: Options): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'functions-'))
   const file = join(folder, 'steps')
   await writeFile(file, '')
-  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', STEPS_FILE: file }
+  try {
+    const { ids, kills } = await runUnderKills('book', options, { STEPS_FILE: file })
+    return { ...(await check(options.name, options.url, ids, file)), kills }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Runs tasks that begin with the message `text` to their ends. Resolves to their ids. */
+export async function runUnderKills(
+  text: string,
+  { name, url, replicas, tasks }: Options,
+  others: Record<string, string> = {},
+): Promise<{ readonly ids: readonly string[]; readonly kills: number }> {
+  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', ...others }
   const cluster = await Cluster.start(replicas, env)
   const over = new AbortController()
   const killing = (async () => {
@@ -51,23 +65,22 @@ export async function runUnderKills({ name, url, replicas, tasks }: Options): Pr
     const ids: string[] = []
     let left = tasks
     const worker = async (): Promise<void> => {
-      while (left-- > 0) ids.push(await converse(client))
+      while (left-- > 0) ids.push(await converse(client, text))
     }
     await Promise.all(Array.from({ length: CONCURRENCY }, worker))
     over.abort()
     await killing
-    return { ...(await check(name, url, ids, file)), kills: cluster.kills }
+    return { ids, kills: cluster.kills }
   } finally {
     over.abort()
     await killing
     await cluster.stop()
-    await rm(folder, { recursive: true })
   }
 }
 
 /** One task, from its message over its question to its end. A message that was not acknowledged is sent again. */
-async function converse(client: Client): Promise<string> {
-  const id = await say(client, 'book')
+async function converse(client: Client, text: string): Promise<string> {
+  const id = await say(client, text)
   let isAnswered = false
   for (;;) {
     await delay(100)

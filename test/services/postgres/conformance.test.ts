@@ -39,15 +39,23 @@ whenPostgres('postgresStore', () => {
         }
         const store = another()
         await store.migrate()
+        const counter = `${options.schema}.counter`
+        const [first] = opened
+        await first?.run(`CREATE TABLE ${counter} (n int)`)
+        await first?.run(`INSERT INTO ${counter} VALUES (0)`)
         return {
           store,
+          counter: {
+            add: (client) => addTo(client, counter),
+            read: async () => (await first?.run(`SELECT n FROM ${counter}`)) ?? NaN,
+          },
           reopen: () => Promise.resolve(another()),
           close: async () => {
             await Promise.all(opened.map(({ close }) => close()))
           },
         }
       },
-      supports: { hints: true, reopen: true, feed: true },
+      supports: { hints: true, reopen: true, feed: true, transactions: true },
     })
   })
 })
@@ -55,14 +63,30 @@ whenPostgres('postgresStore', () => {
 interface Opened {
   readonly client: PostgresClient
   readonly close: () => Promise<void>
+  /** Resolves to the value `n` of the first row. */
+  readonly run: (text: string) => Promise<number | undefined>
+}
+
+interface Row {
+  readonly n: number
+}
+
+/** @param client - What either driver gives for a transaction. */
+async function addTo(client: unknown, counter: string): Promise<void> {
+  const given = client as pg.PoolClient | postgres.TransactionSql
+  const text = `UPDATE ${counter} SET n = n + 1`
+  if ('release' in given) await given.query(text)
+  else await given.unsafe(text)
 }
 
 function openPg({ url }: PostgresServer): Opened {
   const pool = new pg.Pool({ connectionString: url })
-  return { client: pool, close: () => pool.end() }
+  const run = async (text: string): Promise<number | undefined> => (await pool.query<Row>(text)).rows[0]?.n
+  return { client: pool, close: () => pool.end(), run }
 }
 
 function openPostgresJs({ url }: PostgresServer): Opened {
   const sql = postgres(url)
-  return { client: sql, close: () => sql.end() }
+  const run = async (text: string): Promise<number | undefined> => (await sql.unsafe<Row[]>(text))[0]?.n
+  return { client: sql, close: () => sql.end(), run }
 }

@@ -102,6 +102,7 @@ function openPostgresJs(url: string): Opened {
   const client: PostgresJsSql = {
     options: sql.options,
     unsafe: (text, ...query) => sql.unsafe(slowed(text), ...query),
+    begin: (work) => sql.begin(work),
     listen: (...listeners) => sql.listen(...listeners),
   }
   return { client, end: () => sql.end() }

@@ -7,6 +7,7 @@ import { DurableTaskManager } from '../../../src/durable/index.js'
 import { createRequestHandler, textOf, type Run } from '../../../src/server/index.js'
 import { toNodeListener } from '../../../src/server/node/index.js'
 import { book } from '../functions/book.js'
+import { transfer } from '../functions/transfer.js'
 import { openStore } from './stores.js'
 
 const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '' } = process.env
@@ -32,6 +33,8 @@ async function execute(run: Run): Promise<string | undefined> {
       return undefined
     case 'book':
       return await book(run, STEPS_FILE)
+    case 'transfer':
+      return await transfer(run)
     case 'hold':
       run.start()
       await once(run.signal, 'abort')

@@ -86,6 +86,7 @@ const CLIENTS: readonly Client[] = [
           return Object.assign(rows, { count: affectedRows })
         },
       }),
+      begin: () => Promise.reject(new Error('It has no transactions')),
       listen: () => Promise.reject(new Error('It does not listen')),
     }),
   },
@@ -95,6 +96,7 @@ const CLIENTS: readonly Client[] = [
     over: (driver) => ({
       waitReady: Promise.resolve(),
       query: (text, values) => driver.query(text, values),
+      transaction: () => Promise.reject(new Error('It has no transactions')),
       listen: () => Promise.reject(new Error('It does not listen')),
     }),
   },

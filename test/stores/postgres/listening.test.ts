@@ -8,8 +8,8 @@ import { sleep } from '../../../src/runtime/timers.js'
 class Client extends EventEmitter implements PgClient {
   isReleased = false
 
-  query(): Promise<unknown> {
-    return Promise.resolve()
+  query(): ReturnType<PgClient['query']> {
+    return Promise.resolve({ rows: [], rowCount: 0 })
   }
 
   release(): void {

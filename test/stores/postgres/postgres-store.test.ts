@@ -283,6 +283,7 @@ function explaining(): { client: PgliteDatabase; plans: string[] } {
   const client: PgliteDatabase = {
     waitReady: Promise.resolve(),
     listen: () => Promise.reject(new Error('It does not listen')),
+    transaction: () => Promise.reject(new Error('It has no transactions')),
     async query(text, parameters, options) {
       const { rows } = await database.query<[string]>(`EXPLAIN ${text}`, parameters, options)
       plans.push(rows.map(([line]) => line).join('\n'))

@@ -1,7 +1,7 @@
 /** The store over libsql: all that every store promises. */
 import { testTaskStore } from 'a2a-tasks/testing'
 import { describe, test } from 'vitest'
-import { databaseFile } from './support/sqlite.js'
+import { counterIn, databaseFile } from './support/sqlite.js'
 
 describe('the SQLite store over libsql, two connections to one file', () => {
   testTaskStore({
@@ -10,6 +10,7 @@ describe('the SQLite store over libsql, two connections to one file', () => {
       const file = databaseFile()
       return {
         store: await file.open(options),
+        counter: counterIn(file.connect()),
         reopen: () => file.open(options),
         close: () => {
           file.remove()
@@ -17,6 +18,6 @@ describe('the SQLite store over libsql, two connections to one file', () => {
         },
       }
     },
-    supports: { hints: false, reopen: true, feed: true },
+    supports: { hints: false, reopen: true, feed: true, transactions: true },
   })
 })

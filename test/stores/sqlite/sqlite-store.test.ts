@@ -8,7 +8,7 @@ import type { StoreFilter, TaskStore } from 'a2a-tasks/durable'
 import { keyOf } from '../../../src/core/task.js'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
 import { commitOf, creationOf, snapshot } from './support/sqlite-log.js'
-import { databaseFile, type DatabaseFile } from './support/sqlite.js'
+import { counterIn, databaseFile, type DatabaseFile } from './support/sqlite.js'
 
 let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))
@@ -211,11 +211,13 @@ describe('in memory', () => {
   testTaskStore({
     test,
     create: async (options) => {
-      const store = sqliteStore(new Database(':memory:'), { ...options, prefix: 'other_' })
+      const database = new Database(':memory:')
+      const store = sqliteStore(database, { ...options, prefix: 'other_' })
       await store.migrate()
-      return { store, reopen: () => Promise.resolve(store), close: () => Promise.resolve() }
+      const counter = counterIn(database)
+      return { store, counter, reopen: () => Promise.resolve(store), close: () => Promise.resolve() }
     },
-    supports: { hints: false, reopen: false, feed: true },
+    supports: { hints: false, reopen: false, feed: true, transactions: true },
   })
 })
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from 'a2a-tasks/stores/sqlite'
+import type { StoreCounter } from 'a2a-tasks/testing'
 import Database from 'libsql'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +18,21 @@ export interface DatabaseFile {
   open(options?: SqliteStoreOptions): Promise<SqliteStore>
   /** Closes all connections, and removes the file. */
   remove(): void
+}
+
+/** A counter in a table of its own. */
+export function counterIn(database: Database.Database): StoreCounter {
+  database.exec('CREATE TABLE counter (n INTEGER NOT NULL); INSERT INTO counter VALUES (0)')
+  return {
+    add: (client) => {
+      // The store passes on the database that it was opened with.
+      ;(client as Database.Database).exec('UPDATE counter SET n = n + 1')
+    },
+    read: () => {
+      const [row] = database.prepare('SELECT n FROM counter').all() as { readonly n: number }[]
+      return Promise.resolve(row?.n ?? NaN)
+    },
+  }
 }
 
 /** A file of its own, in WAL mode. */

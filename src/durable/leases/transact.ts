@@ -1,0 +1,58 @@
+/**
+ * Entries of a history that result from work in a transaction of the store.
+ *
+ * @module
+ */
+import { toHistory } from '../../core/commands.js'
+import type { HistoryEntry, TaskEvent } from '../../core/events.js'
+import { copyJson } from '../../core/json.js'
+import type { MaybePromise } from '../../core/managers.js'
+import type { Work } from '../cache/change.js'
+import { WorkFailure } from '../cache/transaction.js'
+import type { DurableContext } from '../context.js'
+import type { LeasedTask } from './leased-task.js'
+
+interface TransactContext<S extends string> {
+  readonly context: DurableContext<S>
+  /** What makes the change. */
+  readonly by: object
+  /** Receives the error with which the change could not be stored, unless it is the work's. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/** See `LeasedTasks.transact`. */
+export async function transact<S extends string>(
+  { context, by, onFailed }: TransactContext<S>,
+  leased: LeasedTask<S>,
+  entry: HistoryEntry,
+  work: (client: unknown) => MaybePromise<HistoryEntry>,
+): Promise<HistoryEntry> {
+  const { cached, leaseId } = leased
+  const decide = context.decideFor(toHistory([entry], {}, context.settings))
+  const workOf: Work<S> = (client, events) => {
+    const worked = work(client)
+    return worked instanceof Promise
+      ? worked.then((made) => withEntry(events, made))
+      : withEntry(events, worked)
+  }
+  try {
+    const origin = { leaseId, by, work: workOf }
+    const stored = await cached.execute(decide, (_, events) => entryOf(events, entry), origin).stored
+    // The work makes progress. A process that recovers the task reads this from the log.
+    leased.note = { ...leased.note, restarts: 0 }
+    return stored
+  } catch (error) {
+    if (error instanceof WorkFailure) throw error.reason
+    onFailed(error)
+    throw error
+  }
+}
+
+function withEntry<S extends string>(events: readonly TaskEvent<S>[], entry: HistoryEntry): TaskEvent<S>[] {
+  return events.map((event) => (event.type === 'history' ? { ...event, entry: copyJson(entry) } : event))
+}
+
+function entryOf(events: readonly TaskEvent<string>[], otherwise: HistoryEntry): HistoryEntry {
+  const [event] = events
+  return event?.type === 'history' ? event.entry : otherwise
+}

@@ -1,0 +1,76 @@
+/**
+ * Steps whose effect is in the database of the tasks: effect and record are one transaction.
+ *
+ * @module
+ */
+import type { HistoryEntry } from '../../core/events.js'
+import type { MaybePromise } from '../../core/managers.js'
+import { raceAbort } from '../../runtime/abort.js'
+import { limitOf, readOutput, runRecorded } from './steps.js'
+import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput } from './steps.js'
+
+/** Of the work, where the options have none. A connection of the database is occupied while it works. */
+const TIMEOUT_MS = 5_000
+
+/** See `Run.transaction`. */
+export async function runTransaction<T extends StepOutput, C>(
+  run: StepHost,
+  name: string,
+  work: (client: C, step: StepContext) => T | Promise<T>,
+  options: StepOptions = {},
+): Promise<T> {
+  const { transact, journal } = run
+  if (transact === undefined) {
+    throw new TypeError(
+      'run.transaction() needs a store with transactions: SQLite or PostgreSQL. The tasks of this agent are in memory, or in ' +
+        'another store: use run.step(), whose key makes the effect idempotent',
+    )
+  }
+  return await runRecorded(run, name, work, options, 'run.transaction', async (step, given) => {
+    const { label: entryName, attempt: attempts } = step
+    const unfinished: HistoryEntry = { kind: 'step', name: entryName, attempts }
+    journal.begin()
+    const stored = await transact(unfinished, (client) => {
+      const toEntry = (output: T): HistoryEntry => {
+        const checked = readOutput(output, step.key, run)
+        // Others may have begun since.
+        const parallel = Math.max(step.others, journal.inFlight - 1)
+        return journal.complete(
+          { ...unfinished, ...(checked !== undefined && { output: checked }) },
+          parallel,
+        )
+      }
+      // Its type is up to the caller, who knows the driver of the store.
+      return limited(run, step, given ?? TIMEOUT_MS, (own) => work(client as C, own), toEntry)
+    })
+    journal.count(stored)
+    return stored.kind === 'step' ? stored.output : undefined
+  })
+}
+
+/** Over a synchronous driver the work returns no promise, and is not limited. */
+function limited<T, R>(
+  { clock }: StepHost,
+  { signal, key, attempt }: StepAttempt,
+  timeoutMs: number,
+  work: (step: StepContext) => T | Promise<T>,
+  then: (output: T) => R,
+): MaybePromise<R> {
+  const limit = limitOf(clock, signal, timeoutMs)
+  let output: T | Promise<T>
+  try {
+    output = work({ signal: limit.signal, key, attempt })
+  } catch (error) {
+    limit.stop()
+    throw error
+  }
+  if (isThenable(output))
+    return raceAbort(limit.signal, Promise.resolve(output)).then(then).finally(limit.stop)
+  limit.stop()
+  return then(output)
+}
+
+/** Drivers have promises of their own. */
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
