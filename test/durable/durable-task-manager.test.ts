@@ -309,8 +309,8 @@ test('a process with a manager that was not destroyed can end', () => {
     const leased = tasks.lease({ onNews() {}, onLost() {}, onOrphan() {} })
     leased.createTask({ skill: 'test', id: 'x' })
     await leased.stored('x')
-    tasks.waitFor('x')
-    tasks.subscribe('x').next()
+    await tasks.signalOf('x')
+    tasks.subscribe('x', { keepAlive: false }).next()
     console.log('done')
   `
   const args = ['--import', 'tsx', '--input-type=module', '--eval', script]
