@@ -12,6 +12,7 @@ import {
   type AgentSkill,
 } from '../schemas/agent-card.js'
 import { describe } from '../runtime/describe.js'
+import { knownNames } from '../runtime/known-names.js'
 import { check } from '../wire/check.js'
 import { requireKnownFields } from '../wire/known-fields.js'
 import { isRecord } from '../wire/normalize.js'
@@ -60,8 +61,8 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
   }
   const unknown = Object.keys(given).find((key) => !(key in AgentCardSchema.shape))
   if (unknown !== undefined) {
-    const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)].join(', ')
-    throw invalidParams(`card.${unknown}`, `is unknown; known are ${known}`)
+    const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)]
+    throw invalidParams(`card.${unknown}`, `is unknown${knownNames(unknown, known)}`)
   }
   requireKnownFields(AgentCardSchema, given, 'card')
   if (url !== undefined && !/^https?:\/\/[^/]/.test(url)) {

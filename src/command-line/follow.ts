@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from 'a2a-tasks'
 import { textOf, type RunHandle, type RunOptions, type RunResult } from 'a2a-tasks/client'
 import type { Arguments } from './arguments.js'
 import { explain } from './connection/explain.js'
@@ -159,7 +160,7 @@ class FollowedRun {
     const { message, hint } = explain(error, this.#followed.url)
     this.#terminal.err.line(`${red('Error:')} ${message}`, ...(hint === undefined ? [] : [hint]))
     // Without an id, the agent has most likely not got the message.
-    if (this.#handle?.taskId !== undefined) this.#tellHandle('To try again')
+    if (this.#handle?.taskId !== undefined && !isOver(error)) this.#tellHandle('To try again')
   }
 
   /** How to go on, as far as there is a task. */
@@ -190,7 +191,8 @@ class FollowedRun {
         ...('task' in result && { task: result.task }),
         ...('message' in result && { message: result.message }),
         ...('error' in result && { error: { code: result.error.code, message: result.error.message } }),
-        ...('handle' in result && { resume: this.#savedHandle(result.handle) }),
+        ...('handle' in result &&
+          !('error' in result && isOver(result.error)) && { resume: this.#savedHandle(result.handle) }),
       },
       this.#isStream ? undefined : 2,
     )
@@ -203,6 +205,12 @@ class FollowedRun {
     if (result.type === 'timed-out') return EXIT.timedOut
     return result.type === 'error' ? explain(result.error).exitCode : EXIT.negative
   }
+}
+
+/** Whether no attempt to resume can help. Agents of 1.0 call a message to an ended task an unsupported operation. */
+function isOver(error: unknown): boolean {
+  const codes = ['TASK_NOT_FOUND', 'TASK_TERMINAL', 'UNSUPPORTED_OPERATION'] as const
+  return codes.some((code) => A2AError.is(error, code))
 }
 
 const ENDS = {

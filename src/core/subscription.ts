@@ -5,7 +5,7 @@
  */
 import { endError } from './errors.js'
 import type { TaskStreamEvent } from './events.js'
-import { readParams, readGeneration, readSignal } from './validate.js'
+import { readBoolean, readParams, readGeneration, readSignal } from './validate.js'
 import { freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import type { TaskRecord } from './task-record.js'
@@ -19,7 +19,14 @@ export interface SubscribeOptions {
   readonly after?: number | undefined
   /** Ends the subscription when it aborts. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Over a store: whether a pending `next()` keeps the process alive. Default is `true`. Over memory, where only this process
+   * can change the task, nothing that waits does.
+   */
+  readonly keepAlive?: boolean | undefined
 }
+
+export const SUBSCRIBE_KEYS = ['after', 'signal', 'keepAlive']
 
 /** The events of one task. `return()` ends the subscription, also while a `next()` is pending. */
 export interface TaskSubscription<S extends string = TaskState> extends AsyncIterableIterator<
@@ -83,8 +90,9 @@ export function subscribeTo<S extends string>(
   logSize: number,
   options: SubscribeOptions,
 ): TaskSubscription<S> {
-  const given = readParams(options, ['after', 'signal'], 'subscribe')
+  const given = readParams(options, SUBSCRIBE_KEYS, 'subscribe')
   const after = readGeneration(given.after, 'after')
+  readBoolean(given.keepAlive ?? true, 'keepAlive')
   return new RecordReader(record, isTerminal, logSize, after, readSignal(given.signal))
 }
 

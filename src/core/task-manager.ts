@@ -15,7 +15,7 @@ import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { LocalForks } from './history/local-forks.js'
-import { childrenAmong, type ChildTask } from './lineage/children.js'
+import type { ChildTask } from './lineage/children.js'
 import { TaskViews } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
@@ -323,8 +323,8 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     this.deliver()
   }
 
-  protected childTasks(parentId: string): ChildTask<S>[] {
-    return childrenAmong(this.#table, parentId)
+  protected childTasks(parentId: string): Promise<ChildTask<S>[]> {
+    return import('./lineage/children.js').then((children) => children.childrenAmong(this.#table, parentId))
   }
 
   readonly #add = (log: (timestamp: string) => NewLog<S>, cost?: number): TaskRecord<S> => {

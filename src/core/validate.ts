@@ -6,6 +6,7 @@
 import { type A2AError, invalidParams } from './errors.js'
 import { hasLoneSurrogate } from './json.js'
 import { describe, isPlain, quote } from '../runtime/describe.js'
+import { knownNames } from '../runtime/known-names.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import type { Artifact, Message } from './task.js'
 
@@ -87,8 +88,7 @@ export function refuseUnknownPartKeys({ parts = [] }: Pick<Artifact, 'parts'>, p
 /** @throws {A2AError} `INVALID_PARAMS` for a key that is not among `known`. */
 export function requireKnownKeys(object: object, known: readonly string[], path: string): void {
   for (const key of Object.keys(object)) {
-    if (!known.includes(key))
-      throw invalidParams(`${path}.${key}`, `is unknown; known are ${known.join(', ')}`)
+    if (!known.includes(key)) throw invalidParams(`${path}.${key}`, `is unknown${knownNames(key, known)}`)
   }
 }
 
@@ -181,7 +181,7 @@ export function readParams<T extends object>(params: T, known: readonly string[]
   if (!isObject) throw invalidParams(`${method}()`, `takes a plain object, got ${describe(given)}`)
   for (const key of Object.keys(copy)) {
     if (known.includes(key)) continue
-    const reason = `is unknown; known are ${known.join(', ')}`
+    const reason = `is unknown${knownNames(key, known)}`
     throw invalidParams(key, reason, undefined, `${method}(): ${quote(key)} ${reason}`)
   }
   return copy

@@ -23,7 +23,7 @@ import type { SavedTask } from '../core/restore.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
-import { rejectWatchers, signalOf, notifyWatchers, waitFor, type WaitOptions } from '../core/wait.js'
+import { rejectWatchers, signalOf, notifyWatchers, type WaitOptions } from '../core/wait.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
@@ -36,6 +36,7 @@ import { LeaseHolder } from './leases/lease-holder.js'
 import { Maintenance } from './maintenance.js'
 import type { DurableTaskManagerOptions } from './options.js'
 import { documentsOf } from './store-client.js'
+import { waitForStored } from './wait.js'
 
 /**
  * Manages tasks that live in a store, which other processes may share.
@@ -250,18 +251,12 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   /**
    * Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended: check its
    * `state`. Changes of other processes arrive in batches, so a state that the task only passed through may be missed.
-   * Waiting does not keep the process alive.
+   * Waiting keeps the process alive.
    *
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
-    const { cache, timeline, watcher } = this.#context
-    const find = (found: (record: TaskRecord<S>) => void): Promise<void> =>
-      cache.use(taskId, true, ({ record }) => {
-        watcher.begin()
-        found(record)
-      })
-    return await waitFor(taskId, find, timeline, this.lifecycle, options)
+    return await waitForStored(this.#context, taskId, options)
   }
 
   /**

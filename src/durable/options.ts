@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { requireBound, requireFunction, requireKnown, requireWhole } from '../runtime/options.js'
+import {
+  requireBound,
+  requireFunction,
+  requireKnown,
+  requireObject,
+  requireWhole,
+} from '../runtime/options.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { reportError } from '../runtime/report.js'
 import type { A2AError } from '../core/errors.js'
@@ -100,8 +106,8 @@ export interface DurableSettings<S extends string = TaskState> extends Settings<
   readonly onError: (error: A2AError<'STORE_FAILED'>) => void
 }
 
-const OWN_KEYS = [
-  'store',
+/** The options of `DurableTaskManager` without `store`. */
+export const OPTION_KEYS = [
   'retention',
   'leaseMs',
   'recover',
@@ -111,8 +117,6 @@ const OWN_KEYS = [
   'storeRetryMs',
   'maxCached',
   'onError',
-]
-const CORE_KEYS = [
   'maxInputSize',
   'taskTimeoutMs',
   'eventLogSize',
@@ -121,6 +125,7 @@ const CORE_KEYS = [
   'clock',
   'generateId',
 ]
+const FEED_EXAMPLE = 'new DurableTaskManager({ store: memoryStore({ feedSize: 10_000 }) })'
 const STORE_METHODS = [
   ...['create', 'commit', 'get', 'heads', 'events', 'list', 'count', 'unended', 'ended', 'delete'],
   ...['acquire', 'renew', 'release', 'orphans', 'putDocument', 'deleteDocument', 'documents', 'allDocuments'],
@@ -136,7 +141,9 @@ export function toDurableSettings<S extends string>(
   options: DurableTaskManagerOptions<S>,
 ): DurableSettings<S> {
   if (isStore(options)) throw new TypeError('Options must be an object: pass the store as { store }')
-  requireKnown(options, [...OWN_KEYS, ...CORE_KEYS], 'DurableTaskManager')
+  requireObject(undefined, options, 'DurableTaskManager')
+  if ('feedSize' in options) throw new TypeError(`"feedSize" is an option of the store: ${FEED_EXAMPLE}`)
+  requireKnown(options, ['store', ...OPTION_KEYS], 'DurableTaskManager')
   const { store, recover = 'resume', maxRestarts = 3, onError } = options
   const { maxInputSize, taskTimeoutMs, eventLogSize, limits, lifecycle, clock, generateId } = options
   requireStore(store)

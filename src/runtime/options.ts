@@ -6,6 +6,7 @@
  */
 import { MAX_DELAY_MS } from './clock.js'
 import { describe, isPlain, quote } from './describe.js'
+import { knownNames } from './known-names.js'
 
 /**
  * Refuses options that do not exist: a misspelt option would otherwise be ignored, and its default used.
@@ -19,7 +20,7 @@ export function requireKnown(options: object, known: readonly string[], where: s
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue
     const name = path === undefined ? key : `${path}.${key}`
-    throw new TypeError(`Unknown option "${name}" of ${where}; known are ${known.join(', ')}`)
+    throw new TypeError(`Unknown option "${name}" of ${where}${knownNames(key, known)}`)
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
+import { knownNames } from '../runtime/known-names.js'
 import { isRecord } from './normalize.js'
 
 /** Lists and records of ours also have the schema of their members. */
@@ -32,8 +33,7 @@ export function requireKnownFields(schema: z.core.$ZodType, value: unknown, path
   const shape = definition.type === 'object' ? definition.shape : undefined
   for (const [key, child] of Object.entries(value)) {
     if (shape !== undefined && !Object.hasOwn(shape, key)) {
-      const known = Object.keys(shape).join(', ')
-      throw invalidParams(`${path}.${key}`, `is unknown; known are ${known}`)
+      throw invalidParams(`${path}.${key}`, `is unknown${knownNames(key, Object.keys(shape))}`)
     }
     const inner = shape?.[key] ?? member
     if (inner !== undefined) requireKnownFields(inner, child, `${path}.${key}`)

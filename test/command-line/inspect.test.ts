@@ -47,6 +47,18 @@ test('the tasks of a SQLite file are shown to who knows the token, and nothing e
   expect(await once(child, 'exit')).toEqual([130, null])
 })
 
+test('an agent that lists no tasks is told apart when the page starts', async () => {
+  const agent = await serveAgent({ isShared: false })
+  const child = spawn(process.execPath, [PROGRAM, 'inspect', agent], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  const [told] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(String(told)).toMatch(
+    /^The agent lists the tasks of one conversation only: .+ `anonymous: 'shared'`/,
+  )
+  const [printed] = (await once(child.stdout, 'data')) as [Buffer]
+  expect(String(printed)).toMatch(/^The inspector is at http/)
+})
+
 test('the tasks of an agent are shown, and with --read-only none is changed', async () => {
   const agent = await serveAgent()
   const { stdout } = await run(['send', agent, 'wait', '--no-wait', '--json'])

@@ -154,6 +154,41 @@ describe('what is wrong is said, with what to do', () => {
   })
 })
 
+test('no handle is offered where it cannot help', async () => {
+  const agent = await serveAgent()
+  const { task } = JSON.parse((await run(['send', agent, 'x', '--json'])).stdout) as { task: { id: string } }
+  for (const command of [
+    ['watch', agent, 'nope'],
+    ['send', agent, 'x', '--task', 'nope'],
+    ['send', agent, 'x', '--task', task.id],
+  ]) {
+    const { code, stderr } = await run(command)
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/Task not found: nope\n|task in terminal state/)
+    expect(stderr).not.toContain('a2a-tasks resume')
+    const { error, resume } = JSON.parse((await run([...command, '--json'])).stdout) as Record<
+      string,
+      unknown
+    >
+    expect(error).toBeDefined()
+    expect(resume).toBeUndefined()
+  }
+})
+
+test('where an agent without users lists no tasks, list and inspect say what to do', async () => {
+  const agent = await serveAgent({ isShared: false })
+  const refused = await run(['list', agent])
+  expect(refused).toMatchObject({ code: 4, stdout: '' })
+  expect(refused.stderr).toMatch(/\nPass --context ID .+ `anonymous: 'shared'` of createRequestHandler/)
+  const { task } = JSON.parse((await run(['send', agent, 'x', '--json'])).stdout) as {
+    task: { contextId: string }
+  }
+  expect(await run(['list', agent, '--context', task.contextId])).toMatchObject({
+    code: 0,
+    stderr: '1 tasks\n',
+  })
+})
+
 describe('credentials', () => {
   const token = 'tok-en.123456'
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { A2AClient } from 'a2a-tasks/client'
 import { expect, onTestFinished, test, vi, type TestContext } from 'vitest'
+import { listenOwn } from '../conformance/support/listen.js'
 import { serveAgent } from './support/agents.js'
 import { PROGRAM } from './support/program.js'
 
@@ -136,4 +137,10 @@ test('a terminal has colours, unless NO_COLOR is set', async (context) => {
   const plain = new Screen(['get', url, 'nope'], { NO_COLOR: '1' })
   await plain.shows(/\[exit 4\]/)
   expect(plain.text('-e')).not.toContain('\x1b[')
+})
+
+test('check shows a dot for each check, and then the report', async (context) => {
+  requireTmux(context)
+  const screen = new Screen(['check', await listenOwn(), '--strict', '--interface', 'JSONRPC 1.0'])
+  await screen.shows(/Checking JSONRPC 1\.0\n\.{50,}\n[^]*JSONRPC 1\.0: \d+ passed/)
 })

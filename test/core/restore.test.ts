@@ -127,7 +127,7 @@ describe('snapshot and restore', () => {
     const wrong = (change: object): unknown => ({ ...task, id: 'other', ...change })
     for (const [change, message] of [
       [{ id: 'task-1' }, 'tasks[1].id is taken: task-1'],
-      [{ ouput: 1 }, 'tasks[1].ouput is unknown; known are id'],
+      [{ ouput: 1 }, 'tasks[1].ouput is unknown, did you mean "output"?; known are id'],
       [{ state: 'completed' }, "tasks[1].history must end with completed, the task's state, not working"],
       [
         {

@@ -225,7 +225,7 @@ describe('the options', () => {
   })
 
   test.each([
-    [{ maxTask: 5 }, 'Unknown option "maxTask" of TaskManager; known are maxTasks'],
+    [{ maxTask: 5 }, 'Unknown option "maxTask" of TaskManager, did you mean "maxTasks"?; known are maxTasks'],
     [{ limits: { depth: 5 } }, 'Unknown option "limits.depth" of TaskManager; known are maxOutputSize'],
     [{ whenFull: 'drop' }, `"whenFull" must be one of "reject", "evict-terminal", "evict", got "drop"`],
     [5, 'The options of TaskManager must be an object, got a number'],

@@ -92,7 +92,11 @@ describe('subscribe', () => {
   })
 
   test.each([
-    [{ afer: 2 }, 'subscribe(): "afer" is unknown; known are after, signal'],
+    [
+      { afer: 2 },
+      'subscribe(): "afer" is unknown, did you mean "after"?; known are after, signal, keepAlive',
+    ],
+    [{ keepAlive: 1 }, 'keepAlive must be a boolean, got a number'],
     [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
     [2, 'subscribe() takes an object, got a number'],
   ])('refuses the options %j', (options, message) => {

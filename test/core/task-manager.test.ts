@@ -92,7 +92,10 @@ describe('createTask', () => {
     [{ skill: 'test', metadata: [] }, 'metadata must be an object, got an array'],
     [{ skill: 'test', metadata: 'x' }, 'metadata must be an object, got a string'],
     [{ skill: 'test', referenceTaskIds: ['a', 1] }, 'referenceTaskIds[1] must be a string, got a number'],
-    [{ skill: 'test', inputs: 1 }, 'createTask(): "inputs" is unknown; known are skill, input'],
+    [
+      { skill: 'test', inputs: 1 },
+      'createTask(): "inputs" is unknown, did you mean "input"?; known are skill, input',
+    ],
   ])('refuses %j', (params, message) => {
     const { tasks } = setup()
     const error = thrown(() => tasks.createTask(params as never))
@@ -201,7 +204,10 @@ describe('updateTask', () => {
       { message: { role: 'agent', parts: [{ text: 1 }] } },
       'message.parts[0].text must be a string, got a number',
     ],
-    [{ status: 'working' }, 'updateTask(): "status" is unknown; known are state, output'],
+    [
+      { status: 'working' },
+      'updateTask(): "status" is unknown, did you mean "state"?; known are state, output',
+    ],
     [
       { expectedGeneration: undefined },
       'expectedGeneration must be a generation, got undefined: leave it out',

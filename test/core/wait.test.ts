@@ -129,7 +129,10 @@ describe('waitFor', () => {
     [{ until: () => Promise.resolve(false) }, 'until must return a boolean, got an instance of Promise'],
     [{ timeoutMs: -1 }, 'timeoutMs must be a positive number of milliseconds, got -1'],
     [{ timeoutMs: NaN }, 'got NaN'],
-    [{ timeout: 5 }, 'waitFor(): "timeout" is unknown; known are until, signal, timeoutMs'],
+    [
+      { timeout: 5 },
+      'waitFor(): "timeout" is unknown, did you mean "timeoutMs"?; known are until, signal, timeoutMs',
+    ],
     [{ signal: new AbortController() }, 'signal must be an AbortSignal, got an instance of AbortController'],
     [null, 'waitFor() takes an object, got null'],
   ])('rejects %j, and leaves nothing behind', async (options, message) => {

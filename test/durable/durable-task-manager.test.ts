@@ -27,6 +27,10 @@ describe('options that make no sense are named', () => {
     ['"recover" must be \'fail\' or \'resume\', got "ignore"', { store, recover: 'ignore' }],
     ['"onError" must be a function', { store, onError: 'log' }],
     ['"retention" must be an object, got a boolean', { store, retention: true }],
+    [
+      '"feedSize" is an option of the store: new DurableTaskManager({ store: memoryStore({ feedSize: 10_000 }) })',
+      { store, feedSize: 10 },
+    ],
     ['Unknown option "retention.working" of DurableTaskManager', { store, retention: { working: {} } }],
     ['"retention.failed" must be an object, got a number', { store, retention: { failed: 5 } }],
     ['Unknown option "retention.failed.maxAge"', { store, retention: { failed: { maxAge: 1 } } }],
@@ -305,8 +309,8 @@ test('a process with a manager that was not destroyed can end', () => {
     const leased = tasks.lease({ onNews() {}, onLost() {}, onOrphan() {} })
     leased.createTask({ skill: 'test', id: 'x' })
     await leased.stored('x')
-    tasks.waitFor('x')
-    tasks.subscribe('x').next()
+    await tasks.signalOf('x')
+    tasks.subscribe('x', { keepAlive: false }).next()
     console.log('done')
   `
   const args = ['--import', 'tsx', '--input-type=module', '--eval', script]

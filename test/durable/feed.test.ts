@@ -234,10 +234,12 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
 
   test('is refused without feedSize, and with options that it does not know', async () => {
     const [without] = await open(undefined)
-    expect(() => without.feed()).toThrow('feed() needs the option "feedSize"')
+    expect(() => without.feed()).toThrow(
+      'feed() needs "feedSize": an option of TaskManager and openTasks, and with DurableTaskManager of its store',
+    )
     const [a] = await open(5)
     const refused = [
-      [{ afer: 'x' }, '"afer" is unknown; known are after, filter, signal'],
+      [{ afer: 'x' }, '"afer" is unknown, did you mean "after"?; known are after, filter, signal'],
       [{ filter: { state: 'working' } }, '"state" is unknown; known are skill, contextId, owner'],
       [{ filter: { owner: undefined } }, 'owner'],
       [{ signal: {} }, 'must be an AbortSignal'],

@@ -11,7 +11,10 @@ const card = { name: 'Echo', url: 'https://echo.example' }
 const skill = { id: 's', name: 'S', description: 'S', tags: ['s'] }
 const refused = (path: string): object => ({
   code: 'INVALID_PARAMS',
-  data: { path, reason: expect.stringMatching(/^is unknown; known are \w+/) as string },
+  data: {
+    path,
+    reason: expect.stringMatching(/^is unknown(, did you mean "\w+"\?)?; known are \w+/) as string,
+  },
 })
 
 describe('a card refuses', () => {

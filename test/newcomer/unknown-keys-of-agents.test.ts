@@ -20,7 +20,7 @@ describe('register refuses', () => {
     const registry = new AgentRegistry()
     const error = thrown(() => registry.register({ ...input, ...misspelt }))
     expect(error).toBeInstanceOf(TypeError)
-    expect(String(error)).toContain(`Unknown option "${path}" of AgentRegistry.register; known are `)
+    expect(String(error)).toContain(`Unknown option "${path}" of AgentRegistry.register`)
     expect(registry.list()).toEqual([])
   })
 

@@ -83,7 +83,9 @@ describe('an unknown option is a TypeError that names it', () => {
   test.each(Object.keys(WITH))('of %s', async (name) => {
     const error = await errorOf(name, { tmeoutMs: 1 })
     expect(error).toBeInstanceOf(TypeError)
-    expect(String(error)).toMatch(/Unknown option "tmeoutMs" of \w+; known are \w+/)
+    expect(String(error)).toMatch(
+      /Unknown option "tmeoutMs" of \w+(, did you mean "timeoutMs"\?)?; known are \w+/,
+    )
   })
 })
 

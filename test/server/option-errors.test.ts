@@ -34,7 +34,7 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'an option that there is not',
       { onerror: () => 0 },
-      'Unknown option "onerror" of createRequestHandler; known are card, execute',
+      'Unknown option "onerror" of createRequestHandler, did you mean "onError"?; known are card, execute',
     ],
     [
       'limits that are one',
@@ -49,7 +49,7 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'a preview that there is not',
       { preview: { generations: true } },
-      'Unknown option "preview.generations" of createRequestHandler; known are generation',
+      'Unknown option "preview.generations" of createRequestHandler, did you mean "generation"?; known are generation',
     ],
     [
       'a preview without its name',
@@ -269,7 +269,9 @@ test('close and dispatch refuse what they do not know', async () => {
 
 test('SSEStream refuses options that make no sense', () => {
   expect(thrown(() => new SSEStream({ heartbeat: 1 } as never))).toEqual(
-    new TypeError('Unknown option "heartbeat" of SSEStream; known are maxBufferBytes, heartbeatMs, clock'),
+    new TypeError(
+      'Unknown option "heartbeat" of SSEStream, did you mean "heartbeatMs"?; known are maxBufferBytes, heartbeatMs, clock',
+    ),
   )
   expect(() => new SSEStream({ heartbeatMs: 0 })).toThrow(
     '"heartbeatMs" must be a number from 1 to 2147483647 ms, got 0',

@@ -318,7 +318,10 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       [{ prefix: '' }, '"prefix" must be a letter'],
       [{ prefix: 'a b' }, '"prefix" must be a letter'],
       [{ api: {} as typeof otel }, '"api" must be the package @opentelemetry/api: it has no trace'],
-      [{ prefx: 'a2a', prefix: 'a2a' }, 'Unknown option "prefx" of instrumentTasks; known are prefix, api'],
+      [
+        { prefx: 'a2a', prefix: 'a2a' },
+        'Unknown option "prefx" of instrumentTasks, did you mean "prefix"?; known are prefix, api',
+      ],
     ])('is told what is wrong with %j', (options, text) => {
       expect(() => instrumentTasks(make(), options)).toThrow(text)
     })

@@ -22,7 +22,7 @@ export const command: Command = {
   summary: 'Check an agent against the specification',
   description: `Sends the agent messages whose first word says what to do: echo, stream, wait, ask, fail, reply.
 Checks of what the agent does not do are skipped; with --strict they fail.
-Exits with 1 if the agent breaks what it must do. The agent gets some hundred tasks, so use one for tests.`,
+Exits with 1 if the agent breaks what it must do. The agent does the work of some hundred real tasks, so use one for tests.`,
   positionals: [1, 1],
   options: {
     strict: { type: 'boolean', help: 'The agent must do what every message says' },
@@ -52,6 +52,7 @@ Exits with 1 if the agent breaks what it must do. The agent gets some hundred ta
     requireUrl(url)
     const known = readKnownFile(args, terminal.cwd)
     const report = await runChecks(args, terminal, known)
+    terminal.err.endLine()
     const file = args.text('junit')
     if (file !== undefined)
       await writeReport(resolve(terminal.cwd, file), terminal.secrets.hide(toJUnit(report)))
@@ -76,10 +77,11 @@ async function runChecks(args: Arguments, terminal: Terminal, known: readonly Kn
       ...(only.length > 0 && { only }),
       known,
       anyAgent: !args.flag('strict'),
-      onResult: ({ target }) => {
-        if (started.has(target) || args.flag('json')) return
+      onResult: ({ target, outcome }) => {
+        if (args.flag('json')) return
+        if (!started.has(target)) terminal.err.line(`Checking ${target}`)
         started.add(target)
-        terminal.err.line(`Checking ${target}`)
+        if (terminal.isInteractive) terminal.err.write(outcome === 'failed' ? 'F' : '.')
       },
     })
   } catch (error) {

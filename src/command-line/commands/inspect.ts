@@ -6,12 +6,14 @@
 import { existsSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Arguments } from '../arguments.js'
 import type { Command } from '../command.js'
 import { connect } from '../connection/connect.js'
+import { isListRefused, OWN_AGENT } from '../connection/explain.js'
 import { CONNECTION_OPTIONS } from '../connection/options.js'
 import { EXIT } from '../exit-codes.js'
 import { CommandFailure, usageFailure } from '../failure.js'
@@ -75,8 +77,21 @@ interface Inspected {
 async function inspectedBy(args: Arguments, terminal: Terminal): Promise<Inspected> {
   if (!/^https?:\/\//i.test(args.at(0))) return await storeOf(args, terminal)
   const { client } = await connect(args, terminal, args.at(0))
+  await warnWithoutList(client, terminal)
   return { options: { client }, close: () => Promise.resolve() }
 }
+
+/** The page is of use also where the agent does not list all tasks. */
+async function warnWithoutList(client: A2AClient, terminal: Terminal): Promise<void> {
+  try {
+    await client.listTasks({ pageSize: 1 })
+  } catch (error) {
+    if (isListRefused(error)) terminal.err.line(NO_LIST)
+  }
+}
+
+const NO_LIST = `The agent lists the tasks of one conversation only: enter its id as the context in the page. \
+${OWN_AGENT}`
 
 async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> {
   const location = locateStore(args, terminal)

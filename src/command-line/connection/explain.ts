@@ -62,8 +62,18 @@ function hintOf(error: AnyA2AError, url: string | undefined): string | undefined
     }
     return status === undefined ? networkHint(error, url) : statusHint(status, url)
   }
-  return HINTS[error.code]
+  return isListRefused(error) ? LIST_REFUSED : HINTS[error.code]
 }
+
+/** Whether an agent without users refuses to list its tasks. */
+export function isListRefused(error: unknown): boolean {
+  return A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'contextId' && error.cause !== undefined
+}
+
+/** What its author can do. */
+export const OWN_AGENT =
+  "If the agent is yours, `authenticate` or `anonymous: 'shared'` of createRequestHandler lets it list all tasks"
+const LIST_REFUSED = `Pass --context ID to list the tasks of one conversation. ${OWN_AGENT}`
 
 const CREDENTIALS = 'Pass a token by A2A_BEARER, --bearer, --header or --profile'
 
@@ -78,7 +88,8 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   VALIDATION_ERROR: 'The card is incomplete. See: a2a-tasks card URL',
   VERSION_NOT_SUPPORTED:
     'This client speaks JSON-RPC and HTTP+JSON of A2A 1.0 and 0.3. See: a2a-tasks card URL',
-  UNSUPPORTED_OPERATION: 'See what the agent offers with: a2a-tasks card URL',
+  UNSUPPORTED_OPERATION:
+    'If the task has ended, send a new message without --task. See what the agent offers with: a2a-tasks card URL',
   REQUEST_TIMED_OUT: 'Try again, or wait for longer with --timeout SECONDS',
   UNAVAILABLE: 'The agent is overloaded. Try again later',
   RATE_LIMITED: 'Wait for a moment, and try again',

@@ -13,7 +13,9 @@ export function feedOf<S extends string>(
   options: FeedOptions,
 ): TaskFeed<S> {
   if (source === undefined) {
-    throw new TypeError('feed() needs the option "feedSize" of the TaskManager or store')
+    throw new TypeError(
+      'feed() needs "feedSize": an option of TaskManager and openTasks, and with DurableTaskManager of its store',
+    )
   }
   const { after, filter = {}, signal } = readParams(options, ['after', 'filter', 'signal'], 'feed')
   // All but the state, which changes.

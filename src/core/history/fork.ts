@@ -14,6 +14,7 @@ import type {
   TurnEntry,
 } from '../events.js'
 import { create, apply } from '../evolve.js'
+import { quote } from '../../runtime/describe.js'
 import { JsonReader } from '../json.js'
 import type { JsonValue } from '../json-types.js'
 import { isInterrupted, shortestPath, type Lifecycle } from '../lifecycle.js'
@@ -134,7 +135,7 @@ function requireEntry(
   const found = named.findLast((each) => each.name === name)
   if (found !== undefined) return found.event
   const known = [...new Set(named.map((each) => each.name))].slice(0, 20)
-  const has = known.length === 0 ? 'there is none' : `there is ${known.join(', ')}`
+  const has = known.length === 0 ? 'there is none' : `known are ${known.join(', ')}`
   throw invalidParams(
     `${path}.${name}`,
     `must be a ${path === 'steps' ? 'step' : 'question'} in the past of the turn: ${has}`,
@@ -166,9 +167,7 @@ function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: For
   for (const [name, value] of Object.entries(answers)) {
     const found = requireAnswer(past.entries, name)
     const { contextId, taskId } = { contextId: '', taskId: found.taskId, ...contextOf(past.events[0]) }
-    const content = typeof value === 'string' ? { parts: [{ text: value }] } : value
-    // What it holds is checked.
-    const input = { ...(content as MessageInput), role: 'user', contextId, taskId } as const
+    const input = { ...readContent(value, `answers.${name}`), role: 'user', contextId, taskId } as const
     const { message } = toMessage({ ...input, messageId: undefined }, {}, rules)
     const entry = { kind: 'answer', name, messageId: message.messageId } as const
     const { entry: old } = found
@@ -184,6 +183,15 @@ function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: For
     }
   }
   return { ...past, events }
+}
+
+function readContent(value: unknown, path: string): Pick<MessageInput, 'parts'> {
+  if (typeof value === 'string') return { parts: [{ text: value }] }
+  if (typeof value === 'object' && value !== null && 'parts' in value) {
+    // `toMessage` checks the parts and all else.
+    return value as Pick<MessageInput, 'parts'>
+  }
+  throw invalidParams(path, `must be a text or a message { parts }, got ${quote(value)}`)
 }
 
 function contextOf(created: TaskEvent<string> | undefined): { readonly contextId?: string } {

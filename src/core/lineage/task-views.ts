@@ -12,7 +12,7 @@ import type { DeadLetterQuery, DeadLetters, RedriveQuery, RedriveReport } from '
 import type { RequireRoom, TaskPage, TaskQuery } from '../queries.js'
 import type { ForkOptions } from '../history/fork.js'
 import type { Task, TaskKey, TaskSnapshot } from '../task.js'
-import { delegationsIn, type ChildTask, type TaskChildren } from './children.js'
+import type { ChildTask, TaskChildren } from './children.js'
 
 type Eventual<T> = T | Promise<T>
 
@@ -126,6 +126,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   async children(taskId: string): Promise<TaskChildren<S>> {
     const tasks = await this.childTasks(taskId)
     const task = await this.peekTask(taskId)
+    const { delegationsIn } = await import('./children.js')
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
   }
 

@@ -5,9 +5,15 @@
  */
 import { endError, taskNotFound } from '../../core/errors.js'
 import type { TaskEvent, TaskStreamEvent } from '../../core/events.js'
-import { readParams, readGeneration, readSignal } from '../../core/validate.js'
+import { readBoolean, readParams, readGeneration, readSignal } from '../../core/validate.js'
 import { freezeDeep } from '../../core/json.js'
-import { caughtUp, type SubscribeOptions, type TaskSubscription } from '../../core/subscription.js'
+import { keepAlive } from '../../runtime/timers.js'
+import {
+  caughtUp,
+  SUBSCRIBE_KEYS,
+  type SubscribeOptions,
+  type TaskSubscription,
+} from '../../core/subscription.js'
 import { sizeOf } from './checkpoint.js'
 import type { CachedTask } from './cached-task.js'
 import type { DurableContext } from '../context.js'
@@ -32,6 +38,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   readonly #context: ReaderContext<S>
   readonly #taskId: string
   readonly #signal: AbortSignal | undefined
+  readonly #keepsAlive: boolean
   /** Set when the task is found. */
   #key: TaskKey | undefined
   #cursor: number | undefined
@@ -45,7 +52,8 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   #finish: () => void = () => {}
 
   constructor(context: ReaderContext<S>, taskId: string, options: SubscribeOptions) {
-    const given = readParams(options, ['after', 'signal'], 'subscribe')
+    const given = readParams(options, SUBSCRIBE_KEYS, 'subscribe')
+    this.#keepsAlive = readBoolean(given.keepAlive ?? true, 'keepAlive')
     this.#context = context
     this.#taskId = taskId
     this.#cursor = readGeneration(given.after, 'after')
@@ -176,10 +184,13 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   async #wait({ record }: CachedTask<S>): Promise<void> {
     const { wakers } = record.watch()
     this.#context.watcher.begin()
+    // The timer of polls does not keep the process alive.
+    const letGo = this.#keepsAlive ? keepAlive() : undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve
       wakers.add(resolve)
     })
+    letGo?.()
     wakers.delete(this.#wake)
   }
 

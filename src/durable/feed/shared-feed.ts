@@ -6,7 +6,7 @@
 import { freezeDeep } from '../../core/json.js'
 import type { TaskEvent } from '../../core/events.js'
 import type { FeedPage, FeedSource } from '../../core/feed/types.js'
-import { yieldToEventLoop } from '../../runtime/timers.js'
+import { keepAlive, yieldToEventLoop } from '../../runtime/timers.js'
 import { sizeOf } from '../cache/checkpoint.js'
 import type { DurableContext } from '../context.js'
 import type { StoreFeed, StoreFeedPage } from './store-feed.js'
@@ -58,6 +58,8 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
       // Watches first: what is stored after the read wakes this reader.
       const unfollow = this.#context.watcher.follow(wake)
       this.#wakers.add(wake)
+      // The timer of polls does not keep the process alive.
+      const letGo = keepAlive()
       try {
         const page = await this.#read(after)
         if (page.cursor !== after || isStopped()) return page
@@ -67,6 +69,7 @@ export class SharedFeed<S extends string> implements FeedSource<S> {
         if (!isStopped()) throw error
         return { entries: [], cursor: after ?? '' }
       } finally {
+        letGo()
         unfollow()
         this.#wakers.delete(wake)
       }

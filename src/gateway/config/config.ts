@@ -7,7 +7,7 @@ import type * as yaml from 'yaml'
 import { type A2AError, invalidParams } from '../../core/errors.js'
 import { quote } from '../../runtime/describe.js'
 import { environment } from '../../runtime/environment.js'
-import { suggestion } from './suggestions.js'
+import { suggestion } from '../../runtime/known-names.js'
 import {
   ConfigNode,
   configurationError,

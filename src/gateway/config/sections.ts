@@ -11,7 +11,7 @@ import type { JsonObject } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
 import type { AgentInput } from '../registry/agent.js'
 import type { GatewayConfig } from './types.js'
-import { suggestion } from './suggestions.js'
+import { knownNames } from '../../runtime/known-names.js'
 import type { ConfigNode } from './yaml-node.js'
 import { providerName } from '../registry/provider-names.js'
 import { toAgent } from '../registry/registration.js'
@@ -117,10 +117,9 @@ function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
 function readProvider(node: ConfigNode, providers: readonly string[]): string {
   const name = providerName(node.text())
   if (providers.includes(name)) return name
-  const hint = suggestion(name, providers)
-  const known = `known are ${providers.join(', ')}`
+  const known = knownNames(name, providers)
   throw node.error(
-    `${node.quoted()} is not known${hint}; ${known}; for one of your own pass { providers } to loadGatewayConfig`,
+    `${node.quoted()} is not known${known}; for one of your own pass { providers } to loadGatewayConfig`,
   )
 }
 

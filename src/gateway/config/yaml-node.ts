@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
-import { suggestion } from './suggestions.js'
+import { knownNames } from '../../runtime/known-names.js'
 
 /** A position in the file. Both numbers count from 1. */
 export interface Position {
@@ -140,10 +140,7 @@ export class ConfigNode {
     const entries = this.entries(what)
     for (const [name, { key }] of entries) {
       if (known.some((each) => each === name)) continue
-      const reason =
-        name === '<<'
-          ? 'merge keys are not taken'
-          : `is unknown${suggestion(name, known)}; known are ${known.join(', ')}`
+      const reason = name === '<<' ? 'merge keys are not taken' : `is unknown${knownNames(name, known)}`
       throw this.error(reason, key, `${this.path}.${name.slice(0, 80)}`)
     }
     const nodes = [...entries].flatMap(([name, { node }]) => (node.isNull ? [] : [[name, node] as const]))

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { knownNames } from '../../runtime/known-names.js'
 import { A2AError } from '../../core/errors.js'
 import { describe } from '../../runtime/describe.js'
 import { raceAbort } from '../../runtime/abort.js'
@@ -65,7 +66,7 @@ export function custom(given: CustomRun | CustomHandlers): AgentProvider {
   }
   const unknown = Object.keys(handlers).find((key) => !KEYS.some((known) => known === key))
   if (unknown !== undefined) {
-    throw new TypeError(`Unknown handler "${unknown}" of custom; known are ${KEYS.join(', ')}`)
+    throw new TypeError(`Unknown handler "${unknown}" of custom${knownNames(unknown, KEYS)}`)
   }
   return new CustomProvider(handlers)
 }

@@ -7,10 +7,13 @@ import { describe } from '../../runtime/describe.js'
 
 const MAX_NAME = 200
 
-/** @throws {TypeError} */
-export function requireName(subject: string, name: unknown): void {
+/**
+ * @param example - A right call, for errors.
+ * @throws {TypeError}
+ */
+export function requireName(subject: string, name: unknown, example?: string): void {
   if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME) return
   throw new TypeError(
-    `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${describe(name)}`,
+    `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${describe(name)}${example === undefined ? '' : `: use ${example}`}`,
   )
 }

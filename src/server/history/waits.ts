@@ -8,11 +8,13 @@ import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
-import { describe } from '../../runtime/describe.js'
+import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
 import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
+
+const SLEEPS = `run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })`
 
 /** When a sleep ends: one of both. */
 export type SleepOptions =
@@ -79,7 +81,7 @@ export class Waits {
 
   /** See `Run.sleep`. */
   sleep(name: string, options: SleepOptions): Promise<void> {
-    requireName('sleep', name)
+    requireName('sleep', name, SLEEPS)
     return observed(this.#sleep(name, readSleep(options)))
   }
 
@@ -213,16 +215,16 @@ export function scheduleAt(clock: Clock, time: number, callback: () => void): ()
 
 /** @returns The due time of a sleep that begins now. */
 function readSleep(options: SleepOptions): (now: number) => number {
-  const example = 'an object: { ms: 60_000 } or { until: new Date(…) }'
-  const { ms, until } = readOptions(options, ['ms', 'until'], 'run.sleep', undefined, example)
+  const wanted = `an object after the name, as in ${SLEEPS}`
+  const { ms, until } = readOptions(options, ['ms', 'until'], 'run.sleep', undefined, wanted)
   if ((ms === undefined) === (until === undefined)) {
-    throw new TypeError('run.sleep() takes one of "ms" and "until"')
+    throw new TypeError(`run.sleep() takes one of "ms" and "until", as in ${SLEEPS}`)
   }
   const time = until instanceof Date ? until.getTime() : until
   const isTime = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= MAX_TIME
   if (ms !== undefined && !(isTime(ms) && ms >= 0))
-    throw new RangeError(`"ms" must be the milliseconds of the sleep, 0 or more, got ${describe(ms)}`)
+    throw new RangeError(`"ms" must be the milliseconds of the sleep, 0 or more, got ${quote(ms)}`)
   if (ms === undefined && !isTime(time))
-    throw new RangeError(`"until" must be a Date or milliseconds since 1970, got ${describe(until)}`)
+    throw new RangeError(`"until" must be a Date or milliseconds since 1970, got ${quote(until)}`)
   return (now) => Math.min(Math.floor(time ?? now + (ms ?? 0)), MAX_TIME)
 }

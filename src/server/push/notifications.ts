@@ -55,7 +55,7 @@ export class NotificationReader {
     this.#tasks = tasks
     this.#id = id
     this.#delivered = turn && after
-    const events = tasks.subscribe(id, { after: cursor })
+    const events = tasks.subscribe(id, { after: cursor, keepAlive: false })
     this.#reader = turn && new WholeTaskReader(events, turn, () => this.#task()?.generation, opening)
     this.#stream = new TaskStream(this.#reader ?? events, {
       opening,

@@ -5,10 +5,11 @@
  */
 import type { TaskState } from '../../core/lifecycle.js'
 import { DurableTaskManager } from '../../durable/durable-task-manager.js'
-import type { DurableTaskManagerOptions } from '../../durable/options.js'
+import { OPTION_KEYS, type DurableTaskManagerOptions } from '../../durable/options.js'
 import { Connection, isLocked, type SqliteDatabase } from './database.js'
 import { systemClock } from '../../runtime/clock.js'
 import { builtin } from '../../runtime/environment.js'
+import { requireKnown, requireObject, requireOneOf } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 import type { SqliteStoreOptions } from './options.js'
 import { sqliteStore } from './sqlite-store.js'
@@ -79,20 +80,23 @@ class FileTaskManager<S extends string> extends DurableTaskManager<S> {
 
 async function managerOptions<S extends string>(
   database: SqliteDatabase,
-  { synchronous = 'full', prefix, feedSize, ...options }: OpenTasksOptions<S>,
+  given: OpenTasksOptions<S>,
 ): Promise<DurableTaskManagerOptions<S>> {
-  if (!['full', 'normal'].includes(synchronous)) {
-    throw new TypeError(`"synchronous" must be 'full' or 'normal'`)
-  }
-  if ('store' in options) {
+  requireObject(undefined, given, 'openTasks')
+  if ('store' in given) {
     throw new TypeError('openTasks() makes its own "store"; new DurableTaskManager({ store }) takes one')
   }
+  requireKnown(given, [...STORE_KEYS, ...OPTION_KEYS], 'openTasks')
+  const { synchronous = 'full', prefix, feedSize, ...options } = given
+  requireOneOf('synchronous', synchronous, ['full', 'normal'])
   const store = sqliteStore(database, { prefix, feedSize })
   await whenUnlocked(() => enterWal(new Connection(database)))
   database.exec(`PRAGMA synchronous = ${synchronous}`)
   await whenUnlocked(() => store.migrate())
   return { ...options, store }
 }
+
+const STORE_KEYS = ['synchronous', 'prefix', 'feedSize']
 
 function enterWal(connection: Connection): void {
   const mode = connection.rows('PRAGMA journal_mode = WAL')[0]?.['journal_mode']

@@ -18,21 +18,31 @@ export interface Row {
   readonly name: string
   readonly heading: Heading
   /** A manager over a store of its own. It is destroyed when the test ends. */
-  readonly open: <S extends string = TaskState>(lifecycle?: Lifecycle<S>) => Promise<Manager<S>>
+  readonly open: <S extends string = TaskState>(
+    lifecycle?: Lifecycle<S>,
+    options?: FeedOptions,
+  ) => Promise<Manager<S>>
   /** A store of its own, which is closed when the test ends. Absent where tasks are in memory. */
-  readonly openStore?: () => Promise<TaskStore>
+  readonly openStore?: OpenStore
 }
+
+interface FeedOptions {
+  readonly feedSize?: number
+}
+
+type OpenStore = (options?: FeedOptions) => Promise<TaskStore>
 
 export const HEADINGS: readonly Heading[] = ['TaskManager', 'memoryStore', 'SQLite', 'PostgreSQL', 'Redis']
 
 /** A row of a durable manager. `openStore` registers what closes the store. */
-export function durableRow(name: string, heading: Heading, openStore: () => Promise<TaskStore>): Row {
+export function durableRow(name: string, heading: Heading, openStore: OpenStore): Row {
   return {
     name,
     heading,
     openStore,
-    async open(lifecycle) {
-      const tasks = new DurableTaskManager({ store: await openStore(), lifecycle, pollIntervalMs: 20 })
+    async open(lifecycle, options) {
+      const store = await openStore(options)
+      const tasks = new DurableTaskManager({ store, lifecycle, pollIntervalMs: 20 })
       onTestFinished(() => tasks.destroy())
       return tasks
     },
@@ -42,15 +52,15 @@ export function durableRow(name: string, heading: Heading, openStore: () => Prom
 let stores = 0
 
 /** A store in a schema of its own. */
-export async function postgresIn(client: PostgresClient): Promise<TaskStore> {
-  const store = postgresStore(client, { schema: `combination_${(stores += 1)}` })
+export async function postgresIn(client: PostgresClient, options?: FeedOptions): Promise<TaskStore> {
+  const store = postgresStore(client, { ...options, schema: `combination_${(stores += 1)}` })
   await store.migrate()
   return store
 }
 
 /** A store under a prefix of its own. */
-export async function redisIn(client: IoRedisClient): Promise<TaskStore> {
-  const store = redisStore(client, { prefix: `combination ${(stores += 1)}` })
+export async function redisIn(client: IoRedisClient, options?: FeedOptions): Promise<TaskStore> {
+  const store = redisStore(client, { ...options, prefix: `combination ${(stores += 1)}` })
   await store.migrate()
   return store
 }
@@ -62,20 +72,22 @@ export const FAST_ROWS: readonly Row[] = [
   {
     name: 'TaskManager',
     heading: 'TaskManager',
-    open(lifecycle) {
-      const tasks = new TaskManager({ lifecycle })
+    open(lifecycle, options) {
+      const tasks = new TaskManager({ ...options, lifecycle })
       onTestFinished(() => tasks.destroy())
       return Promise.resolve(tasks)
     },
   },
-  durableRow('memoryStore', 'memoryStore', () => Promise.resolve(memoryStore())),
-  durableRow('libsql', 'SQLite', async () => {
+  durableRow('memoryStore', 'memoryStore', (options) => Promise.resolve(memoryStore(options))),
+  durableRow('libsql', 'SQLite', async (options) => {
     const file = databaseFile()
     onTestFinished(() => file.remove())
-    return await file.open()
+    return await file.open(options)
   }),
   ...betterSqlite(),
-  durableRow('PGlite', 'PostgreSQL', async () => postgresIn(await (pglite ??= PGlite.create()))),
+  durableRow('PGlite', 'PostgreSQL', async (options) =>
+    postgresIn(await (pglite ??= PGlite.create()), options),
+  ),
 ]
 
 export async function closeFastRows(): Promise<void> {
@@ -92,10 +104,10 @@ function betterSqlite(): Row[] {
     ) => SqliteDatabase & { close(): void }
     new Database(':memory:').close()
     return [
-      durableRow('better-sqlite3', 'SQLite', async () => {
+      durableRow('better-sqlite3', 'SQLite', async (options) => {
         const database = new Database(':memory:')
         onTestFinished(() => database.close())
-        const store = sqliteStore(database)
+        const store = sqliteStore(database, options)
         await store.migrate()
         return store
       }),

@@ -42,16 +42,17 @@ async function listen(listenerOf: (url: string) => RequestListener): Promise<str
 
 /**
  * An agent whose texts are hostile. With `token`, it knows only callers with this bearer token. With
- * `holdsCancel`, it does not answer those who cancel.
+ * `holdsCancel`, it does not answer those who cancel. Unless `isShared`, it lists tasks of one context only.
  */
 export function serveAgent({
   token,
   holdsCancel = false,
-}: { token?: string; holdsCancel?: boolean } = {}): Promise<string> {
+  isShared = true,
+}: { token?: string; holdsCancel?: boolean; isShared?: boolean } = {}): Promise<string> {
   return listen((url) => {
     const { fetch } = createRequestHandler({
       card: { name: `Hostile ${HOSTILE}`, description: HOSTILE, url },
-      anonymous: 'shared',
+      ...(isShared && { anonymous: 'shared' }),
       onError: () => undefined,
       execute,
       ...(token !== undefined && {

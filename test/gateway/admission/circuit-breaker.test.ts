@@ -126,7 +126,7 @@ test.each<[CircuitBreakerOptions, string]>([
   // As an untyped caller may pass it.
   [
     { reset: 1 } as CircuitBreakerOptions,
-    'Unknown option "circuitBreaker.reset" of A2AGateway; known are failures, resetMs',
+    'Unknown option "circuitBreaker.reset" of A2AGateway, did you mean "resetMs"?; known are failures, resetMs',
   ],
 ])('%j makes no sense', (options, message) => {
   expect(() => new CircuitBreaker(options)).toThrow(message)

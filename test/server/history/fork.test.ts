@@ -130,6 +130,27 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(keys).toEqual([`${id}/s#1`, `${id}/s#1@2`, `${waiting.id}/s#1@2`])
   })
 
+  test('an answer that is none, or to no question, is refused with its name', async () => {
+    const from = await agent(open, traveller().execute)
+    const { id } = await travelled(from, 'Rome')
+    const refused = [
+      [
+        { 'input-required#2': 'Oslo' },
+        'answers.input-required#2 must be a question in the past of the turn: known are input-required#1',
+      ],
+      [{ 1: 'Oslo' }, 'answers.1 must be a question in the past of the turn: known are input-required#1'],
+      [{ 'input-required#1': 5 }, 'answers.input-required#1 must be a text or a message { parts }, got 5'],
+      [
+        { 'input-required#1': { text: 'Oslo' } },
+        'answers.input-required#1 must be a text or a message { parts }, got an object',
+      ],
+      [{ 'input-required#1': { parts: [] } }, 'message.parts must not be empty'],
+    ] as const
+    for (const [answers, text] of refused)
+      expect(await codeOf(from.tasks.fork(id, { answers: answers as never }))).toBe(`INVALID_PARAMS: ${text}`)
+    expect(await from.tasks.size()).toBe(1)
+  })
+
   test('what cannot be forked is refused, and leaves no task', async () => {
     const from = await agent(open, async (run) => {
       if (run.text === 'plain') return 'Done'
@@ -156,7 +177,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         "TASK_NOT_FOUND: Task not found: nobody",
         "INVALID_PARAMS: generation must be one of the task, 1 to 7, got 8",
         "INVALID_PARAMS: taskId is a task without a history up to here: its code has recorded nothing",
-        "INVALID_PARAMS: steps.prize#1 must be a step in the past of the turn: there is price#1",
+        "INVALID_PARAMS: steps.prize#1 must be a step in the past of the turn: known are price#1",
         "INVALID_PARAMS: answers.input-required#1 must be a question in the past of the turn: there is none",
         "INVALID_PARAMS: steps.price#1 must be JSON, got a function",
         "INVALID_PARAMS: steps must be an object, got a string",

@@ -299,20 +299,43 @@ describe('a sleep in memory', () => {
     tasks.destroy()
   })
 
-  test.each([
-    [{}, TypeError],
-    [{ ms: 1, until: 1 }, TypeError],
-    [{ ms: -1 }, RangeError],
-    [{ until: new Date(NaN) }, RangeError],
-    [{ hours: 1 }, TypeError],
-  ])('refuses %j', async (options: object, expected) => {
+  const example = "run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })"
+  test.each<[unknown[], Error]>([
+    [['pause', {}], new TypeError(`run.sleep() takes one of "ms" and "until", as in ${example}`)],
+    [
+      ['pause', { ms: 1, until: 1 }],
+      new TypeError(`run.sleep() takes one of "ms" and "until", as in ${example}`),
+    ],
+    [['pause', { ms: -1 }], new RangeError('"ms" must be the milliseconds of the sleep, 0 or more, got -1')],
+    [
+      ['pause', { ms: '6s' }],
+      new RangeError('"ms" must be the milliseconds of the sleep, 0 or more, got "6s"'),
+    ],
+    [
+      ['pause', { until: new Date(NaN) }],
+      new RangeError('"until" must be a Date or milliseconds since 1970, got an instance of Date'),
+    ],
+    [['pause', { hours: 1 }], new TypeError('Unknown option "hours" of run.sleep; known are ms, until')],
+    [
+      ['6s'],
+      new TypeError(
+        `The options of run.sleep must be an object after the name, as in ${example}, got undefined`,
+      ),
+    ],
+    [
+      [6_000],
+      new TypeError(
+        `The name of a sleep must be a text of 1 to 200 characters, got a number: use ${example}`,
+      ),
+    ],
+  ])('refuses %j', async (given, expected) => {
     const errors: unknown[] = []
     const handler = createRequestHandler({
       anonymous: 'shared',
       card: { name: 'Test', url: ORIGIN },
       execute: (run) => {
         try {
-          void run.sleep('pause', options as { ms: number })
+          void Reflect.apply(run.sleep, run, given)
         } catch (error) {
           errors.push(error)
         }
@@ -320,7 +343,7 @@ describe('a sleep in memory', () => {
       },
     })
     await call(jsonRpc, { handler }, 'SendMessage', { message: user('go') })
-    expect(errors).toEqual([expect.any(expected)])
+    expect(errors).toStrictEqual([expected])
     await handler.close()
   })
 })

@@ -163,7 +163,10 @@ test('dispatch takes the key from its context', async () => {
 
 test.each<[unknown, string]>([
   [true, '"idempotency" must be false or an object: { ttlMs: 3_600_000 }, got a boolean'],
-  [{ ttl: 1 }, 'Unknown option "idempotency.ttl" of createRequestHandler; known are ttlMs, anonymous'],
+  [
+    { ttl: 1 },
+    'Unknown option "idempotency.ttl" of createRequestHandler, did you mean "ttlMs"?; known are ttlMs, anonymous',
+  ],
   [{ ttlMs: 0 }, '"idempotency.ttlMs" must be a positive number, got 0'],
   [{ ttlMs: '1' }, '"idempotency.ttlMs" must be a positive number, got "1"'],
   [{ anonymous: 1 }, '"idempotency.anonymous" must be a boolean, got 1'],

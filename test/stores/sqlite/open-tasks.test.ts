@@ -86,17 +86,24 @@ describe('openTasks() with an open database', () => {
   })
 
   test.each([
-    [{ synchronous: 'off' }, `"synchronous" must be 'full' or 'normal'`],
+    [{ synchronous: 'off' }, '"synchronous" must be one of "full", "normal", got "off"'],
     [{ prefix: 'a-b' }, '"prefix" must be'],
     [{ leaseMs: 0 }, '"leaseMs" must be'],
-    [{ color: 'red' }, 'Unknown option "color"'],
+    [
+      { color: 'red' },
+      'Unknown option "color" of openTasks; known are synchronous, prefix, feedSize, retention, ',
+    ],
+    [
+      { feedsize: 1 },
+      'Unknown option "feedsize" of openTasks, did you mean "feedSize"?; known are synchronous',
+    ],
     [
       { store: memoryStore() },
       'openTasks() makes its own "store"; new DurableTaskManager({ store }) takes one',
     ],
   ])('refuses %o', async (options, message) => {
     // Not what the types allow.
-    await expect(openTasks(file.connect(), options as object)).rejects.toThrow(message)
+    await expect(openTasks(file.connect(), options as never)).rejects.toThrow(message)
   })
 })
 

@@ -90,7 +90,10 @@ describe('the options', () => {
     [{ now: 1 }, '"now" must be a function'],
     [{ feedSize: -1 }, '"feedSize" must be an integer from 0, got -1'],
     [{ feedSize: '9' }, '"feedSize" must be an integer from 0, got "9"'],
-    [{ prefx: 'a' }, 'Unknown option "prefx" of sqliteStore; known are now, prefix, feedSize'],
+    [
+      { prefx: 'a' },
+      'Unknown option "prefx" of sqliteStore, did you mean "prefix"?; known are now, prefix, feedSize',
+    ],
   ])('%o are refused', (options, message) => {
     const database = file.connect()
     // Not what the types allow.

@@ -7,7 +7,7 @@ import type * as z from 'zod/mini'
 import { A2AError, invalidParams } from '../../../core/errors.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
-import { suggestion } from '../../config/suggestions.js'
+import { knownNames } from '../../../runtime/known-names.js'
 import type { ProviderCall } from '../../provider.js'
 import type { Service, ServiceCall } from './service.js'
 
@@ -21,7 +21,7 @@ export function parseSettings<T>(
   const known = Object.keys(schema.shape)
   const unknown = Object.keys(settings).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    const reason = `is unknown${suggestion(unknown, known)}; known are ${known.join(', ')}`
+    const reason = `is unknown${knownNames(unknown, known)}`
     throw invalidParams(`settings.${unknown.slice(0, 80)}`, reason)
   }
   return check(schema, settings, 'settings')
