@@ -8,7 +8,7 @@ import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { listen, openPage, requireChromium } from '../support/browser.js'
-import { agentOver, OPEN, talk } from './support/inspected.js'
+import { agentOver, OPEN, READ, talk } from './support/inspected.js'
 
 const SQLITE = 'DurableTaskManager over SQLite'
 
@@ -169,7 +169,7 @@ it('asks by a form where the question has a schema', { timeout: 60_000 }, async 
 it('reads no stream while it is hidden, and catches up after that', { timeout: 60_000 }, async (context) => {
   const chromium = requireChromium(context)
   const agent = await agentOver(SQLITE)
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks: agent.tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks: agent.tasks }))
   const show = (isHidden: boolean): Promise<unknown> =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
       document.dispatchEvent(new Event('visibilitychange'))`)
@@ -220,7 +220,7 @@ it('shows hostile contents as text, and runs none of them', { timeout: 60_000 },
       { text: html, mediaType: 'text/html' },
     ],
   })
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
   await page.locator('.row').click()
   await page.getByRole('heading', { name: 'Results' }).waitFor()
   expect(await page.locator('main img, main svg:not(.diagram), main script, main iframe').count()).toBe(0)
@@ -274,7 +274,7 @@ it('keeps the document small while a long list is scrolled', { timeout: 60_000 }
   const tasks = new TaskManager({ maxTasks: 5_000 })
   for (let index = 0; index < 3_000; index += 1)
     tasks.createTask({ skill: `number ${index}`, input: `task ${index}` })
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
   await page.locator('.row').first().waitFor()
   for (let loaded = 0; loaded < 1_000;) {
     await page.evaluate(`document.querySelector('.rows').scrollTo(0, 1e9)`)

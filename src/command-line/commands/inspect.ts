@@ -47,7 +47,7 @@ the whole log; of an agent, what the agent tells a client.`,
     const { fetch } = createInspector({
       ...inspected.options,
       authorize: accessByToken('', token),
-      actions: !args.flag('read-only'),
+      actions: args.flag('read-only') ? false : inspected.actions,
       onError: (error) => terminal.err.line(`The page has failed: ${String(error)}`),
     })
     const server = createServer(toNodeListener(fetch))
@@ -69,13 +69,14 @@ the whole log; of an agent, what the agent tells a client.`,
 
 interface Inspected {
   readonly options: Pick<InspectorOptions, 'tasks' | 'client'>
+  readonly actions: NonNullable<InspectorOptions['actions']>
   close(): Promise<void>
 }
 
 async function inspectedBy(args: Arguments, terminal: Terminal): Promise<Inspected> {
   if (!/^https?:\/\//i.test(args.at(0))) return await storeOf(args, terminal)
   const { client } = await connect(args, terminal, args.at(0))
-  return { options: { client }, close: () => Promise.resolve() }
+  return { options: { client }, actions: true, close: () => Promise.resolve() }
 }
 
 async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> {
@@ -97,6 +98,8 @@ async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> 
     await tasks.size()
     return {
       options: { tasks },
+      // Only the processes of the agent work on messages.
+      actions: ['cancel', 'fork', 'redrive'],
       async close() {
         await tasks.destroy()
         await close()

@@ -1,5 +1,5 @@
 /**
- * Changes of all tasks of a manager, as pages of those that changed last.
+ * Changes of all tasks of a manager that keeps no feed, as pages of those that changed last.
  *
  * @module
  */
@@ -7,9 +7,10 @@ import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { InspectedTasks } from '../options.js'
+import { Alarm } from './alarm.js'
 import type { Change } from './source.js'
 
-interface FollowOptions {
+interface PollOptions {
   readonly filter: OwnerFilter
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -24,7 +25,7 @@ const OVERLAP_MS = 5_000
 const SETTLE_MS = 100
 
 /** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
-export async function* followTasks(tasks: InspectedTasks, options: FollowOptions): AsyncGenerator<Change> {
+export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): AsyncGenerator<Change> {
   const { filter, signal, clock, intervalMs } = options
   const seen = new SeenTasks()
   seen.take((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
@@ -40,7 +41,7 @@ export async function* followTasks(tasks: InspectedTasks, options: FollowOptions
       const page = await tasks.pageTasks({ ...filter, updatedSince: seen.since, pageSize: MAX_CHANGES })
       const changed = seen.take(page.tasks)
       if (page.nextCursor !== undefined && changed.length === page.tasks.length) yield { type: 'resync' }
-      else if (changed.length > 0) yield { type: 'tasks', tasks: changed }
+      else if (changed.length > 0) yield { type: 'tasks', tasks: changed, removed: [] }
     }
   } finally {
     tasks.off('task:event', onEvent)
@@ -73,47 +74,5 @@ class SeenTasks {
       if (Date.parse(updatedAt) < this.#latest - OVERLAP_MS) this.#generations.delete(id)
     }
     return changed
-  }
-}
-
-/** A wait that ends by time, or earlier. */
-class Alarm {
-  readonly #clock: Clock
-  #resolve: () => void = () => undefined
-  #stopTimer: () => void = () => undefined
-  #stopEarly: (() => void) | undefined
-  #isDue = false
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  async wait(delayMs: number): Promise<void> {
-    if (!this.#isDue) {
-      await new Promise<void>((resolve) => {
-        this.#resolve = resolve
-        this.#stopTimer = this.#clock.schedule(resolve, delayMs)
-      })
-    }
-    this.#isDue = false
-    this.#stopTimer()
-  }
-
-  /** Ends the wait soon. Further calls until then change nothing. */
-  ringIn(delayMs: number): void {
-    this.#stopEarly ??= this.#clock.schedule(() => {
-      this.#stopEarly = undefined
-      this.ring()
-    }, delayMs)
-  }
-
-  readonly ring = (): void => {
-    this.#isDue = true
-    this.#resolve()
-  }
-
-  stop(): void {
-    this.#stopTimer()
-    this.#stopEarly?.()
   }
 }
