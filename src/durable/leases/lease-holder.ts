@@ -27,7 +27,8 @@ import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
-import { abortEnded, callListener, grantOf, isLoss, LostTasks, type LeasedTask } from './leased-task.js'
+import { abortEnded, callListener, grantOf, isLoss, leasedTask, namedBy } from './leased-task.js'
+import { LostTasks, type LeasedTask } from './leased-task.js'
 import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
 
@@ -110,10 +111,13 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
-    this.#change(taskId, this.#context.decideFor(toHistory(entries, change, this.#context.settings)))
+    const { settings, decideFor } = this.#context
+    const leased = this.#requireChangeable(taskId)
+    const named = namedBy(leased, entries, settings.replica)
+    this.#change(taskId, decideFor(toHistory(named, change, settings)))
     // The work makes progress. A process that recovers the task reads this from the log.
-    const leased = this.#require(taskId)
     leased.note = { ...leased.note, restarts: 0 }
+    leased.isNamed = true
   }
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
@@ -354,16 +358,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
-    const leased: LeasedTask<S> = {
-      cached,
-      leaseId,
-      note,
-      storingNote: undefined,
-      controller: undefined,
-      changeCount: 0,
-      releasing: undefined,
-      reason: undefined,
-    }
+    const leased = leasedTask(cached, leaseId, note)
     this.#leased.set(cached.key.id, leased)
     this.#lost.delete(cached.key.id)
     cached.uses += 1
