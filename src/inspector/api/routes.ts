@@ -4,6 +4,7 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
+import { lineageOf } from '../../core/lineage/lineage.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { InspectedHandler, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
@@ -126,8 +127,12 @@ async function details({ source, scope, settings }: Call, taskId: string): Promi
     source.webhooks(taskId),
     settings.gateway?.readAgentOf(taskId),
   ])
-  const traceUrl = traceUrlOf(task, settings)
-  return jsonResponse({ task, children, webhooks, traceUrl: traceUrl ?? null, agentId: agentId ?? null })
+  return jsonResponse({
+    ...{ task, children, webhooks },
+    traceUrl: traceUrlOf(task, settings) ?? null,
+    agentId: agentId ?? null,
+    deadline: lineageOf(task)?.deadline ?? null,
+  })
 }
 
 function traceUrlOf(task: TaskSnapshot<string>, { traceUrl, onError }: Settings): string | undefined {
