@@ -30,13 +30,12 @@ export class Alarm {
 
   /** Ends the wait soon. Further calls until then change nothing. */
   ringIn(delayMs: number): void {
-    this.#stopEarly ??= this.#clock.schedule(() => {
-      this.#stopEarly = undefined
-      this.ring()
-    }, delayMs)
+    this.#stopEarly ??= this.#clock.schedule(this.ring, delayMs)
   }
 
   readonly ring = (): void => {
+    this.#stopEarly?.()
+    this.#stopEarly = undefined
     this.#isDue = true
     this.#resolve()
   }

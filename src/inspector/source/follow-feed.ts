@@ -18,15 +18,27 @@ interface FollowOptions {
 
 /** Changes of more tasks at a time are a resync. */
 const MAX_CHANGES = 500
+/** Further events in one look are not read: they cost more than to read the list again. */
+const MAX_EVENTS = 1_000
 /** Changes within this time are shown together, in ms. */
 const SETTLE_MS = 250
+/** The pause after more changes than one look takes, in ms. */
+const BUSY_MS = 1_000
 
-/** The feed from now on; `undefined` for a manager that keeps none. */
-export function openFeed(
+/**
+ * A resync, and then what changes from there on, at the pace of the reader, until the signal aborts. `undefined` for a manager
+ * that keeps no feed.
+ */
+export function followFeed(
   tasks: InspectedTasks,
-  filter: OwnerFilter,
-  signal: AbortSignal,
-): TaskFeed<string> | undefined {
+  options: FollowOptions,
+): AsyncGenerator<Change> | undefined {
+  const feed = openFeed(tasks, options)
+  return feed && follow(tasks, feed, options)
+}
+
+/** The feed from now on. */
+function openFeed(tasks: InspectedTasks, { filter, signal }: FollowOptions): TaskFeed<string> | undefined {
   try {
     return tasks.feed?.({ filter, signal })
   } catch (error) {
@@ -35,47 +47,69 @@ export function openFeed(
   }
 }
 
-/** Yields a resync, and then what changes from there on, at the pace of the reader, until the signal aborts. */
-export async function* followFeed(
+async function* follow(
   tasks: InspectedTasks,
-  feed: TaskFeed<string>,
-  { filter, signal, clock }: FollowOptions,
+  first: TaskFeed<string>,
+  options: FollowOptions,
 ): AsyncGenerator<Change> {
+  const { signal, clock } = options
   const alarm = new Alarm(clock)
-  const batch = new Batch()
-  const reading = read(feed, batch, alarm)
-  // It is awaited only where the feed ends first.
-  reading.catch(() => undefined)
   signal.addEventListener('abort', alarm.ring)
   try {
-    for (;;) {
-      await alarm.wait()
-      if (signal.aborted) return
-      const { changed, removed, since, isResync } = batch.take()
-      if (batch.isOver) return await reading
-      if (isResync || changed.size > MAX_CHANGES) yield { type: 'resync' }
-      else if (since === undefined) yield { type: 'tasks', tasks: [], removed: [...removed] }
-      else {
-        const page = await tasks.pageTasks({ ...filter, updatedSince: since, pageSize: 2 * MAX_CHANGES })
-        const shown = page.tasks.filter(({ id }) => changed.has(id))
-        yield page.nextCursor === undefined
-          ? { type: 'tasks', tasks: shown, removed: [...removed] }
-          : { type: 'resync' }
-      }
+    for (let feed: TaskFeed<string> | undefined = first; feed !== undefined && !signal.aborted;) {
+      const isBusy = yield* followOne(tasks, feed, alarm, options)
+      if (!isBusy || signal.aborted) return
+      await alarm.wait(BUSY_MS)
+      feed = openFeed(tasks, options)
     }
   } finally {
     signal.removeEventListener('abort', alarm.ring)
     alarm.stop()
+  }
+}
+
+/** Follows a feed to its end. @returns Whether it was left because too much has changed at a time. */
+async function* followOne(
+  tasks: InspectedTasks,
+  feed: TaskFeed<string>,
+  alarm: Alarm,
+  { filter, signal }: FollowOptions,
+): AsyncGenerator<Change, boolean> {
+  const batch = new Batch()
+  const reading = read(feed, batch, alarm)
+  // It is awaited only where the feed ends first.
+  reading.catch(() => undefined)
+  try {
+    for (;;) {
+      await alarm.wait()
+      if (signal.aborted || batch.isFull) return batch.isFull
+      if (batch.isOver) {
+        await reading
+        return false
+      }
+      const { changed, removed, since, isResync } = batch.take()
+      if (isResync) yield { type: 'resync' }
+      else if (since === undefined) yield { type: 'tasks', tasks: [], removed: [...removed] }
+      else {
+        const page = await tasks.pageTasks({ ...filter, updatedSince: since, pageSize: 2 * MAX_CHANGES })
+        const shown = page.tasks.filter(({ id }) => changed.has(id))
+        if (page.nextCursor !== undefined) return true
+        yield { type: 'tasks', tasks: shown, removed: [...removed] }
+      }
+    }
+  } finally {
     await feed.return()
   }
 }
 
+/** Reads until the feed ends, or the batch is full. */
 async function read(feed: TaskFeed<string>, batch: Batch, alarm: Alarm): Promise<void> {
   try {
     for await (const entry of feed) {
       batch.add(entry)
       if (entry.type === 'resync') alarm.ring()
       else alarm.ringIn(SETTLE_MS)
+      if (batch.isFull) return
     }
   } finally {
     batch.isOver = true
@@ -98,12 +132,18 @@ class Batch {
   #removed = new Set<string>()
   #since: string | undefined
   #isResync = false
+  #events = 0
+
+  get isFull(): boolean {
+    return this.#events >= MAX_EVENTS || this.#changed.size + this.#removed.size >= MAX_CHANGES
+  }
 
   add(entry: FeedEntry<string>): void {
-    if (entry.type === 'resync' || this.#changed.size + this.#removed.size > MAX_CHANGES) {
+    if (entry.type === 'resync') {
       this.#isResync = true
       return
     }
+    this.#events += 1
     const { taskId } = entry
     const isRemoved = entry.type === 'deleted'
     const [to, from] = isRemoved ? [this.#removed, this.#changed] : [this.#changed, this.#removed]
@@ -125,6 +165,7 @@ class Batch {
     this.#removed = new Set()
     this.#since = undefined
     this.#isResync = false
+    this.#events = 0
     return taken
   }
 }

@@ -16,7 +16,7 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Scope } from '../access.js'
 import type { InspectedHandler, InspectedTasks, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
-import { followFeed, openFeed } from './follow-feed.js'
+import { followFeed } from './follow-feed.js'
 import { pollTasks } from './poll-tasks.js'
 import type {
   Change,
@@ -92,9 +92,8 @@ export class ManagerSource implements TaskSource {
 
   changes({ filter }: Scope, signal: AbortSignal): AsyncIterator<Change> {
     const { clock, pollIntervalMs: intervalMs } = this.#settings
-    const feed = openFeed(this.#tasks, filter, signal)
-    if (feed !== undefined) return followFeed(this.#tasks, feed, { filter, signal, clock })
-    return pollTasks(this.#tasks, { filter, signal, clock, intervalMs })
+    const options = { filter, signal, clock }
+    return followFeed(this.#tasks, options) ?? pollTasks(this.#tasks, { ...options, intervalMs })
   }
 
   async send({ filter }: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {

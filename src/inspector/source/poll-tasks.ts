@@ -21,8 +21,10 @@ interface PollOptions {
 const MAX_CHANGES = 200
 /** The clocks of processes that share a store differ by less than this. */
 const OVERLAP_MS = 5_000
-/** Changes of this process are shown together. */
-const SETTLE_MS = 100
+/** Changes of this process within this time are shown together, in ms. */
+const SETTLE_MS = 250
+/** The pause after more changes than one look takes, in ms. */
+const BUSY_MS = 1_000
 
 /** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
 export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): AsyncGenerator<Change> {
@@ -30,17 +32,25 @@ export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): A
   const seen = new SeenTasks()
   seen.take((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
   const alarm = new Alarm(clock)
-  const onEvent = (): void => alarm.ringIn(SETTLE_MS)
+  let isBusy = false
+  // Of many events, only the first one costs a call.
+  const onEvent = (): void => {
+    tasks.off('task:event', onEvent)
+    alarm.ringIn(isBusy ? BUSY_MS : SETTLE_MS)
+  }
   signal.addEventListener('abort', alarm.ring)
   tasks.on('task:event', onEvent)
   try {
     yield { type: 'resync' }
     for (;;) {
-      await alarm.wait(intervalMs)
+      await alarm.wait(isBusy ? Math.max(intervalMs, BUSY_MS) : intervalMs)
       if (signal.aborted) return
+      tasks.off('task:event', onEvent)
+      tasks.on('task:event', onEvent)
       const page = await tasks.pageTasks({ ...filter, updatedSince: seen.since, pageSize: MAX_CHANGES })
       const changed = seen.take(page.tasks)
-      if (page.nextCursor !== undefined && changed.length === page.tasks.length) yield { type: 'resync' }
+      isBusy = page.nextCursor !== undefined && changed.length === page.tasks.length
+      if (isBusy) yield { type: 'resync' }
       else if (changed.length > 0) yield { type: 'tasks', tasks: changed, removed: [] }
     }
   } finally {
