@@ -65,6 +65,15 @@ export interface StepError {
   readonly message: string
 }
 
+/** The properties of every entry. */
+interface Recorded {
+  /**
+   * The name of the process that recorded it, where that has the option `replica`. Absent for the further entries that it has
+   * recorded in a row.
+   */
+  readonly by?: string | undefined
+}
+
 /** The properties of an entry that the code of a run asks for. */
 interface Asked {
   /** The name that the code gave, with its occurrence in the turn: `price#2` is the second `price`. */
@@ -135,34 +144,36 @@ export interface TurnEntry {
  * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
  *   turns of their own.
  */
-export type HistoryEntry =
-  | TurnEntry
-  | (Asked & {
-      readonly kind: 'step'
-      readonly output?: ReadonlyJson | undefined
-      readonly error?: StepError | undefined
-      readonly attempts: number
-    })
-  | (Asked & { readonly kind: 'question' })
-  | (Asked & { readonly kind: 'answer'; readonly messageId: string })
-  | (Asked & { readonly kind: 'sleep'; readonly dueAt: string })
-  | (Asked & { readonly kind: 'wake' })
-  | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
-  | (Asked & { readonly kind: 'wait' })
-  | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
-  | (Asked & {
-      readonly kind: 'delegate'
-      readonly handle: ReadonlyJson
-      /** The URL of the agent, or its name. */
-      readonly agent?: string | undefined
-    })
-  | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
-  | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
-  | (Asked & { readonly kind: 'value'; readonly value: string | number })
-  | (Asked & { readonly kind: 'change' })
-  | AttemptEntry
-  | FailureEntry
-  | { readonly kind: 'end'; readonly unread?: readonly string[] | undefined }
+export type HistoryEntry = Recorded &
+  (
+    | TurnEntry
+    | (Asked & {
+        readonly kind: 'step'
+        readonly output?: ReadonlyJson | undefined
+        readonly error?: StepError | undefined
+        readonly attempts: number
+      })
+    | (Asked & { readonly kind: 'question' })
+    | (Asked & { readonly kind: 'answer'; readonly messageId: string })
+    | (Asked & { readonly kind: 'sleep'; readonly dueAt: string })
+    | (Asked & { readonly kind: 'wake' })
+    | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
+    | (Asked & { readonly kind: 'wait' })
+    | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
+    | (Asked & {
+        readonly kind: 'delegate'
+        readonly handle: ReadonlyJson
+        /** The URL of the agent, or its name. */
+        readonly agent?: string | undefined
+      })
+    | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
+    | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
+    | (Asked & { readonly kind: 'value'; readonly value: string | number })
+    | (Asked & { readonly kind: 'change' })
+    | AttemptEntry
+    | FailureEntry
+    | { readonly kind: 'end'; readonly unread?: readonly string[] | undefined }
+  )
 
 /** The history of the task's turn has another entry. Clients of the protocol do not receive this event. */
 export interface HistoryRecorded extends EventBase {

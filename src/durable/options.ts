@@ -8,6 +8,7 @@ import {
   requireFunction,
   requireKnown,
   requireObject,
+  requireText,
   requireWhole,
 } from '../runtime/options.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
@@ -78,6 +79,12 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
    * script that only reads should. Default is `10_000` (10 seconds).
    */
   readonly sweepIntervalMs?: number | false | undefined
+  /**
+   * The name of this process, such as that of its host: 1 to 128 characters. It is kept in the history of tasks, with the first
+   * entry that the process records under each lease, so that the inspector shows which process has done what. Clients of the
+   * protocol do not receive it. Default is none.
+   */
+  readonly replica?: string | undefined
   /** How long a call is retried while the store fails, in ms. Default is `10_000` (10 seconds). */
   readonly storeRetryMs?: number | undefined
   /**
@@ -101,6 +108,7 @@ export interface DurableSettings<S extends string = TaskState> extends Settings<
   readonly maxRestarts: number
   readonly pollIntervalMs: number
   readonly sweepIntervalMs: number | false
+  readonly replica: string | undefined
   readonly storeRetryMs: number
   readonly maxCached: number
   readonly onError: (error: A2AError<'STORE_FAILED'>) => void
@@ -114,6 +122,7 @@ export const OPTION_KEYS = [
   'maxRestarts',
   'pollIntervalMs',
   'sweepIntervalMs',
+  'replica',
   'storeRetryMs',
   'maxCached',
   'onError',
@@ -165,6 +174,7 @@ export function toDurableSettings<S extends string>(
     pollIntervalMs: interval('pollIntervalMs', options.pollIntervalMs, store.hints ? 5_000 : 1_000),
     sweepIntervalMs:
       options.sweepIntervalMs !== false && interval('sweepIntervalMs', options.sweepIntervalMs, 10_000),
+    replica: options.replica === undefined ? undefined : requireName(options.replica),
     storeRetryMs: interval('storeRetryMs', options.storeRetryMs, 10_000),
     maxCached: interval('maxCached', options.maxCached, 1_000),
     onError: onError ?? warnSometimes(settings.clock),
@@ -182,6 +192,7 @@ function warnSometimes(clock: Clock): (error: A2AError<'STORE_FAILED'>) => void 
   }
 }
 
+const MAX_NAME = 128
 /** The pause between warnings, in ms. */
 const WARNING_MS = 60_000
 const ADVICE =
@@ -231,6 +242,14 @@ function bound(option: string, value: number | undefined): number | undefined {
   if (value === undefined) return undefined
   const most = requireBound(option, value, 0)
   return most === Infinity ? undefined : most
+}
+
+/** @throws {TypeError | RangeError} */
+function requireName(replica: string): string {
+  requireText('replica', replica)
+  if (replica.length > MAX_NAME)
+    throw new RangeError(`"replica" must have at most ${MAX_NAME} characters, got ${replica.length}`)
+  return replica
 }
 
 /** A delay in ms, or a count with the same range. */

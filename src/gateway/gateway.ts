@@ -233,6 +233,14 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
   }
 
   /**
+   * Returns the time for which the circuit breaker of the agent refuses further tasks, in ms; `0` when it admits the next one.
+   * Other limits may refuse it all the same.
+   */
+  waitMsOf(agentId: string): number {
+    return this.#settings.admission.waitMsOf(agentId)
+  }
+
+  /**
    * Returns the id of the agent that has the task, or `null`. Over a `DurableTaskManager`, `null` also for tasks that this
    * gateway does not follow now: see {@link readAgentOf}.
    */

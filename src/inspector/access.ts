@@ -12,10 +12,15 @@ import { ownedBy, requirePrincipal } from '../server/caller.js'
  * - `answer`: a message to a task.
  * - `cancel`: the end of a task.
  * - `redeliver`: a disabled webhook is delivered to again.
+ * - `fork`: a new task that shares the past of another one.
+ * - `redrive`: a task that has failed for good is continued in a new one.
+ * - `maintain`: an agent of the gateway gets no more tasks, or gets them again.
  */
-export type InspectorAction = 'send' | 'answer' | 'cancel' | 'redeliver'
+export type InspectorAction = 'send' | 'answer' | 'cancel' | 'redeliver' | 'fork' | 'redrive' | 'maintain'
 
-const ACTIONS: readonly InspectorAction[] = ['send', 'answer', 'cancel', 'redeliver']
+export const ACTIONS: readonly InspectorAction[] = [
+  ...(['send', 'answer', 'cancel', 'redeliver', 'fork', 'redrive', 'maintain'] as const),
+]
 
 /** What a person may see and do. */
 export interface InspectorAccess {
@@ -28,7 +33,10 @@ export interface InspectorAccess {
   readonly tenant?: string
   /** Narrows the actions of the inspector. Default is all that the inspector allows. */
   readonly actions?: boolean | readonly InspectorAction[]
-  /** The name of the person, for `onAction`. It decides nothing. */
+  /**
+   * The name of the person, for `onAction`. Each person has a share of the open streams: without a name, each owner and tenant
+   * is one person. It decides nothing else.
+   */
   readonly user?: string
 }
 
@@ -43,8 +51,10 @@ export type Authorize = (
 /** An action that a person is about to take. */
 export interface InspectorAudit {
   readonly action: InspectorAction
-  /** Absent where a message begins a task. */
+  /** Absent where a message begins a task, and for `maintain`. */
   readonly taskId?: string
+  /** The agent of the gateway, for `maintain`. */
+  readonly agentId?: string
   readonly access: InspectorAccess
 }
 
@@ -61,20 +71,22 @@ export function toScope(access: InspectorAccess, allowed: readonly InspectorActi
   const { owner, tenant } = access
   if (Object.hasOwn(access, 'owner') && owner !== null) requireText('owner', owner)
   if (Object.hasOwn(access, 'tenant')) requireText('tenant', tenant)
+  if (access.user !== undefined) requireText('user', access.user)
   const isBound = owner !== undefined || tenant !== undefined
   const principal = owner ? requirePrincipal({ id: owner }) : undefined
   const filter = isBound ? ownedBy(principal, tenant) : {}
-  const chosen = readActions(access.actions, allowed)
+  const chosen = readActions(access.actions ?? true, allowed)
   return { access, filter, actions: new Set(allowed.filter((action) => chosen.includes(action))) }
 }
 
-/** @throws {TypeError} */
-export function readActions(
-  actions: unknown,
-  fallback: readonly InspectorAction[],
-): readonly InspectorAction[] {
-  if (actions === undefined) return fallback
-  if (typeof actions === 'boolean') return actions ? ACTIONS : []
+/** What tells the person of a scope from others. */
+export function personOf({ access: { user }, filter: { owner } }: Scope): string {
+  return JSON.stringify(user === undefined ? [owner] : user)
+}
+
+/** @param all - What `true` stands for. @throws {TypeError} */
+export function readActions(actions: unknown, all: readonly InspectorAction[]): readonly InspectorAction[] {
+  if (typeof actions === 'boolean') return actions ? all : []
   const known: readonly unknown[] = ACTIONS
   if (Array.isArray(actions) && actions.every((action) => known.includes(action))) {
     // The line before checks each.

@@ -4,5 +4,5 @@
  * @module
  */
 export { createInspector, type Inspector } from './inspector.js'
-export type { InspectedHandler, InspectedTasks, InspectorOptions } from './options.js'
+export type { InspectedGateway, InspectedHandler, InspectedTasks, InspectorOptions } from './options.js'
 export type { Authorize, InspectorAccess, InspectorAction, InspectorAudit } from './access.js'

@@ -5,7 +5,7 @@
  */
 import { answerCall } from './api/routes.js'
 import { Streams } from './api/streams.js'
-import { toScope } from './access.js'
+import { personOf, toScope, type Scope } from './access.js'
 import { requireOwnPage } from './guard.js'
 import { toSettings, type InspectorOptions, type Settings } from './options.js'
 import { describeFailure, Refusal } from './refusal.js'
@@ -66,22 +66,32 @@ async function answer(
   settings: Settings,
 ): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url)
-  const access = await settings.authorize(request)
-  if (access instanceof Response) return access
-  if (access === null) throw new Refusal(401, 'You may not see this page')
-  const scope = toScope(access, settings.actions)
-  if (settings.client !== undefined && scope.filter.owner !== undefined) {
-    throw new TypeError(
-      '"authorize" must not bind the tasks of "client" to an owner: agents do not tell owners',
-    )
-  }
+  const scope = await scopeOf(request, settings)
+  if (scope instanceof Response) return scope
+  if (scope === null) throw new Refusal(401, 'You may not see this page')
   const [, path] =
-    /\/api\/(session|problems|counts|changes|messages|cancel|tasks(?:\/.+)?)$/.exec(pathname) ?? []
+    /\/api\/(session|problems|counts|changes|messages|cancel|agents|tasks(?:\/.+)?)$/.exec(pathname) ?? []
   if (path !== undefined) {
     requireOwnPage(request)
-    return await answerCall(path, { request, query: searchParams, scope, source, settings, streams })
+    const hasAccess = async (): Promise<boolean> => {
+      const now = await scopeOf(request, settings)
+      return now !== null && !(now instanceof Response) && now.filter.owner === scope.filter.owner
+    }
+    const call = { request, query: searchParams, scope, source, settings, streams }
+    return await answerCall(path, { ...call, person: personOf(scope), hasAccess })
   }
   if (/\/api(\/|$)/.test(pathname)) throw new Refusal(404, 'There is no such path')
   if (!['GET', 'HEAD'].includes(request.method)) throw new Refusal(405, 'The page is read by GET')
   return documentResponse()
+}
+
+/** What the person who sends a request may see and do; `null` for nothing. */
+async function scopeOf(request: Request, settings: Settings): Promise<Scope | Response | null> {
+  const access = await settings.authorize(request)
+  if (access instanceof Response || access === null) return access
+  const scope = toScope(access, settings.actions)
+  if (settings.client === undefined || scope.filter.owner === undefined) return scope
+  throw new TypeError(
+    '"authorize" must not bind the tasks of "client" to an owner: agents do not tell owners',
+  )
 }

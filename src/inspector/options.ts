@@ -5,6 +5,8 @@
  */
 import type { A2AClient } from '../client/a2a-client.js'
 import type { HistoryRecorded, TaskEvent } from '../core/events.js'
+import type { FeedOptions, TaskFeed } from '../core/feed/types.js'
+import type { ForkOptions } from '../core/history/fork.js'
 import type { Lifecycle } from '../core/lifecycle.js'
 import type { TaskChildren } from '../core/lineage/children.js'
 import type { MaybePromise } from '../core/managers.js'
@@ -22,13 +24,17 @@ import {
   requireMethods,
 } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
+import type { AgentRegistry } from '../gateway/registry/registry.js'
 import type { AgentCard } from '../schemas/agent-card.js'
+import type { CompleteLimits } from '../server/limits.js'
 import type { PushDeliveries } from '../server/push/health.js'
-import { readActions, type Authorize, type InspectorAction, type InspectorAudit } from './access.js'
+import type { Authorize, InspectorAction, InspectorAudit } from './access.js'
+import { toActions } from './actions.js'
 
 /** What an inspector reads of a task manager: a `TaskManager` and a `DurableTaskManager` have it. */
 export interface InspectedTasks {
   readonly lifecycle: Lifecycle<string>
+  readonly taskTimeoutMs?: number
   pageTasks(query?: TaskQuery<string> | null): MaybePromise<TaskPage<string>>
   countTasks(filter?: TaskFilter<string> | null): MaybePromise<number>
   peekTask(taskId: string, filter?: OwnerFilter): MaybePromise<TaskSnapshot<string> | null>
@@ -42,6 +48,9 @@ export interface InspectedTasks {
   off(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   history?(taskId: string): MaybePromise<HistoryRecorded[]>
   children?(taskId: string): MaybePromise<TaskChildren>
+  feed?(options?: FeedOptions): TaskFeed<string>
+  fork?(taskId: string, options?: ForkOptions): Promise<{ readonly id: string }>
+  redrive?(taskId: string): Promise<{ readonly id: string }>
 }
 
 /** What an inspector uses of a request handler: its card, and its operations. */
@@ -52,8 +61,22 @@ export interface InspectedHandler {
     context?: { readonly principal?: { readonly id: string } | null; readonly version?: string },
   ) => Promise<object>
   readonly push?: PushDeliveries
+  /** The manager of its tasks, which must be the one that is shown. */
+  readonly tasks?: object
+  /** The limits of its turns. */
+  readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxHistoryBytes'>
   /** Serves the card, which the page checks for what clients would stumble on. */
   readonly fetch?: (request: Request) => Promise<Response>
+}
+
+/** What an inspector reads of a gateway: an `A2AGateway` has it. */
+export interface InspectedGateway {
+  readonly registry: Pick<AgentRegistry, 'list' | 'updateStatus' | 'checkHealth'>
+  /** The manager of its tasks, which must be the one that is shown. */
+  readonly tasks: object
+  loadOf(agentId: string): number
+  waitMsOf(agentId: string): number
+  readAgentOf(taskId: string): Promise<string | null>
 }
 
 /** Options of {@link createInspector}. */
@@ -66,9 +89,20 @@ export interface InspectorOptions {
   readonly handler?: InspectedHandler
   /** The deliveries to webhooks. Default is those of `handler`. */
   readonly push?: PushDeliveries
+  /** The gateway whose tasks are shown: its agents have a page, for people who see the tasks of all owners. */
+  readonly gateway?: InspectedGateway
+  /**
+   * The address of the trace of a task, such as a search for its id in the attribute `a2a.task.id`: see
+   * `instrumentTasks`. `undefined` for none. Addresses that are not of `http:` or `https:` are reported to `onError`, and not
+   * shown.
+   */
+  readonly traceUrl?: (task: TaskSnapshot<string>) => string | undefined
   /** Decides about each request. */
   readonly authorize: Authorize
-  /** The actions that people may take. Default is `false`: they see, and change nothing. */
+  /**
+   * The actions that people may take. `true` is all that the other options make possible, and needs `handler` beside `tasks`.
+   * Default is `false`: people see, and change nothing.
+   */
   readonly actions?: boolean | readonly InspectorAction[]
   /** Called before each action. If it throws, the action is not taken. */
   readonly onAction?: (audit: InspectorAudit) => void | Promise<void>
@@ -90,26 +124,28 @@ export interface Settings {
   readonly client: A2AClient | undefined
   readonly handler: InspectedHandler | undefined
   readonly push: PushDeliveries | undefined
+  readonly gateway: InspectedGateway | undefined
+  readonly traceUrl: (task: TaskSnapshot<string>) => string | undefined
   readonly pollIntervalMs: number
   readonly clock: Clock
 }
 
 const KEYS = [
   ...['tasks', 'client', 'handler', 'push', 'authorize', 'actions', 'onAction', 'onError'],
-  ...['pollIntervalMs', 'clock'],
+  ...['gateway', 'traceUrl', 'pollIntervalMs', 'clock'],
 ]
 const POLL_INTERVAL_MS = 1_000
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toSettings(options: InspectorOptions): Settings {
   const given = readOptions(options, KEYS, 'createInspector')
-  const { tasks, client, handler, clock = systemClock, pollIntervalMs = POLL_INTERVAL_MS } = given
+  const { tasks, client, handler, gateway, clock = systemClock, pollIntervalMs = POLL_INTERVAL_MS } = given
   if (typeof given.authorize !== 'function') {
     throw new TypeError(
       '"authorize" must be a function: it decides who sees the tasks. To show all of them to all callers, pass () => ({})',
     )
   }
-  requireFunctions(given, ['onAction', 'onError'])
+  requireFunctions(given, ['onAction', 'onError', 'traceUrl'])
   requireClock(clock)
   requireDelay('pollIntervalMs', pollIntervalMs, 10)
   if ((tasks === undefined) === (client === undefined)) {
@@ -121,10 +157,16 @@ export function toSettings(options: InspectorOptions): Settings {
   if (handler !== undefined) {
     if (client !== undefined) throw new TypeError('"handler" is for "tasks": a client sends messages itself')
     requireFunction('handler.dispatch', (handler as Partial<InspectedHandler>).dispatch)
+    if (handler.tasks !== undefined && handler.tasks !== tasks) {
+      throw new TypeError(
+        '"handler" must be that of "tasks", and has another manager: pass tasks: handler.tasks',
+      )
+    }
   }
+  if (gateway !== undefined) requireGateway(gateway, tasks)
   return {
     authorize: given.authorize,
-    actions: readActions(given.actions, []),
+    actions: toActions(given),
     onAction: given.onAction ?? (() => undefined),
     onError:
       given.onError ?? ((error) => reportError(error, { during: 'A request to the inspector failed' })),
@@ -132,7 +174,19 @@ export function toSettings(options: InspectorOptions): Settings {
     client,
     handler,
     push: given.push ?? handler?.push,
+    gateway,
+    traceUrl: given.traceUrl ?? (() => undefined),
     pollIntervalMs,
     clock,
+  }
+}
+
+/** @throws {TypeError} */
+function requireGateway(gateway: InspectedGateway, tasks: InspectedTasks | undefined): void {
+  requireMethods('gateway', gateway, ['loadOf', 'waitMsOf', 'readAgentOf'], 'be an A2AGateway')
+  if (gateway.tasks !== tasks) {
+    throw new TypeError(
+      '"gateway" must be that of "tasks", and has another manager: pass tasks: gateway.tasks',
+    )
   }
 }

@@ -60,23 +60,31 @@ export function jsonResponse(value: unknown, status = 200): Response {
 
 const HEARTBEAT_MS = 15_000
 
-/** Server-sent events, at the pace of the reader. `end` is called once, when the entries or the reader end. */
-export function streamResponse(entries: AsyncIterator<unknown>, clock: Clock, end: () => void): Response {
+/**
+ * Server-sent events, at the pace of the reader. `end` is called when the entries or the reader end, and when `mayContinue`,
+ * which is asked before each entry and each heartbeat, gives `false`.
+ */
+export function streamResponse(
+  entries: AsyncIterator<unknown>,
+  clock: Clock,
+  mayContinue: () => Promise<boolean>,
+  end: () => void,
+): Response {
   const encoder = new TextEncoder()
   let pending: Promise<IteratorResult<unknown>> | undefined
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       pending ??= entries.next()
       const result = await orBeat(pending, clock)
-      if (result === undefined) {
-        controller.enqueue(encoder.encode(': \n\n'))
-        return
-      }
-      pending = undefined
-      if (result.done === true) {
+      if (result?.done === true || !(await mayContinue())) {
         end()
         controller.close()
-      } else controller.enqueue(encoder.encode(`data: ${JSON.stringify(result.value)}\n\n`))
+      } else if (result === undefined) {
+        controller.enqueue(encoder.encode(': \n\n'))
+      } else {
+        pending = undefined
+        controller.enqueue(encoder.encode(`data: ${JSON.stringify(result.value)}\n\n`))
+      }
     },
     cancel() {
       end()

@@ -12,6 +12,7 @@ import {
   type RequestHandlerOptions,
   type StructuredHandlerOptions,
 } from './options.js'
+import type { CompleteLimits } from './limits.js'
 import type { PushDeliveries } from './push/health.js'
 import type { TaskId } from './binding/removed-tasks.js'
 import type { StandardSchema } from './standard-schema.js'
@@ -28,6 +29,8 @@ export interface RequestHandler<
   readonly tasks: M
   /** The deliveries to webhooks: their health, the notifications that failed, and redelivery. */
   readonly push: PushDeliveries
+  /** The limits of the options, with their defaults. */
+  readonly limits: CompleteLimits
   /** What this handler is doing now. O(runs and webhooks), without a request to a store. */
   readonly stats: () => HandlerStats
   /**
@@ -89,6 +92,7 @@ export function createRequestHandler<P extends Principal, M extends AnyTasks>(
     ...bind(settings, agent, isInMemory),
     tasks: settings.tasks as AnyTasks as M,
     push: agent.push,
+    limits: settings.limits,
     stats: () => agent.stats(),
   }
 }

@@ -10,6 +10,7 @@ import { durableCases } from './durable.js'
 import { functionCases } from './functions.js'
 import { idleFunctionCases } from './functions-idle.js'
 import { httpCases } from './http.js'
+import { inspectorCases } from './inspector.js'
 import { leaseCases } from './leases.js'
 import { pageCases } from './page.js'
 import { readCases } from './read.js'
@@ -25,6 +26,7 @@ const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
   ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
   ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
+  ...inspectorCases,
 ]
 const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
 

@@ -2,9 +2,11 @@
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { createInspector, type InspectorAccess, type InspectorOptions } from 'a2a-tasks/inspector'
+import { A2AGateway } from 'a2a-tasks/gateway'
+import { createRequestHandler } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
-import { OPEN, Page } from './support/inspected.js'
+import { OPEN, READ, Page } from './support/inspected.js'
 
 const tasks = new TaskManager()
 tasks.createTask({ id: 'of-ann', skill: 'a', owner: 'ann' })
@@ -12,8 +14,12 @@ tasks.createTask({ id: 'of-bob', skill: 'b', owner: 'bob' })
 tasks.createTask({ id: 'of-none', skill: 'c' })
 tasks.createTask({ id: 'of-ann-in-t', skill: 'd', owner: '\nt\nann' })
 
+const CLIENT = new A2AClient({ card: fakeAgent('x').card })
+/** A handler with a manager of its own. */
+const OTHER = createRequestHandler({ card: { name: 'Other', url: 'http://other.test' }, execute: () => 'x' })
+
 const pageFor = (access: InspectorAccess | Response | null, others: Partial<InspectorOptions> = {}): Page =>
-  new Page({ tasks, actions: true, ...others, authorize: () => access })
+  new Page({ tasks, actions: ['cancel'], ...others, authorize: () => access })
 const idsIn = async (page: Page, query = ''): Promise<string[]> => {
   const { body } = await page.get(`tasks?${query}`)
   return (body as unknown as { tasks: { id: string }[] }).tasks.map(({ id }) => id).toSorted()
@@ -23,10 +29,21 @@ describe('createInspector() refuses', () => {
   it.each([
     [{ tasks }, '"authorize" must be a function'],
     [{ authorize: () => ({}) }, 'either "tasks" or "client"'],
-    [{ ...OPEN, tasks, client: new A2AClient({ card: fakeAgent('x').card }) }, 'either "tasks" or "client"'],
+    [{ ...OPEN, tasks, client: CLIENT }, 'either "tasks" or "client"'],
     [{ ...OPEN, tasks: {} }, '"tasks" must be a task manager'],
     [{ ...OPEN, tasks, actions: ['delete'] }, '"actions" must be a boolean, or an array of send'],
-    [{ ...OPEN, tasks, pollIntervalMs: 0 }, '"pollIntervalMs" must be'],
+    [
+      { ...OPEN, tasks },
+      '"actions": true needs "handler" beside "tasks": pass it, or list actions of \'cancel\'',
+    ],
+    [{ ...OPEN, tasks, actions: ['cancel', 'answer'] }, '"actions": "answer" needs "handler" beside "tasks"'],
+    [{ ...OPEN, tasks, actions: ['redeliver'] }, '"redeliver" needs "push", or a "handler" with webhooks'],
+    [{ ...OPEN, client: CLIENT, actions: ['fork'] }, '"fork" needs "tasks" with fork()'],
+    [{ ...OPEN, tasks, actions: ['maintain'] }, '"maintain" needs "gateway"'],
+    [{ ...OPEN, tasks, handler: OTHER }, '"handler" must be that of "tasks"'],
+    [{ ...READ, tasks, gateway: new A2AGateway({ providers: {} }) }, '"gateway" must be that of "tasks"'],
+    [{ ...READ, tasks, gateway: {} }, '"gateway" must be an A2AGateway'],
+    [{ ...READ, tasks, pollIntervalMs: 0 }, '"pollIntervalMs" must be'],
     [{ ...OPEN, tasks, auth: 1 }, 'Unknown option "auth"'],
   ])('%o', (options, text) => {
     expect(() => createInspector(options as unknown as InspectorOptions)).toThrow(text)

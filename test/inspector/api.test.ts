@@ -1,10 +1,16 @@
 /** The API of an inspector, over each kind of manager. */
+import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { InspectorAudit } from 'a2a-tasks/inspector'
+import { ManualClock } from 'a2a-tasks/testing'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
-import { describe, expect, it } from 'vitest'
-import { agentOver, entriesOf, MANAGERS, OPEN, Page, talk } from './support/inspected.js'
+import { describe, expect, it, vi } from 'vitest'
+import { agentOver, entriesOf, MANAGERS, OPEN, READ, Page, talk } from './support/inspected.js'
+
+interface LogEntry {
+  readonly entry?: { readonly kind: string; readonly name?: string }
+}
 
 interface Row {
   readonly id: string
@@ -15,7 +21,7 @@ interface Row {
 describe.each(MANAGERS)('over a %s', (name) => {
   it('lists tasks, failures first, in pages, by state and by text', async () => {
     const agent = await agentOver(name)
-    const page = new Page({ ...OPEN, tasks: agent.tasks })
+    const page = new Page({ ...READ, tasks: agent.tasks })
     for (const text of ['fail', 'one', 'two', 'three']) await talk(agent, text)
     const rows: Row[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
@@ -36,7 +42,7 @@ describe.each(MANAGERS)('over a %s', (name) => {
 
   it('streams the tasks that change', async () => {
     const agent = await agentOver(name)
-    const page = new Page({ ...OPEN, tasks: agent.tasks, pollIntervalMs: 10 })
+    const page = new Page({ ...READ, tasks: agent.tasks, pollIntervalMs: 10 })
     await talk(agent, 'before')
     const controller = new AbortController()
     const entries = entriesOf(await page.open('changes', {}, controller.signal))
@@ -103,6 +109,43 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect(await agent.tasks.stateOf(done)).toBe('completed')
   })
 
+  it('forks a task with another answer, and tells nothing of what it does not fork', async () => {
+    const agent = await agentOver(name)
+    const audits: InspectorAudit[] = []
+    const onAction = (audit: InspectorAudit): void => void audits.push(audit)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent, onAction })
+    const id = await talk(agent, 'ask')
+    await page.post('messages', { text: 'red', taskId: id })
+    await agent.tasks.waitFor(id)
+    const { events } = (await page.get(`tasks/${id}/events`)).body as unknown as { events: LogEntry[] }
+    const question = events.findLast((event) => event.entry?.kind === 'answer')?.entry?.name ?? ''
+    const forked = await page.post(`tasks/${id}/fork`, { answers: { [question]: 'blue' } })
+    const { taskId } = forked.body as unknown as { taskId: string }
+    const task = await agent.tasks.waitFor(taskId)
+    expect(task.artifacts[0]?.parts).toEqual([{ text: 'chosen: blue' }])
+    expect(audits.at(-1)).toMatchObject({ action: 'fork', taskId: id })
+    for (const [body, status] of [
+      [{ generation: 0 }, 400],
+      [{ generation: 10_000 }, 400],
+      [{ answers: { other: 'x' } }, 400],
+      [{ answers: { [question]: 1 } }, 400],
+      [{ answers: ['x'] }, 400],
+    ] as const) {
+      expect((await page.post(`tasks/${id}/fork`, body)).status, JSON.stringify(body)).toBe(status)
+    }
+    expect((await page.post('tasks/none/fork', {})).status).toBe(404)
+  })
+
+  it('redrives a task that has failed for good, and no other one', async () => {
+    const agent = await agentOver(name)
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    const done = await talk(agent, 'done')
+    expect((await page.post(`tasks/${done}/redrive`, {})).status).toBe(400)
+    const failed = await talk(agent, 'fail')
+    const redriven = (await page.post(`tasks/${failed}/redrive`, {})).body as unknown as { taskId: string }
+    expect((await agent.tasks.waitFor(redriven.taskId)).referenceTaskIds).toEqual([failed])
+  })
+
   it('takes no action that is not allowed, or whose audit fails', async () => {
     const agent = await agentOver(name)
     const id = await talk(agent, 'ask')
@@ -122,8 +165,63 @@ describe.each(MANAGERS)('over a %s', (name) => {
       expect((await page.post('messages', { text: 'x', taskId: id })).status).toBe(status)
       expect((await page.post('cancel', {})).status).toBe(status)
       expect((await page.post(`tasks/${id}/again`, {})).status).toBe(status)
+      expect((await page.post(`tasks/${id}/fork`, {})).status).toBe(status)
+      expect((await page.post(`tasks/${id}/redrive`, {})).status).toBe(status)
     }
     expect(await agent.tasks.stateOf(id)).toBe('input-required')
+  })
+})
+
+describe.each(['TaskManager', 'DurableTaskManager'])('by the feed of a %s', (kind) => {
+  it('the changes of a page are those of its owner, removals included', async () => {
+    const clock = new ManualClock()
+    const tasks =
+      kind === 'TaskManager'
+        ? new TaskManager({ feedSize: 100, clock, expiryMs: 50_000 })
+        : await openTasks(new Database(':memory:'), { feedSize: 100 })
+    const reads = vi.spyOn(tasks, 'pageTasks')
+    const page = new Page({ authorize: () => ({ owner: 'ann' }), tasks, pollIntervalMs: 10 })
+    const controller = new AbortController()
+    const entries = entriesOf(await page.open('changes', {}, controller.signal))
+    expect((await entries.next()).value).toEqual({ type: 'resync' })
+    await tasks.createTask({ skill: 'hidden', owner: 'bob' })
+    const { id } = await tasks.createTask({ skill: 'seen', owner: 'ann' })
+    await tasks.updateTask(id, { state: 'working' })
+    expect((await entries.next()).value).toMatchObject({
+      type: 'tasks',
+      tasks: [{ id, state: 'working' }],
+      removed: [],
+    })
+    // Several changes were one look, and without changes there is none.
+    expect(reads).toHaveBeenCalledTimes(1)
+    if (kind === 'TaskManager') {
+      clock.advance(60_000)
+      await tasks.prune()
+      expect((await entries.next()).value).toMatchObject({ type: 'tasks', tasks: [], removed: [id] })
+    }
+    controller.abort()
+    await tasks.destroy()
+  })
+
+  it('more changes than a page takes are a resync', async () => {
+    const tasks =
+      kind === 'TaskManager'
+        ? new TaskManager({ feedSize: 10_000 })
+        : await openTasks(new Database(':memory:'), { feedSize: 10_000 })
+    const page = new Page({ ...READ, tasks })
+    const controller = new AbortController()
+    const entries = entriesOf(await page.open('changes', {}, controller.signal))
+    expect((await entries.next()).value).toEqual({ type: 'resync' })
+    for (let count = 0; count < 600; count += 1) await tasks.createTask({ skill: 'many' })
+    const seen: unknown[] = []
+    for (let count = 0; count < 600;) {
+      const { value } = await entries.next()
+      seen.push(value)
+      count += value?.['type'] === 'tasks' ? (value['tasks'] as unknown[]).length : 600
+    }
+    expect(kind === 'TaskManager' ? seen : [{ type: 'resync' }]).toEqual([{ type: 'resync' }])
+    controller.abort()
+    await tasks.destroy()
   })
 })
 
@@ -143,7 +241,7 @@ describe('hostile parameters', () => {
     ['secrets', 404],
   ])('%s gets %i', async (path, status) => {
     const agent = await agentOver('TaskManager')
-    expect((await new Page({ ...OPEN, tasks: agent.tasks }).get(path)).status).toBe(status)
+    expect((await new Page({ ...READ, tasks: agent.tasks }).get(path)).status).toBe(status)
   })
 
   it.each([
@@ -166,7 +264,7 @@ describe('hostile parameters', () => {
 it('follows what another process does to a shared store', async () => {
   const database = new Database(':memory:')
   const [writer, reader] = [await openTasks(database), await openTasks(database)]
-  const page = new Page({ ...OPEN, tasks: reader, pollIntervalMs: 10 })
+  const page = new Page({ ...READ, tasks: reader, pollIntervalMs: 10 })
   const { id } = await writer.createTask({ skill: 'shared' })
   const controller = new AbortController()
   const changes = entriesOf(await page.open('changes', {}, controller.signal))
@@ -204,4 +302,26 @@ it('shows the tasks of a remote agent by a client', async () => {
     agent: 'Echo',
     actions: ['send', 'answer', 'cancel'],
   })
+})
+
+it('links to the trace of a task, by http alone', async () => {
+  const agent = await agentOver('TaskManager')
+  const id = await talk(agent, 'traced')
+  const errors: unknown[] = []
+  const linkOf = async (traceUrl: (task: { id: string }) => string | undefined): Promise<unknown> => {
+    const onError = (error: unknown): void => void errors.push(error)
+    const { status, body } = await new Page({ ...READ, tasks: agent.tasks, traceUrl, onError }).get(
+      `tasks/${id}`,
+    )
+    return [status, (body as { traceUrl?: unknown }).traceUrl]
+  }
+  expect(await linkOf((task) => `https://traces.test/?q=${task.id}`)).toEqual([
+    200,
+    `https://traces.test/?q=${id}`,
+  ])
+  expect(await linkOf(() => undefined)).toEqual([200, null])
+  expect(errors).toEqual([])
+  expect(await linkOf(() => 'javascript:alert(1)')).toEqual([200, null])
+  expect(await linkOf(() => 'no url')).toEqual([200, null])
+  expect(errors).toHaveLength(2)
 })

@@ -5,7 +5,7 @@ import { TaskManager } from 'a2a-tasks'
 import { expect, it } from 'vitest'
 import { ASSET, pageAsset } from '../../.config/inspector-page.js'
 import { read, ROOT } from '../support/repository.js'
-import { OPEN } from './support/inspected.js'
+import { READ } from './support/inspected.js'
 
 it('the page is what its sources make', async () => {
   expect(read(ASSET) === (await pageAsset(ROOT)), 'Run npm run page').toBe(true)
@@ -14,7 +14,7 @@ it('the page is what its sources make', async () => {
 const LIMIT = 60_000
 
 it(`the document, zipped, takes at most ${LIMIT} bytes, and names nothing to load`, async () => {
-  const { fetch } = createInspector({ ...OPEN, tasks: new TaskManager() })
+  const { fetch } = createInspector({ ...READ, tasks: new TaskManager() })
   const html = await (await fetch(new Request('http://host.test/'))).text()
   expect(gzipSync(html).length).toBeLessThanOrEqual(LIMIT)
   expect(html).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)="(?!data:,")/)

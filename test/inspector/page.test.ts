@@ -2,13 +2,15 @@
 import { createServer } from 'node:http'
 import axe from 'axe-core'
 import { TaskManager } from 'a2a-tasks'
+import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
 import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
+import { ManualClock } from 'a2a-tasks/testing'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { listen, openPage, requireChromium } from '../support/browser.js'
-import { agentOver, OPEN, talk } from './support/inspected.js'
+import { agentOver, OPEN, READ, talk } from './support/inspected.js'
 
 const SQLITE = 'DurableTaskManager over SQLite'
 
@@ -169,7 +171,7 @@ it('asks by a form where the question has a schema', { timeout: 60_000 }, async 
 it('reads no stream while it is hidden, and catches up after that', { timeout: 60_000 }, async (context) => {
   const chromium = requireChromium(context)
   const agent = await agentOver(SQLITE)
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks: agent.tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks: agent.tasks }))
   const show = (isHidden: boolean): Promise<unknown> =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
       document.dispatchEvent(new Event('visibilitychange'))`)
@@ -181,6 +183,130 @@ it('reads no stream while it is hidden, and catches up after that', { timeout: 6
   await show(false)
   await page.getByText('while hidden').waitFor()
   expect(faults).toEqual([])
+})
+
+it('forks a task with another answer from an earlier event', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const agent = await agentOver(SQLITE)
+  const id = await talk(agent, 'ask')
+  const url = await serve({ ...OPEN, tasks: agent.tasks, handler: agent })
+  const { page, faults } = await visit(chromium, `${url}#/t/${id}`)
+  await page.getByLabel('Which one?').fill('the red one')
+  await page.getByRole('button', { name: 'Answer' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await page.getByText('chosen: the red one').waitFor()
+  const events = await agent.tasks.events(id)
+  const answered = events.findIndex((event) => event.type === 'history' && event.entry.kind === 'answer')
+  await page.getByRole('slider', { name: 'Event' }).fill(String(answered))
+  await page.getByRole('button', { name: 'Fork from here' }).click()
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.getByLabel(/^Answer to/).inputValue()).toBe('the red one')
+  await dialog.getByLabel(/^Answer to/).fill('the blue one')
+  expect(await violationsIn(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Fork' }).click()
+  await page.getByText('chosen: the blue one').waitFor()
+  await page.getByText('Builds on').waitFor()
+  expect(page.url()).not.toContain(id)
+  expect(await agent.tasks.countTasks({})).toBe(2)
+  expect(faults).toEqual([])
+})
+
+it(
+  'redrives a task that has failed for good, and shows what it has used',
+  { timeout: 60_000 },
+  async (context) => {
+    const chromium = requireChromium(context)
+    const agent = await agentOver(SQLITE)
+    const id = await talk(agent, 'fail')
+    const traceUrl = ({ id: taskId }: { id: string }): string => `https://traces.test/${taskId}`
+    const url = await serve({ ...OPEN, tasks: agent.tasks, handler: agent, traceUrl })
+    const { page, faults } = await visit(chromium, `${url}#/t/${id}`)
+    await page.getByRole('region', { name: 'Budget' }).getByText('of 10,000').waitFor()
+    expect(await page.getByRole('link', { name: 'Open', exact: true }).getAttribute('href')).toBe(
+      `https://traces.test/${id}`,
+    )
+    await page.getByRole('button', { name: 'Redrive' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Redrive' }).click()
+    await page.getByText('Builds on').waitFor()
+    expect(await agent.tasks.countTasks({})).toBe(2)
+    expect(faults).toEqual([])
+  },
+)
+
+it('shows children as lanes, with their own children in them', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const tasks = new TaskManager()
+  const child = (id: string, parentTaskId: string): void => {
+    const lineage = { parentTaskId, rootTaskId: 'root', depth: 1, path: [] }
+    tasks.createTask({ id, skill: 'child' })
+    const metadata = { 'https://a2a-tasks.dev/extensions/lineage/v1': lineage }
+    tasks.addMessage(id, { role: 'user', parts: [{ text: 'go' }], metadata })
+  }
+  tasks.createTask({ id: 'root', skill: 'parent' })
+  child('first', 'root')
+  child('nested', 'first')
+  const { page, faults } = await visit(chromium, `${await serve({ ...READ, tasks })}#/t/root`)
+  const lanes = page.getByRole('region', { name: 'Timeline' }).getByRole('list', { name: 'Children' })
+  await lanes.getByRole('link', { name: 'first' }).waitFor()
+  expect(await lanes.getByRole('link', { name: 'nested' }).count()).toBe(0)
+  await lanes.getByRole('button', { name: 'Children of first' }).click()
+  await lanes.getByRole('link', { name: 'nested' }).first().waitFor()
+  await lanes.getByRole('button', { name: 'Children of nested' }).click()
+  await lanes.getByText('It has none').first().waitFor()
+  expect(await violationsIn(page)).toEqual([])
+  expect(faults).toEqual([])
+})
+
+it('shows the agents of a gateway, and takes one out of service', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const registry = new AgentRegistry()
+  const endpoint = { url: 'https://agents.test/one' }
+  const capabilities = ['plan']
+  registry.register({
+    id: 'one',
+    name: 'Planner',
+    provider: 'custom',
+    capabilities,
+    endpoint,
+    maxConcurrentTasks: 4,
+  })
+  const gateway = new A2AGateway({ registry, providers: { custom: custom({ run: () => 'done' }) } })
+  const options = { tasks: gateway.tasks, gateway, actions: ['maintain'] } as const
+  const { page, faults } = await visit(chromium, await serve({ ...READ, ...options }))
+  await page.getByRole('link', { name: 'Gateway' }).click()
+  await page.getByRole('heading', { name: 'Planner' }).waitFor()
+  expect(await violationsIn(page)).toEqual([])
+  await page.getByRole('button', { name: 'Take out one' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take out' }).click()
+  await page.getByText('maintenance', { exact: true }).waitFor()
+  expect(registry.get('one')?.status).toBe('maintenance')
+  await page.getByRole('button', { name: 'Put back one' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Put back' }).click()
+  await page.getByText('online', { exact: true }).waitFor()
+  await gateway.close()
+  gateway.tasks.destroy()
+  expect(faults).toEqual([])
+})
+
+it('says that it is not live once the access of its reader is gone', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const clock = new ManualClock()
+  const tasks = new TaskManager()
+  let isAllowed = true
+  const url = await serve({ tasks, clock, authorize: () => (isAllowed ? {} : null) })
+  const { page } = await visit(chromium, url)
+  await page.getByText('There are no tasks yet').waitFor()
+  isAllowed = false
+  clock.advance(10_000)
+  tasks.createTask({ skill: 'secret' })
+  const isLive = page.getByRole('status').getByText('Reconnecting')
+  await expect
+    .poll(async () => {
+      clock.advance(5_000)
+      return await isLive.count()
+    })
+    .toBe(1)
+  expect(await page.getByText('secret').count()).toBe(0)
 })
 
 const HOSTILE = [
@@ -220,7 +346,7 @@ it('shows hostile contents as text, and runs none of them', { timeout: 60_000 },
       { text: html, mediaType: 'text/html' },
     ],
   })
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
   await page.locator('.row').click()
   await page.getByRole('heading', { name: 'Results' }).waitFor()
   expect(await page.locator('main img, main svg:not(.diagram), main script, main iframe').count()).toBe(0)
@@ -274,7 +400,7 @@ it('keeps the document small while a long list is scrolled', { timeout: 60_000 }
   const tasks = new TaskManager({ maxTasks: 5_000 })
   for (let index = 0; index < 3_000; index += 1)
     tasks.createTask({ skill: `number ${index}`, input: `task ${index}` })
-  const { page, faults } = await visit(chromium, await serve({ ...OPEN, tasks }))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
   await page.locator('.row').first().waitFor()
   for (let loaded = 0; loaded < 1_000;) {
     await page.evaluate(`document.querySelector('.rows').scrollTo(0, 1e9)`)

@@ -32,6 +32,13 @@ it('a task that replica A began and B has ended is replayed', { timeout: 120_000
   a.kill('SIGKILL')
   await page.locator('.heading-facts').getByText('Completed').waitFor()
   await page.getByText('searched by A, booked by B').first().waitFor()
+  const lanes = page.getByRole('list', { name: 'Processes' })
+  expect(await lanes.locator('.bar').allTextContents()).toEqual(['A', 'B'])
+  const processFact = page
+    .getByRole('region', { name: 'Facts' })
+    .locator('div', { hasText: 'Process' })
+    .locator('dd')
+  expect(await processFact.textContent()).toBe('B')
 
   const events = await b.tasks.events(id)
   const searched = events.findIndex((event) => event.type === 'history' && event.entry.kind === 'step')
@@ -40,4 +47,5 @@ it('a task that replica A began and B has ended is replayed', { timeout: 120_000
   await page.locator('.step summary').first().click()
   await page.getByText('"searched by A"').waitFor()
   expect(await page.getByText('book', { exact: true }).count()).toBe(0)
+  expect(await processFact.textContent()).toBe('A')
 })

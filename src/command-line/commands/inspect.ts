@@ -49,7 +49,7 @@ the whole log; of an agent, what the agent tells a client.`,
     const { fetch } = createInspector({
       ...inspected.options,
       authorize: accessByToken('', token),
-      actions: !args.flag('read-only'),
+      actions: args.flag('read-only') ? false : inspected.actions,
       onError: (error) => terminal.err.line(`The page has failed: ${String(error)}`),
     })
     const server = createServer(toNodeListener(fetch))
@@ -71,6 +71,7 @@ the whole log; of an agent, what the agent tells a client.`,
 
 interface Inspected {
   readonly options: Pick<InspectorOptions, 'tasks' | 'client'>
+  readonly actions: NonNullable<InspectorOptions['actions']>
   close(): Promise<void>
 }
 
@@ -78,7 +79,7 @@ async function inspectedBy(args: Arguments, terminal: Terminal): Promise<Inspect
   if (!/^https?:\/\//i.test(args.at(0))) return await storeOf(args, terminal)
   const { client } = await connect(args, terminal, args.at(0))
   await warnWithoutList(client, terminal)
-  return { options: { client }, close: () => Promise.resolve() }
+  return { options: { client }, actions: true, close: () => Promise.resolve() }
 }
 
 /** The page is of use also where the agent does not list all tasks. */
@@ -112,6 +113,8 @@ async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> 
     await tasks.size()
     return {
       options: { tasks },
+      // Only the processes of the agent work on messages.
+      actions: ['cancel', 'fork', 'redrive'],
       async close() {
         await tasks.destroy()
         await close()

@@ -5,7 +5,7 @@
  */
 import type { HistoryRecorded } from '../events.js'
 import type { TaskDocument, TaskDocuments } from '../managers.js'
-import type { TaskKey, TaskSnapshot } from '../task.js'
+import type { TaskSnapshot } from '../task.js'
 import { childKind } from './child-kind.js'
 import { lineageOf } from './lineage.js'
 
@@ -14,6 +14,10 @@ export interface ChildTask<S extends string = string> {
   readonly id: string
   readonly state: S
   readonly createdAt: string
+  /** The time of its latest event. */
+  readonly updatedAt: string
+  /** Absent for a task without an owner. */
+  readonly owner?: string
 }
 
 /** A message of the parent to another agent, as its history has it. */
@@ -72,8 +76,9 @@ export async function childrenIn<S extends string>(
   return children.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1)).slice(0, MAX_CHILDREN)
 }
 
-function toChild<S extends string>({ id, state, createdAt }: TaskKey & { readonly state: S }): ChildTask<S> {
-  return { id, state, createdAt }
+function toChild<S extends string>(task: TaskSnapshot<S>): ChildTask<S> {
+  const { id, state, createdAt, updatedAt, owner } = task
+  return { id, state, createdAt, updatedAt, ...(owner !== undefined && { owner }) }
 }
 
 export function delegationsIn(history: readonly HistoryRecorded[]): ChildDelegation[] {

@@ -27,7 +27,7 @@ import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, callListener, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
-import { LostTasks, type LeasedTask } from './leased-task.js'
+import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
 import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
@@ -111,10 +111,13 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
-    this.#change(taskId, this.#context.decideFor(toHistory(entries, change, this.#context.settings)))
+    const { settings, decideFor } = this.#context
+    const leased = this.#requireChangeable(taskId)
+    const named = namedBy(leased, entries, settings.replica)
+    this.#change(taskId, decideFor(toHistory(named, change, settings)))
     // The work makes progress. A process that recovers the task reads this from the log.
-    const leased = this.#require(taskId)
     leased.note = { ...leased.note, restarts: 0 }
+    leased.isNamed = true
   }
 
   get transact(): LeasedTasks<S>['transact'] {

@@ -5,6 +5,7 @@
  */
 import { A2AError, endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/uncaught.js'
+import type { HistoryEntry } from '../../core/events.js'
 import type { LeasedTasksListener, Taking } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { LeaseNote } from './lease-note.js'
@@ -16,6 +17,8 @@ export interface LeasedTask<S extends string> {
   note: LeaseNote
   /** Set while the note is being stored. */
   storingNote: Promise<void> | undefined
+  /** Whether the history names this process as the one that records under this lease. */
+  isNamed: boolean
   controller: AbortController | undefined
   /** How many times changes of other callers were received. */
   changeCount: number
@@ -30,22 +33,25 @@ export function leasedTask<S extends string>(
   leaseId: string,
   note: LeaseNote,
 ): LeasedTask<S> {
-  return {
-    cached,
-    leaseId,
-    note,
-    storingNote: undefined,
-    controller: undefined,
-    changeCount: 0,
-    releasing: undefined,
-    reason: undefined,
-  }
+  const state = { isNamed: false, controller: undefined, changeCount: 0 }
+  return { cached, leaseId, note, ...state, storingNote: undefined, releasing: undefined, reason: undefined }
 }
 
 /** Aborts the task's signal with the reason, if the task has ended for one. */
 export function abortEnded<S extends string>({ cached, controller }: LeasedTask<S>): void {
   const { endReason } = cached.record
   if (cached.hasEnded && endReason !== undefined) controller?.abort(endError(endReason, cached.key.id))
+}
+
+/** The entries, of which the first one under the lease has the name of this process, if that has one. */
+export function namedBy<S extends string>(
+  { isNamed }: LeasedTask<S>,
+  entries: readonly HistoryEntry[],
+  replica: string | undefined,
+): readonly HistoryEntry[] {
+  const [first, ...others] = entries
+  if (replica === undefined || isNamed || first === undefined) return entries
+  return [{ ...first, by: replica }, ...others]
 }
 
 export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): Taking<S> {

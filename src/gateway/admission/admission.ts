@@ -76,9 +76,8 @@ export class Admission {
   check(request: AdmissionRequest): void {
     const { id, maxConcurrentTasks = Infinity } = request.agent
     if (this.#running >= this.#maxConcurrentTasks) throw agentBusy(id, 'the gateway has too much to do')
-    const state = this.#agents.get(id)
     if (this.loadOf(id) >= maxConcurrentTasks) throw agentBusy(id, 'it has too much to do')
-    const openMs = state?.breaker?.waitMs ?? 0
+    const openMs = this.waitMsOf(id)
     if (openMs > 0) throw agentBusy(id, 'its service keeps failing', openMs)
     const limitedMs = this.#limiter?.waitMs(ownerOf(request)) ?? 0
     if (limitedMs > 0) throw rateLimited(limitedMs)
@@ -86,12 +85,17 @@ export class Admission {
 
   /** Whether the agent has capacity. Ignores the limits of the gateway and of the owner. */
   hasRoom({ id, maxConcurrentTasks = Infinity }: AdmissionRequest['agent']): boolean {
-    return this.loadOf(id) < maxConcurrentTasks && (this.#agents.get(id)?.breaker?.waitMs ?? 0) === 0
+    return this.loadOf(id) < maxConcurrentTasks && this.waitMsOf(id) === 0
   }
 
   /** Returns the number of the agent's running tasks. */
   loadOf(agentId: string): number {
     return this.#agents.get(agentId)?.running ?? 0
+  }
+
+  /** Returns the time for which the circuit breaker of the agent admits no task, in ms. */
+  waitMsOf(agentId: string): number {
+    return this.#agents.get(agentId)?.breaker?.waitMs ?? 0
   }
 
   /** Records a success of the agent's service. Call it before the capacity is released. */

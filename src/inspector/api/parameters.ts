@@ -8,7 +8,9 @@ import type { JsonObject } from '../../core/json-types.js'
 import type { Part } from '../../core/task.js'
 import type { ListQuery } from '../source/listing.js'
 
+export const MAX_GENERATION = Number.MAX_SAFE_INTEGER
 const MAX_TEXT = 1_024
+const MAX_ANSWERS = 100
 const MAX_PAGE = 200
 const PAGE_SIZE = 100
 const MAX_MESSAGE = 32_768
@@ -84,4 +86,22 @@ export function readParts(body: Body): Part[] {
   // It comes from JSON.
   const json = data as JsonObject | undefined
   return [...(text === undefined ? [] : [{ text }]), ...(json === undefined ? [] : [{ data: json }])]
+}
+
+/** The generation of a body; `undefined` where it has none. @throws {A2AError} `INVALID_PARAMS`. */
+export function readGeneration({ generation }: Body): number | undefined {
+  if (generation === undefined) return undefined
+  if (typeof generation === 'number' && Number.isSafeInteger(generation) && generation >= 1) return generation
+  throw invalidParams('generation', 'must be an integer from 1')
+}
+
+/** Texts by the names of questions. @throws {A2AError} `INVALID_PARAMS`. */
+export function readAnswers({ answers = {} }: Body): Readonly<Record<string, string>> {
+  if (typeof answers !== 'object' || answers === null || Array.isArray(answers))
+    throw invalidParams('answers', 'must be an object')
+  const names = Object.keys(answers)
+  if (names.length > MAX_ANSWERS) throw invalidParams('answers', `must have at most ${MAX_ANSWERS}`)
+  // Objects of JSON have only names that are texts.
+  const given = answers as Body
+  return Object.fromEntries(names.map((name) => [name, requiredText(given, name)]))
 }

@@ -4,29 +4,22 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import type { InspectorAction, Scope } from '../access.js'
-import { readBody } from '../guard.js'
-import type { Settings } from '../options.js'
-import { describeFailure, Refusal } from '../refusal.js'
+import { lineageOf } from '../../core/lineage/lineage.js'
+import type { TaskSnapshot } from '../../core/task.js'
+import type { InspectedHandler, Settings } from '../options.js'
+import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
-import type { TaskSource } from '../source/source.js'
 import { summaryOf } from '../summary.js'
+import { again, cancel, cancelAll, fork, redeliver, redrive, send } from './acts.js'
+import { agents, maintain } from './agents.js'
+import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
-import { optionalText, readInteger, readListQuery, readParts, requiredText } from './parameters.js'
-import type { Streams } from './streams.js'
+import { MAX_GENERATION, readInteger, readListQuery } from './parameters.js'
 import { wireView } from './wire.js'
 
-/** A request to the API, which may see what its scope includes. */
-export interface Call {
-  readonly request: Request
-  readonly query: URLSearchParams
-  readonly scope: Scope
-  readonly source: TaskSource
-  readonly settings: Settings
-  readonly streams: Streams
-}
+type Limits = NonNullable<InspectedHandler['limits']>
 
 interface Route {
   readonly verb: 'GET' | 'POST'
@@ -34,8 +27,6 @@ interface Route {
   readonly path: RegExp
   readonly answer: (call: Call, taskId: string) => Response | Promise<Response>
 }
-
-const MAX_GENERATION = Number.MAX_SAFE_INTEGER
 
 const ROUTES: readonly Route[] = [
   { verb: 'GET', path: /^session$/, answer: session },
@@ -52,6 +43,10 @@ const ROUTES: readonly Route[] = [
   { verb: 'POST', path: /^tasks\/([^/]+)\/again$/, answer: again },
   { verb: 'POST', path: /^tasks\/([^/]+)\/cancel$/, answer: cancel },
   { verb: 'POST', path: /^tasks\/([^/]+)\/redeliver$/, answer: redeliver },
+  { verb: 'POST', path: /^tasks\/([^/]+)\/fork$/, answer: fork },
+  { verb: 'POST', path: /^tasks\/([^/]+)\/redrive$/, answer: redrive },
+  { verb: 'GET', path: /^agents$/, answer: agents },
+  { verb: 'POST', path: /^agents$/, answer: maintain },
 ]
 
 /** @throws {Refusal | A2AError} */
@@ -81,11 +76,24 @@ function session({ source, scope, settings }: Call): Response {
     lifecycle,
     agent: card?.name ?? null,
     card: card ?? null,
-    actions: source.actions.filter((action) => scope.actions.has(action)),
+    // Agents of the gateway are those of all owners.
+    actions: [...scope.actions].filter((action) => action !== 'maintain' || owner === undefined),
     user: scope.access.user ?? null,
+    hasGateway: settings.gateway !== undefined && owner === undefined,
+    limits: settings.handler?.limits === undefined ? null : limitsOf(settings.handler.limits),
+    taskTimeoutMs: timeoutOf(settings.tasks?.taskTimeoutMs),
     ...(owner !== undefined && { owner }),
     now: new Date(settings.clock.now()).toISOString(),
   })
+}
+
+function limitsOf({ maxSteps, maxHistoryBytes }: Limits): Limits {
+  return { maxSteps, maxHistoryBytes }
+}
+
+/** `null` without a limit, which JSON cannot tell. */
+function timeoutOf(ms = Infinity): number | null {
+  return ms === Infinity ? null : ms
 }
 
 async function problems({ settings }: Call): Promise<Response> {
@@ -101,20 +109,41 @@ async function counts({ source, scope, query }: Call): Promise<Response> {
   return jsonResponse((await source.counts(scope, { skill, contextId, owner, updatedSince })) ?? null)
 }
 
-function changes({ source, scope, streams, request }: Call): Response {
-  return streams.open(request, async function* (signal) {
+function changes(call: Call): Response {
+  const { source, scope, streams } = call
+  return streams.open(call, async function* (signal) {
     const entries = source.changes(scope, signal)
     for (let next = await entries.next(); next.done !== true; next = await entries.next()) {
       const { value } = next
-      yield value.type === 'tasks' ? { type: 'tasks', tasks: value.tasks.map(summaryOf) } : value
+      yield value.type === 'tasks' ? { ...value, tasks: value.tasks.map(summaryOf) } : value
     }
   })
 }
 
-async function details({ source, scope }: Call, taskId: string): Promise<Response> {
+async function details({ source, scope, settings }: Call, taskId: string): Promise<Response> {
   const task = await source.task(scope, taskId)
-  const [children, webhooks] = await Promise.all([source.children(scope, taskId), source.webhooks(taskId)])
-  return jsonResponse({ task, children, webhooks })
+  const [children, webhooks, agentId] = await Promise.all([
+    source.children(scope, taskId),
+    source.webhooks(taskId),
+    settings.gateway?.readAgentOf(taskId),
+  ])
+  return jsonResponse({
+    ...{ task, children, webhooks },
+    traceUrl: traceUrlOf(task, settings) ?? null,
+    agentId: agentId ?? null,
+    deadline: lineageOf(task)?.deadline ?? null,
+  })
+}
+
+function traceUrlOf(task: TaskSnapshot<string>, { traceUrl, onError }: Settings): string | undefined {
+  try {
+    const url = traceUrl(task)
+    if (url === undefined || /^https?:$/.test(new URL(url).protocol)) return url
+    throw new TypeError(`traceUrl() must return a URL of http: or https:, got ${url}`)
+  } catch (error) {
+    onError(error)
+    return undefined
+  }
 }
 
 async function events({ source, scope, query }: Call, taskId: string): Promise<Response> {
@@ -122,10 +151,11 @@ async function events({ source, scope, query }: Call, taskId: string): Promise<R
   return jsonResponse(await logPage(source, taskId, readInteger(query, 'after', 0, MAX_GENERATION) ?? 0))
 }
 
-async function follow({ source, scope, query, streams, request }: Call, taskId: string): Promise<Response> {
+async function follow(call: Call, taskId: string): Promise<Response> {
+  const { source, scope, query, streams } = call
   await source.task(scope, taskId)
   const after = readInteger(query, 'after', 0, MAX_GENERATION) ?? 0
-  return streams.open(request, (signal) => source.follow(taskId, after, signal))
+  return streams.open(call, (signal) => source.follow(taskId, after, signal))
 }
 
 async function wire({ source, scope, query }: Call, taskId: string): Promise<Response> {
@@ -136,85 +166,4 @@ async function wire({ source, scope, query }: Call, taskId: string): Promise<Res
     throw new Refusal(404, `The log no longer holds the event ${generation}`)
   }
   return jsonResponse(wireView(query.get('version') ?? '1.0', at?.task ?? task, at?.event))
-}
-
-async function send(call: Call): Promise<Response> {
-  const body = await readBody(call.request)
-  const parts = readParts(body)
-  const taskId = optionalText(body, 'taskId')
-  const contextId = optionalText(body, 'contextId')
-  if (taskId !== undefined) await call.source.task(call.scope, taskId)
-  await audit(call, taskId === undefined ? 'send' : 'answer', taskId)
-  return jsonResponse(await call.source.send(call.scope, { parts, taskId, contextId }))
-}
-
-/** Begins a new task with the first message of this one. */
-async function again(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
-  const { messages } = await call.source.task(call.scope, taskId)
-  const first = messages.find(({ role }) => role === 'user')
-  if (first === undefined) throw new Refusal(409, 'The task has no message that could be sent again')
-  await audit(call, 'send', taskId)
-  return jsonResponse(await call.source.send(call.scope, { parts: first.parts, like: taskId }))
-}
-
-/** The most tasks in each state that one request cancels. */
-const MAX_CANCELED = 200
-
-/** Cancels the tasks that match and have not ended, latest change first. `hasMore`: there are further ones. */
-async function cancelAll(call: Call): Promise<Response> {
-  const { source, scope } = call
-  await readBody(call.request)
-  const query = { ...readListQuery(call.query), hasFailuresFirst: false, pageSize: MAX_CANCELED }
-  const { states, terminal } = source.lifecycle
-  const live = states.filter((state) => !terminal.includes(state) && (query.state ?? state) === state)
-  let canceled = 0
-  let hasMore = false
-  for (const state of live) {
-    const found = await listTasks(source, scope, { ...query, state })
-    hasMore ||= found.nextCursor !== undefined
-    for (const { id } of found.tasks) {
-      await audit(call, 'cancel', id)
-      canceled += await cancelOne(call, id)
-    }
-  }
-  return jsonResponse({ canceled, hasMore })
-}
-
-/** 1, or 0 for a task that has ended before its turn. */
-async function cancelOne({ source, scope }: Call, taskId: string): Promise<number> {
-  try {
-    await source.cancel(scope, await source.task(scope, taskId))
-    return 1
-  } catch (error) {
-    if (describeFailure(error).isInternal) throw error
-    return 0
-  }
-}
-
-async function cancel(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
-  const task = await call.source.task(call.scope, taskId)
-  await audit(call, 'cancel', taskId)
-  await call.source.cancel(call.scope, task)
-  return jsonResponse({ ok: true })
-}
-
-async function redeliver(call: Call, taskId: string): Promise<Response> {
-  const webhookId = requiredText(await readBody(call.request), 'id')
-  await call.source.task(call.scope, taskId)
-  await audit(call, 'redeliver', taskId)
-  return jsonResponse({ ok: await call.source.redeliver(taskId, webhookId) })
-}
-
-/** @throws {Refusal} for an action that the person may not take. */
-async function audit(
-  { scope, source, settings }: Call,
-  action: InspectorAction,
-  taskId?: string,
-): Promise<void> {
-  if (!scope.actions.has(action)) throw new Refusal(403, `You may not take the action "${action}"`)
-  if (!source.actions.includes(action)) throw new Refusal(409, `This inspector has no action "${action}"`)
-  const { access } = scope
-  await settings.onAction({ action, access, ...(taskId !== undefined && { taskId }) })
 }

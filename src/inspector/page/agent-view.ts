@@ -121,7 +121,7 @@ function Chat({ session }: { session: Session }): VNode {
 }
 
 function ChatTask({ id, session }: { id: string; session: Session }): VNode {
-  const { log, failure } = useTask(id)
+  const { log, failure } = useTask(id, session)
   const task = log.latest
   if (task === undefined) return html`<p class="quiet">${failure === '' ? 'Loading…' : failure}</p>`
   return html`<article class="chat-task">

@@ -9,6 +9,7 @@ import type { TaskChildren } from '../../core/lineage/children.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { InspectorAction } from '../access.js'
+import type { AgentRow } from '../api/agents.js'
 import type { LogPage } from '../api/log.js'
 import type { WireView } from '../api/wire.js'
 import type { ListPage } from '../source/listing.js'
@@ -22,16 +23,22 @@ export interface Session {
   readonly actions: readonly InspectorAction[]
   readonly user: string | null
   readonly owner?: string | null
+  readonly hasGateway: boolean
+  readonly limits: { readonly maxSteps: number; readonly maxHistoryBytes: number } | null
+  readonly taskTimeoutMs: number | null
 }
 
 export interface Details {
   readonly task: Snapshot
   readonly children: TaskChildren
   readonly webhooks: readonly PushHealth[]
+  readonly traceUrl: string | null
+  readonly agentId: string | null
+  readonly deadline: string | null
 }
 
 export type ListChange =
-  | { readonly type: 'tasks'; readonly tasks: readonly Summary[] }
+  | { readonly type: 'tasks'; readonly tasks: readonly Summary[]; readonly removed: readonly string[] }
   | { readonly type: 'resync' }
   | { readonly type: 'error'; readonly message: string }
 
@@ -91,6 +98,12 @@ export const api = {
   send: (message: { text?: string; data?: object; taskId?: string; contextId?: string }) =>
     post<{ taskId?: string; text?: string }>('messages', message),
   again: (id: string) => post<{ taskId?: string; text?: string }>(taskPath(id, '/again'), {}),
+  fork: (id: string, options: { answers: Readonly<Record<string, string>>; generation?: number }) =>
+    post<{ taskId?: string }>(taskPath(id, '/fork'), options),
+  redrive: (id: string) => post<{ taskId?: string }>(taskPath(id, '/redrive'), {}),
+  agents: () => get<readonly AgentRow[]>('agents'),
+  maintain: (id: string, status: 'maintenance' | 'online') =>
+    post<readonly AgentRow[]>('agents', { id, status }),
   cancelAll: (query: Query) => post<{ canceled: number; hasMore: boolean }>(withQuery('cancel', query), {}),
   cancel: (id: string) => post<object>(taskPath(id, '/cancel'), {}),
   redeliver: (taskId: string, id: string) => post<{ ok: boolean }>(taskPath(taskId, '/redeliver'), { id }),

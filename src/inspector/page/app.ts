@@ -8,6 +8,7 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { AgentView } from './agent-view.js'
 import { api, type Session } from './api.js'
+import { GatewayView } from './gateway-view.js'
 import { ListView } from './list/list-view.js'
 import { useChanges } from './live.js'
 import { useRoute } from './route.js'
@@ -49,6 +50,7 @@ function Frame({ session }: { session: Session }): VNode {
       <nav aria-label="Views">
         <a href="#/" aria-current=${route.name === 'tasks' ? 'page' : undefined}>Tasks</a>
         ${session.card && html`<a href="#/agent" aria-current=${route.name === 'agent' ? 'page' : undefined}>Agent</a>`}
+        ${session.hasGateway && html`<a href="#/gateway" aria-current=${route.name === 'gateway' ? 'page' : undefined}>Gateway</a>`}
       </nav>
       <span class="grow"></span>
       <${Sparkline} counts=${live.load} />
@@ -56,24 +58,25 @@ function Frame({ session }: { session: Session }): VNode {
         >${live.isLive ? 'Live' : 'Reconnecting'}</span
       >
     </header>
+    ${route.name === 'agent' && html`<${AgentView} session=${session} />`}
+    ${route.name === 'gateway' && html`<${GatewayView} session=${session} />`}
     ${
-      route.name === 'agent'
-        ? html`<${AgentView} session=${session} />`
-        : html`<div class=${`panes ${isTask ? 'has-task' : ''}`}>
-            <${ListView} session=${session} selected=${route.taskId} live=${live} />
-            ${
-              isTask
-                ? html`<${TaskView}
-                    key=${route.taskId}
-                    id=${route.taskId}
-                    generation=${route.generation}
-                    session=${session}
-                  />`
-                : html`<aside class="empty" aria-label="No task is selected">
-                    <p class="quiet">Select a task to see its timeline, its log and what it said.</p>
-                  </aside>`
-            }
-          </div>`
+      route.name === 'tasks' &&
+      html`<div class=${`panes ${isTask ? 'has-task' : ''}`}>
+        <${ListView} session=${session} selected=${route.taskId} live=${live} />
+        ${
+          isTask
+            ? html`<${TaskView}
+                key=${route.taskId}
+                id=${route.taskId}
+                generation=${route.generation}
+                session=${session}
+              />`
+            : html`<aside class="empty" aria-label="No task is selected">
+                <p class="quiet">Select a task to see its timeline, its log and what it said.</p>
+              </aside>`
+        }
+      </div>`
     }
   `
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { html } from 'htm/preact'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 interface ConfirmProps {
@@ -14,9 +14,19 @@ interface ConfirmProps {
   readonly isDangerous?: boolean
   readonly act: () => Promise<unknown>
   readonly close: (done: boolean) => void
+  /** Fields of the action. */
+  readonly children?: ComponentChildren
 }
 
-export function Confirm({ title, text, verb, isDangerous = false, act, close }: ConfirmProps): VNode {
+export function Confirm({
+  title,
+  text,
+  verb,
+  isDangerous = false,
+  act,
+  close,
+  children,
+}: ConfirmProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -34,7 +44,7 @@ export function Confirm({ title, text, verb, isDangerous = false, act, close }: 
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onClose=${() => close(false)}>
     <h2 id="confirm-title">${title}</h2>
     <p class="text">${text}</p>
-    ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
+    ${children} ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
     <div class="buttons end">
       <button type="button" class="plain" onClick=${() => dialog.current?.close()}>Keep it</button>
       <button

@@ -4,7 +4,7 @@
  * @module
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, type Details, type ListChange } from './api.js'
+import { api, type Details, type ListChange, type Session } from './api.js'
 import { readWhileVisible } from './reading.js'
 import { TaskLog } from './task/log.js'
 
@@ -66,7 +66,7 @@ export interface LiveTask {
 }
 
 /** The log of a task, from its first entry that is held to its end. */
-export function useTask(id: string): LiveTask {
+export function useTask(id: string, { lifecycle }: Session): LiveTask {
   const log = useRef(new TaskLog())
   const [details, setDetails] = useState<Details>()
   const [version, setVersion] = useState(0)
@@ -91,8 +91,8 @@ export function useTask(id: string): LiveTask {
       }
       update()
       await loadDetails()
-      // A task that has ended does not change.
-      controller.abort()
+      // Otherwise the server has ended the stream. A task that has ended does not change.
+      if (lifecycle.terminal.includes(log.current.latest?.state ?? '')) controller.abort()
     }
     const guarded = (reading: AbortSignal): Promise<void> =>
       read(reading).catch((error: unknown) => {

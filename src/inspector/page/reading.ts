@@ -7,6 +7,8 @@ import { ApiError } from './api.js'
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
+/** The status of a stream beyond those that a person may have open. */
+const TOO_MANY = 429
 
 /** Reads again and again, with pauses that grow while it fails, until the signal aborts or the server refuses. */
 export async function readWhileVisible(
@@ -22,11 +24,12 @@ export async function readWhileVisible(
       await read(reading)
       failures = 0
     } catch (error) {
-      if (isOver() || (error instanceof ApiError && error.status < 500)) return
+      if (isOver()) return
       if (!reading.aborted) {
         failures += 1
         onState(false)
       }
+      if (error instanceof ApiError && error.status < 500 && error.status !== TOO_MANY) return
     } finally {
       stop()
     }

@@ -14,7 +14,7 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import { textOf } from '../../wire/text.js'
-import type { InspectorAction, Scope } from '../access.js'
+import type { Scope } from '../access.js'
 import type { Settings } from '../options.js'
 import type { Change, OutgoingMessage, Reply, SourcePage, SourceQuery, TaskSource } from './source.js'
 
@@ -22,7 +22,6 @@ const MAX_PAGE = 100
 
 export class ClientSource implements TaskSource {
   readonly lifecycle: Lifecycle<string> = A2A_LIFECYCLE
-  readonly actions: readonly InspectorAction[] = ['send', 'answer', 'cancel']
   readonly #client: A2AClient
   readonly #settings: Settings
 
@@ -119,7 +118,15 @@ export class ClientSource implements TaskSource {
   }
 
   redeliver(): Promise<boolean> {
-    throw new A2AError('UNSUPPORTED_OPERATION', 'Agents do not redeliver', { operation: 'redeliver' })
+    throw unsupported('redeliver')
+  }
+
+  fork(): Promise<Reply> {
+    throw unsupported('fork')
+  }
+
+  redrive(): Promise<Reply> {
+    throw unsupported('redrive')
   }
 
   async #heads(scope: Scope): Promise<string> {
@@ -130,6 +137,10 @@ export class ClientSource implements TaskSource {
   async #wait(signal: AbortSignal): Promise<void> {
     await pause(this.#settings.clock, this.#settings.pollIntervalMs, signal)
   }
+}
+
+function unsupported(operation: string): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Agents have no operation "${operation}"`, { operation })
 }
 
 async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {

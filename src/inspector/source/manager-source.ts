@@ -5,17 +5,19 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { TaskStreamEvent } from '../../core/events.js'
+import type { ForkOptions } from '../../core/history/fork.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../core/lineage/children.js'
-import type { TaskFilter } from '../../core/queries.js'
+import { isSameOwner, type TaskFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { platformCrypto } from '../../runtime/crypto.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import type { InspectorAction, Scope } from '../access.js'
+import type { Scope } from '../access.js'
 import type { InspectedHandler, InspectedTasks, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
-import { followTasks } from './follow-tasks.js'
+import { followFeed } from './follow-feed.js'
+import { pollTasks } from './poll-tasks.js'
 import type {
   Change,
   CountQuery,
@@ -44,15 +46,6 @@ export class ManagerSource implements TaskSource {
 
   get card(): AgentCard | undefined {
     return this.#settings.handler?.card
-  }
-
-  get actions(): readonly InspectorAction[] {
-    const { handler, push } = this.#settings
-    return [
-      ...(handler === undefined ? [] : (['send', 'answer'] as const)),
-      'cancel',
-      ...(push === undefined ? [] : (['redeliver'] as const)),
-    ]
   }
 
   async page(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage> {
@@ -85,10 +78,12 @@ export class ManagerSource implements TaskSource {
   /** What clients say is a child may belong to another owner. */
   async children({ filter }: Scope, taskId: string): Promise<TaskChildren> {
     const { tasks = [], delegations = [] } = (await this.#tasks.children?.(taskId)) ?? {}
-    const owned: TaskChildren['tasks'][number][] = []
-    for (const child of tasks.slice(0, MAX_CHILDREN))
-      if ((await this.#tasks.peekTask(child.id, filter)) !== null) owned.push(child)
-    return { tasks: owned, delegations }
+    const { owner: wanted } = filter
+    const owned = tasks.filter(({ owner }) => wanted === undefined || isSameOwner(wanted, owner))
+    return {
+      tasks: owned.slice(0, MAX_CHILDREN),
+      delegations: delegations.slice(0, MAX_CHILDREN),
+    }
   }
 
   async webhooks(taskId: string): Promise<readonly PushHealth[]> {
@@ -97,7 +92,8 @@ export class ManagerSource implements TaskSource {
 
   changes({ filter }: Scope, signal: AbortSignal): AsyncIterator<Change> {
     const { clock, pollIntervalMs: intervalMs } = this.#settings
-    return followTasks(this.#tasks, { filter, signal, clock, intervalMs })
+    const options = { filter, signal, clock }
+    return followFeed(this.#tasks, options) ?? pollTasks(this.#tasks, { ...options, intervalMs })
   }
 
   async send({ filter }: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {
@@ -124,6 +120,14 @@ export class ManagerSource implements TaskSource {
 
   async redeliver(taskId: string, webhookId: string): Promise<boolean> {
     return (await this.#settings.push?.redeliver(taskId, webhookId)) ?? false
+  }
+
+  async fork(taskId: string, options: ForkOptions): Promise<Reply> {
+    return taskOf(await this.#tasks.fork?.(taskId, options))
+  }
+
+  async redrive(taskId: string): Promise<Reply> {
+    return taskOf(await this.#tasks.redrive?.(taskId))
   }
 
   #handler(): InspectedHandler {
@@ -170,6 +174,10 @@ function principalOf(owner: string | null): { principal: { id: string } | null; 
   const [, tenant, id] = /^\n([^\n]*)\n([^]*)$/.exec(owner) ?? []
   if (tenant === undefined) return { principal: { id: owner } }
   return { principal: id ? { id } : null, tenant: decodeURIComponent(tenant) }
+}
+
+function taskOf(task: { readonly id: string } | undefined): Reply {
+  return task === undefined ? {} : { taskId: task.id }
 }
 
 function replyOf(result: object): Reply {

@@ -9,7 +9,8 @@ import type { TaskChildren } from '../../core/lineage/children.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
-import type { InspectorAction, Scope } from '../access.js'
+import type { ForkOptions } from '../../core/history/fork.js'
+import type { Scope } from '../access.js'
 
 /** Selects tasks of a scope. */
 export interface SourceQuery {
@@ -29,9 +30,17 @@ export interface SourcePage {
   readonly nextCursor?: string | undefined
 }
 
-/** Tasks that have changed, or, at the beginning and where changes are unknown, a resync: the list is to be read again. */
+/**
+ * Tasks that have changed and the ids of those that were removed, or, at the beginning and where changes are unknown, a resync:
+ * the list is to be read again.
+ */
 export type Change =
-  { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot<string>[] } | { readonly type: 'resync' }
+  | {
+      readonly type: 'tasks'
+      readonly tasks: readonly TaskSnapshot<string>[]
+      readonly removed: readonly string[]
+    }
+  | { readonly type: 'resync' }
 
 export interface Reply {
   /** The task that the message has begun or continued. Absent for a reply without one. */
@@ -50,8 +59,6 @@ export interface OutgoingMessage {
 export interface TaskSource {
   readonly lifecycle: Lifecycle<string>
   readonly card: AgentCard | undefined
-  /** The actions that this source can take. */
-  readonly actions: readonly InspectorAction[]
   page(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage>
   /** The number of tasks in each state; `undefined` where it is not known. */
   counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>> | undefined>
@@ -65,4 +72,6 @@ export interface TaskSource {
   send(scope: Scope, message: OutgoingMessage): Promise<Reply>
   cancel(scope: Scope, task: TaskSnapshot<string>): Promise<void>
   redeliver(taskId: string, webhookId: string): Promise<boolean>
+  fork(taskId: string, options: ForkOptions): Promise<Reply>
+  redrive(taskId: string): Promise<Reply>
 }

@@ -13,6 +13,9 @@ import { onTestFinished } from 'vitest'
 
 export const MANAGERS = ['TaskManager', 'DurableTaskManager over SQLite'] as const
 
+/** Shows all tasks to all callers. */
+export const READ: Pick<InspectorOptions, 'authorize'> = { authorize: () => ({}) }
+
 export const OPEN: Pick<InspectorOptions, 'authorize' | 'actions'> = { authorize: () => ({}), actions: true }
 
 type AnyManager = TaskManager | DurableTaskManager
@@ -26,6 +29,7 @@ export async function agentOver(name: (typeof MANAGERS)[number]): Promise<Agent>
     tasks,
     anonymous: 'shared',
     onError: () => undefined,
+    retry: { attempts: 1 },
     async execute(run) {
       if (run.text === 'fail') throw new Error('it failed')
       if (run.text === 'wait') await new Promise((resolve) => run.signal.addEventListener('abort', resolve))

@@ -17,7 +17,13 @@ export async function replica(name: 'A' | 'B', url: string): Promise<Replica> {
   pool.on('error', () => undefined)
   const store = postgresStore(pool)
   await store.migrate()
-  const tasks = new DurableTaskManager({ store, leaseMs: 1_000, sweepIntervalMs: 200, pollIntervalMs: 50 })
+  const tasks = new DurableTaskManager({
+    store,
+    replica: name,
+    leaseMs: 1_000,
+    sweepIntervalMs: 200,
+    pollIntervalMs: 50,
+  })
   const handler = createRequestHandler<{ id: string }, DurableTaskManager>({
     card: { name: 'Replicated', url: 'http://agent.test' },
     tasks,

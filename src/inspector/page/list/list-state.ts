@@ -86,7 +86,7 @@ export function useList(filter: Filter, live: Live): ListState {
       live.listen((change: ListChange) => {
         if (change.type === 'resync') reload()
         else if (change.type === 'tasks') {
-          setLoaded((before) => ({ ...before, rows: withChanges(before.rows, change.tasks, filter) }))
+          setLoaded((before) => ({ ...before, rows: withChanges(before.rows, change, filter) }))
         }
       }),
     [filter],
@@ -129,15 +129,17 @@ function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly
 /** Changed rows stay in their places, so that the list does not move under the reader. New ones come first. */
 function withChanges(
   rows: readonly Summary[],
-  tasks: readonly Summary[],
+  { tasks, removed }: Extract<ListChange, { type: 'tasks' }>,
   filter: Filter,
 ): readonly Summary[] {
   const changed = new Map(tasks.map((task) => [task.id, task]))
-  const kept = rows.flatMap((row) => {
-    const next = changed.get(row.id) ?? row
+  const gone = new Set(removed)
+  const kept: Summary[] = []
+  for (const row of rows) {
+    const next = changed.get(row.id)
     changed.delete(row.id)
-    return isShown(next, filter) ? [next] : []
-  })
+    if (!gone.has(row.id) && (next === undefined || isShown(next, filter))) kept.push(next ?? row)
+  }
   const added = [...changed.values()].filter((task) => isShown(task, filter))
   if (added.length === 0) return kept
   if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...kept]
@@ -151,9 +153,10 @@ function isShown(task: Summary, { text, state, context, owner, skill }: Filter):
   if (context !== '' && task.contextId !== context) return false
   if (owner !== '' && task.owner !== owner) return false
   if (skill !== '' && task.skill !== skill) return false
+  if (text === '') return true
   const { id, contextId, title, note } = task
   const fields = [id, contextId, task.skill, task.owner ?? '', title, note]
-  return text === '' || fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))
+  return fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))
 }
 
 /** Counted again after changes, at most once a second. */

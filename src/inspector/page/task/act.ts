@@ -4,7 +4,7 @@
  * @module
  */
 import { html } from 'htm/preact'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
 import { Confirm } from '../confirm.js'
@@ -18,6 +18,8 @@ interface ActProps {
   readonly session: Session
   readonly task: Snapshot
   readonly log: TaskLog
+  /** Further actions. */
+  readonly children?: ComponentChildren
 }
 
 /** The URL that clients call. */
@@ -25,7 +27,7 @@ function urlOf({ card }: Session): string {
   return card?.supportedInterfaces[0]?.url ?? 'http://localhost:3000'
 }
 
-export function Actions({ session, task, log }: ActProps): VNode {
+export function Actions({ session, task, log, children }: ActProps): VNode {
   const [said, setSaid] = useState('')
   const [isAsking, setAsking] = useState(false)
   const url = urlOf(session)
@@ -53,6 +55,8 @@ export function Actions({ session, task, log }: ActProps): VNode {
       </div>
     </details>
     ${isEnded && task.messages.length > 0 && session.actions.includes('send') && html`<${Again} task=${task} />`}
+    ${task.failure !== undefined && task.failure.worker === undefined && session.actions.includes('redrive') && html`<${Redrive} task=${task} />`}
+    ${children}
     ${
       !isEnded &&
       session.actions.includes('cancel') &&
@@ -89,6 +93,25 @@ function Again({ task }: { task: Snapshot }): VNode {
         title="Run this again?"
         text="Its first message is sent again, and begins a new task of the same owner."
         verb="Run again"
+        act=${act}
+        close=${() => setAsking(false)}
+      />`
+    }`
+}
+
+/** Continues a task that has failed for good in a new one. */
+function Redrive({ task }: { task: Snapshot }): VNode {
+  const [isAsking, setAsking] = useState(false)
+  const act = async (): Promise<void> => {
+    const { taskId } = await api.redrive(task.id)
+    if (taskId !== undefined) location.hash = taskHref(taskId)
+  }
+  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>Redrive</button> ${
+      isAsking &&
+      html`<${Confirm}
+        title="Redrive this task?"
+        text="A new task continues it. Steps that are done stay done, and the one that has failed is done again."
+        verb="Redrive"
         act=${act}
         close=${() => setAsking(false)}
       />`

@@ -8,24 +8,21 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Confirm } from '../confirm.js'
 import { api, type Details, type Session } from '../api.js'
-import { dateTime, ownerName, pretty } from '../format.js'
+import { clockTime, dateTime, ownerName, pretty } from '../format.js'
 import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
 import { taskHref } from '../route.js'
 import { StateBadge } from '../state.js'
 
-export function Facts({ task }: { task: Snapshot }): VNode {
-  const {
-    id,
-    contextId,
-    skill,
-    owner,
-    createdAt,
-    updatedAt,
-    generation,
-    referenceTaskIds = [],
-    metadata,
-  } = task
+interface FactsProps {
+  readonly task: Snapshot
+  readonly details: Details | undefined
+  /** The process that has worked on the task last. */
+  readonly replica: string | undefined
+}
+
+export function Facts({ task, details, replica }: FactsProps): VNode {
+  const { id, contextId, skill, owner, createdAt, updatedAt, referenceTaskIds = [], metadata } = task
   const only = (filter: object) => (): void => {
     filterBy(filter)
     location.hash = '#/'
@@ -41,7 +38,9 @@ export function Facts({ task }: { task: Snapshot }): VNode {
       ${owner !== undefined && html`<${Fact} name="Owner"><button type="button" class="link" onClick=${only({ owner })}>${ownerName(owner)}</button></${Fact}>`}
       <${Fact} name="Created">${dateTime(createdAt)}</${Fact}>
       <${Fact} name="Changed">${dateTime(updatedAt)}</${Fact}>
-      <${Fact} name="Events">${generation}</${Fact}>
+      ${replica !== undefined && html`<${Fact} name="Process">${replica}</${Fact}>`}
+      ${typeof details?.agentId === 'string' && html`<${Fact} name="Agent"><code>${details.agentId}</code></${Fact}>`}
+      ${typeof details?.traceUrl === 'string' && html`<${Fact} name="Trace"><a href=${details.traceUrl} target="_blank" rel="noopener noreferrer">Open</a></${Fact}>`}
       ${referenceTaskIds.map((other) => html`<${Fact} name="Builds on"><a href=${taskHref(other)}><code>${other}</code></a></${Fact}>`)}
     </dl>
     ${
@@ -98,12 +97,13 @@ export function Webhooks({ session, taskId, webhooks }: WebhookProps): VNode | n
     <h2>Webhooks</h2>
     <ul class="plain-list">
       ${webhooks.map(
-        ({ id, origin, state, delivered, attempts, failure }) =>
+        ({ id, origin, state, delivered, attempts, failure, nextAttemptAt }) =>
           html`<li>
             <b>${origin}</b> <span class="tag">${state}</span>
             <span class="quiet"
               >${delivered} delivered${attempts > 0 ? `, ${attempts} attempts at the next` : ''}</span
             >
+            ${nextAttemptAt !== undefined && html`<span class="quiet">next at ${clockTime(nextAttemptAt)}</span>`}
             ${failure !== undefined && html`<code>${JSON.stringify(failure)}</code>`}
             ${
               state === 'disabled' &&

@@ -33,7 +33,9 @@ function Step({ taskId, event }: { taskId: string; event: HistoryRecorded }): VN
     <a class="gen" href=${taskHref(taskId, generation)} title="The task as it was then">#${generation}</a>
     <span class="kind">${entry.kind}</span>
     <span class="step-name">${'name' in entry ? entry.name.replace(/#1$/, '') : ''}</span>
-    <span class="step-note">${noteOf(entry)}</span>
+    <span class="step-note"
+      >${entry.by !== undefined && html`<span class="tag">on ${entry.by}</span>`} ${noteOf(entry)}</span
+    >
     <time class="quiet" datetime=${timestamp}>${clockTime(timestamp)}</time>
     ${
       value !== undefined &&

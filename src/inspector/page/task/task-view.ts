@@ -10,15 +10,18 @@ import { Actions } from './act.js'
 import type { Session } from '../api.js'
 import { Conversation, Results } from './conversation.js'
 import { Diagram } from './diagram.js'
+import { Budget } from './budget.js'
 import { Children, Facts, Webhooks } from './facts.js'
 import { ago, duration, shortId } from '../format.js'
 import { useNow } from '../list/list-view.js'
 import { useTask, type LiveTask } from '../live.js'
 import type { Snapshot } from './log.js'
+import { Fork } from './fork.js'
 import { LogView, WireTab } from './log-view.js'
 import { Reply } from './reply.js'
 import { taskHref } from '../route.js'
 import { StateBadge } from '../state.js'
+import { replicaOf } from './spans.js'
 import { Steps } from './steps.js'
 import { Timeline } from './timeline.js'
 import { titleOf } from '../../summary.js'
@@ -33,7 +36,7 @@ const TABS = ['Overview', 'Log', 'Wire'] as const
 type Tab = (typeof TABS)[number]
 
 export function TaskView({ id, generation, session }: TaskProps): VNode {
-  const live = useTask(id)
+  const live = useTask(id, session)
   const { log, failure } = live
   const [at, seek] = usePosition(id, generation)
   const [tab, setTab] = useState<Tab>('Overview')
@@ -46,7 +49,7 @@ export function TaskView({ id, generation, session }: TaskProps): VNode {
     </main>`
   }
   return html`<main class="task">
-    <${Heading} task=${task} session=${session} live=${live} isNow=${at === undefined} />
+    <${Heading} task=${task} session=${session} live=${live} index=${index} isNow=${at === undefined} />
     <${Frame} live=${live} session=${session} task=${task} index=${index} at=${at} seek=${seek} />
     <div class="tabs" role="tablist" aria-label="Views of the task">
       ${TABS.map(
@@ -108,7 +111,7 @@ interface HeadingProps {
   readonly live: LiveTask
 }
 
-function Heading({ task, session, live, isNow }: HeadingProps & { readonly isNow: boolean }): VNode {
+function Heading({ task, session, live, index, isNow }: OverviewProps): VNode {
   const now = useNow()
   const title = titleOf(task)
   const isEnded = session.lifecycle.terminal.includes(task.state)
@@ -117,7 +120,9 @@ function Heading({ task, session, live, isNow }: HeadingProps & { readonly isNow
     <a class="back" href="#/">← Tasks</a>
     <div class="heading-line">
       <h1>${title === '' ? shortId(task.id) : title}</h1>
-      <${Actions} session=${session} task=${live.log.latest} log=${live.log} />
+      <${Actions} session=${session} task=${live.log.latest} log=${live.log}>
+        <${Fork} session=${session} task=${task} entries=${live.log.entries.slice(0, index + 1)} isPast=${!isNow} />
+      </${Actions}>
     </div>
     <p class="heading-facts">
       <${StateBadge} state=${task.state} />
@@ -144,6 +149,8 @@ function Frame({ live, session, index, at, seek }: FrameProps): VNode {
     isLive=${at === undefined}
     isEnded=${isEnded}
     now=${now}
+    details=${live.details}
+    terminal=${session.lifecycle.terminal}
     seek=${(next: number | undefined) => seek(next === undefined ? undefined : log.entries[next]?.generation)}
   />`
 }
@@ -167,7 +174,14 @@ function Overview({ task, session, live, index, isNow }: OverviewProps): VNode {
     </div>
     <div>
       <${Diagram} lifecycle=${session.lifecycle} task=${task} end=${end} />
-      <${Facts} task=${task} />
+      <${Facts} task=${task} details=${details} replica=${replicaOf(entries)} />
+      <${Budget}
+        session=${session}
+        task=${task}
+        entries=${entries}
+        now=${end}
+        deadline=${details?.deadline ?? null}
+      />
       ${details && html`<${Children} children=${details.children} />`}
       ${details && html`<${Webhooks} session=${session} taskId=${task.id} webhooks=${details.webhooks} />`}
     </div>

@@ -8,6 +8,8 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { bandsOf, placeOf } from './bands.js'
 import { clockTime, duration, stateName } from '../format.js'
+import type { Details } from '../api.js'
+import { Lanes } from './lanes.js'
 import type { Entry, TaskLog } from './log.js'
 import { stateClass } from '../state.js'
 
@@ -18,9 +20,12 @@ interface TimelineProps {
   readonly isEnded: boolean
   readonly now: number
   readonly seek: (index: number | undefined) => void
+  readonly details: Details | undefined
+  readonly terminal: readonly string[]
 }
 
-export function Timeline({ log, index, isLive, isEnded, now, seek }: TimelineProps): VNode | null {
+export function Timeline(props: TimelineProps): VNode | null {
+  const { log, index, isLive, isEnded, now, seek, details, terminal } = props
   const { latest, entries } = log
   const entry = entries[index]
   if (latest === undefined || entry === undefined) return null
@@ -50,13 +55,20 @@ export function Timeline({ log, index, isLive, isEnded, now, seek }: TimelinePro
         )}
       <span class="cursor" style=${{ left: `${place * 100}%` }}></span>
     </div>
+    <${Lanes}
+      bands=${bands}
+      entries=${entries}
+      offspring=${details?.children}
+      terminal=${terminal}
+      end=${end}
+    />
     <${Scrubber} log=${log} index=${index} isLive=${isLive} isEnded=${isEnded} seek=${seek} />
   </section>`
 }
 
 const MAX_MARKS = 400
 
-type ScrubberProps = Omit<TimelineProps, 'now'>
+type ScrubberProps = Omit<TimelineProps, 'now' | 'details' | 'terminal'>
 
 function Scrubber({ log, index, isLive, isEnded, seek }: ScrubberProps): VNode {
   const [speed, setSpeed] = useState(0)

@@ -1,5 +1,5 @@
 /**
- * Changes of all tasks of a manager, as pages of those that changed last.
+ * Changes of all tasks of a manager that keeps no feed, as pages of those that changed last.
  *
  * @module
  */
@@ -7,9 +7,10 @@ import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { InspectedTasks } from '../options.js'
+import { Alarm } from './alarm.js'
 import type { Change } from './source.js'
 
-interface FollowOptions {
+interface PollOptions {
   readonly filter: OwnerFilter
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -20,27 +21,37 @@ interface FollowOptions {
 const MAX_CHANGES = 200
 /** The clocks of processes that share a store differ by less than this. */
 const OVERLAP_MS = 5_000
-/** Changes of this process are shown together. */
-const SETTLE_MS = 100
+/** Changes of this process within this time are shown together, in ms. */
+const SETTLE_MS = 250
+/** The pause after more changes than one look takes, in ms. */
+const BUSY_MS = 1_000
 
 /** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
-export async function* followTasks(tasks: InspectedTasks, options: FollowOptions): AsyncGenerator<Change> {
+export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): AsyncGenerator<Change> {
   const { filter, signal, clock, intervalMs } = options
   const seen = new SeenTasks()
   seen.take((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
   const alarm = new Alarm(clock)
-  const onEvent = (): void => alarm.ringIn(SETTLE_MS)
+  let isBusy = false
+  // Of many events, only the first one costs a call.
+  const onEvent = (): void => {
+    tasks.off('task:event', onEvent)
+    alarm.ringIn(isBusy ? BUSY_MS : SETTLE_MS)
+  }
   signal.addEventListener('abort', alarm.ring)
   tasks.on('task:event', onEvent)
   try {
     yield { type: 'resync' }
     for (;;) {
-      await alarm.wait(intervalMs)
+      await alarm.wait(isBusy ? Math.max(intervalMs, BUSY_MS) : intervalMs)
       if (signal.aborted) return
+      tasks.off('task:event', onEvent)
+      tasks.on('task:event', onEvent)
       const page = await tasks.pageTasks({ ...filter, updatedSince: seen.since, pageSize: MAX_CHANGES })
       const changed = seen.take(page.tasks)
-      if (page.nextCursor !== undefined && changed.length === page.tasks.length) yield { type: 'resync' }
-      else if (changed.length > 0) yield { type: 'tasks', tasks: changed }
+      isBusy = page.nextCursor !== undefined && changed.length === page.tasks.length
+      if (isBusy) yield { type: 'resync' }
+      else if (changed.length > 0) yield { type: 'tasks', tasks: changed, removed: [] }
     }
   } finally {
     tasks.off('task:event', onEvent)
@@ -73,47 +84,5 @@ class SeenTasks {
       if (Date.parse(updatedAt) < this.#latest - OVERLAP_MS) this.#generations.delete(id)
     }
     return changed
-  }
-}
-
-/** A wait that ends by time, or earlier. */
-class Alarm {
-  readonly #clock: Clock
-  #resolve: () => void = () => undefined
-  #stopTimer: () => void = () => undefined
-  #stopEarly: (() => void) | undefined
-  #isDue = false
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  async wait(delayMs: number): Promise<void> {
-    if (!this.#isDue) {
-      await new Promise<void>((resolve) => {
-        this.#resolve = resolve
-        this.#stopTimer = this.#clock.schedule(resolve, delayMs)
-      })
-    }
-    this.#isDue = false
-    this.#stopTimer()
-  }
-
-  /** Ends the wait soon. Further calls until then change nothing. */
-  ringIn(delayMs: number): void {
-    this.#stopEarly ??= this.#clock.schedule(() => {
-      this.#stopEarly = undefined
-      this.ring()
-    }, delayMs)
-  }
-
-  readonly ring = (): void => {
-    this.#isDue = true
-    this.#resolve()
-  }
-
-  stop(): void {
-    this.#stopTimer()
-    this.#stopEarly?.()
   }
 }

@@ -1,0 +1,104 @@
+/**
+ * Actions of people on tasks, each after its audit.
+ *
+ * @module
+ */
+import { readBody } from '../guard.js'
+import { describeFailure, Refusal } from '../refusal.js'
+import { jsonResponse } from '../responses.js'
+import { listTasks } from '../source/listing.js'
+import { audit, type Call } from './call.js'
+import {
+  optionalText,
+  readAnswers,
+  readGeneration,
+  readListQuery,
+  readParts,
+  requiredText,
+} from './parameters.js'
+
+export async function send(call: Call): Promise<Response> {
+  const body = await readBody(call.request)
+  const parts = readParts(body)
+  const taskId = optionalText(body, 'taskId')
+  const contextId = optionalText(body, 'contextId')
+  if (taskId !== undefined) await call.source.task(call.scope, taskId)
+  await audit(call, taskId === undefined ? 'send' : 'answer', taskId === undefined ? undefined : { taskId })
+  return jsonResponse(await call.source.send(call.scope, { parts, taskId, contextId }))
+}
+
+/** Begins a new task with the first message of this one. */
+export async function again(call: Call, taskId: string): Promise<Response> {
+  await readBody(call.request)
+  const { messages } = await call.source.task(call.scope, taskId)
+  const first = messages.find(({ role }) => role === 'user')
+  if (first === undefined) throw new Refusal(409, 'The task has no message that could be sent again')
+  await audit(call, 'send', { taskId })
+  return jsonResponse(await call.source.send(call.scope, { parts: first.parts, like: taskId }))
+}
+
+/** The most tasks in each state that one request cancels. */
+const MAX_CANCELED = 200
+
+/** Cancels the tasks that match and have not ended, latest change first. `hasMore`: there are further ones. */
+export async function cancelAll(call: Call): Promise<Response> {
+  const { source, scope } = call
+  await readBody(call.request)
+  const query = { ...readListQuery(call.query), hasFailuresFirst: false, pageSize: MAX_CANCELED }
+  const { states, terminal } = source.lifecycle
+  const live = states.filter((state) => !terminal.includes(state) && (query.state ?? state) === state)
+  let canceled = 0
+  let hasMore = false
+  for (const state of live) {
+    const found = await listTasks(source, scope, { ...query, state })
+    hasMore ||= found.nextCursor !== undefined
+    for (const { id } of found.tasks) {
+      await audit(call, 'cancel', { taskId: id })
+      canceled += await cancelOne(call, id)
+    }
+  }
+  return jsonResponse({ canceled, hasMore })
+}
+
+/** 1, or 0 for a task that has ended before its turn. */
+async function cancelOne({ source, scope }: Call, taskId: string): Promise<number> {
+  try {
+    await source.cancel(scope, await source.task(scope, taskId))
+    return 1
+  } catch (error) {
+    if (describeFailure(error).isInternal) throw error
+    return 0
+  }
+}
+
+export async function cancel(call: Call, taskId: string): Promise<Response> {
+  await readBody(call.request)
+  const task = await call.source.task(call.scope, taskId)
+  await audit(call, 'cancel', { taskId })
+  await call.source.cancel(call.scope, task)
+  return jsonResponse({ ok: true })
+}
+
+export async function redeliver(call: Call, taskId: string): Promise<Response> {
+  const webhookId = requiredText(await readBody(call.request), 'id')
+  await call.source.task(call.scope, taskId)
+  await audit(call, 'redeliver', { taskId })
+  return jsonResponse({ ok: await call.source.redeliver(taskId, webhookId) })
+}
+
+/** Makes a task that shares the past of this one, with other answers to its questions if they are given. */
+export async function fork(call: Call, taskId: string): Promise<Response> {
+  const body = await readBody(call.request)
+  const options = { generation: readGeneration(body), answers: readAnswers(body) }
+  await call.source.task(call.scope, taskId)
+  await audit(call, 'fork', { taskId })
+  return jsonResponse(await call.source.fork(taskId, options))
+}
+
+/** Continues a task that has failed for good in a new one. */
+export async function redrive(call: Call, taskId: string): Promise<Response> {
+  await readBody(call.request)
+  await call.source.task(call.scope, taskId)
+  await audit(call, 'redrive', { taskId })
+  return jsonResponse(await call.source.redrive(taskId))
+}

@@ -1,0 +1,97 @@
+/**
+ * The agents of a gateway: their health, load and circuit breakers.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { AgentRow } from '../api/agents.js'
+import { api, type Session } from './api.js'
+import { Confirm } from './confirm.js'
+import { ago, duration } from './format.js'
+import { useNow } from './list/list-view.js'
+
+const LOOK_MS = 2_000
+
+export function GatewayView({ session }: { session: Session }): VNode {
+  const [agents, setAgents] = useState<readonly AgentRow[]>()
+  const [failure, setFailure] = useState('')
+  const [asked, setAsked] = useState<AgentRow>()
+  const now = useNow()
+  useEffect(() => {
+    const look = (): void => {
+      if (document.hidden) return
+      api.agents().then(
+        (next) => {
+          setAgents(next)
+          setFailure('')
+        },
+        (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)),
+      )
+    }
+    look()
+    const timer = setInterval(look, LOOK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const isServing = asked?.status !== 'maintenance'
+  return html`<main class="agent-page">
+    <section class="block" aria-label="Agents">
+      <h1>Agents</h1>
+      ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
+      ${agents === undefined && failure === '' && html`<p class="quiet">Loading…</p>`}
+      ${agents?.length === 0 && html`<p class="quiet">The gateway has none</p>`}
+      <ul class="agents">
+        ${agents?.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} now=${now} mayMaintain=${session.actions.includes('maintain')} ask=${() => setAsked(agent)} />`)}
+      </ul>
+    </section>
+    ${
+      asked !== undefined &&
+      html`<${Confirm}
+        title=${isServing ? `Take ${asked.name} out of service?` : `Put ${asked.name} back into service?`}
+        text=${isServing ? 'It gets no further tasks. Those that it works on go on.' : 'Its health is checked, and it gets tasks again if it is online.'}
+        verb=${isServing ? 'Take out' : 'Put back'}
+        isDangerous=${isServing}
+        act=${async () => setAgents(await api.maintain(asked.id, isServing ? 'maintenance' : 'online'))}
+        close=${() => setAsked(undefined)}
+      />`
+    }
+  </main>`
+}
+
+interface AgentProps {
+  readonly agent: AgentRow
+  readonly now: number
+  readonly mayMaintain: boolean
+  readonly ask: () => void
+}
+
+const LEVELS: Readonly<Record<string, string>> = {
+  online: 's-completed',
+  degraded: 's-input-required',
+  offline: 's-failed',
+}
+
+function Agent({ agent, now, mayMaintain, ask }: AgentProps): VNode {
+  const { id, name, description, provider, url, capabilities, tags, status, load, maxLoad, waitMs } = agent
+  return html`<li class="agent">
+    <div class="agent-head">
+      <h2>${name}</h2>
+      <span class=${`state ${LEVELS[status] ?? 's-canceled'}`}
+        ><span class="dot ${LEVELS[status] ?? 's-canceled'}" aria-hidden="true"></span>${status}</span
+      >
+      ${waitMs > 0 && html`<span class="tag error">breaker open for ${duration(waitMs)}</span>`}
+      <span class="grow"></span>
+      ${mayMaintain && html`<button type="button" class="plain" aria-label=${`${status === 'maintenance' ? 'Put back' : 'Take out'} ${id}`} onClick=${ask}>${status === 'maintenance' ? 'Put back' : 'Take out'}</button>`}
+    </div>
+    ${description !== '' && html`<p class="text">${description}</p>`}
+    <p class="quiet">
+      <code>${id}</code> · ${provider} · <code>${url}</code> · seen ${ago(agent.lastSeenAt, now)}
+    </p>
+    <p>
+      ${load} ${load === 1 ? 'task runs' : 'tasks run'}${maxLoad !== null && ` of at most ${maxLoad}`}
+      ${maxLoad !== null && html` <meter aria-label=${`Load of ${id}`} min="0" max=${maxLoad} value=${Math.min(load, maxLoad)}></meter>`}
+    </p>
+    <p>${[...capabilities, ...tags].map((each) => html`<span class="tag">${each}</span> `)}</p>
+  </li>`
+}

@@ -1,0 +1,96 @@
+/**
+ * What a task has used of its limits.
+ *
+ * @module
+ */
+import { html } from 'htm/preact'
+import type { VNode } from 'preact'
+import type { Session } from '../api.js'
+import { bytes, dateTime, duration } from '../format.js'
+import type { Entry, Snapshot } from './log.js'
+
+interface BudgetProps {
+  readonly session: Session
+  readonly task: Snapshot
+  readonly entries: readonly Entry[]
+  /** The time that is shown, in ms since 1970. */
+  readonly now: number
+  /** Until when callers wait for the task. */
+  readonly deadline: string | null
+}
+
+export function Budget({ session, task, entries, now, deadline }: BudgetProps): VNode {
+  const { steps, size, attempts } = usedBy(entries)
+  const { limits, taskTimeoutMs, lifecycle } = session
+  const isEnded = lifecycle.terminal.includes(task.state)
+  const due = [
+    deadline === null ? Infinity : Date.parse(deadline),
+    Date.parse(task.createdAt) + (taskTimeoutMs ?? Infinity),
+  ]
+  const dueAt = Math.min(...due)
+  return html`<section class="block" aria-label="Budget">
+    <h2>Budget</h2>
+    <dl class="facts">
+      <${Used} name="Events" used=${task.generation} text=${String(task.generation)} />
+      ${
+        steps + size > 0 &&
+        html`<${Used} name="Steps" used=${steps} limit=${limits?.maxSteps} text=${String(steps)} />
+          <${Used}
+            name="History"
+            used=${size}
+            limit=${limits?.maxHistoryBytes}
+            text=${bytes(size)}
+            format=${bytes}
+          />`
+      }
+      ${attempts > 0 && html`<${Used} name="Failed attempts" used=${attempts} text=${String(attempts)} />`}
+      ${
+        dueAt !== Infinity &&
+        html`<div>
+          <dt>Deadline</dt>
+          <dd>
+            ${dateTime(new Date(dueAt).toISOString())}${' '}
+            ${!isEnded && html`<span class="quiet">${dueAt > now ? `in ${duration(dueAt - now)}` : 'over'}</span>`}
+          </dd>
+        </div>`
+      }
+    </dl>
+  </section>`
+}
+
+interface UsedProps {
+  readonly name: string
+  readonly used: number
+  readonly text: string
+  readonly limit?: number
+  readonly format?: (value: number) => string
+}
+
+function Used({ name, used, text, limit, format = (value) => value.toLocaleString('en') }: UsedProps): VNode {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>
+      ${text}
+      ${
+        limit !== undefined &&
+        html`<span class="quiet"> of ${format(limit)}</span>
+          <meter aria-label=${`${name} used`} min="0" max=${limit} value=${Math.min(used, limit)}></meter>`
+      }
+    </dd>
+  </div>`
+}
+
+/** What the latest turn of these entries has used. */
+function usedBy(entries: readonly Entry[]): { steps: number; size: number; attempts: number } {
+  const used = { steps: 0, size: 0, attempts: 0 }
+  for (const event of entries) {
+    if (event.type !== 'history') continue
+    const { entry } = event
+    if (entry.kind === 'turn') Object.assign(used, { steps: 0, size: 0, attempts: 0 })
+    if (entry.kind === 'signal') continue
+    if (entry.kind === 'step') used.steps += 1
+    if (entry.kind === 'attempt') used.attempts += 1
+    used.size += JSON.stringify(entry).length
+  }
+  return used
+}
