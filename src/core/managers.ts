@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
+import type { TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { FeedOptions, TaskFeed } from './feed/types.js'
@@ -31,6 +31,7 @@ import type {
   TaskUpdate,
 } from './params.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type { UnfinishedTasks } from './saved/unfinished.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
 import type { WaitOptions } from './wait.js'
@@ -134,17 +135,7 @@ export interface LocalTasks<S extends string = TaskState>
   /** The entries of the task's history, oldest first, frozen. */
   history?(taskId: string): HistoryRecorded[]
   /** Unfinished turns. Without them, those of restored tasks and of forks do not continue. */
-  readonly unfinished?: {
-    listen(listener: UnfinishedListener): () => void
-    rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
-  }
-}
-
-/** Continues turns whose code is not in memory. */
-export interface UnfinishedListener {
-  /** @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED` when no run of this owner can begin now. */
-  requireRoom(owner: OwnerFilter): void
-  continueTurn(taskId: string): void
+  readonly unfinished?: UnfinishedTasks
 }
 
 /** One JSON value that belongs to a task. */

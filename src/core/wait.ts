@@ -69,7 +69,7 @@ function toTimeout(timeoutMs: unknown = Infinity): number {
  */
 export function waitFor<S extends string>(
   taskId: string,
-  find: (found: (record: TaskRecord<S>) => void) => Promise<unknown> | undefined,
+  find: (found: (record: TaskRecord<S>) => void) => unknown,
   timeline: Timeline,
   lifecycle: Lifecycle<S>,
   options: WaitOptions<S>,
@@ -116,12 +116,14 @@ export function waitFor<S extends string>(
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     else
-      find((found) => {
-        if (isSettled) return
-        record = found
-        found.watch().waiters.add(waiter)
-        if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
-      })?.catch(fail)
+      Promise.resolve(
+        find((found) => {
+          if (isSettled) return
+          record = found
+          found.watch().waiters.add(waiter)
+          if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
+        }),
+      ).catch(fail)
   })
 }
 

@@ -12,12 +12,12 @@ import type { DeadLetterQuery, DeadLetters, RedriveQuery, RedriveReport } from '
 import type { TaskPage, TaskQuery } from '../queries.js'
 import type { ForkOptions } from '../history/fork.js'
 import type { Task, TaskKey, TaskSnapshot } from '../task.js'
-import { delegationsIn, type ChildTask, type TaskChildren } from './children.js'
+import type { ChildTask, TaskChildren } from './children.js'
 
 type Eventual<T> = T | Promise<T>
 
 /** Makes new tasks from the logs of others. */
-interface Forks<S extends string> {
+export interface Forks<S extends string> {
   fork(taskId: string, options: ForkOptions): Eventual<Task<S>>
   redrive(taskId: string): Eventual<Task<S>>
   /** The ids of those of these tasks that were redriven. */
@@ -41,7 +41,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   protected abstract readonly forks: Forks<S>
   /** `undefined` without the option `feedSize`. */
   protected abstract readonly feedSource: FeedSource<S> | undefined
-  protected abstract childTasks(parentId: string): Eventual<ChildTask<S>[]>
+  protected abstract childTasks(parentId: string): Promise<ChildTask<S>[]>
 
   /**
    * The events of all tasks in one order, and the removals of tasks, from now on or after a cursor: no event is left out, and
@@ -116,6 +116,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * Over memory, O(number of tasks); over a store, O(number of children).
    */
   async children(taskId: string): Promise<TaskChildren<S>> {
+    const { delegationsIn } = await import('./children.js')
     const tasks = await this.childTasks(taskId)
     const task = await this.peekTask(taskId)
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
