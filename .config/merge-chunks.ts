@@ -79,7 +79,7 @@ function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chu
   return { entryFileNames: `[name].${extension}`, chunkFileNames: `shared/[name]-[hash].${extension}` }
 }
 
-/** The name of the file that each chunk becomes a part of. What an entry loads on demand has a file of its own. */
+/** The name of the file that each chunk becomes a part of. What an entry loads on demand has its own file. */
 function groupsOf({ outputs }: Metafile, entries: readonly string[]): Map<string, string> {
   const sources = new Set(entries.map((name) => `src/${name}.ts`))
   const neededBy = (source: string): ReadonlySet<string> => {

@@ -1,7 +1,7 @@
 /**
  * Interfaces of task managers, for code that serves, observes or works on the tasks of any manager.
  *
- * `TaskManager` implements {@link LocalTasks}, `DurableTaskManager` implements {@link SharedTasks}, and managers of your own
+ * `TaskManager` implements {@link LocalTasks}, `DurableTaskManager` implements {@link SharedTasks}, and your own managers
  * may implement either.
  *
  * @module
@@ -71,7 +71,7 @@ export interface TaskReader<S extends string = TaskState> {
   ): MaybePromise<TaskStreamEvent<S>[]>
   /** The events after a cursor without gap or repetition, or a snapshot and the events after it. */
   subscribe(taskId: string, options?: SubscribeOptions): TaskSubscription<S>
-  /** The events of all tasks in one order. Managers of your own need not have it. Throws a `TypeError` where it is not kept. */
+  /** The events of all tasks in one order. Your own managers need not have it. Throws a `TypeError` where it is not kept. */
   feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>

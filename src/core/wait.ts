@@ -41,7 +41,7 @@ function toCondition<S extends string>(
   if (typeof until === 'function') return { onTask: (task) => requireBoolean(until(task)) }
   if (until === undefined || until === 'terminal') return { onState: () => false }
   if (until === 'interrupted') return { onState: (state) => isInterrupted(state, lifecycle) }
-  // Any other value that is no array is one state: states cannot have the names handled above.
+  // Any other value that is not an array is one state: states cannot have the names handled above.
   const states = (Array.isArray(until) ? [...(until as readonly S[])] : [until]) as readonly S[]
   const unknown = states.find((state) => !lifecycle.states.includes(state))
   if (unknown === undefined && states.length > 0) return { onState: (state) => states.includes(state) }

@@ -125,7 +125,7 @@ describe('a message', () => {
       }
       answers += 1
       if (answers > 1) messages.push(messageId, 'done')
-      // The agent goes on, and tells of what is later only.
+      // The agent continues, and tells of what is later only.
       else if (isTaken) messages.push(messageId, 'later')
       if (answers === 1) response.destroy()
       return answers === 1 ? undefined : { task: task('completed') }

@@ -25,7 +25,7 @@ interface Crash {
   readonly asked: StepName[]
 }
 
-/** A process that stands still from now on, and one that goes on. */
+/** A process that stands still from now on, and one that continues. */
 function crash(
   begin: (dead: Worker) => void,
   options: Partial<DurableTaskManagerOptions> = {},

@@ -34,7 +34,7 @@ function world(options: Partial<DurableTaskManagerOptions> = {}, count = 1): Wor
   return { ...replicas(count, { ...options, store }, clock), inner, faults, asked }
 }
 
-/** Lets time pass, in steps that let those who wait for it go on. */
+/** Lets time pass, in steps that let those who wait for it continue. */
 async function pass(clock: ManualClock, ms: number, stepMs = 500): Promise<void> {
   for (let left = ms; left > 0; left -= stepMs) {
     clock.advance(Math.min(stepMs, left))

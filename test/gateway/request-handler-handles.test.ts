@@ -65,7 +65,7 @@ function handleIn(event: RemoteEvent): string | undefined {
 
 const withHandle = (taskHandle: string) => ({ parts: [{ text: 'How is it?' }], metadata: { taskHandle } })
 
-/** The process ends; its services go on. */
+/** The process ends; its services continue. */
 async function crash({ gateway }: Process): Promise<void> {
   await gateway.close({ graceMs: 1 })
 }

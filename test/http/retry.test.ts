@@ -17,7 +17,7 @@ function unavailable(retryAfterMs?: number): A2AError {
   })
 }
 
-/** Lets what has been settled go on. */
+/** Lets what has been settled continue. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
 }

@@ -1,4 +1,4 @@
-/** Executors of the SDK 0.3: the form of what they receive, and turns that go on after `execute` has returned. */
+/** Executors of the SDK 0.3: the form of what they receive, and turns that continue after `execute` has returned. */
 import type { Message, Part, Task } from 'a2a-sdk-v0-3'
 import type { AgentExecutor, ExecutionEventBus, RequestContext } from 'a2a-sdk-v0-3/server'
 import { TaskManager } from 'a2a-tasks'

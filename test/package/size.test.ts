@@ -24,7 +24,7 @@ it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at m
 
 /**
  * The same for the client. Counts the files that are loaded at the start: the entry, and what it imports by statements. The
- * code for tasks of a `taskManager` is a file of its own, which only clients with a `taskManager` load. A bundler that makes
+ * code for tasks of a `taskManager` is its own file, which only clients with a `taskManager` load. A bundler that makes
  * one file of all adds it, and docs/design/performance.md says how much that is.
  */
 const CLIENT_LIMIT = 34_000

@@ -1,6 +1,6 @@
 /**
  * Reading of feeds, which is loaded with the first entry that is read. It imports only types: bundlers would move what it
- * shares with the managers to a file of its own.
+ * shares with the managers to its own file.
  *
  * @module
  */

@@ -72,7 +72,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
    *
    * @returns A copy of the new task: of the present one when the dead letter was redriven before.
-   * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is no dead letter;
+   * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is not a dead letter;
    *   `UNSUPPORTED_OPERATION` for a task of a gateway.
    */
   async redrive(taskId: string): Promise<Task<S>> {
@@ -92,7 +92,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   /**
    * Makes a new task that shares the past of another one up to a generation, with other answers or outputs of steps if given,
-   * and goes on from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
+   * and continues from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
    * conversation, artifacts and history, and names it in `referenceTaskIds`.
    *
    * The turn that was under way continues: a request handler calls `execute`, which replays the history. Over a store, any

@@ -151,7 +151,7 @@ describe('a lease', () => {
     expect(here.told).toEqual([{ lost: id, reason }])
     expect(() => here.leased.patchTask(id, {})).toThrow('Task not found')
     expect(here.leased.peekTask(id)).toBeNull()
-    // The task goes on with the other.
+    // The task continues with the other.
     await pass(all.clock, 100_000)
     there.leased.patchTask(id, { state: 'completed' })
     await there.leased.stored(id)

@@ -1,4 +1,4 @@
-/** Deliveries to webhooks of tasks that processes share: who tells, and from where he goes on. */
+/** Deliveries to webhooks of tasks that processes share: who tells, and from where he continues. */
 import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
 import { faultyStore } from '../../support/faulty-store.js'

@@ -20,7 +20,7 @@ describe('without waiting', () => {
   })
 
   test('a first message returns its task before the work that its start lets go on', async () => {
-    // The task begins when the agent first waits, and the work goes on in the same microtasks.
+    // The task begins when the agent first waits, and the work continues in the same microtasks.
     const a = agent(async (run: Run) => {
       await Promise.resolve()
       run.start()

@@ -44,7 +44,7 @@ function driveOut(a: TestAgent): void {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A run goes on whose task is canceled and gone, and another client without a principal has a task of the same id. */
+/** A run continues whose task is canceled and gone, and another client without a principal has a task of the same id. */
 async function reused(options?: Parameters<typeof agent>[1]): Promise<{ a: TestAgent; works: Worked[] }> {
   const { a, works } = stubborn(options)
   void call(a, 'tasks/send', sending('report', 'for alice'))

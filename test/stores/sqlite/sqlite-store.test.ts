@@ -219,7 +219,7 @@ describe('in memory', () => {
   })
 })
 
-/** Calls every method, in all ways that lead to a statement of their own. */
+/** Calls every method, in all ways that lead to their own statement. */
 async function useAll(store: TaskStore): Promise<void> {
   await store.create({ ...TASK, head, lease })
   await store.create({ ...TASK, head })

@@ -19,7 +19,7 @@ import {
 
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
 
-/** An agent of our own, over HTTP, and the requests that it gets. */
+/** Our own agent, over HTTP, and the requests that it gets. */
 async function own(
   execute: Execute,
   options: Partial<RequestHandlerOptions> = {},

@@ -13,13 +13,13 @@ export interface DatabaseFile {
   readonly path: string
   /** Another connection. */
   connect(): Database.Database
-  /** A store over a connection of its own, with its tables. */
+  /** A store over its own connection, with its tables. */
   open(options?: SqliteStoreOptions): Promise<SqliteStore>
   /** Closes all connections, and removes the file. */
   remove(): void
 }
 
-/** A file of its own, in WAL mode. */
+/** Its own file, in WAL mode. */
 export function databaseFile(): DatabaseFile {
   const folder = mkdtempSync(join(tmpdir(), 'a2a-tasks-sqlite-'))
   const path = join(folder, 'tasks.db')
