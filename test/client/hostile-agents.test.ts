@@ -361,7 +361,7 @@ test('many artifacts take no time that grows with their square', async () => {
   expect(folded?.artifacts.every(({ parts }) => parts.length === 2)).toBe(true)
 })
 
-test('artifacts are found where somebody has changed the list', () => {
+test('artifacts are found in a list that the caller has changed', () => {
   const put = (task: RemoteTask | undefined, artifactId: string): RemoteTask =>
     applyEvent(task, {
       ...{ type: 'artifact', taskId: 't', append: true, lastChunk: false },

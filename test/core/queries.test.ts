@@ -207,7 +207,7 @@ describe('the owner null', () => {
   })
 })
 
-describe('a cursor that nobody gave', () => {
+describe('a cursor that the manager did not return', () => {
   test('is refused, also where nothing matches', () => {
     const tasks = new TaskManager()
     expect(thrown(() => tasks.pageTasks({ contextId: 'none', cursor: '?' }))).toMatchObject({

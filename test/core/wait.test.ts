@@ -48,7 +48,7 @@ describe('waitFor', () => {
     await expect(waiting).resolves.toMatchObject({ state: 'failed' })
   })
 
-  test('takes a function, and rejects with what it throws without harm to others', async () => {
+  test('takes a function, and rejects with what it throws without affecting other waits', async () => {
     const { tasks, id } = setup()
     const two = tasks.waitFor(id, { until: ({ artifacts }) => artifacts.length === 2 })
     const bad = tasks.waitFor(id, {

@@ -237,7 +237,7 @@ describe('memory', () => {
 })
 
 describe('destroying', () => {
-  test('leaves all in the store, no timer, and nobody waiting', async () => {
+  test('leaves all tasks in the store, no timer, and no pending wait', async () => {
     const { a, clock, store: shared } = replicas(1)
     const { leased, told } = worker(a)
     leased.createTask({ skill: 'test', id: 'x' })

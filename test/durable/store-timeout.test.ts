@@ -89,7 +89,7 @@ describe('a step that is not answered', () => {
     await a.patchTask(id, { state: 'working' })
   })
 
-  test('of a process that was stopped for longer is given again, and its answer heard', async () => {
+  test('of a process that was stopped for longer is repeated, and its answer received', async () => {
     const { a, faults, clock } = world()
     const { id } = await a.createTask({ skill: 'test' })
     const { opened, open } = gate()
@@ -113,7 +113,7 @@ describe('a step that is not answered', () => {
     expect(error instanceof Error && String(error.cause)).toMatch(/No answer within \d+ ms$/)
   })
 
-  test('may be answered late: nobody hears of it, whatever it is', async () => {
+  test('may be answered late: the late answer is ignored', async () => {
     const { a, faults, clock } = world()
     const { opened, open } = gate()
     faults.before = async (step) => {
@@ -189,7 +189,7 @@ describe('a step that is not answered', () => {
   })
 })
 
-describe('whoever waits is heard while the store is silent', () => {
+describe('callers that wait receive an error while the store is silent', () => {
   test('its time runs, and its signal aborts', async () => {
     const { a, faults, clock } = world()
     const { id } = await a.createTask({ skill: 'test' })
@@ -343,7 +343,7 @@ describe('a store that contradicts itself', () => {
   })
 })
 
-test('an onError whose promise rejects harms nobody: it is turned over to the runtime', async () => {
+test('an onError whose promise rejects affects nothing: the error goes to the runtime', async () => {
   const clock = new ManualClock()
   const own = new Error('From onError')
   const faults: Faults = {

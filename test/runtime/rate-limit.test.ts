@@ -39,7 +39,7 @@ describe('a rate limit', () => {
     expect(take(4, 'b')).toEqual([0, 0, 0, 334])
   })
 
-  test('heeds nobody who sets the clock', () => {
+  test('is independent of changes of the wall clock', () => {
     const { take, clock } = setUp()
     take(3)
     clock.set('2025-01-01T00:00:00Z')

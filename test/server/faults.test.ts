@@ -69,7 +69,7 @@ describe('illegal transitions', () => {
     expect((await send('go')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('what comes after a question that nobody waits for is not lost', async () => {
+  test('what follows a question without a waiting run is not lost', async () => {
     const { stream, get } = agent((run) => {
       void run.requireInput('?').catch(() => undefined)
       run.artifact('and yet')
@@ -395,7 +395,7 @@ describe('leaving a stream', () => {
     expect(task.artifacts?.[0]?.parts).toHaveLength(20)
   })
 
-  test('a task is stored when it ends, not when somebody reads that', async () => {
+  test('a task is stored when it ends, not when a client reads the end', async () => {
     const { stream, result } = agent((run) => run.text)
     await stream('nobody reads this')
     const { tasks } = await result<wire.ListTasksResponse>('ListTasks', { includeArtifacts: true })

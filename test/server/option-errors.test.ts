@@ -238,7 +238,7 @@ describe('what comes of a run', () => {
   )
 })
 
-describe('who is nobody', () => {
+describe('a principal that identifies no user', () => {
   test.each([null, undefined])('is refused with 401: %s', async (nobody) => {
     const { handler, errors } = agent(() => undefined, { authenticate: () => nobody })
     const response = await handler.fetch(new Request('https://agent.test/tasks'))

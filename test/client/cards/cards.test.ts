@@ -135,7 +135,7 @@ describe('fetchAgentCard', () => {
     }
   })
 
-  test('ends when it is aborted, and asks nobody when it was before', async () => {
+  test('ends when it is aborted, and sends nothing when it was aborted before', async () => {
     const { card, asked } = agent(() => 'never')
     const caller = new AbortController()
     const failed = failureOf(card({ signal: caller.signal }))
@@ -218,7 +218,7 @@ describe('the cache of the module', () => {
     expect(asked).toHaveLength(7)
   })
 
-  test('gives nobody what the guard blocks', async () => {
+  test('returns nothing that the guard blocks', async () => {
     const { card } = agent()
     let isOpen = true
     const guard = (): void => {

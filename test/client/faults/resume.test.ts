@@ -127,7 +127,7 @@ describe('a handle without a task', () => {
     return { agent, handle: carried(first.handle) }
   }
 
-  test('is found by its conversation, which is nobody else’s', async () => {
+  test('is found by its conversation, which no other message has', async () => {
     const { agent, handle } = await lost(({ params: { contextId } }) => ({
       tasks: [task('working', { contextId })],
     }))

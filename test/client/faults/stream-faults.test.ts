@@ -183,7 +183,7 @@ describe('a stream', () => {
 })
 
 describe('maxTaskBytes', () => {
-  test('ends a stream of chunks without end, cancels the task, and lets go of the connection', async () => {
+  test('ends an endless stream of chunks, cancels the task, and closes the connection', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'CancelTask') return task('canceled')
       tell(asked, [{ task: task('working') }])

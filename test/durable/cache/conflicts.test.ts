@@ -50,7 +50,7 @@ test('of 50 who expect the same generation, one wins', async () => {
   expect(await logOf(store, id)).toHaveLength(2)
 })
 
-test('of 20 who cancel, one does, and the others hear that it has ended', async () => {
+test('of 20 concurrent cancellations one succeeds, and the others report that the task has ended', async () => {
   const { managers, a } = replicas(4)
   const { id } = await a.createTask({ skill: 'test' })
   const canceled = Array.from({ length: 20 }, (_, index) => inTurn(managers, index).cancelTask(id))

@@ -240,7 +240,7 @@ describe('the task of a subscription', () => {
   })
 })
 
-describe('what others did is heard of', () => {
+describe('receives the changes of other processes', () => {
   test('by polling alone', async () => {
     const clock = new ManualClock()
     const inner = memoryStore({ now: () => clock.now() })

@@ -64,7 +64,7 @@ test('listening takes as long as it takes: it is not begun twice', async () => {
 })
 
 describe('polling', () => {
-  test('waits for the answer, however often somebody begins to follow a task meanwhile', async () => {
+  test('waits for the response, however often a task is followed in between', async () => {
     const { a, clock, faults } = world({ storeRetryMs: 60_000 }, false)
     const ids: string[] = []
     for (let index = 0; index < 5; index += 1) ids.push((await a.createTask({ skill: 'test' })).id)
@@ -182,7 +182,7 @@ describe('a reader that is left without a word', () => {
     expect(await subscription.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('hears at once what was done while it was away for a moment', async () => {
+  test('receives at once what changed while it was away for a moment', async () => {
     const { a, b, count } = world({ pollIntervalMs: 2 ** 31 - 1 })
     const { id } = await b.createTask({ skill: 'test' })
     const subscription = a.subscribe(id)

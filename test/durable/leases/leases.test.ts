@@ -53,7 +53,7 @@ test('a renewal that gets no reply is repeated before the lease expires', async 
 })
 
 describe('taking', () => {
-  test('a task that nobody holds makes it held here, once', async () => {
+  test('a task without a holder makes it held here, once', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
     const taking = await here.leased.take(id, { who: 'here' })
@@ -124,7 +124,7 @@ describe('a lease', () => {
     expect((await peek(all, all.id)).state).toBe('working')
   })
 
-  test('that ran out, and that nobody took, is renewed all the same', async () => {
+  test('that expired, and that no other process acquired, is renewed all the same', async () => {
     const all = await held(LONG)
     const goOn = pause(all)
     await pass(all.clock, 100_000)
@@ -179,7 +179,7 @@ describe('a lease', () => {
     }
   })
 
-  test('is not lost by the end of the task, whoever ends it', async () => {
+  test('is not lost by the end of the task, by any caller', async () => {
     const all = await held(LONG)
     await all.b.cancelTask(all.id)
     await pass(all.clock, 50_000)
@@ -216,7 +216,7 @@ describe('a lease', () => {
 })
 
 describe('sending', () => {
-  test('to a holder elsewhere stores a message that he hears of', async () => {
+  test('to a holder elsewhere stores a message, which the holder receives', async () => {
     const all = await held()
     const { here, there, id, leaseId } = all
     expect(await there.leased.send(await peek(all, id), leaseId, says('hello'))).toBe(true)
@@ -279,7 +279,7 @@ describe('sending', () => {
 })
 
 describe('giving a lease back', () => {
-  test('lets anybody take the task', async () => {
+  test('lets any process acquire the task', async () => {
     const all = await held()
     all.here.leased.patchTask(all.id, { state: 'input-required' })
     expect(await all.here.leased.release(all.id)).toBe(true)
@@ -303,7 +303,7 @@ describe('giving a lease back', () => {
     expect(await here.leased.release(id)).toBe(true)
   })
 
-  test('is no loss, though it cannot be renewed meanwhile', async () => {
+  test('does not count as a loss, although the lease cannot be renewed during the release', async () => {
     const all = await held({ storeRetryMs: 30_000 })
     const { here, id, clock, faults } = all
     const { opened, open } = gate()
@@ -338,7 +338,7 @@ describe('giving a lease back', () => {
 })
 
 describe('closing', () => {
-  test('lets go of what waits, and has the others run out', async () => {
+  test('releases the tasks that wait, and lets the other leases expire', async () => {
     const all = await held({ recover: 'fail' })
     const { here, there, id, clock } = all
     const waits = here.leased.createTask({ skill: 'test' }).id
@@ -356,7 +356,7 @@ describe('closing', () => {
     expect(() => here.leased.createTask({ skill: 'test' })).toThrow('no tasks any more')
   })
 
-  test('does not let go of what was answered at the last moment', async () => {
+  test('does not release a task that was answered at the last moment', async () => {
     const all = await held({ recover: 'fail' })
     const { here, there, id, leaseId, faults, clock } = all
     here.leased.patchTask(id, { state: 'input-required' })

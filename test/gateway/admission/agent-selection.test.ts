@@ -27,13 +27,13 @@ function two(options: SetUpOptions = {}, others: Partial<AgentInput> = {}) {
 }
 
 describe('the agent for a task', () => {
-  test('is none where the text mentions no capability, and anybody where no text is given', () => {
+  test('is none if the text mentions no capability, and any agent if there is no text', () => {
     const { find } = two()
     expect([find('Write a poem'), find('')]).toEqual([undefined, undefined])
     expect([find({}), find({ capabilities: [], tags: [] })]).toEqual(['a', 'b'])
   })
 
-  test('is nobody where the application reads no capability in the text', () => {
+  test('is none if the application finds no capability in the text', () => {
     expect(two({ extractCapabilities: () => [] }).find('Sum this up')).toBeUndefined()
   })
 
@@ -56,7 +56,7 @@ describe('the agent for a task', () => {
     expect(find('Sum this up')).toBe('a')
   })
 
-  test('is one whose service keeps failing only where nobody else can do it, and until it is tried again', async () => {
+  test('is one whose service keeps failing only if no other agent can do it, and until it is tried again', async () => {
     const { find, gateway, provider, clock, registry } = two({
       config: { circuitBreaker: { failures: 1, resetMs: 1_000 } },
     })

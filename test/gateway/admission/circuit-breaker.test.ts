@@ -49,7 +49,7 @@ describe('an open breaker', () => {
     expect(breaker.waitMs).toBe(600)
   })
 
-  test('stays open when somebody sets the clock', () => {
+  test('stays open when the wall clock is set', () => {
     const { breaker, fail, clock } = setUp()
     fail(3)
     clock.set('2025-01-01T00:00:00Z')
@@ -65,7 +65,7 @@ describe('a half open breaker', () => {
     return all
   }
 
-  test('lets one pass, and nobody else meanwhile', () => {
+  test('lets one task pass, and no other until it has ended', () => {
     const { breaker } = halfOpen()
     expect(breaker.waitMs).toBe(0)
     breaker.enter()

@@ -91,7 +91,7 @@ describe.each(GENERATIONS)('FastA2A, the %s generation', (generation) => {
 })
 
 describe('a Pydantic AI agent', () => {
-  it('that tells its answer in the conversation only is heard', async () => {
+  it('that answers only in the conversation has its answer in the result', async () => {
     const history = [
       { role: 'agent', kind: 'message', messageId: 'm-2', parts: [{ kind: 'text', text: 'Paris' }] },
     ]

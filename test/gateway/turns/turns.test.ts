@@ -206,14 +206,14 @@ describe('a task that ends here otherwise', () => {
     }
   }
 
-  test('as its manager is destroyed is let go of', async () => {
+  test('as its manager is destroyed is released', async () => {
     const { gateway, provider, clock, told } = await begun(WORKING)
     gateway.tasks.destroy()
     await pass(clock, 0)
     expect([provider.of('cancelTask'), clock.pending, gateway.loadOf('a'), told]).toEqual([[], 0, 0, []])
   })
 
-  test('as its manager is destroyed, while it is sent, is let go of, whatever comes of it', async () => {
+  test('as its manager is destroyed during the request is released, whatever the response', async () => {
     const { gateway, call, clock, told } = await sent()
     gateway.tasks.destroy()
     await call.answer(WORKING)

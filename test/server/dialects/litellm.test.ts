@@ -356,7 +356,7 @@ describe('authentication', () => {
     expect(a.tasks.size()).toBe(0)
   })
 
-  test('tasks of somebody else are none', async () => {
+  test('tasks of another owner are not found', async () => {
     const a = agent((run) => void run.requireInput('Really?'), { authenticate })
     await result(a, 'task_send', newTask(), as('ann'))
     const { id } = newTask()

@@ -303,7 +303,7 @@ describe('what was remembered of a task is forgotten', () => {
   })
 })
 
-describe("the look of an answer tells nobody of somebody else's task", () => {
+describe('the form of an answer shows nothing of a task of another owner', () => {
   const ambiguous = [...new Set(ALL.flatMap(({ methods }) => [...methods.keys()]))].filter(
     (method) => having(method, ALL).length > 1,
   )

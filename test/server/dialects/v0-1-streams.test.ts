@@ -167,7 +167,7 @@ describe('a stream that begins in the middle', () => {
     expect(collector.texts).toEqual(await held(a, 't'))
   })
 
-  test('is taken up from its beginning by who has not heard all of that', async () => {
+  test('begins from the start of an artifact for a reader that has not received all of it', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const first = await listen(a, 'tasks/resubscribe', { id: 't' })

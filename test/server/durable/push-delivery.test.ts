@@ -186,7 +186,7 @@ describe('the process that tells a webhook', () => {
 })
 
 describe('a webhook that is disabled', () => {
-  test('stays so over restarts, and goes on where somebody says so, wherever that is', async () => {
+  test('stays disabled over restarts, and continues when any process enables it', async () => {
     const hook = await receiver(204, 410)
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -253,7 +253,7 @@ describe('a webhook that is disabled', () => {
     ])
   })
 
-  test('may be enabled by whoever is told that it is disabled', async () => {
+  test('may be enabled by the listener that receives its failure', async () => {
     const hook = await receiver(410)
     const enabled: Promise<boolean>[] = []
     const onError = (): void => void enabled.push(a.handler.push.redeliver(id, 'c'))

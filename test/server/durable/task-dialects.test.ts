@@ -62,7 +62,7 @@ describe('a task that was made in a dialect', () => {
     expect(await shown(b)).toEqual(await shown(a))
   })
 
-  test('is shown in the preferred one to somebody else, who learns nothing', async () => {
+  test('is shown in the preferred dialect to another owner, who learns nothing', async () => {
     const authenticate = (): Principal => ({ id: 'nobody' })
     const { a, b } = replicas((run) => run.complete(), { authenticate })
     const mine = { principal: { id: 'me' } }

@@ -346,7 +346,7 @@ describe('the card', () => {
 })
 
 describe('with authenticate', () => {
-  test('nobody sees a task but his own', async () => {
+  test('each caller sees only its own tasks', async () => {
     const tasks = new TaskManager()
     const handler = serve(new LocalTaskManager(analyze, { tasks }), { authenticate })
     expect((await curl(handler, send('go'))).status).toBe(401)
@@ -362,7 +362,7 @@ describe('with authenticate', () => {
     }
   })
 
-  test('a task of the same manager that belongs to somebody is not for those who are nobody', async () => {
+  test('a task with an owner in the same manager is not shown to callers without one', async () => {
     const tasks = new TaskManager()
     const { id } = tasks.createTask({ skill: 'test', owner: 'alice' })
     const handler = serve(new LocalTaskManager(analyze, { tasks }))

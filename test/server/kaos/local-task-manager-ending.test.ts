@@ -95,7 +95,7 @@ describe('cancelTask', () => {
     expect(count).toBe(0)
   })
 
-  test('may come from whoever is told of the task', async () => {
+  test('may come from a listener of the task', async () => {
     const { manager, tasks } = setup(() => 'ok')
     tasks.on('task:created', ({ id }) => tasks.cancelTask(id))
     expect(await manager.sendMessage('go')).toMatchObject({ state: 'canceled' })

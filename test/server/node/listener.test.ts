@@ -206,7 +206,7 @@ describe('the answer', () => {
     },
   )
 
-  it('to HEAD cancels the body that nobody gets', async () => {
+  it('to HEAD cancels the body, which no client receives', async () => {
     const canceled = gate()
     const { port } = await serve(() => new Response(new ReadableStream({ cancel: () => canceled.open() })))
     await send(port, { method: 'HEAD' })
@@ -316,7 +316,7 @@ describe('what goes wrong', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  it('breaks the answer off when its body fails: nobody takes it for whole', async () => {
+  it('breaks off when its body fails, so that no client takes it for complete', async () => {
     const warnings = expectWarnings(WARNING)
     const { port } = await serve(() => {
       let isFirst = true

@@ -468,7 +468,7 @@ describe('a signal', () => {
     await idle()
   })
 
-  it('is let go of in the end', async () => {
+  it('has no listener left in the end', async () => {
     const { url, idle } = await place(echo)
     const controller = new AbortController()
     const { signal } = controller

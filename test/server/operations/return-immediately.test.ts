@@ -19,7 +19,7 @@ describe('without waiting', () => {
     expect(task.artifacts ?? []).toEqual([])
   })
 
-  test('a first message returns its task before the work that its start lets go on', async () => {
+  test('a first message returns its task before its work continues', async () => {
     // The task begins when the agent first waits, and the work continues in the same microtasks.
     const a = agent(async (run: Run) => {
       await Promise.resolve()

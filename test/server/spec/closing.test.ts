@@ -127,7 +127,7 @@ describe.each(BINDINGS)('$name: while it closes, and after', (binding) => {
     expect((await refused(binding, a, 'SendMessage', { message: user('go') })).reason).toBe('UNAVAILABLE')
   })
 
-  test('whoever waits for an answer gets one', async () => {
+  test('each waiting client gets an answer', async () => {
     const began = gate()
     const a = agent(async (run) => {
       run.start()

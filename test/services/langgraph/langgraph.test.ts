@@ -198,7 +198,7 @@ function langGraph(): void {
     await expect(client.runs.create(unknown, 'echo', input('hi'))).rejects.toMatchObject({ status: 422 })
   })
 
-  test('lets nobody in without the key where it has one, and leaves nothing behind', async () => {
+  test('refuses requests without the key if it has one, and leaves nothing behind', async () => {
     const locked = await startLangGraph({ apiKey: 'secret' })
     const { Client } = await loadService<ClientModule>('@langchain/langgraph-sdk')
     const as = (apiKey: string): Client =>

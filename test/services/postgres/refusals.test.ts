@@ -118,7 +118,7 @@ whenPostgres('postgresStore', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('leaves what may pass to whoever asks', async () => {
+  it('leaves temporary errors to the caller', async () => {
     const store = postgresStore(poolOf({ connectionString: 'postgres://127.0.0.1:1/none' }))
     const error: unknown = await store.get('a').catch((thrown: unknown) => thrown)
     expect([A2AError.is(error), error]).toMatchObject([false, { code: 'ECONNREFUSED' }])

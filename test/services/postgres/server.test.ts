@@ -70,7 +70,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(rows).toEqual([])
   })
 
-  it('adds no document to a task that is deleted meanwhile', async () => {
+  it('adds no document to a task that is deleted at the same time', async () => {
     const store = await open('documenting')
     const { task } = await put(store, 'a')
     let putting: Promise<boolean> | undefined

@@ -365,7 +365,7 @@ describe('what goes wrong', () => {
     expect(requests).toHaveLength(3)
   })
 
-  it('a stream that goes on is not begun anew, whatever it says', async () => {
+  it('a stream that has begun is not opened again, whatever it says', async () => {
     const events = [
       { result: { task: { id: 't', status: { state: 'TASK_STATE_WORKING' } } } },
       { error: { code: -32004, message: 'No more' } },
@@ -385,7 +385,7 @@ describe('what goes wrong', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('a call that nobody waits for rejects with the reason', async () => {
+  it('an aborted call rejects with the reason', async () => {
     const { url } = await site(() => 'never')
     const controller = new AbortController()
     const sent = a2a().sendTask(agentAt(url), asked('Hi'), { signal: controller.signal })

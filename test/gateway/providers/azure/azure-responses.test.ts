@@ -188,7 +188,7 @@ describe('an agent of the Responses API that asks', () => {
     })
   })
 
-  it('is asked anew in another conversation, where a call was left open', async () => {
+  it('is asked in another conversation if a call was left open', async () => {
     const { ref = {} } = await done([{ calls: [CALL] }, 'completed'])
     const sent = await provider.sendTask(at(), asked('Never mind', { previous: ref }), calling())
     expect(sent.ref?.['conversationId']).not.toBe(ref['conversationId'])
@@ -276,7 +276,7 @@ describe('a stream of the Responses API', () => {
     })
   })
 
-  it('ends when nobody listens any more', async () => {
+  it('ends when its reader stops', async () => {
     stub.script('in_progress', new Promise(() => {}))
     const controller = new AbortController()
     const updates = provider.streamTask(at(), asked('hello'), controller)
@@ -304,7 +304,7 @@ describe('the health of an agent of Azure AI Foundry', () => {
     expect(query?.get('api-version')).toBe('v1')
   })
 
-  it('is offline where nobody is', async () => {
+  it('is offline if it cannot be reached', async () => {
     expect(await provider.healthCheck(at({}, await nowhere()), calling())).toBe('offline')
   })
 })

@@ -181,7 +181,7 @@ describe('a stream', () => {
     await expect(all(updates())).rejects.toMatchObject({ code: 'PROVIDER_ERROR' })
   })
 
-  it('is left when nobody listens any more', async () => {
+  it('is left when its reader stops', async () => {
     const { stub, updates } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(sse(METADATA))

@@ -177,7 +177,7 @@ function ofItsMakers(): void {
     expect(await settled('echo', value)).toMatchObject({ state: 'completed' })
   })
 
-  it('starts a conversation anew whose thread is gone, but takes no answer there', async () => {
+  it('begins a new conversation if the thread is gone, but accepts no answer there', async () => {
     const sent = await provider.sendTask(agentOf('ask'), lgTask('hi'), call)
     await settled('ask', sent)
     await fetch(threadUrl(refOf(sent)), { method: 'DELETE' })

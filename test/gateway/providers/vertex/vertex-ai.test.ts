@@ -85,7 +85,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(textsOf(await provider.sendTask(at(), asked('hello'), calling()))).toEqual(['HelloAB'])
   })
 
-  it('takes nobody for the user of an owner', async () => {
+  it('does not take an anonymous caller for the user of an owner', async () => {
     const userOf = async (more: Partial<ProviderTask>) => {
       await provider.sendTask(at(), asked('hello', more), calling())
       return (last()?.body as { readonly input: { readonly user_id: string } }).input.user_id
@@ -187,7 +187,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(await fault(updates)).toMatchObject({ code: 'PROVIDER_ERROR', data: { retryable: true } })
   })
 
-  it('is no longer asked when nobody listens', async () => {
+  it('is no longer asked when its reader stops', async () => {
     stub.stream('Hello', new Promise(() => {}))
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -299,7 +299,7 @@ describe('the health of an agent on Agent Engine', () => {
     expect(last()).toMatchObject({ method: 'GET', path: `/v1/${stub.name}` })
   })
 
-  it('is offline where nobody is', async () => {
+  it('is offline if it cannot be reached', async () => {
     expect(await provider.healthCheck(at({}, await nowhere()), calling())).toBe('offline')
   })
 })
