@@ -403,7 +403,7 @@ describe('a body', () => {
   })
 })
 
-describe('options that check too little, or make no sense, are errors', () => {
+describe('options that check too little, or are invalid, are errors', () => {
   it.each<[string, unknown, RegExp]>([
     ['no secret', { taskId: 't1' }, /needs "token" or "authorization"/],
     ['a secret that is not set', { token: undefined, taskId: 't1' }, /needs "token" or "authorization"/],

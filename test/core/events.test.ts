@@ -286,7 +286,7 @@ describe('a listener that gives commands', () => {
     expect(stored).toEqual([true, true, true, true])
   })
 
-  test('may go on for long without holding on to what is done', () => {
+  test('may continue for long without holding on to what is done', () => {
     const { tasks, id } = setup()
     const seen: number[] = []
     tasks.on('task:updated', ({ generation }) => {

@@ -86,7 +86,7 @@ test('false keeps all', async () => {
   expect(await a.size()).toBe(1)
 })
 
-test('task:expired tells of each task that was removed, after it was', async () => {
+test('task:expired reports each task that was removed, after it was', async () => {
   const clock = new ManualClock()
   const faults: Faults = {}
   const store = faultyStore(memoryStore(), faults)

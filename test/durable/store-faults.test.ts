@@ -278,7 +278,7 @@ test('a store that cannot be listened to at first is polled, and listened to as 
   expect(asked.filter((step) => step === 'listen')).toHaveLength(2)
 })
 
-test('one who listens for ever in vain is polled for all the same', async () => {
+test('a listener that never receives a hint does not end polling', async () => {
   const { a, b, faults, clock } = setup(2)
   await a.createTask({ skill: 'test', id: 'x' })
   const { opened, open } = gate()

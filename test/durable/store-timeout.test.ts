@@ -228,7 +228,7 @@ describe('callers that wait receive an error while the store is silent', () => {
 })
 
 describe('an error of a store', () => {
-  test('that is a STORE_FAILED of its own is final, and told as it is', async () => {
+  test('that is a STORE_FAILED is final, and passed on as it is', async () => {
     const { a, faults, asked } = world()
     const own = new A2AError('STORE_FAILED', 'The tables are not set up', { operation: 'migrate' })
     faults.before = (step) => {
@@ -317,7 +317,7 @@ describe('a change that a store refuses for good', () => {
 })
 
 describe('a store that contradicts itself', () => {
-  test('that gives a task, and says that it is not there, is not asked for ever', async () => {
+  test('that gives a task, and says that it is not there, is not asked forever', async () => {
     const { a, faults, asked, inner } = world()
     const { a: other } = replicas(1, { store: inner })
     const { id } = await other.createTask({ skill: 'test' })

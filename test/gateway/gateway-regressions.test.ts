@@ -41,7 +41,7 @@ function latest({ tasks }: ReturnType<typeof setUp>) {
 }
 
 describe('a gateway that closes while clients wait', () => {
-  it('completes no task that goes on at its service, and cancels none there', async () => {
+  it('completes no task that continues at its service, and cancels none there', async () => {
     const made = setUp({ handleSecret: SECRET })
     const { send, handler } = served(made)
     const sent = send('work')

@@ -186,7 +186,7 @@ describe('sending a task', () => {
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('completed')
   })
 
-  test('tells of one that is gone before its end', async () => {
+  test('reports one that is gone before its end', async () => {
     const { gateway, provider, clock, tasks } = setUp({ manager: { expiryMs: 10 } })
     const sent = codeOf(gateway.sendTask('a', 'x'))
     await (await provider.last('sendTask')).answer({ state: 'working', ref: { r: 1 } })

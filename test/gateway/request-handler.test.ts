@@ -113,7 +113,7 @@ describe('a task', () => {
     expect(refs).toEqual([undefined, { thread: 't-1' }])
   })
 
-  it('goes on with the conversation of the task before it in its context', async () => {
+  it('continues with the conversation of the task before it in its context', async () => {
     const previous: unknown[] = []
     const { client } = await scene({
       guide: async function* (task) {

@@ -84,7 +84,7 @@ test('the context has the objects of 0.3, and files in both directions keep thei
   ])
 })
 
-test('a turn goes on after execute has returned, until its final state', async () => {
+test('a turn continues after execute has returned, until its final state', async () => {
   const { send, errors } = agent((publish) => {
     publish.task()
     void pause().then(() => {

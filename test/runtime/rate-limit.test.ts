@@ -97,7 +97,7 @@ describe('a rate limit', () => {
     [{ maxKeys: -1 }, '"rateLimit.maxKeys" must be a positive integer, got -1'],
     // As an untyped caller may pass it.
     [{ perSecond: 1 } as Partial<RateLimitOptions>, 'Unknown option "rateLimit.perSecond" of A2AGateway'],
-  ])('of %j makes no sense', (options, message) => {
+  ])('of %j is invalid', (options, message) => {
     expect(() => setUp(options)).toThrow(message)
   })
 })

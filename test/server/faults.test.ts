@@ -92,7 +92,7 @@ describe('illegal transitions', () => {
     ])
   })
 
-  test('work that goes on after the agent has returned is refused, and told so', async () => {
+  test('changes after the agent has returned are refused with an error', async () => {
     const go = gate()
     const late = gate<unknown>()
     const { send, get } = agent((run) => {
@@ -372,7 +372,7 @@ describe('faults of the agent', () => {
 })
 
 describe('leaving a stream', () => {
-  test('the task goes on, and is stored', async () => {
+  test('the task continues, and is stored', async () => {
     const go = gate()
     const done = gate()
     const { stream, get } = agent(async (run) => {

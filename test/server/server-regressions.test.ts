@@ -122,7 +122,7 @@ describe('a question', () => {
   test.each<[string, (run: Run) => Promise<unknown>]>([
     ['start()', (run) => asked(run, () => run.start())],
     ['complete()', (run) => asked(run, () => run.complete())],
-  ])('does not stay open when the run goes on with %s', async (_, ask) => {
+  ])('does not stay open when the run continues with %s', async (_, ask) => {
     const a = agent(async (run) => {
       expect(await ask(run)).toMatchObject({ code: 'WAIT_ABORTED' })
     })
@@ -215,7 +215,7 @@ describe('an answer', () => {
 })
 
 describe('limits', () => {
-  test('a run whose task was canceled takes its place for as long as it goes on', async () => {
+  test('a run whose task was canceled takes its place for as long as it continues', async () => {
     const never = gate()
     const a = agent(
       (run) => {

@@ -129,7 +129,7 @@ describe('after that', () => {
     expect(agent.asked[2]?.headers).toMatchObject({ 'if-none-match': '"1"', 'if-modified-since': modified })
   })
 
-  test('and what it said of another card counts no more', async () => {
+  test('and what it said of another card is dropped', async () => {
     const said = {
       etag: '"1"',
       'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT',

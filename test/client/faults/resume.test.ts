@@ -77,7 +77,7 @@ describe('a handle with a task', () => {
     expect(agent.methods().filter((method) => method.startsWith('Send'))).toHaveLength(1)
   })
 
-  test('goes on with callbacks where the task waits', async () => {
+  test('continues with callbacks where the task waits', async () => {
     let hasAnswer = false
     const agent = await scripted(({ method }) => {
       if (method === 'SendMessage') hasAnswer = true

@@ -155,7 +155,7 @@ describe('a stream', () => {
     },
   )
 
-  test('that tells of other tasks, too, tells the user of his own only', async () => {
+  test('that reports other tasks, too, tells the user of its own only', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'mine' })
       return stream(asked, [

@@ -163,7 +163,7 @@ function busy(inner: TaskStore, times: number, others: () => Promise<unknown>): 
   })
 }
 
-test('a run does not lose its task to others who are busy: it waits a little, and goes on', async () => {
+test('a run does not lose its task to others who are busy: it waits a little, and continues', async () => {
   const clock = new ManualClock()
   const inner = memoryStore({ now: () => clock.now() })
   const { a: other } = replicas(1, { store: inner }, clock)
@@ -190,7 +190,7 @@ test('a run does not lose its task to others who are busy: it waits a little, an
   expect(await other.getTask('x')).toMatchObject({ output: 'the answer', generation: 153 })
 })
 
-test('a store that tells of conflicts with nothing is not tried for ever', async () => {
+test('a store that reports conflicts without a cause is not tried forever', async () => {
   const clock = new ManualClock()
   const inner = memoryStore({ now: () => clock.now() })
   let commits = 0

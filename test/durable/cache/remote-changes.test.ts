@@ -129,7 +129,7 @@ describe('a reader that is left without a word', () => {
     expect(count('heads')).toBe(before)
   })
 
-  test('is forgotten after the next poll where the task goes on', async () => {
+  test('is forgotten after the next poll where the task continues', async () => {
     const { a, clock, count } = world({ maxCached: 1 })
     const ids: string[] = []
     for (let index = 0; index < 30; index += 1) {
@@ -149,7 +149,7 @@ describe('a reader that is left without a word', () => {
     expect(count('heads')).toBe(before)
   })
 
-  test('goes on where it was when it comes back, however late', async () => {
+  test('continues where it was when it comes back, however late', async () => {
     const { a, b, clock, store, count } = world({ maxCached: 1, eventLogSize: 1 })
     const { id } = await b.createTask({ skill: 'test' })
     const subscription = a.subscribe(id, { after: 0 })

@@ -328,7 +328,7 @@ describe('finish', () => {
     expect(await here.leased.finish(id, { state: 'rejected' })).toBe(true)
   })
 
-  test('of a task whose lease is lost rejects with the reason, which onLost was told', async () => {
+  test('of a task whose lease is lost rejects with the reason that onLost received', async () => {
     const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000, recover: 'resume' })
     const { id } = here.leased.createTask({ skill: 'test' })
     await here.leased.stored(id)

@@ -87,7 +87,7 @@ describe('taking', () => {
     expect(other.told).toEqual([])
   })
 
-  test('tells what the holder before did', async () => {
+  test('reports what the holder before did', async () => {
     const all = await held()
     const { here, there, id } = all
     here.leased.addMessage(id, says('the last'))
@@ -137,7 +137,7 @@ describe('a lease', () => {
     expect(all.here.told).toEqual([])
   })
 
-  test('that another took after it ran out is lost: the signal aborts, onLost is told once', async () => {
+  test('that another took after it ran out is lost: the signal aborts, onLost is called once', async () => {
     const all = await held({ ...LONG, recover: 'resume' })
     const { here, there, id } = all
     const signal = here.leased.signalOf(id)
@@ -226,7 +226,7 @@ describe('sending', () => {
     expect(there.told).toEqual([])
   })
 
-  test('to a task that waits has it go on, without its question', async () => {
+  test('to a task that waits has it continue, without its question', async () => {
     const all = await held()
     const { here, there, id, leaseId } = all
     here.leased.patchTask(id, { state: 'input-required', message: 'Which one?' })
@@ -270,7 +270,7 @@ describe('sending', () => {
     expect(textsOf(await peek(all, all.id))).toEqual(['me'])
   })
 
-  test('what makes no sense is refused', async () => {
+  test('an invalid value is refused', async () => {
     const all = await held()
     const seen = await peek(all, all.id)
     const sent = all.there.leased.send(seen, all.leaseId, { role: 'user', parts: [] })

@@ -152,7 +152,7 @@ describe('setNote', () => {
     expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
   })
 
-  test('that cannot be stored is told to onError, and the one before it stays', async () => {
+  test('that cannot be stored is reported to onError, and the one before it stays', async () => {
     const errors: unknown[] = []
     const { here, id, clock, faults, store } = await holding({ onError: (error) => errors.push(error) })
     faults.before = (step) => {

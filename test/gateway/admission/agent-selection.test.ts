@@ -120,14 +120,14 @@ describe('an agent that is not set up', () => {
     expect(provider.calls).toEqual([])
   })
 
-  test('is told to onError where an executor asks whether there is room', () => {
+  test('is reported to onError if an executor asks for room', () => {
     const { gateway, told } = strict()
     const error = thrown(() => gateway.requireRoom('a'))
     expect(error).toMatchObject(MISSING)
     expect(told).toEqual([{ error, context: { during: 'sendTask', agentId: 'a' } }])
   })
 
-  test('is the only one of whom onError is told: who is busy is well', () => {
+  test('is reported to onError, unlike a busy one', () => {
     const { gateway, told, registry } = strict({ settings: { assistantId: 'x' }, maxConcurrentTasks: 1 })
     void gateway.sendTask('a', 'x')
     expect(thrown(() => gateway.requireRoom('a'))).toMatchObject({ code: 'AGENT_BUSY' })

@@ -99,7 +99,7 @@ describe('a half open breaker', () => {
     expect(breaker.waitMs).toBe(0)
   })
 
-  test('waits for the one who tries, not for one before', () => {
+  test('waits for the task that tries, not for one before', () => {
     const { breaker, clock } = halfOpen()
     const first = breaker.enter()
     breaker.failed()
@@ -128,6 +128,6 @@ test.each<[CircuitBreakerOptions, string]>([
     { reset: 1 } as CircuitBreakerOptions,
     'Unknown option "circuitBreaker.reset" of A2AGateway; known are failures, resetMs',
   ],
-])('%j makes no sense', (options, message) => {
+])('%j is invalid', (options, message) => {
   expect(() => new CircuitBreaker(options)).toThrow(message)
 })

@@ -192,7 +192,7 @@ describe('a task whose caller has aborted', () => {
   })
 })
 
-describe('work that goes on elsewhere', () => {
+describe('work that continues elsewhere', () => {
   const queue = custom({
     run: ({ text }) => ({ ref: { job: text } }),
     getTask: ({ job }) => ({ state: 'completed', output: job }),

@@ -65,7 +65,7 @@ describe.each(GENERATIONS)('FastA2A, the %s generation', (generation) => {
     expect(bodies.replaceAll(`"${id}"`, '')).not.toContain('our-')
   })
 
-  it('goes on working on what is canceled', async () => {
+  it('keeps working on what is canceled', async () => {
     const { url } = await fastA2A(generation, {})
     const provider = pydanticAI()
     const { ref = {} } = await provider.sendTask(agentAt(url), asked('Hi'), calling())

@@ -118,7 +118,7 @@ describe('monitoring', () => {
     expect(asked()).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  test('that is started twice goes on once', async () => {
+  test('that is started twice continues once', async () => {
     const { looks, healthCheck } = held()
     const { registry, clock } = setUp(healthCheck)
     registry.register(agent('a'))
@@ -212,7 +212,7 @@ describe('a look', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('tells when the agent was last seen, if it was seen', async () => {
+  test('reports when the agent was last seen, if it was seen', async () => {
     let answer: AgentStatus = 'offline'
     const { registry, clock, lastSeenAt } = setUp(() => answer)
     registry.register(agent('a'))

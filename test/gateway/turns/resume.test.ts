@@ -164,7 +164,7 @@ describe('a handle', () => {
     expect(first.provider.of('getTask')).toEqual([])
   })
 
-  test('takes up a task that waits, whose answer reaches the same task of the service', async () => {
+  test('resumes a task that waits, whose answer reaches the same task of the service', async () => {
     const { gateway, provider, handle } = await handedOver()
     const resumed = gateway.resume(handle)
     await (await provider.untilCalled('getTask')).answer({ state: 'input-required', message: 'When?' })
@@ -184,7 +184,7 @@ describe('a handle', () => {
     }
   })
 
-  test('taken up twice at once is asked for once', async () => {
+  test('resumed twice at once is asked for once', async () => {
     const { gateway, provider, handle, clock } = await handedOver()
     const both = [gateway.resume(handle), gateway.getTask(handle)]
     await (await provider.untilCalled('getTask')).answer({ state: 'working' })
@@ -194,7 +194,7 @@ describe('a handle', () => {
     expect(provider.of('getTask')).toHaveLength(2)
   })
 
-  test('goes on with a task that was restored', async () => {
+  test('continues with a task that was restored', async () => {
     const { first, gateway, provider, handle, tasks, clock } = await handedOver()
     tasks.restore(structuredClone(first.tasks.snapshot()))
     expect((await gateway.getTask('task-1')).state).toBe('working')

@@ -26,7 +26,7 @@ async function streamed(options: SetUpOptions = {}) {
 }
 
 describe('a service that fails', () => {
-  test('fails the task, with a text that tells nothing of the service', async () => {
+  test('fails the task, with a text that reveals nothing of the service', async () => {
     const { call, result, told, gateway, clock } = await sent()
     const error = serviceError()
     await call.fail(error)
@@ -186,7 +186,7 @@ describe('a service that fails', () => {
   )
 })
 
-describe('a task that goes on at its service', () => {
+describe('a task that continues at its service', () => {
   test('is looked at with growing pauses until its end', async () => {
     const { provider, clock, result } = await followed({ config: { pollIntervalMs: 100 } })
     const at: number[] = []

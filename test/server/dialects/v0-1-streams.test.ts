@@ -157,7 +157,7 @@ describe('a stream that begins in the middle', () => {
     run.complete()
   }
 
-  test('of the next message tells what there is', async () => {
+  test('of the next message reports what there is', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await (await listen(a, 'tasks/sendSubscribe', say('t', 'yes'))).results()
@@ -199,7 +199,7 @@ describe('a stream that begins in the middle', () => {
     }
   })
 
-  test('answers each of several reads at once with an event of its own, in their order', async () => {
+  test('answers each of several reads at once with its own event, in their order', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await stream(a, 'tasks/sendSubscribe', say('t', 'yes'))

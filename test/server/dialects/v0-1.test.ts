@@ -225,7 +225,7 @@ describe('tasks/cancel', () => {
 })
 
 describe('tasks/resubscribe', () => {
-  test('tells where the task is, and what comes from then on', async () => {
+  test('reports where the task is, and what comes from then on', async () => {
     const go = gate()
     const a = agent(async (run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'one' }] })
@@ -244,7 +244,7 @@ describe('tasks/resubscribe', () => {
     ])
   })
 
-  test('takes up where the client has left off', async () => {
+  test('resumes where the client has left off', async () => {
     const a = agent((run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'one' }] })
       run.artifact({ artifactId: 'a', parts: [{ text: 'two' }] })
@@ -261,7 +261,7 @@ describe('tasks/resubscribe', () => {
     ])
   })
 
-  test('tells of a task that has ended what it has made, and that it has', async () => {
+  test('sends the artifacts and the end of a task that has ended', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })
@@ -445,7 +445,7 @@ describe('beside the others', () => {
     expect(await failure(a, 'tasks/cancel', { id: later })).toMatchObject({ code: -32002, data: [{}] })
   })
 
-  test('each stream is taken up again in that version', async () => {
+  test('each stream is resumed in that version', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })

@@ -138,7 +138,7 @@ describe('a store that fails', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('for longer is told to onError, and then it goes on by itself', async () => {
+  test('for longer is reported to onError, and then it continues by itself', async () => {
     const { hook, a, b, id } = await registered()
     a.store.fail()
     await b.tasks.updateTask(id, { state: 'working' })

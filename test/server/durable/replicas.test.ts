@@ -57,7 +57,7 @@ describe('a task that one process works on, at another', () => {
     expect(names).toEqual(['artifact:1', 'artifact:2', 'artifact:3', 'completed'])
   })
 
-  test('is taken up by Last-Event-ID where the other stream broke off', async () => {
+  test('is resumed by Last-Event-ID where the other stream broke off', async () => {
     const { execute, began, finish } = working((run) => {
       for (const text of ['2', '3']) run.artifact({ artifactId: 'x', parts: [{ text }] })
     })
@@ -122,7 +122,7 @@ describe('a task that one process works on, at another', () => {
 })
 
 describe('a message to a task that another process holds', () => {
-  test('answers its question: the run goes on where it is', async () => {
+  test('answers its question: the run continues where it is', async () => {
     const { a, b } = replicas([asking, () => 'not here'])
     const { id, status } = await send(a, 'go')
     expect(stateName(status.state)).toBe('input-required')

@@ -153,7 +153,7 @@ describe('which dialect it was', () => {
     },
   )
 
-  test('is told to onError where it cannot be stored, and the message is answered', async () => {
+  test('is reported to onError where it cannot be stored, and the message is answered', async () => {
     const { a, b } = done({ manager: { storeRetryMs: 1 } })
     a.store.fail('putDocument')
     const id = await made(a, 'kaos')

@@ -23,7 +23,7 @@ describe('a signal over a store', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('reaches a run of its own process at once', async () => {
+  test('reaches a run of the same process at once', async () => {
     const { a } = replicas(approval)
     const { id } = await begin(a, 'go')
     await settle()

@@ -219,7 +219,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     for (const request of requests) expect(new URL(request.url).pathname).toMatch(/^\/agents\/echo/)
   })
 
-  test('a client that is asked who he is says so, and has tasks of his own', async () => {
+  test('a client that is challenged authenticates, and has its own tasks', async () => {
     const { url } = await serve({ ...echo, authenticate, card: () => SCHEMES })
     const alice = authenticating(line, 'alice')
     const peer = await connect(line, url, alice.fetchImpl)

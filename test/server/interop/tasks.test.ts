@@ -82,7 +82,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(handler.tasks.countTasks()).toBe(0)
   })
 
-  test('a stream tells the task, then each change, and ends with it', async () => {
+  test('a stream reports the task, then each change, and ends with it', async () => {
     const { url } = await serve({
       execute(run) {
         run.update('thinking')

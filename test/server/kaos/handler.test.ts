@@ -121,7 +121,7 @@ describe('SendMessage', () => {
     expect(errors).toEqual([new Error('secret')])
   })
 
-  test('tells what was thrown where the manager is made to, as KAOS does', async () => {
+  test('reports what was thrown where the manager is made to, as KAOS does', async () => {
     const fail = (): never => {
       throw new Error('Error occurred')
     }
@@ -371,7 +371,7 @@ describe('with authenticate', () => {
   })
 })
 
-test('a manager of your own is served like ours; what it throws stays inside', async () => {
+test('your own manager is served like ours; what it throws stays inside', async () => {
   const errors: unknown[] = []
   class Broken extends NullTaskManager {
     override sendMessage(): Promise<Task> {
@@ -396,7 +396,7 @@ test.each<[option: string, options: object]>([
   ['limits.maxDepth', { limits: { maxDepth: 0 } }],
   ['cardMaxAgeSeconds', { cardMaxAgeSeconds: -1 }],
   ['execute', { execute: analyze }],
-])('an option %s that makes no sense is refused by its name', (option, options) => {
+])('an option %s that is invalid is refused by its name', (option, options) => {
   expect(() => serve(undefined, options)).toThrow(`"${option}"`)
 })
 

@@ -359,7 +359,7 @@ describe('what goes wrong', () => {
   })
 })
 
-it('a function around the fetch of a handler is as good as that', async () => {
+it('a function around the fetch of a handler works like it', async () => {
   const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.example' }, execute: () => 'Hi' })
   const { url } = await serve((request) => handler.fetch(request))
   const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }

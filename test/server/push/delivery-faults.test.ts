@@ -21,7 +21,7 @@ function outcomeOf(asked: Promise<unknown>): Promise<string> {
   )
 }
 
-describe('a delivery goes on', () => {
+describe('a delivery continues', () => {
   test.each<[string, () => unknown]>([
     ['throws', throwing],
     ['gives no number', () => NaN],

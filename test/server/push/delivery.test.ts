@@ -117,7 +117,7 @@ describe('a delivery', () => {
     await stateIs(agent, 'idle')
   })
 
-  test('that is behind the log goes on with the task as it is', async () => {
+  test('that is behind the log continues with the task as it is', async () => {
     const hook = await receiver(503)
     const tasks = new TaskManager({ eventLogSize: 2 })
     const agent: Plain = pushAgent({ tasks })

@@ -225,7 +225,7 @@ describe('configurations', () => {
     expect(await handler.push.health(taskId)).toHaveLength(1)
   })
 
-  test('once more on a task that has ended tell of its end once more', async () => {
+  test('again on a task that has ended report its end again', async () => {
     const hook = await receiver()
     const { create, task, tasks, handler } = pushAgent()
     const taskId = task()
@@ -395,7 +395,7 @@ describe('push notifications', () => {
     ['a text', { maxPerTask: '3' }, '"push.maxPerTask"'],
     ['too many', { maxConcurrent: Infinity }, '"push.maxConcurrent"'],
     ['pauses the wrong way round', { retryMinMs: 2, retryMaxMs: 1 }, '"push.retryMinMs"'],
-  ])('refuse options that make no sense: %s', (_, push, name) => {
+  ])('refuse options that are invalid: %s', (_, push, name) => {
     // As JavaScript would pass it.
     const given = push as PushOptions
     expect(() => createRequestHandler({ card, execute, push: given })).toThrow(name)

@@ -369,7 +369,7 @@ describe('the store', () => {
 })
 
 describe('a handler', () => {
-  test('has a store of its own', () => {
+  test('has its own store', () => {
     const { deps } = world()
     const [one, two] = [createInboundHandler(deps), createInboundHandler(deps)]
     one.handleTaskSend({ message: 'Hello' })

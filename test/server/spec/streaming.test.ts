@@ -43,7 +43,7 @@ async function next(stream: EventStream): Promise<StreamItem> {
 const message = () => ({ message: user('go') })
 
 describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
-  test('24, 26, 27. opens a stream that begins with the task and goes on with its updates', async () => {
+  test('24, 26, 27. opens a stream that begins with the task and continues with its updates', async () => {
     const a = agent((run) => {
       run.update('Reading')
       run.artifact('text')
@@ -274,7 +274,7 @@ describe.each(BINDINGS)('$name: Subscribe to Task', (binding) => {
     expect(rest.at(-1)?.value.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('37. goes on while the task waits for input', async () => {
+  test('37. continues while the task waits for input', async () => {
     const a = agent(async (run) => {
       await run.requireInput('Which?')
     })

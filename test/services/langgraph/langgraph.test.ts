@@ -126,7 +126,7 @@ function langGraph(): void {
     expect((await client.threads.get(id)).status).toBe('idle')
   })
 
-  test('tells of an interrupt in the stream', async () => {
+  test('reports an interrupt in the stream', async () => {
     const events = await collect(
       client.runs.stream(await thread(), 'ask', { ...input('hi'), streamMode: ['updates', 'values'] }),
     )
@@ -136,7 +136,7 @@ function langGraph(): void {
     ])
   })
 
-  test('fails: once to who waits, and in the state for ever', async () => {
+  test('fails its callers once, and keeps the failed state', async () => {
     const id = await thread()
     const { run_id } = await client.runs.create(id, 'fail', input('hi'))
     expect(await client.runs.join(id, run_id)).toEqual({

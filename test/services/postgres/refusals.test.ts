@@ -149,7 +149,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.create(made)).toBe(false)
   })
 
-  it('does not try for ever where the database makes no change', async () => {
+  it('does not try forever where the database makes no change', async () => {
     const store = postgresStore(admin, { schema: 'stuck' })
     await store.migrate()
     const { task } = await put(store, 'a')

@@ -122,7 +122,7 @@ whenRedis('migrate()', () => {
     expect(await client.lrange(`${root}:parts`, 0, -1)).toEqual(['', '', '2', '4', '6'])
   })
 
-  it('keeps everybody else out while it lasts, and goes on where one died', async () => {
+  it('keeps everybody else out while it lasts, and continues where one died', async () => {
     await openStore().migrate()
     for (let n = 0; n < 3; n += 1) await put(store, `task ${n}`)
     const dying = `if cursor == '2' then error('GONE') end ${COUNTING}`

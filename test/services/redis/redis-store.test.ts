@@ -108,7 +108,7 @@ whenRedis('a store in Redis', () => {
     expect((await store.orphans(10)).map(({ leaseId }) => leaseId)).toEqual(['m'])
   })
 
-  it('goes on when Redis has forgotten its scripts', async () => {
+  it('continues when Redis has forgotten its scripts', async () => {
     const { store, command } = await openStore()
     const second = change((await put(store, 'a')).task)
     await store.commit(second)

@@ -176,7 +176,7 @@ test('of many writes that find the database locked one waits, and all fail', asy
   for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)))).toBe(true)
 })
 
-test('a task that comes without its log goes on from its generation', async () => {
+test('a task that comes without its log continues from its generation', async () => {
   const store = await file.open()
   const creation = { task: snapshot('task', 5), events: [], head: { ...head, generation: 5 }, commitId: 'c' }
   expect(await store.create(creation)).toBe(true)

@@ -118,7 +118,7 @@ describe('an agent of A2A', () => {
     expect(textsOf(await follow(provider, agent, sent))).toEqual(['Sunny in Rome'])
   })
 
-  it('goes on with a conversation by its own id', async () => {
+  it('continues with a conversation by its own id', async () => {
     const { url, seen } = await own(() => 'Yes')
     const provider = a2a()
     const first = await provider.sendTask(agentAt(url), asked('One'), calling())
@@ -393,7 +393,7 @@ describe('what goes wrong', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('an option that makes no sense is told at once', () => {
+  it('an option that is invalid is told at once', () => {
     expect(() => a2a({ retry: { attempts: 0 } })).toThrow(RangeError)
     // @ts-expect-error -- a misspelt option
     expect(() => a2a({ fetsch: fetch })).toThrow(/Unknown option "fetsch"/)

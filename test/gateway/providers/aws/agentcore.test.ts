@@ -88,7 +88,7 @@ describe('an agent of the HTTP protocol', () => {
     })
   })
 
-  it('goes on in the session of the conversation, whatever it is called', async () => {
+  it('continues in the session of the conversation, whatever it is called', async () => {
     const { url, seen } = await service(json('Hi'))
     const provider = bedrockAgentCore()
     const { ref } = await provider.sendTask(at(url), asked('1', { contextId: 'short' }), calling())
@@ -224,7 +224,7 @@ describe('an agent of the HTTP protocol', () => {
     })
   })
 
-  it('is not read for ever when it never comes to its point', async () => {
+  it('is not read forever when it never comes to its point', async () => {
     for (const event of [{ step: 'x'.repeat(1_000_000) }, {}]) {
       let sent = 0
       const { url } = await service((response) => {

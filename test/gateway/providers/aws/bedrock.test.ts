@@ -61,7 +61,7 @@ describe('an agent of InvokeAgent', () => {
     })
   })
 
-  it('streams its text into one artifact, and tells of nothing twice', async () => {
+  it('streams its text into one artifact, and reports nothing twice', async () => {
     const euro = bytes('€')
     const cut = [{ chunk: { bytes: euro.slice(0, 1) } }, { chunk: { bytes: euro.slice(1) } }]
     const { provider } = official([{ trace: { trace: {} } }, chunk('5 '), ...cut, { later: { text: 'new' } }])
@@ -90,7 +90,7 @@ describe('an agent of InvokeAgent', () => {
     ])
   })
 
-  it('goes on with the conversation, whatever it is called', async () => {
+  it('continues with the conversation, whatever it is called', async () => {
     const { provider, inputs } = official()
     const strange = asked('Hi', { contextId: 'über/uns' })
     const { ref } = await provider.sendTask(agent, strange, calling())
@@ -155,7 +155,7 @@ describe('an agent that returns control', () => {
   it.each([
     ['alone', results],
     ['with their name', { returnControlInvocationResults: results }],
-  ])('goes on with the results, %s, in an artifact of its own', async (_, data) => {
+  ])('continues with the results, %s, in its own artifact', async (_, data) => {
     const { provider, inputs } = official([chunk('Rain')])
     const done = await provider.sendTask(agent, answer(data), calling())
     expect(inputs).toEqual([

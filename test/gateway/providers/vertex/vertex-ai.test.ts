@@ -37,7 +37,7 @@ const told = (
 ) => updates.flatMap(({ chunk }) => chunk?.parts?.map(({ text }) => text) ?? [])
 
 describe('an agent of the Agent Development Kit', () => {
-  it('answers in a session, which the conversation goes on with', async () => {
+  it('answers in a session, which the conversation continues with', async () => {
     const sent = await provider.sendTask(at(), asked('hello'), calling())
     expect(sent).toEqual({
       ref: { sessionId: expect.any(String) as string },
@@ -110,7 +110,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(safe.at(-1)).toEqual({ state: 'completed' })
   })
 
-  it('waits for what runs long, and goes on with its result', async () => {
+  it('waits for what runs long, and continues with its result', async () => {
     const part = { function_call: { id: 'f1', name: 'ask_boss', args: {} } }
     const event = adkEvent('', { content: { parts: [part] }, long_running_tool_ids: ['f1'] })
     const waiting = await streamed(['I shall ask', event])
@@ -161,7 +161,7 @@ describe('an agent of the Agent Development Kit', () => {
     })
   })
 
-  it('may be asked by another method, for a user of its own', async () => {
+  it('may be asked by another method, for its own user', async () => {
     await provider.sendTask(at({ classMethod: 'stream_query', userId: 'me' }), asked('hello'), calling())
     expect(last()?.body).toMatchObject({ class_method: 'stream_query', input: { user_id: 'me' } })
   })
