@@ -4,6 +4,7 @@ import ts from 'typescript'
 import { buildCommandLine } from './.config/build-command-line.js'
 import { ENTRIES } from './.config/entries.js'
 import { mergeChunks } from './.config/merge-chunks.js'
+import { buildSharedPage, sharedPage } from './.config/shared-page.js'
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number]
 
@@ -69,13 +70,14 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // zod is many files, most of them languages: importing it loads all for the few that schemas use. It stays one, too.
   // The others are small, and one of them CommonJS.
   noExternal: ['uuid', 'eventemitter3', 'zod', 'eventsource-parser', 'ipaddr.js'],
-  esbuildPlugins: [pureConstants],
+  esbuildPlugins: [pureConstants, sharedPage],
   plugins: [pureCommonJs],
   // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
   metafile: true,
   async onSuccess() {
     await mergeChunks(outDir, ENTRIES)
+    await buildSharedPage(outDir)
     await buildCommandLine(outDir)
   },
 }))

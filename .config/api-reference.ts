@@ -257,7 +257,7 @@ function textOf(type: ts.Type, checker: ts.TypeChecker): string {
   )
 }
 
-/** Writes each member of an object type on a line of its own. */
+/** Writes each member of an object type on its own line. */
 function linesOf(text: string): string {
   if (!text.startsWith('{') || text.length <= 100) return text
   let depth = 0

@@ -6,9 +6,8 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path/posix'
-import { transform } from 'esbuild'
 import { rollup, type OutputOptions, type OutputPlugin } from 'rollup'
-import { minify } from 'terser'
+import { minify, type MinifyOptions } from 'terser'
 
 /** The part of esbuild's metafile that is read here. */
 interface Metafile {
@@ -28,13 +27,15 @@ const LAYERS = 'runtime core http schemas wire agent-card durable client server 
 const BASE = 'base'
 const SHARED_FILES: Readonly<Record<string, string>> = { core: BASE, 'agent-card': 'wire' }
 
+const NAMES = { keep_fnames: true, keep_classnames: true }
+
 /** Replaces what esbuild wrote into `folder` by the same code in fewer files, as ES modules and as CommonJS. */
 export async function mergeChunks(folder: string, entries: readonly string[]): Promise<void> {
   const metafile = JSON.parse(await readFile(join(folder, 'metafile-esm.json'), 'utf8')) as Metafile
   const groups = groupsOf(metafile, entries)
   const bundle = await rollup({
     input: Object.fromEntries(entries.map((name) => [name, join(folder, `${name}.js`)])),
-    external: (id) => !/^[./]/.test(id),
+    external: (id) => !/^[./]/.test(id) || id.endsWith('.cjs'),
     treeshake: { moduleSideEffects: false },
   })
   const options: OutputOptions = {
@@ -45,39 +46,40 @@ export async function mergeChunks(folder: string, entries: readonly string[]): P
   const written = await readdir(folder, { recursive: true })
   const stale = written.filter((file) => /\.c?js$|^metafile/.test(file))
   await Promise.all(stale.map((file) => rm(join(folder, file))))
-  const modules: OutputOptions = { format: 'es', minifyInternalExports: false, plugins: [withoutWhitespace] }
+  const modules: OutputOptions = { format: 'es', minifyInternalExports: false, plugins: [readable] }
   const commonJs: OutputOptions = {
     format: 'cjs',
     exports: 'named',
     minifyInternalExports: true,
-    plugins: [minified],
+    plugins: [short],
   }
   await bundle.write({ ...options, ...modules, ...namesOf('js') })
   await bundle.write({ ...options, ...commonJs, ...namesOf('cjs') })
   await bundle.close()
 }
 
-/** Names of functions and classes stay, so that stack traces can be read, and so do the marks of pure calls, which esbuild would drop. White space and comments are a sixth of the ES modules. */
-const withoutWhitespace: OutputPlugin = {
-  name: 'without-whitespace',
-  renderChunk: async (code) => {
-    const mangle = { keep_fnames: true, keep_classnames: true }
-    const format = { comments: false, max_line_len: 120, preserve_annotations: true }
-    const { code: shorter = code } = await minify(code, { compress: false, mangle, format })
-    return shorter
-  },
-}
+/**
+ * For users' bundlers and stack traces: functions stay, with their names and those of classes, and so do the marks of pure
+ * calls. Bundles of users are smaller where functions are not copied to their callers.
+ */
+const readable = minified({
+  module: true,
+  compress: { ...NAMES, passes: 2, inline: false, reduce_funcs: false },
+  mangle: NAMES,
+  format: { comments: false, max_line_len: 120, preserve_annotations: true },
+})
 
-const minified: OutputPlugin = {
-  name: 'minified',
-  renderChunk: (code) => transform(code, { minify: true, legalComments: 'none' }),
+const short = minified({ toplevel: true, compress: { passes: 2 }, format: { comments: false } })
+
+function minified(options: MinifyOptions): OutputPlugin {
+  return { name: 'minified', renderChunk: async (code) => (await minify(code, options)).code ?? code }
 }
 
 function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chunkFileNames'> {
   return { entryFileNames: `[name].${extension}`, chunkFileNames: `shared/[name]-[hash].${extension}` }
 }
 
-/** The name of the file that each chunk becomes a part of. What an entry loads on demand has a file of its own. */
+/** The name of the file that each chunk becomes a part of. What an entry loads on demand has its own file. */
 function groupsOf({ outputs }: Metafile, entries: readonly string[]): Map<string, string> {
   const sources = new Set(entries.map((name) => `src/${name}.ts`))
   const neededBy = (source: string): ReadonlySet<string> => {

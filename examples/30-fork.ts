@@ -1,4 +1,4 @@
-/** A task that went wrong goes on from an earlier point, with another answer, and with another result of a step. */
+/** A task that went wrong continues from an earlier point, with another answer, and with another result of a step. */
 import assert from 'node:assert/strict'
 import { TaskManager } from 'a2a-tasks'
 import { SendMessageResponseSchema } from 'a2a-tasks/schemas'

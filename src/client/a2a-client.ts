@@ -320,7 +320,7 @@ export class A2AClient {
    * `sendTask` again. `agent` is a name in the option `agents`, a URL, a card, or a client. Clients made for URLs and
    * cards have neither the `auth` nor the `headers` of this one.
    *
-   * Over a `DurableTaskManager` with `recover: 'resume'`, another process goes on when this one dies: a client there that
+   * Over a `DurableTaskManager` with `recover: 'resume'`, another process continues when this one dies: a client there that
    * has the agent's name in `agents`, or for a URL or card, any client with a `taskManager`. Nothing is sent twice.
    *
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `UNSUPPORTED_OPERATION` while an agent works on the task;

@@ -77,7 +77,7 @@ export interface ClientOptions {
   readonly urlGuard?: UrlGuard | undefined
   /** Receives a local copy of each of the agent's tasks, kept up to date by what this client receives. */
   readonly taskManager?: ClientTasks | undefined
-  /** Agents for `sendTask` by name: their URLs, or clients with credentials of their own. */
+  /** Agents for `sendTask` by name: their URLs, or clients with their own credentials. */
   readonly agents?: Readonly<Record<string, string | TaskRunner>> | undefined
   readonly clock?: Clock | undefined
   /** Generates the ids of messages and conversations. Default is UUID v4. */
@@ -269,7 +269,7 @@ function requireAuth(auth: unknown): void {
   else throw new TypeError('"auth" must have apply(), as bearerAuth(token) has')
 }
 
-/** Requires a plain object of texts. A `Headers` object has no properties of its own, and would be sent as no headers. */
+/** Requires a plain object of texts. A `Headers` object has no own properties, and would be sent as no headers. */
 function requireHeaders(headers: unknown): void {
   const isPlain = typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
   if (

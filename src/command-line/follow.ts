@@ -1,5 +1,5 @@
 /**
- * Run of a task in the terminal: its progress, its questions, Ctrl-C, its result, and how to go on.
+ * Run of a task in the terminal: its progress, its questions, Ctrl-C, its result, and how to continue.
  *
  * @module
  */
@@ -163,7 +163,7 @@ class FollowedRun {
     if (this.#handle?.taskId !== undefined && !isOver(error)) this.#tellHandle('To try again')
   }
 
-  /** How to go on, as far as there is a task. */
+  /** How to continue, as far as there is a task. */
   #tellHandle(why: string): void {
     const command = this.#resumeCommand()
     if (command === undefined) return

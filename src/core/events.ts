@@ -142,7 +142,7 @@ export interface TurnEntry {
  * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
  * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
  * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
- *   turns of their own.
+ *   their own turns.
  */
 export type HistoryEntry = Recorded &
   (

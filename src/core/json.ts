@@ -96,7 +96,7 @@ export class JsonReader {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalidParams(root, `must be an object, got ${describe(value)}`)
     }
-    // The copy of an object that is no array is an object.
+    // The copy of an object that is not an array is an object.
     return this.read(value, root) as JsonObject
   }
 

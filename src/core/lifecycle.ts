@@ -59,7 +59,7 @@ export interface LifecycleOptions<S extends string> {
  * Creates a lifecycle from a table. The first state of the table is the state of new tasks. A state with an empty list
  * is terminal. `cancelTask` moves tasks to `canceled`, the task timeout to `failed`.
  *
- * @throws {TypeError} when a target is no state of the table, or is listed twice or under itself; when no path leads
+ * @throws {TypeError} when a target is not a state of the table, or is listed twice or under itself; when no path leads
  *   from the first state to another one; when `interrupted` names a terminal or unknown state.
  * @example
  * const review = defineLifecycle({
@@ -118,7 +118,7 @@ function checkTable(table: Readonly<Record<string, unknown>>): void {
   const states = Object.keys(table)
   if (states.length === 0) throw new TypeError('A lifecycle needs at least one state')
   for (const [state, given] of Object.entries(table)) {
-    // `waitFor` gives the two words a meaning of their own. Objects list number keys first, whatever their order in the
+    // `waitFor` gives the two words their own meaning. Objects list number keys first, whatever their order in the
     // code.
     if (/^(?:|terminal|interrupted|\d+)$/.test(state)) throw new TypeError(`"${state}" cannot name a state`)
     if (!Array.isArray(given)) throw new TypeError(`"${state}" must have an array of the states it leads to`)

@@ -1,12 +1,12 @@
 /**
  * Interfaces of task managers, for code that serves, observes or works on the tasks of any manager.
  *
- * `TaskManager` implements {@link LocalTasks}, `DurableTaskManager` implements {@link SharedTasks}, and managers of your own
+ * `TaskManager` implements {@link LocalTasks}, `DurableTaskManager` implements {@link SharedTasks}, and your own managers
  * may implement either.
  *
  * @module
  */
-import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
+import type { TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { FeedOptions, TaskFeed } from './feed/types.js'
@@ -16,6 +16,7 @@ import type { Lifecycle, TaskState } from './lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
 import type { OwnerFilter, RequireRoom, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type { UnfinishedTasks } from './saved/unfinished.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
 import type { WaitOptions } from './wait.js'
@@ -55,7 +56,7 @@ export interface TaskReader<S extends string = TaskState> {
   ): MaybePromise<TaskStreamEvent<S>[]>
   /** The events after a cursor without gap or repetition, or a snapshot and the events after it. */
   subscribe(taskId: string, options?: SubscribeOptions): TaskSubscription<S>
-  /** The events of all tasks in one order. Managers of your own need not have it. Throws a `TypeError` where it is not kept. */
+  /** The events of all tasks in one order. Your own managers need not have it. Throws a `TypeError` where it is not kept. */
   feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
@@ -121,14 +122,8 @@ export interface LocalTasks<S extends string = TaskState>
   /** The entries of the task's history, oldest first, frozen. */
   history?(taskId: string): HistoryRecorded[]
   /** Unfinished turns. Without them, those of restored tasks and of forks do not continue. */
-  readonly unfinished?: {
-    listen(listener: UnfinishedListener): () => void
-    rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
-  }
+  readonly unfinished?: UnfinishedTasks
 }
-
-/** Continues turns whose code is not in memory. */
-export type UnfinishedListener = (taskId: string) => void
 
 /** One JSON value that belongs to a task. */
 export interface TaskDocument {

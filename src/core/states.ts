@@ -1,5 +1,5 @@
 /**
- * Lists of the states of the protocol's lifecycle. They have a file of their own so that bundlers can leave them out.
+ * Lists of the states of the protocol's lifecycle. They have their own file so that bundlers can leave them out.
  *
  * @module
  */

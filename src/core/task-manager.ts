@@ -12,11 +12,12 @@ import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
 import { LocalFeed } from './feed/local-feed.js'
+import type { FeedSource } from './feed/types.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import { LocalForks } from './history/local-forks.js'
 import type { ChildTask } from './lineage/children.js'
-import { TaskViews } from './lineage/task-views.js'
+import { TaskViews, type Forks } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
@@ -24,7 +25,8 @@ import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '
 import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
-import { toSaved, UnfinishedTurns, type SavedHistory } from './saved/saved-history.js'
+import { toSaved, type SavedHistory } from './saved/saved-history.js'
+import { UnfinishedTurns, type UnfinishedTasks } from './saved/unfinished.js'
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
 import { costOfNew } from './sizes.js'
@@ -54,33 +56,33 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
   readonly #retention: Retention<S>
+  readonly #unfinished = new UnfinishedTurns<S>((taskId) => this.#table.recordOf(taskId))
   /** Turns of restored tasks and of forks, for request handlers. */
-  readonly unfinished = new UnfinishedTurns<S>((taskId) => this.#table.recordOf(taskId))
-  protected readonly forks: LocalForks<S>
-  protected readonly feedSource: LocalFeed<S> | undefined
+  readonly unfinished: UnfinishedTasks = this.#unfinished
+  protected readonly forks: Forks<S>
+  protected readonly feedSource: FeedSource<S> | undefined
+  /** The states of this manager's tasks, and the transitions between them. */
+  readonly lifecycle: Lifecycle<S>
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
     super(options)
     this.#settings = toSettings(options ?? {})
+    this.lifecycle = this.#settings.lifecycle
     this.#timeline = new Timeline(this.#settings.clock)
-    if (this.#settings.feedSize > 0) this.feedSource = new LocalFeed(this.#settings)
-    this.#table = new TaskTable(this.lifecycle, this.feedSource)
+    const feed = this.#settings.feedSize > 0 ? new LocalFeed(this.#settings) : undefined
+    this.feedSource = feed
+    this.#table = new TaskTable(this.lifecycle, feed)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
       timeOut: (record) => this.#timeOut(record),
       pruned: () => this.deliver(),
     })
-    this.forks = new LocalForks({
-      ...{ settings: this.#settings, unfinished: this.unfinished, table: this.#table, add: this.#add },
+    this.forks = new LocalForks(this.#settings, this.#table, this.#unfinished, {
+      add: this.#add,
       deliver: () => this.deliver(),
     })
-  }
-
-  /** The states of this manager's tasks, and the transitions between them. */
-  get lifecycle(): Lifecycle<S> {
-    return this.#settings.lifecycle
   }
 
   /**
@@ -256,10 +258,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
     const record = this.#table.recordOf(taskId)
-    const find = (found: (record: TaskRecord<S>) => void): undefined => {
-      found(record)
-    }
-    return waitFor(taskId, find, this.#timeline, this.lifecycle, options)
+    return waitFor(taskId, (found) => found(record), this.#timeline, this.lifecycle, options)
   }
 
   /**
@@ -303,7 +302,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
       this.#retention.requireRoom(records)
       for (const record of records) this.#retention.watch(record)
       this.#table.restore(records)
-      this.unfinished.add(records)
+      this.#unfinished.add(records)
     } finally {
       this.deliver()
     }
@@ -323,8 +322,9 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     this.deliver()
   }
 
-  protected childTasks(parentId: string): Promise<ChildTask<S>[]> {
-    return import('./lineage/children.js').then((children) => children.childrenAmong(this.#table, parentId))
+  protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {
+    const { childrenAmong } = await import('./lineage/children.js')
+    return childrenAmong(this.#table, parentId)
   }
 
   readonly #add = (log: (timestamp: string) => NewLog<S>, cost?: number): TaskRecord<S> => {

@@ -74,7 +74,7 @@ export class TaskTable<S extends string> {
     return this.#records.get(id)
   }
 
-  /** @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_PARAMS` for an id that is no string. */
+  /** @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_PARAMS` for an id that is not a string. */
   recordOf(id: string): TaskRecord<S> {
     const record = this.#records.get(id)
     if (record !== undefined) return record
@@ -337,7 +337,7 @@ function byAge(a: TaskRecord<string>, b: TaskRecord<string>): number {
  *
  * The lists are linked lists, because a task moves to the end of its list with every change. A Map or a Set keeps
  * deleted entries at its head until it rehashes, so reading its first element after many moves passes all of them (114
- * µs for a million). Links are objects of their own, so that an unused index costs nothing.
+ * µs for a million). Links are separate objects, so that an unused index costs nothing.
  */
 class TaskIndex<S extends string> {
   readonly #chains = new Map<string, Chain<S>>()

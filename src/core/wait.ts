@@ -41,7 +41,7 @@ function toCondition<S extends string>(
   if (typeof until === 'function') return { onTask: (task) => requireBoolean(until(task)) }
   if (until === undefined || until === 'terminal') return { onState: () => false }
   if (until === 'interrupted') return { onState: (state) => isInterrupted(state, lifecycle) }
-  // Any other value that is no array is one state: states cannot have the names handled above.
+  // Any other value that is not an array is one state: states cannot have the names handled above.
   const states = (Array.isArray(until) ? [...(until as readonly S[])] : [until]) as readonly S[]
   const unknown = states.find((state) => !lifecycle.states.includes(state))
   if (unknown === undefined && states.length > 0) return { onState: (state) => states.includes(state) }
@@ -69,7 +69,7 @@ function toTimeout(timeoutMs: unknown = Infinity): number {
  */
 export function waitFor<S extends string>(
   taskId: string,
-  find: (found: (record: TaskRecord<S>) => void) => Promise<unknown> | undefined,
+  find: (found: (record: TaskRecord<S>) => void) => unknown,
   timeline: Timeline,
   lifecycle: Lifecycle<S>,
   options: WaitOptions<S>,
@@ -116,12 +116,14 @@ export function waitFor<S extends string>(
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     else
-      find((found) => {
-        if (isSettled) return
-        record = found
-        found.watch().waiters.add(waiter)
-        if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
-      })?.catch(fail)
+      Promise.resolve(
+        find((found) => {
+          if (isSettled) return
+          record = found
+          found.watch().waiters.add(waiter)
+          if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
+        }),
+      ).catch(fail)
   })
 }
 

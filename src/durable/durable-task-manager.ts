@@ -9,7 +9,8 @@ import type { ArtifactChanged, HistoryRecorded, MessageAdded } from '../core/eve
 import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask } from '../core/evolve.js'
 import { childrenIn, type ChildTask } from '../core/lineage/children.js'
-import { TaskViews } from '../core/lineage/task-views.js'
+import type { FeedSource } from '../core/feed/types.js'
+import { TaskViews, type Forks } from '../core/lineage/task-views.js'
 import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
@@ -28,7 +29,7 @@ import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
-import { sharedFeed, type SharedFeed } from './feed/shared-feed.js'
+import { sharedFeed } from './feed/shared-feed.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask, restoreTasks } from './create-task.js'
 import { StoredForks } from './forks.js'
@@ -59,16 +60,19 @@ import { waitForStored } from './wait.js'
 export class DurableTaskManager<S extends string = TaskState> extends TaskViews<S> implements SharedTasks<S> {
   /** Documents beside the tasks, such as the webhooks of a server and the progress of their deliveries. */
   readonly documents: TaskDocuments
-  protected readonly feedSource: SharedFeed<S> | undefined
+  /** The states and the transitions between them. */
+  readonly lifecycle: Lifecycle<S>
+  protected readonly feedSource: FeedSource<S> | undefined
   readonly #context: DurableContext<S>
   readonly #maintenance: Maintenance<S>
-  protected readonly forks: StoredForks<S>
+  protected readonly forks: Forks<S>
   readonly #holders = new Set<LeaseHolder<S>>()
 
   constructor(options: DurableTaskManagerOptions<S>) {
     super(options)
     this.#context = durableContext(options)
     const { settings, storeClient, cache, proposals } = this.#context
+    this.lifecycle = settings.lifecycle
     this.feedSource = sharedFeed(this.#context)
     cache.on('stored', (...args) => proposals.announce(args[0], args[2].by, () => this.#onStored(...args)))
     cache.on('changed', (cached, events) => this.#onChanged(cached, events))
@@ -82,11 +86,6 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
       },
     })
     this.forks = new StoredForks(this.#context, this.documents, () => this.#maintenance.recoverSoon())
-  }
-
-  /** The states and the transitions between them. */
-  get lifecycle(): Lifecycle<S> {
-    return this.#context.settings.lifecycle
   }
 
   /**

@@ -306,7 +306,7 @@ class MemoryStore implements TaskStore {
       }),
     listen: (onHint) =>
       step(() => {
-        // A function of its own for each call: a callback that listens twice is called twice.
+        // Its own function for each call: a callback that listens twice is called twice.
         const listener = (hint: Hint): void => onHint(hint)
         this.#listeners.add(listener)
         return () => step(() => void this.#listeners.delete(listener))

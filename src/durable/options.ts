@@ -28,7 +28,7 @@ export interface RetentionRule {
 }
 
 /**
- * Retention rules by final state. `default` applies to the final states without a rule of their own, and is
+ * Retention rules by final state. `default` applies to the final states without their own rule, and is
  * `{ maxAgeMs: 2_592_000_000 }` (30 days) unless given.
  */
 export type RetentionOptions<S extends string = TaskState> = {

@@ -200,7 +200,7 @@ export async function storeAll<S extends string>(
   }
 }
 
-/** Whether a store rejected a request for good, with a `STORE_FAILED` of its own: an operator has to act. */
+/** Whether a store rejected a request for good, with its own `STORE_FAILED`: an operator has to act. */
 export function isRefusal(error: unknown): error is A2AError<'STORE_FAILED'> {
   return A2AError.is(error, 'STORE_FAILED') && !transient.has(error)
 }

@@ -110,7 +110,7 @@ async function keepWaitingWhenBusy(run: Run, work: () => Promise<void>): Promise
     if (!A2AError.is(error) || !hasRetryAfter(error)) throw error
     const { retryAfterMs = RETRY_AFTER_MS } = error.data
     const seconds = Math.ceil(retryAfterMs / 1_000)
-    // The promise is not awaited: the next message begins a turn of its own.
+    // The promise is not awaited: the next message begins its own turn.
     run.requireInput(`The agent is busy: send this again in ${seconds} seconds`).catch(() => undefined)
   }
 }

@@ -41,7 +41,7 @@ export interface InspectorAccess {
 }
 
 /**
- * Decides about a request: the access that it gets, `null` for none, or a response of your own, such as a redirect to the page
+ * Decides about a request: the access that it gets, `null` for none, or your own response, such as a redirect to the page
  * where people sign in.
  */
 export type Authorize = (

@@ -110,7 +110,7 @@ export class Turn implements BusOwner {
   }
 
   /**
-   * An error that the abort has caused is no fault of the executor: the turn ends once `cancelTask` has returned. Nor is
+   * An error that the abort has caused is not the executor's fault: the turn ends once `cancelTask` has returned. Nor is
    * one that an earlier end of the task has caused.
    */
   #refuse(error: unknown, event: unknown): void {
@@ -181,7 +181,7 @@ export class Turn implements BusOwner {
     if (!this.#isEnded(event)) this.#run.artifact(artifact, { append: false })
   }
 
-  /** Whether the task has ended, so that nothing can change it. An end from outside is no fault of the executor. */
+  /** Whether the task has ended, so that nothing can change it. An end from outside is not the executor's fault. */
   #isEnded(event: unknown): boolean {
     if (!isTerminal(this.#run.task.state)) return false
     if (this.#finalState !== undefined) this.#ignore({ reason: 'late', event })

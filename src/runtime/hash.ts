@@ -23,7 +23,7 @@ export function hashOf(text: string): string {
   return hash.map((word) => word.toString(16).padStart(8, '0')).join('')
 }
 
-/** One block of 64 bytes (§6.2.2). In variables of its own: arrays of them would take most of the time. */
+/** One block of 64 bytes (§6.2.2). In separate variables: arrays of them would take most of the time. */
 function compress(hash: readonly number[], data: DataView, at: number): number[] {
   const words = expand(data, at)
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash

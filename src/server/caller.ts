@@ -61,7 +61,7 @@ export function requirePrincipal<P extends Principal>(principal: P): P {
 const MAX_TENANT = 500
 
 /**
- * The owner of a caller's tasks; `null` without a principal. Each pair of tenant and principal is an owner of its own, so
+ * The owner of a caller's tasks; `null` without a principal. Each pair of tenant and principal is a separate owner, so
  * naming a tenant never reveals the tasks of another principal.
  */
 export function ownedBy(

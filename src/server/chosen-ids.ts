@@ -1,7 +1,7 @@
 /**
  * Ids of tasks that clients choose, for each owner apart.
  *
- * Clients of some dialects choose the ids of their tasks. Two owners may choose the same id: each has a task of its own,
+ * Clients of some dialects choose the ids of their tasks. Two owners may choose the same id: each has its own task,
  * and learns nothing about the other's. A task of an owner is kept under an id that is derived from the owner and the
  * chosen id, and is shown to clients under the chosen one. Tasks without an owner are kept under the chosen id.
  *

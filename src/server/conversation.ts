@@ -21,7 +21,7 @@ interface OwnTask {
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
-/** The largest page, in UTF-16 units of JSON. A larger entry is a page of its own. */
+/** The largest page, in UTF-16 units of JSON. A larger entry has its own page. */
 const MAX_SIZE = 1_048_576
 /** Stored tasks may be large, so few are read at a time. */
 const TASKS_AT_A_TIME = 10

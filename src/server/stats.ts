@@ -6,7 +6,7 @@
 
 /** The webhooks that this process delivers to, by the state of their delivery. */
 export interface WebhookStats {
-  /** Everything so far was delivered, or was given up, and the task goes on. */
+  /** Everything so far was delivered, or was given up, and the task continues. */
   readonly idle: number
   /** A notification is being sent, or waits for its turn. */
   readonly delivering: number

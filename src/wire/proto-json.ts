@@ -89,7 +89,7 @@ function fieldOf(schema: z.core.$ZodType, isMember: boolean): Field {
 
 function optionalField(schema: z.core.$ZodType, isMember: boolean): Field {
   const definition = definitionOf(schema)
-  // A time is a message of its own in the proto, and has a format here.
+  // A time is its own message in the proto, and has a format here.
   const isText = definition.type === 'string' && !('format' in definition)
   return isText && !isMember ? { isEmptyTextAbsent: true } : fieldOf(schema, isMember)
 }

@@ -108,7 +108,7 @@ describe('toHybridCard', () => {
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
   })
 
-  test('is the card of 1.0 to whoever reads 1.0, and of 0.3 to the others', () => {
+  test('is the card of 1.0 for clients of 1.0, and the card of 0.3 for all others', () => {
     const hybrid = toHybridCard(card)
     expect(hybrid).toMatchObject(card)
     expect(hybrid).toMatchObject(toV03Card(card))

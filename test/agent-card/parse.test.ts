@@ -385,7 +385,7 @@ describe('a card that is wrong', () => {
     expect(faultOf(json)).toBe(message)
   })
 
-  test('has a scheme that nobody knows', () => {
+  test('has an unknown security scheme', () => {
     expect(faultOf({ ...ok, securitySchemes: { s: { type: 'magic' } } })).toMatch(
       /^card\.securitySchemes\.s must have/,
     )

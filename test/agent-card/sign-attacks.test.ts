@@ -245,7 +245,7 @@ describe('headers', () => {
     })
   })
 
-  test('that carry a key of their own do not help', async () => {
+  test('that carry their own key do not help', async () => {
     const own = await forge(text, await jose.importJWK(eve.privateKey), {
       alg: 'ES256',
       kid: 'eve',

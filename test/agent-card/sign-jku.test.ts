@@ -102,7 +102,7 @@ describe('143. keys at a `jku`', () => {
     }
   })
 
-  test('a secret that anybody can fetch proves nothing', async () => {
+  test('a symmetric key at a public URL proves nothing', async () => {
     const key = { kty: 'oct', kid: 'ada', k: Buffer.alloc(32, 7).toString('base64url'), alg: 'HS256' }
     const card = await signAgentCard(plainCard, { key, jku: URL_OF_KEYS })
     const options = { allowedJku: [URL_OF_KEYS], fetch: serving(JSON.stringify({ keys: [key] })) }

@@ -41,7 +41,7 @@ describe('toolsToSkills', () => {
     expect(toolsToSkills([{ name: 'x', description: '' }])[0]?.description).toBe('Tool: x')
   })
 
-  test('gives lists of its own', () => {
+  test('returns new lists', () => {
     const [first] = toolsToSkills(['corvid_web_search'], corvidPreset)
     first?.tags.push('changed')
     expect(toolsToSkills(['corvid_web_search'], corvidPreset)[0]?.tags).toEqual(['search', 'web'])

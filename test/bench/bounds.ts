@@ -1,7 +1,7 @@
 /**
  * What clients can take from a server: memory of a connection, memory of a reader that takes nothing, the event loop.
  *
- * Each server has a process of its own. Memory is what it grows by, garbage collected; what the kernel holds of a connection
+ * Each server has its own process. Memory is what it grows by, garbage collected; what the kernel holds of a connection
  * is not part of it. A stalled reader requests a task of 4 MB and reads nothing. The official SDK is behind Express.
  *
  * The longest block of the event loop is that of the server while it answers one request, by `monitorEventLoopDelay`: the

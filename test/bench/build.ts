@@ -1,5 +1,5 @@
 /**
- * The package under test, built in a folder of its own, so that concurrent builds and runs change nothing.
+ * The package under test, built in its own folder, so that concurrent builds and runs change nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * The feed of all tasks: what following it costs beside writing the events, and what keeping it adds to each commit.
  *
- * The stores are those of the other rows, each on a server or a file of its own, with its disk. The reader has a manager and a
+ * The stores are those of the other rows, each on a server or its own file, with its disk. The reader has a manager and a
  * client of its own, in the same process as the writer.
  */
 import type { DurableTaskManager } from 'a2a-tasks/durable'

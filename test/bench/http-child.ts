@@ -1,5 +1,5 @@
 /**
- * One side of the HTTP benchmarks, in a process of its own: `http-child.ts <side> <url of our server>`. Tells its port
+ * One side of the HTTP benchmarks, in its own process: `http-child.ts <side> <url of our server>`. Tells its port
  * first; then answers `usage` with its memory, `cpu` with its CPU time, `block` with the longest block of its event loop since
  * the last such message, and on `tick` adds a chunk to the task that never ends.
  */

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, as the benchmarks hold it.
+ * A server in its own process, as the benchmarks hold it.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
 /**
- * Many clients that listen to one task: SubscribeToTask over HTTP, each client with a connection of its own.
+ * Many clients that listen to one task: SubscribeToTask over HTTP, each client with its own connection.
  *
- * The server is in a process of its own, the clients are bare sockets in this one; one side after the other, since
+ * The server is in its own process, the clients are bare sockets in this one; one side after the other, since
  * both take file descriptors. Memory is what the server grows by, garbage collected, from the first stream to the last;
  * the kernel's part of a connection is in neither number. An event goes from this process to the server's executor and
  * from there to every client; the time is until the last has it.

@@ -2,7 +2,7 @@
  * The server without HTTP: JSON in, JSON out.
  *
  * Ours is `handler.dispatch`, the peer's is `JsonRpcTransportHandler.handle`; both get the same bodies, one after the
- * other, each with a context of its own, as their HTTP layers make it. Both check the body, keep a new task with the
+ * other, each with its own context, as their HTTP layers make it. Both check the body, keep a new task with the
  * user's message, run the executor, store what it does and make the answer's JSON; that the answers are alike is
  * verified. Ours tells a stream, if there were one, of the task, the message, `working`, and `completed` with the
  * artifact; the peer's executor publishes the task with `working`, the artifact and `completed`. Each round begins with

@@ -1,5 +1,5 @@
 /**
- * Weight of the library: heap, start-up time, bytes on the wire. The first two in processes of their own.
+ * Weight of the library: heap, start-up time, bytes on the wire. The first two in their own processes.
  */
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'

@@ -77,7 +77,7 @@ describe('a message whose answer says nothing of it', () => {
 })
 
 describe('sendTask', () => {
-  it('goes on with an agent that is given by its card', async () => {
+  it('continues with an agent that is given by its card', async () => {
     const remote = fakeAgent(async (run) => `Rain in ${(await run.requireInput('Where?')).parts[0]?.text}`)
     const taskManager = new TaskManager()
     const client = new A2AClient({ taskManager, fetch: remote.fetch })
@@ -98,7 +98,7 @@ describe('sendTask', () => {
     expect(remote.tasks.size()).toBe(1)
   })
 
-  it('leaves the task alone where its arguments make no sense', async () => {
+  it('leaves the task alone where its arguments are invalid', async () => {
     const taskManager = new TaskManager()
     const client = new A2AClient({ taskManager, agents: { helper: 'https://helper.test' } })
     const { id } = taskManager.createTask({ skill: 's' })

@@ -125,7 +125,7 @@ describe('a message', () => {
       }
       answers += 1
       if (answers > 1) messages.push(messageId, 'done')
-      // The agent goes on, and tells of what is later only.
+      // The agent continues, and tells of what is later only.
       else if (isTaken) messages.push(messageId, 'later')
       if (answers === 1) response.destroy()
       return answers === 1 ? undefined : { task: task('completed') }
@@ -361,7 +361,7 @@ test('many artifacts take no time that grows with their square', async () => {
   expect(folded?.artifacts.every(({ parts }) => parts.length === 2)).toBe(true)
 })
 
-test('artifacts are found where somebody has changed the list', () => {
+test('artifacts are found in a list that the caller has changed', () => {
   const put = (task: RemoteTask | undefined, artifactId: string): RemoteTask =>
     applyEvent(task, {
       ...{ type: 'artifact', taskId: 't', append: true, lastChunk: false },

@@ -241,7 +241,7 @@ describe('what a part of the caller’s throws', () => {
     expect(await client.run('Hi')).toMatchObject({ type: 'error', error: { code: 'UNAUTHENTICATED', cause } })
   })
 
-  test('lets go of the connection', async () => {
+  test('closes the connection', async () => {
     let hasLeft = false
     const body = (): ReadableStream => new ReadableStream({ cancel: () => void (hasLeft = true) })
     const fetch: Fetch = () => Promise.resolve(new Response(body(), { status: 401 }))
@@ -283,7 +283,7 @@ describe('a token endpoint', () => {
     },
   )
 
-  test('whose token has expired is asked anew', async () => {
+  test('is asked for a new token when the old one has expired', async () => {
     let count = 0
     const { token } = login(() => ({ body: { access_token: `t${(count += 1)}`, expires_in: -1 } }))
     expect([await token(), await token()]).toEqual(['Bearer t1', 'Bearer t2'])

@@ -116,7 +116,7 @@ describe('what an agent answers', () => {
     expect(error.message).toMatch('result.status.state')
   })
 
-  test('124. names files, and nobody fetches them', async () => {
+  test('124. names files, which the client does not fetch', async () => {
     const parts = [{ url: 'http://169.254.169.254/secret', mediaType: 'text/plain' }]
     const { agent, client, id } = await asked({}, {}, (run) => void run.artifact({ parts }))
     expect((await client.getTask(id)).artifacts[0]?.parts).toEqual(parts)

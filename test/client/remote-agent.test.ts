@@ -203,7 +203,7 @@ describe('an agent that fails', () => {
       { body: { choices: [] } },
       `InvalidAgentResponseError: The agent's answer is not A2A: choices[0].message.content is no text`,
     ],
-  ])('in the chat says so: %s; then its card is fetched anew', async (_, reply, told) => {
+  ])('in the chat says so: %s; then its card is fetched again', async (_, reply, told) => {
     const replies = [reply, CHAT]
     const { agent, paths } = remote({
       [CARD]: { body: { name: 'a' } },
@@ -256,7 +256,7 @@ describe('the card', () => {
     expect(paths()).toEqual([`GET ${CARD}`, `GET ${NEW_CARD}`, `POST ${COMPLETIONS}`])
   })
 
-  test('is fetched once for all who wait, whoever leaves', async () => {
+  test('is fetched once for all callers that wait, even if some of them abort', async () => {
     const { agent, paths } = remote(KAOS)
     const caller = new AbortController()
     const gone = failureOf(agent.processMessage(MESSAGES, { signal: caller.signal }))

@@ -215,7 +215,7 @@ describe('secrets', () => {
     expect((await verify({ headers }, { token: false, taskId: 't1' })).taskId).toBe('t1')
   })
 
-  it('let in nobody who does not know them', async () => {
+  it('refuse a sender that does not know them', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.stringMatching(/^[!-~]{1,40}$/),
@@ -396,14 +396,14 @@ describe('a body', () => {
     expect(await refusal({ body })).toMatchObject({ code: 'REQUEST_ABORTED', cause: { message: 'reset' } })
   })
 
-  it('that somebody has read is a mistake of the program', async () => {
+  it('that was read before is a mistake of the program', async () => {
     const request = post()
     await request.text()
     await expect(verifyNotification(request, OPTIONS)).rejects.toThrow(TypeError)
   })
 })
 
-describe('options that check too little, or make no sense, are errors', () => {
+describe('options that check too little, or are invalid, are errors', () => {
   it.each<[string, unknown, RegExp]>([
     ['no secret', { taskId: 't1' }, /needs "token" or "authorization"/],
     ['a secret that is not set', { token: undefined, taskId: 't1' }, /needs "token" or "authorization"/],

@@ -44,7 +44,7 @@ test.each<[string, string]>([
     `import { createRequestHandler } from 'a2a-tasks/server'
     export default createRequestHandler({ card: { name: 'A', url: URL }, execute: (run) => VALUE + run.text })`,
   ],
-])('dev serves %s, and serves it anew when a file that it imports has changed', async (_, code) => {
+])('dev serves %s, and restarts it when a file that it imports changes', async (_, code) => {
   const folder = temporaryFolder()
   install(folder)
   const url = (await closedUrl()).replace('127.0.0.1', 'localhost')

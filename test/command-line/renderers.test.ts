@@ -51,7 +51,7 @@ describe('a channel', () => {
     expect(text()).toBe('a *** b\n{"a":"***"}\n')
   })
 
-  test('writes colours of its own, and none of an agent', () => {
+  test('writes its own colours, and none of an agent', () => {
     const { channel: out, text } = channel(new Secrets(), true)
     out.line(bold('title'), '\x1b[31mred')
     expect(text()).toBe('\x1b[1mtitle\x1b[0m\n\\x1b[31mred\n')

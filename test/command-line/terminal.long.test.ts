@@ -18,7 +18,7 @@ function requireTmux({ skip }: TestContext): void {
   skip(reason)
 }
 
-/** A terminal of its own that runs the program, and then shows its exit code. */
+/** A terminal that runs the program, and then shows its exit code. */
 class Screen {
   readonly #name = `a2a-${randomUUID()}`
 

@@ -39,7 +39,7 @@ test('a known failure that passes is reported', async () => {
 })
 
 describe('each check', () => {
-  test('has a name of its own, a title, and a section', () => {
+  test('has its own name, a title, and a section', () => {
     expect(new Set(ALL_CHECKS.map(({ id }) => id)).size).toBe(ALL_CHECKS.length)
     const vague = ALL_CHECKS.filter(({ title, spec }) => title === '' || Object.values(spec).includes(''))
     expect(vague).toEqual([])

@@ -136,7 +136,7 @@ function isDeeplyFrozen(value: unknown): boolean {
 }
 
 describe('listeners', () => {
-  test('a throwing listener harms no other listener', () => {
+  test('a throwing listener affects no other listener', () => {
     const { tasks, id } = setup()
     const failures = vi.fn()
     const others = vi.fn()
@@ -192,7 +192,7 @@ describe('listeners', () => {
     await expect(failure).resolves.toMatchObject({ event: 'task:updated', error: new Error('later') })
   })
 
-  test('that throw while nobody hears of errors make an uncaught one, after the command', async () => {
+  test('that throw without a listener of errors cause an uncaught error after the command', async () => {
     const { tasks, id } = setup()
     tasks.on('task:updated', () => {
       throw new Error('nobody listens')
@@ -257,7 +257,7 @@ describe('a listener that gives commands', () => {
     expect(tasks.getTask(id)?.state).toBe('completed')
   })
 
-  test('gets its own result at once, while others hear of it later', () => {
+  test('gets its own result at once, while other listeners receive it later', () => {
     const { tasks, id } = setup()
     const order: string[] = []
     tasks.on('task:stateChange', ({ to }) => {
@@ -286,7 +286,7 @@ describe('a listener that gives commands', () => {
     expect(stored).toEqual([true, true, true, true])
   })
 
-  test('may go on for long without holding on to what is done', () => {
+  test('may continue for long without holding on to what is done', () => {
     const { tasks, id } = setup()
     const seen: number[] = []
     tasks.on('task:updated', ({ generation }) => {

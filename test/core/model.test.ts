@@ -51,7 +51,7 @@ class Model {
     return true
   }
 
-  /** Timeouts come in the order of creation, each as a change of its own. */
+  /** Timeouts come in the order of creation, each as its own change. */
   advance(ms: number): void {
     this.now += ms
     for (const [index, task] of this.tasks.entries()) {

@@ -168,7 +168,7 @@ describe('after any commands', () => {
 })
 
 describe('with listeners that give any commands', () => {
-  test('events of each task arrive in order, and the log is what was heard', () => {
+  test('events of each task arrive in order, and the log is what listeners received', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2), command), { maxLength: 25 }), (commands) => {
         const tasks = new TaskManager({ clock: new ManualClock(), generateId: sequentialIds() })

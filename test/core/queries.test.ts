@@ -119,7 +119,7 @@ describe('pageTasks', () => {
     expect(pages(tasks, {})).toEqual([['t1', 't10', 't9', 't8', 't7', 't6', 't5', 't4', 't3', 't2']])
   })
 
-  test('breaks ties by id, and goes on within them', () => {
+  test('breaks ties by id, and continues within them', () => {
     const { tasks } = setup()
     const ids = ['b', 'd', 'a', 'c'].map((id) => tasks.createTask({ skill: 'ties', id }).id)
     for (const id of ids) walk(tasks, id, 'working')
@@ -149,7 +149,7 @@ describe('pageTasks', () => {
     expect(second.tasks.map(({ id }) => id)).toEqual(['t6', 't5', 't4', 't3', 't1'])
   })
 
-  test('goes on where the task of the cursor is gone', () => {
+  test('continues where the task of the cursor is gone', () => {
     const { tasks, clock } = setup({ expiryMs: 100 })
     for (let i = 2; i <= 5; i++) tasks.createTask({ skill: 'test' })
     clock.advance(1)
@@ -207,7 +207,7 @@ describe('the owner null', () => {
   })
 })
 
-describe('a cursor that nobody gave', () => {
+describe('a cursor that the manager did not return', () => {
   test('is refused, also where nothing matches', () => {
     const tasks = new TaskManager()
     expect(thrown(() => tasks.pageTasks({ contextId: 'none', cursor: '?' }))).toMatchObject({

@@ -53,7 +53,7 @@ describe('snapshot and restore', () => {
     expect(restore({ failure: { reason: 'error' } })).toThrow('tasks[0].failure.count')
   })
 
-  test('go on with the generation, and answer older cursors with a resync', async () => {
+  test('continue with the generation, and answer older cursors with a resync', async () => {
     const tasks = new TaskManager({ clock: later() })
     tasks.restore(saved())
     expect(tasks.events('task-1', { after: 2 })).toMatchObject([{ type: 'resync', generation: 5 }])

@@ -25,7 +25,7 @@ describe('subscribe', () => {
     ])
   })
 
-  test('replays after a cursor, then goes on', async () => {
+  test('replays after a cursor, then continues', async () => {
     const { tasks, id } = setup()
     walk(tasks, id, 'working')
     appendTo(tasks, id, 3)

@@ -60,7 +60,7 @@ describe('createTask', () => {
     expect(() => tasks.createTask({ skill: 'test' })).toThrow('Maximum task limit reached: 1')
   })
 
-  test('tells of the task before it returns', () => {
+  test('reports the task before it returns', () => {
     const { tasks } = setup()
     const order: string[] = []
     tasks.on('task:created', ({ id }) => order.push(`created ${id}`))

@@ -58,7 +58,7 @@ describe('createTask', () => {
     expect(tasks.listTasks({ contextId: first.id }).map(({ id }) => id)).toEqual([first.id, second.id])
   })
 
-  test('makes UUIDs v4 unless told otherwise', () => {
+  test('makes UUIDs v4 by default', () => {
     const ids = Array.from({ length: 100 }, () => new TaskManager().createTask({ skill: 'test' }).id)
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -141,7 +141,7 @@ describe('updateTask', () => {
     expect(tasks.events(id).at(-1)).toMatchObject({ type: 'status', from: 'working', to: 'working' })
   })
 
-  test('keeps the message until the next one, and sets output to null when told so', () => {
+  test('keeps the message until the next one, and sets output to null on request', () => {
     const { tasks, id } = inState('working')
     tasks.updateTask(id, { message: 'One', output: 1 })
     expect(tasks.updateTask(id, { output: null })).toMatchObject({ message: 'One', output: null })

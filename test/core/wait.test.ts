@@ -3,7 +3,7 @@ import { type TaskState } from 'a2a-tasks'
 import { setup, walk } from '../support/manager.js'
 
 describe('waitFor', () => {
-  test('resolves with a copy of the task at its end, unless told otherwise', async () => {
+  test('resolves with a copy of the task at its end, by default', async () => {
     const { tasks, id } = setup()
     const waiting = tasks.waitFor(id)
     walk(tasks, id, 'working', 'input-required', 'working', 'completed')
@@ -48,7 +48,7 @@ describe('waitFor', () => {
     await expect(waiting).resolves.toMatchObject({ state: 'failed' })
   })
 
-  test('takes a function, and rejects with what it throws without harm to others', async () => {
+  test('takes a function, and rejects with what it throws without affecting other waits', async () => {
     const { tasks, id } = setup()
     const two = tasks.waitFor(id, { until: ({ artifacts }) => artifacts.length === 2 })
     const bad = tasks.waitFor(id, {
@@ -64,7 +64,7 @@ describe('waitFor', () => {
     await expect(bad).rejects.toThrow('boom')
   })
 
-  test('rejects after timeoutMs, and the task goes on', async () => {
+  test('rejects after timeoutMs, and the task continues', async () => {
     const { tasks, clock, id } = setup()
     const waiting = tasks.waitFor(id, { timeoutMs: 100 })
     clock.advance(99)

@@ -11,7 +11,7 @@ import { pass, worker } from './support/leased.js'
 const store = memoryStore()
 const LISTENER = { onNews: () => undefined, onLost: () => undefined, onOrphan: () => undefined }
 
-describe('options that make no sense are named', () => {
+describe('options that are invalid are named', () => {
   test.each([
     ['The options of DurableTaskManager must be an object, got undefined', undefined],
     ['"store" must be a store of tasks, such as memoryStore(), got undefined', {}],
@@ -81,7 +81,7 @@ describe('listing', () => {
     expect((await b.listTasks({ updatedSince: updatedAt })).map(({ id }) => id)).toEqual(['2', '6'])
   })
 
-  test('of one moment goes on behind the task where it stopped, whatever its id', async () => {
+  test('of one moment continues after the task where it stopped, whatever its id', async () => {
     const { a } = replicas(1)
     const ids = ['a.b', 'a b', 'ü', '\u0000', 'a\nb', '%41', '\ud83d\ude00', '𝒳.']
     for (const id of ids) await a.createTask({ skill: 'test', id })
@@ -115,7 +115,7 @@ describe('listing', () => {
     })
   })
 
-  test('refuses a filter that makes no sense', async () => {
+  test('refuses a filter that is invalid', async () => {
     const { a } = replicas(1)
     expect(await rejection(a.listTasks({ owner: undefined } as never))).toMatchObject({
       code: 'INVALID_PARAMS',
@@ -241,7 +241,7 @@ describe('memory', () => {
 })
 
 describe('destroying', () => {
-  test('leaves all in the store, no timer, and nobody waiting', async () => {
+  test('leaves all tasks in the store, no timer, and no pending wait', async () => {
     const { a, clock, store: shared } = replicas(1)
     const { leased, told } = worker(a)
     leased.createTask({ skill: 'test', id: 'x' })

@@ -205,7 +205,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
     }
   })
 
-  test('a reader that falls behind the feed receives a resync, and goes on from there', async () => {
+  test('a reader that falls behind the feed receives a resync, and continues from there', async () => {
     const [a] = await open(5)
     const feed = await started(a)
     await a.createTask({ id: 'x', skill: 's' })

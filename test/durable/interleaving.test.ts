@@ -66,7 +66,7 @@ const plays = fc.record({
   eventLogSize: fc.constantFrom(1, 3, 1000),
 })
 
-test('each change is stored once or not at all, and everybody hears of each in its order', async () => {
+test('each change is stored once or not at all, and every reader receives each in its order', async () => {
   await fc.assert(
     fc.asyncProperty(plays, async (options) => {
       const acted = play(options)

@@ -115,7 +115,7 @@ describe('removing', () => {
     expect(await a.size()).toBe(0)
   })
 
-  test('by several at once is told of once, by whoever removed it', async () => {
+  test('by several managers at once is reported once, by the manager that removed the task', async () => {
     const { managers, clock } = replicas(3, { retention: { default: { maxAgeMs: 1_000 } } })
     const [a] = managers
     const heard: string[] = []

@@ -63,7 +63,7 @@ test.each(broken)('a change is announced once by an observer that %s', async (_,
   expect(events).toEqual(['created', 'status'])
 })
 
-test('what an observer throws becomes an uncaught error, and the task goes on', async () => {
+test('what an observer throws becomes an uncaught error, and the task continues', async () => {
   const fail = (text: string) => (): never => {
     throw new Error(text)
   }

@@ -25,7 +25,7 @@ interface Crash {
   readonly asked: StepName[]
 }
 
-/** A process that stands still from now on, and one that goes on. */
+/** A process that stands still from now on, and one that continues. */
 function crash(
   begin: (dead: Worker) => void,
   options: Partial<DurableTaskManagerOptions> = {},
@@ -56,7 +56,7 @@ function begin(id: string, ...states: ('working' | 'input-required')[]): (worker
 }
 
 describe('recover: fail', () => {
-  test('ends a task whose process died, which everybody hears', async () => {
+  test('ends a task whose process died, which every reader receives', async () => {
     const { clock, store, b } = await crash(begin('x', 'working'), FAIL)
     const read = reading(b.subscribe('x', { after: 1 }))
     const waited = b.waitFor('x')
@@ -77,7 +77,7 @@ describe('recover: fail', () => {
     expect(await worker(b).leased.take('x')).toMatchObject({ type: 'taken' })
   })
 
-  test('does not let go of one that was answered at the last moment', async () => {
+  test('does not release a task that was answered at the last moment', async () => {
     const { clock, store, dead, b, faults } = await crash(begin('x', 'working', 'input-required'), FAIL)
     const taking = await dead.leased.take('x')
     let isSent: boolean | undefined
@@ -112,7 +112,7 @@ describe('recover: fail', () => {
     expect(log.filter((event) => event.type === 'status' && event.to === 'failed')).toHaveLength(1)
   })
 
-  test('gives a task back that its lifecycle lets nobody fail', async () => {
+  test('releases a task that its lifecycle does not let fail', async () => {
     const lifecycle = defineLifecycle({ open: ['closed'], closed: [] })
     const clock = new ManualClock()
     const store = memoryStore({ now: () => clock.now() })
@@ -160,7 +160,7 @@ describe('recover: fail', () => {
 describe('recover: resume', () => {
   const restart = { recover: 'resume' } as const
 
-  test('has a task worked on again, by one process that has somebody to do it', async () => {
+  test('restarts the work on a task in one process that has a worker', async () => {
     const { clock, store, b } = await crash(begin('x', 'working'), restart)
     const [left, right] = [worker(b), worker(replicas(1, { store, ...restart }, clock).a)]
     await pass(clock, 60_000)
@@ -172,7 +172,7 @@ describe('recover: resume', () => {
     expect((await b.getTask('x'))?.state).toBe('completed')
   })
 
-  test('waits until there is somebody', async () => {
+  test('waits until there is a worker', async () => {
     const { clock, store, b } = await crash(begin('x', 'working'), restart)
     await pass(clock, 60_000)
     expect(await store.orphans(10)).toHaveLength(1)

@@ -86,7 +86,7 @@ test('false keeps all', async () => {
   expect(await a.size()).toBe(1)
 })
 
-test('task:expired tells of each task that was removed, after it was', async () => {
+test('task:expired reports each task that was removed, after it was', async () => {
   const clock = new ManualClock()
   const faults: Faults = {}
   const store = faultyStore(memoryStore(), faults)
@@ -115,7 +115,7 @@ test('two who prune at once remove each task once', async () => {
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30)
 })
 
-test('an id can be used again, by whichever manager, and nobody mistakes one task for the other', async () => {
+test('an id can be used again by any manager, and the two tasks are not confused', async () => {
   const options: Partial<DurableTaskManagerOptions> = { retention: { default: { maxAgeMs: 0 } } }
   const { a, b, clock } = replicas(2, options)
   for (const manager of [a, b]) {
@@ -150,7 +150,7 @@ test('a change goes to the task that has the id now, whichever is remembered', a
   expect(await b.updateTask('x', { state: 'working' })).toMatchObject({ skill: 'anew', generation: 2 })
 })
 
-test('one that is followed when it is removed is let go, and so is one that is held', async () => {
+test('one that is followed when it is removed is dropped from memory, and so is one that is held', async () => {
   const { a, b, clock } = replicas(2, { retention: { default: { maxAgeMs: 0 } } })
   const { leased, told } = worker(a)
   leased.createTask({ skill: 'test', id: 'x' })

@@ -124,7 +124,7 @@ describe('a step that fails', () => {
 })
 
 describe('while the store is slow', () => {
-  test('nobody is told of what is not stored', async () => {
+  test('a change is emitted only once it is stored', async () => {
     const { a, faults } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
     const { opened, open } = gate()
@@ -204,7 +204,7 @@ describe('while the store is slow', () => {
   })
 })
 
-test('what fails in the background is told to onError, whose own errors harm nobody', async () => {
+test('errors of background calls go to onError, whose own errors affect nothing', async () => {
   const clock = new ManualClock()
   const told: unknown[] = []
   const faults: Faults = { before: failing('orphans', 2) }
@@ -278,7 +278,7 @@ test('a store that cannot be listened to at first is polled, and listened to as 
   expect(asked.filter((step) => step === 'listen')).toHaveLength(2)
 })
 
-test('one who listens for ever in vain is polled for all the same', async () => {
+test('a listener that never receives a hint does not end polling', async () => {
   const { a, b, faults, clock } = setup(2)
   await a.createTask({ skill: 'test', id: 'x' })
   const { opened, open } = gate()

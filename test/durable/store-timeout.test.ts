@@ -34,7 +34,7 @@ function world(options: Partial<DurableTaskManagerOptions> = {}, count = 1): Wor
   return { ...replicas(count, { ...options, store }, clock), inner, faults, asked }
 }
 
-/** Lets time pass, in steps that let those who wait for it go on. */
+/** Lets time pass, in steps that let those who wait for it continue. */
 async function pass(clock: ManualClock, ms: number, stepMs = 500): Promise<void> {
   for (let left = ms; left > 0; left -= stepMs) {
     clock.advance(Math.min(stepMs, left))
@@ -89,7 +89,7 @@ describe('a step that is not answered', () => {
     await a.patchTask(id, { state: 'working' })
   })
 
-  test('of a process that was stopped for longer is given again, and its answer heard', async () => {
+  test('of a process that was stopped for longer is repeated, and its answer received', async () => {
     const { a, faults, clock } = world()
     const { id } = await a.createTask({ skill: 'test' })
     const { opened, open } = gate()
@@ -113,7 +113,7 @@ describe('a step that is not answered', () => {
     expect(error instanceof Error && String(error.cause)).toMatch(/No answer within \d+ ms$/)
   })
 
-  test('may be answered late: nobody hears of it, whatever it is', async () => {
+  test('may be answered late: the late answer is ignored', async () => {
     const { a, faults, clock } = world()
     const { opened, open } = gate()
     faults.before = async (step) => {
@@ -189,7 +189,7 @@ describe('a step that is not answered', () => {
   })
 })
 
-describe('whoever waits is heard while the store is silent', () => {
+describe('callers that wait receive an error while the store is silent', () => {
   test('its time runs, and its signal aborts', async () => {
     const { a, faults, clock } = world()
     const { id } = await a.createTask({ skill: 'test' })
@@ -228,7 +228,7 @@ describe('whoever waits is heard while the store is silent', () => {
 })
 
 describe('an error of a store', () => {
-  test('that is a STORE_FAILED of its own is final, and told as it is', async () => {
+  test('that is a STORE_FAILED is final, and passed on as it is', async () => {
     const { a, faults, asked } = world()
     const own = new A2AError('STORE_FAILED', 'The tables are not set up', { operation: 'migrate' })
     faults.before = (step) => {
@@ -317,7 +317,7 @@ describe('a change that a store refuses for good', () => {
 })
 
 describe('a store that contradicts itself', () => {
-  test('that gives a task, and says that it is not there, is not asked for ever', async () => {
+  test('that gives a task, and says that it is not there, is not asked forever', async () => {
     const { a, faults, asked, inner } = world()
     const { a: other } = replicas(1, { store: inner })
     const { id } = await other.createTask({ skill: 'test' })
@@ -343,7 +343,7 @@ describe('a store that contradicts itself', () => {
   })
 })
 
-test('an onError whose promise rejects harms nobody: it is turned over to the runtime', async () => {
+test('an onError whose promise rejects affects nothing: the error goes to the runtime', async () => {
   const clock = new ManualClock()
   const own = new Error('From onError')
   const faults: Faults = {

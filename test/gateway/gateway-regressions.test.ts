@@ -41,7 +41,7 @@ function latest({ tasks }: ReturnType<typeof setUp>) {
 }
 
 describe('a gateway that closes while clients wait', () => {
-  it('completes no task that goes on at its service, and cancels none there', async () => {
+  it('completes no task that continues at its service, and cancels none there', async () => {
     const made = setUp({ handleSecret: SECRET })
     const { send, handler } = served(made)
     const sent = send('work')
@@ -104,7 +104,7 @@ describe('an id that another task has by now', () => {
     expect(answer.task.ref).toBeUndefined()
   })
 
-  it('is shown to nobody else by a look that was under way', async () => {
+  it('is not shown to another owner by a look that was under way', async () => {
     const made = setUp({ manager: { maxTasks: 1, whenFull: 'evict-terminal' } })
     const { gateway, tasks, provider } = made
     const asked = gateway.sendTask('a', 'of alice', { id: 'x', owner: 'alice' })
@@ -149,7 +149,7 @@ describe('an id that another task has by now', () => {
   })
 })
 
-describe('a message to a task that is worked on for somebody else', () => {
+describe('a message to a task that works on a message of another caller', () => {
   it('waits its turn, and neither stops that work nor fails the task', async () => {
     const made = setUp({ agent: { maxConcurrentTasks: 1 } })
     const { gateway, provider, tasks, clock } = made
@@ -169,7 +169,7 @@ describe('a message to a task that is worked on for somebody else', () => {
   })
 })
 
-test('a message that the manager refuses leaves no task that nobody would end', async () => {
+test('a message that the manager refuses leaves no task without an end', async () => {
   const { gateway, tasks } = setUp()
   for (const parts of [[{}], [], [{ text: 'x', raw: 'eA==' }]]) {
     await expect(gateway.sendTask('a', { parts } as never)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -224,7 +224,7 @@ test('artifacts that are told again are compared once each', async () => {
   expect([compared, tasks.peekTask('x')?.generation]).toEqual([900, generation])
 })
 
-test('one who tries a service again, and takes long, keeps nobody out once it has answered', () => {
+test('a slow trial of a failing service blocks no other task once it has ended', () => {
   const clock = new ManualClock()
   const breaker = new CircuitBreaker({ failures: 3, resetMs: 1_000 }, clock)
   for (let n = 0; n < 3; n += 1) breaker.failed()

@@ -186,7 +186,7 @@ describe('sending a task', () => {
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('completed')
   })
 
-  test('tells of one that is gone before its end', async () => {
+  test('reports one that is gone before its end', async () => {
     const { gateway, provider, clock, tasks } = setUp({ manager: { expiryMs: 10 } })
     const sent = codeOf(gateway.sendTask('a', 'x'))
     await (await provider.last('sendTask')).answer({ state: 'working', ref: { r: 1 } })
@@ -238,7 +238,7 @@ describe('nothing is sent, and no task is left,', () => {
     })
   })
 
-  test('when nobody speaks to such agents', async () => {
+  test('when no agent fits', async () => {
     const error = await refused(setUp({ providers: {} }), 'a', 'x')
     expect(error.code).toBe('PROVIDER_ERROR')
     expect(error.message).toContain('No provider for custom: pass it in "providers"')
@@ -355,7 +355,7 @@ describe('closing', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('lets go of the rest when the time is up: tasks stay as they are, services go on', async () => {
+  test('stops following when the time is up: tasks stay as they are, services continue', async () => {
     const { gateway, provider, clock, told, tasks } = setUp()
     const sent = gateway.sendTask('a', 'x')
     const call = await provider.last('sendTask')

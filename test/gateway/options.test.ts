@@ -79,7 +79,7 @@ test('times that no timer can hold are as long as one can', async () => {
   expect(delays).toEqual([2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1])
 })
 
-describe('what goes wrong at a service, and nobody wants to be told of,', () => {
+describe('errors of a service without onError', () => {
   async function failed(error: unknown, options: Partial<A2AGatewayOptions> = {}): Promise<void> {
     const provider = new ScriptedProvider()
     const gateway = new A2AGateway({ providers: { custom: provider }, ...options })
@@ -108,7 +108,7 @@ describe('what goes wrong at a service, and nobody wants to be told of,', () => 
     ])
   })
 
-  test('is none where somebody is told', async () => {
+  test('print no warning with onError', async () => {
     await failed(serviceError(), { onError: () => undefined })
   })
 })

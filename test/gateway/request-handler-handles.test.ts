@@ -65,7 +65,7 @@ function handleIn(event: RemoteEvent): string | undefined {
 
 const withHandle = (taskHandle: string) => ({ parts: [{ text: 'How is it?' }], metadata: { taskHandle } })
 
-/** The process ends; its services go on. */
+/** The process ends; its services continue. */
 async function crash({ gateway }: Process): Promise<void> {
   await gateway.close({ graceMs: 1 })
 }
@@ -191,7 +191,7 @@ describe('a handle', () => {
   })
 })
 
-describe('a handle of somebody’s', () => {
+describe('a handle of a task of one owner', () => {
   const authenticate = (request: Request) => {
     const id = request.headers.get('authorization')
     return id === null ? null : { id }
@@ -199,7 +199,7 @@ describe('a handle of somebody’s', () => {
   const as = (url: string, name: string, tenant?: string) =>
     A2AClient.connect(url, { headers: { authorization: name } }).then((client) => ({ client, tenant }))
 
-  it('is good for him, and of no task to anybody else', async () => {
+  it('works for its owner, and finds no task for another caller', async () => {
     const service = new Service()
     const one = await start(service, { authenticate })
     const { client: ann } = await as(one.url, 'ann')
@@ -216,7 +216,7 @@ describe('a handle of somebody’s', () => {
     expect(await again.run(withHandle(handle))).toMatchObject({ type: 'completed', text: 'At last' })
   })
 
-  it('is of no task to those who are nobody, and one of nobody’s to those who are', async () => {
+  it('finds no task for callers without an owner, and the reverse', async () => {
     const service = new Service()
     const [known, open] = [await start(service, { authenticate }), await start(service)]
     const { client: ann } = await as(known.url, 'ann')

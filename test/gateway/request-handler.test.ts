@@ -113,7 +113,7 @@ describe('a task', () => {
     expect(refs).toEqual([undefined, { thread: 't-1' }])
   })
 
-  it('goes on with the conversation of the task before it in its context', async () => {
+  it('continues with the conversation of the task before it in its context', async () => {
     const previous: unknown[] = []
     const { client } = await scene({
       guide: async function* (task) {
@@ -225,7 +225,7 @@ describe.each(MODERN_LINES)('the official SDK over $binding', (line) => {
   })
 })
 
-it('whoever forgets to share the tasks is told what to pass', async () => {
+it('a handler without the tasks of the gateway is refused with what to pass', async () => {
   const { gateway } = gatewayOf({ echo: ({ text }) => text })
   const { url, handler, errors } = await serve({ execute: gatewayRequestHandler(gateway) })
   const result = await (await A2AClient.connect(url)).run('echo')

@@ -329,7 +329,7 @@ describe('a server that gives no token', () => {
     expect(await failed).toMatchObject({ code: 'REQUEST_TIMED_OUT', data: { timeoutMs: 10_000 } })
   })
 
-  test('keeps nobody who has gone: the others get their token', async () => {
+  test('does not keep a caller that has aborted: the others get their token', async () => {
     const { auth, asked } = login(counting())
     const leaving = new AbortController()
     const settings = toHttpSettings({ fetch: fakeFetch(() => ({})).fetch, auth }, 100)
@@ -347,7 +347,7 @@ describe('a server that gives no token', () => {
     expect(asked).toEqual([])
   })
 
-  test('is told the secret, and nobody else', async () => {
+  test('gets the secret, and no other server does', async () => {
     const { auth, token } = login(counting())
     await token()
     expect(toldBy(auth)).not.toMatch(new RegExp(`${SECRET}|t1`))

@@ -17,7 +17,7 @@ function unavailable(retryAfterMs?: number): A2AError {
   })
 }
 
-/** Lets what has been settled go on. */
+/** Lets what has been settled continue. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
 }
@@ -173,7 +173,7 @@ describe('retry', () => {
     expect(waits).toEqual([250, 500, 1_000])
   })
 
-  it('gives up at once where the error is no reason to go on', async () => {
+  it('gives up at once where the error is no reason to continue', async () => {
     const errors = [unavailable(), new A2AError('INTERNAL', 'Oops', {})]
     const result = await tried(errors, (error) => A2AError.is(error, 'UNAVAILABLE'))
     expect(result).toMatchObject({ error: errors[1], calls: 2 })

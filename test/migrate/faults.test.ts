@@ -214,7 +214,7 @@ test('an executor that never returns is ended by the client, and by runTimeoutMs
   expect(tasks.size()).toBe(2)
 })
 
-test('cancelTask may throw and the executor may go on: the task is canceled, and the throw reported', async () => {
+test('cancelTask may throw and the executor may continue: the task is canceled, and the throw reported', async () => {
   let go: () => void = () => {}
   const { send, rpc, ignored, errors, tasks } = agent(
     async (publish) => {

@@ -1,4 +1,4 @@
-/** Executors of the SDK 0.3: the form of what they receive, and turns that go on after `execute` has returned. */
+/** Executors of the SDK 0.3: the form of what they receive, and turns that continue after `execute` has returned. */
 import type { Message, Part, Task } from 'a2a-sdk-v0-3'
 import type { AgentExecutor, ExecutionEventBus, RequestContext } from 'a2a-sdk-v0-3/server'
 import { TaskManager } from 'a2a-tasks'
@@ -84,7 +84,7 @@ test('the context has the objects of 0.3, and files in both directions keep thei
   ])
 })
 
-test('a turn goes on after execute has returned, until its final state', async () => {
+test('a turn continues after execute has returned, until its final state', async () => {
   const { send, errors } = agent((publish) => {
     publish.task()
     void pause().then(() => {

@@ -70,7 +70,7 @@ function inBackground(text: string): object {
   return { ...message(text), configuration: { returnImmediately: true } }
 }
 
-/** The task in an answer that is no stream, or an error. */
+/** The task in an answer that is not a stream, or an error. */
 async function answerOf(sent: Promise<Answer>): Promise<{ task?: WireTask; error?: { message: string } }> {
   const { result, error } = (await sent) as { result?: { task: WireTask }; error?: { message: string } }
   return { ...result, ...(error !== undefined && { error }) }

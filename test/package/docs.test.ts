@@ -29,7 +29,7 @@ const PACKAGES = [
   ...['@a2a-js', '@electric-sql', '@opentelemetry'],
 ]
 
-/** Loaded before an agent of a page. Tests run at the same time, so each server listens on a port of its own, and prints it. */
+/** Loaded before an agent of a page. Tests run at the same time, so each server listens on its own port, and prints it. */
 const ANY_PORT = `import { Server } from 'node:net'
 const { listen } = Server.prototype
 Server.prototype.listen = function (where, ...rest) {
@@ -294,7 +294,7 @@ function wordsOf(command: string, task: string): string[] {
   )
 }
 
-/** Types as of the sources, in one program: each block is a module of its own, with the lines of its page. */
+/** Types as of the sources, in one program: each block is its own module, with the lines of its page. */
 function typeErrors(programs: readonly Program[]): string[] {
   const { options } = ts.parseJsonConfigFileContent(JSON.parse(read('tsconfig.json')), ts.sys, ROOT)
   // With declarations of the DOM, which Node programs lack, `response.json()` would be `any`.

@@ -60,7 +60,7 @@ async function talk(program: string, ...args: readonly string[]): Promise<Said> 
   return JSON.parse(stdout) as Said
 }
 
-it('goes on in another process, which asks the next question', { timeout: 90_000 }, async () => {
+it('continues in another process, which asks the next question', { timeout: 90_000 }, async () => {
   consumer.write('poet.ts', agentOfReadme())
   const program = consumer.compile('poet.ts')
   const first = await talk(program, 'A poem')

@@ -39,7 +39,7 @@ describe.each(['zod', 'zod/mini'])('a schema of %s takes ours', (zod) => {
   })
 })
 
-describe('the bundle of somebody who imports', () => {
+describe('the bundle of a program that imports', () => {
   it(`MessageSchema has no other, and takes at most ${LIMIT} bytes, minified and zipped`, async () => {
     const { code, gzipBytes } = await bundle(`export { MessageSchema } from 'a2a-tasks/schemas'`)
     expect(code).toContain('referenceTaskIds')

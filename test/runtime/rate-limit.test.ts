@@ -39,7 +39,7 @@ describe('a rate limit', () => {
     expect(take(4, 'b')).toEqual([0, 0, 0, 334])
   })
 
-  test('heeds nobody who sets the clock', () => {
+  test('is independent of changes of the wall clock', () => {
     const { take, clock } = setUp()
     take(3)
     clock.set('2025-01-01T00:00:00Z')
@@ -97,7 +97,7 @@ describe('a rate limit', () => {
     [{ maxKeys: -1 }, '"rateLimit.maxKeys" must be a positive integer, got -1'],
     // As an untyped caller may pass it.
     [{ perSecond: 1 } as Partial<RateLimitOptions>, 'Unknown option "rateLimit.perSecond" of A2AGateway'],
-  ])('of %j makes no sense', (options, message) => {
+  ])('of %j is invalid', (options, message) => {
     expect(() => setUp(options)).toThrow(message)
   })
 })

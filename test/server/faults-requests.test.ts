@@ -375,7 +375,7 @@ describe('whose tasks are whose', () => {
   const as = (id: string): { principal: { id: string } } => ({ principal: { id } })
   const known = { authenticate: () => null }
 
-  test('nobody has to do with the tasks of another', async () => {
+  test('a client sees only its own tasks', async () => {
     const { result, call } = agent(async (run) => {
       await run.requireInput('?')
     }, known)
@@ -395,7 +395,7 @@ describe('whose tasks are whose', () => {
     expect((await call('GetTask', { id })).error).toBeDefined()
   })
 
-  test('a tenant that somebody names has only his own tasks', async () => {
+  test('a tenant that a client names has only the tasks of that client', async () => {
     const { result, call } = agent(() => 'ok', known)
     const given = { ...params('x'), tenant: 't' }
     const { task } = await result<{ task: wire.Task }>('SendMessage', given, as('alice'))
@@ -409,7 +409,7 @@ describe('whose tasks are whose', () => {
     expect((await call('GetTask', { id: task.id }, odd)).error?.code).toBe(-32001)
   })
 
-  test('where nobody says who he is, tenants are kept apart all the same', async () => {
+  test('without authentication, the tasks of tenants are kept apart all the same', async () => {
     const { result, call } = agent(() => 'ok')
     const { task } = await result<{ task: wire.Task }>('SendMessage', { ...params('x'), tenant: 'a' })
     const { id } = task

@@ -69,7 +69,7 @@ describe('illegal transitions', () => {
     expect((await send('go')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('what comes after a question that nobody waits for is not lost', async () => {
+  test('what follows a question without a waiting run is not lost', async () => {
     const { stream, get } = agent((run) => {
       void run.requireInput('?').catch(() => undefined)
       run.artifact('and yet')
@@ -92,7 +92,7 @@ describe('illegal transitions', () => {
     ])
   })
 
-  test('work that goes on after the agent has returned is refused, and told so', async () => {
+  test('changes after the agent has returned are refused with an error', async () => {
     const go = gate()
     const late = gate<unknown>()
     const { send, get } = agent((run) => {
@@ -372,7 +372,7 @@ describe('faults of the agent', () => {
 })
 
 describe('leaving a stream', () => {
-  test('the task goes on, and is stored', async () => {
+  test('the task continues, and is stored', async () => {
     const go = gate()
     const done = gate()
     const { stream, get } = agent(async (run) => {
@@ -395,7 +395,7 @@ describe('leaving a stream', () => {
     expect(task.artifacts?.[0]?.parts).toHaveLength(20)
   })
 
-  test('a task is stored when it ends, not when somebody reads that', async () => {
+  test('a task is stored when it ends, not when a client reads the end', async () => {
     const { stream, result } = agent((run) => run.text)
     await stream('nobody reads this')
     const { tasks } = await result<wire.ListTasksResponse>('ListTasks', { includeArtifacts: true })

@@ -124,7 +124,7 @@ describe.each(BINDINGS)('$name: a manager that is full of', (binding) => {
     expect(leftIds).not.toContain(ids[0])
   })
 
-  test('bytes refuses a follow-up that does not fit, and the task goes on', async () => {
+  test('bytes refuses a follow-up that does not fit, and the task continues', async () => {
     const a = full({ ...BYTES, whenFull: 'evict-terminal' })
     const { ids } = await sendMany(binding, a, 'ada', `ask ${LONG}`)
     const taskId = ids.at(-1) ?? ''

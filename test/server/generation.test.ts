@@ -81,7 +81,7 @@ describe('who does not ask for 1.1 never sees a generation', () => {
     expect(texts.filter((text) => /"generation":\d/.test(text)).length).toBeGreaterThan(10)
   })
 
-  test('the card does not tell of 1.1, and who asks for the card of 1.1 gets that of 1.0', async () => {
+  test('the card does not list 1.1, and a client that asks for the card of 1.1 gets that of 1.0', async () => {
     const { handler } = draft(() => 'done')
     const versions = handler.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion)
     expect(versions).toContain('1.0')
@@ -107,7 +107,7 @@ describe('the option', () => {
     expect(await ask(binding, draft(execute), 'ListTasks', {})).not.toHaveProperty('error')
   })
 
-  test('what makes no sense is refused', () => {
+  test('an invalid value is refused', () => {
     const make = (options: object) => () => createRequestHandler({ card, execute, ...options })
     expect(make({ preview: { generation: 'yes' } })).toThrow(/"preview.generation" must be a boolean/)
     expect(make({ preview: { generations: true } })).toThrow(/generations/)

@@ -190,7 +190,7 @@ describe('what comes of a run', () => {
     expect([task.status.state, textsOf(task)]).toEqual(['TASK_STATE_COMPLETED', ['did first', 'did second']])
   })
 
-  test('of a policy that there is not, onError is told', async () => {
+  test('of an unknown policy, onError is called', async () => {
     const first = gate()
     const a = agent(
       (run) => {
@@ -238,7 +238,7 @@ describe('what comes of a run', () => {
   )
 })
 
-describe('who is nobody', () => {
+describe('a principal that identifies no user', () => {
   test.each([null, undefined])('is refused with 401: %s', async (nobody) => {
     const { handler, errors } = agent(() => undefined, { authenticate: () => nobody })
     const response = await handler.fetch(new Request('https://agent.test/tasks'))
@@ -267,7 +267,7 @@ test('close and dispatch refuse what they do not know', async () => {
   await expect(handler.dispatch({}, { principle: {} } as never)).rejects.toThrow('"principle" is unknown')
 })
 
-test('SSEStream refuses options that make no sense', () => {
+test('SSEStream refuses options that are invalid', () => {
   expect(thrown(() => new SSEStream({ heartbeat: 1 } as never))).toEqual(
     new TypeError(
       'Unknown option "heartbeat" of SSEStream, did you mean "heartbeatMs"?; known are maxBufferBytes, heartbeatMs, clock',

@@ -38,7 +38,7 @@ async function textOf(response: Response): Promise<string | undefined> {
 }
 
 describe('fetch with a principal', () => {
-  test('needs no authenticate, and each has tasks of their own', async () => {
+  test('needs no authenticate, and each has their own tasks', async () => {
     const { fetch } = createRequestHandler<User>({ card: CARD, execute })
     expect(await textOf(await fetch(send(), { principal: ADA }))).toBe('Hello, Ada')
     const sizes = [ADA, BOB].map(async (principal) => {

@@ -55,18 +55,21 @@ describe('one request', () => {
 })
 
 describe('dispatch', () => {
-  test.each([null, undefined])('lets nobody in where there is an authenticate: %s', async (principal) => {
-    let runs = 0
-    const { handler } = agent(
-      () => {
-        runs += 1
-      },
-      { authenticate },
-    )
-    const answer = await handler.dispatch(rpc('SendMessage', { message: user('x') }), { principal })
-    expect(answer).toMatchObject({ error: { message: 'Authentication required' } })
-    expect(runs).toBe(0)
-  })
+  test.each([null, undefined])(
+    'refuses a caller without a principal if there is an authenticate: %s',
+    async (principal) => {
+      let runs = 0
+      const { handler } = agent(
+        () => {
+          runs += 1
+        },
+        { authenticate },
+      )
+      const answer = await handler.dispatch(rpc('SendMessage', { message: user('x') }), { principal })
+      expect(answer).toMatchObject({ error: { message: 'Authentication required' } })
+      expect(runs).toBe(0)
+    },
+  )
 
   test('ends its stream when the signal has aborted, before or after', async () => {
     const a = agent((run) => void run.requireAuth('Key?'))
@@ -119,7 +122,7 @@ describe('a question', () => {
   test.each<[string, (run: Run) => Promise<unknown>]>([
     ['start()', (run) => asked(run, () => run.start())],
     ['complete()', (run) => asked(run, () => run.complete())],
-  ])('does not stay open when the run goes on with %s', async (_, ask) => {
+  ])('does not stay open when the run continues with %s', async (_, ask) => {
     const a = agent(async (run) => {
       expect(await ask(run)).toMatchObject({ code: 'WAIT_ABORTED' })
     })
@@ -128,7 +131,7 @@ describe('a question', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('that nobody waits for, and that is answered before the run returns, begins another run', async () => {
+  test('that the run does not await, and that is answered before the run returns, begins another run', async () => {
     const saved = gate()
     const texts: string[] = []
     const a = agent(async (run) => {
@@ -146,7 +149,7 @@ describe('a question', () => {
     expect(texts).toEqual(['first', 'second'])
   })
 
-  test('may be answered by whoever hears of it at once', async () => {
+  test('may be answered by a listener at once', async () => {
     const a = agent(async (run) => `You said ${(await run.requireInput('Which?')).parts[0]?.text}`)
     a.tasks.on('task:stateChange', ({ taskId, to }) => {
       if (to === 'input-required')
@@ -212,7 +215,7 @@ describe('an answer', () => {
 })
 
 describe('limits', () => {
-  test('a run whose task was canceled takes its place for as long as it goes on', async () => {
+  test('a run whose task was canceled takes its place for as long as it continues', async () => {
     const never = gate()
     const a = agent(
       (run) => {

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own: it says where it listens with one message, and ends when we do.
+ * A server in its own process: it says where it listens with one message, and ends when we do.
  *
  * @module
  */

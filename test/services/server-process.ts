@@ -1,5 +1,5 @@
 /**
- * A server that another program runs, such as `next start`, in a process of its own.
+ * A server that another program runs, such as `next start`, in its own process.
  *
  * @module
  */

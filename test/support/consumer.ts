@@ -1,5 +1,5 @@
 /**
- * A project that depends on the built package, in a folder of its own: what its users see.
+ * A project that depends on the built package, in its own folder: what its users see.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A server with a small heap in a process of its own, and clients that make it hold as much as its limits allow.
+ * A server with a small heap in its own process, and clients that make it hold as much as its limits allow.
  *
  * @module
  */
@@ -205,7 +205,7 @@ export class House {
     }
   }
 
-  /** On a connection of its own: the server closes those that are idle for a while. */
+  /** On its own connection: the server closes those that are idle for a while. */
   async #ask<T>(path: string): Promise<T> {
     const headers = { connection: 'close' }
     return (await (await fetch(`http://127.0.0.1:${this.#port}${path}`, { headers })).json()) as T

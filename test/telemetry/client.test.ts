@@ -278,7 +278,7 @@ describe('an instrumented client', () => {
     expect(traceparents(agent)).toEqual([expect.any(String), null])
   })
 
-  it('tells what is wrong with arguments as the client does', async () => {
+  it('reports what is wrong with arguments as the client does', async () => {
     sdk()
     const client = connect(fakeAgent('Hello'))
     await expect(client.run('Hi', { headers: new Headers() as never })).rejects.toThrow('"headers" must be')
@@ -296,7 +296,7 @@ describe('an instrumented client', () => {
     expect([traceparents(agent), spans().length]).toEqual([[null], 1])
   })
 
-  it('tells nothing of what is said', async () => {
+  it('reveals nothing of what is said', async () => {
     const { spans, metrics } = sdk()
     const agent = fakeAgent(
       [(run) => run.fail('secret'), () => Promise.reject(new Error('secret')), 'secret'],

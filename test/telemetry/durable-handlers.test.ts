@@ -39,7 +39,7 @@ async function talk(execute: Execute): Promise<string[]> {
     })
 }
 
-it('a replica that answers a question has a span of its own, in the trace of the answer', async () => {
+it('a replica that answers a question has its own span, in the trace of the answer', async () => {
   expect(await talk(returning)).toEqual([
     'here.task.submit of question',
     'here.task.execute of question',

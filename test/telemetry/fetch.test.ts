@@ -55,7 +55,7 @@ describe('a fetch', () => {
   })
 })
 
-/** A server on a port of its own until the test is over. */
+/** A server on its own port until the test is over. */
 async function serve(toFetch: (url: string) => RequestHandler['fetch']): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -143,7 +143,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       expect(spans().map(({ status }) => status.code)).toEqual([0, 0, 0, 0])
     })
 
-    it('has the states of a lifecycle of its own as they are', async () => {
+    it('has the states of a custom lifecycle as they are', async () => {
       const { span, metrics } = sdk()
       const lifecycle = defineLifecycle({
         todo: ['done', 'failed', 'canceled'],
@@ -159,7 +159,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       expect((await metrics())['a2a.task.duration']?.points).toHaveLength(1)
     })
 
-    it('tells nothing of what is said', async () => {
+    it('reveals nothing of what is said', async () => {
       const { spans, metrics } = sdk()
       const tasks = make()
       instrumentTasks(tasks)

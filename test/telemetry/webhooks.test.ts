@@ -7,7 +7,7 @@ import { registered, shop, stateIs, task } from '../server/durable/support/push.
 import { pass } from '../server/durable/support/replicas.js'
 import { idOf, parentOf, sdk, traceOf } from './support/sdk.js'
 
-it('another process that goes on for a dead one continues the trace in which the webhook was registered', async () => {
+it('a process that delivers for a dead one continues the trace in which the webhook was registered', async () => {
   const { inSpan, span, spans } = sdk()
   const hook = await receiver(204, 503)
   const { open } = shop()

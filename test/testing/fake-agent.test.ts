@@ -28,7 +28,7 @@ async function outcomes(requests: readonly Promise<Response>[]): Promise<string[
 }
 
 describe('fakeAgent.fetch heeds a signal', () => {
-  test('that is aborted already, before the agent hears of the request', async () => {
+  test('that has aborted before the agent receives the request', async () => {
     const agent = fakeAgent('one')
     const signal = AbortSignal.abort(new Error('gone'))
     await expect(agent.fetch(RPC, send('1', { signal }))).rejects.toBe(signal.reason)

@@ -106,7 +106,7 @@ test('a lifecycle of its own gives a manager its states', () => {
   expectTypeOf(own.getTask('id')?.state).toEqualTypeOf<'open' | 'review' | 'closed' | undefined>()
   // @ts-expect-error not one of its states
   own.updateTask('id', { state: 'working' })
-  // @ts-expect-error a target that is no state
+  // @ts-expect-error a target that is not a state
   defineLifecycle({ open: ['gone'], closed: [] })
   canTransition('open', 'review', lifecycle)
   // @ts-expect-error neither state is in the table

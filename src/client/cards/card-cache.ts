@@ -53,7 +53,7 @@ interface PendingCard {
  * A cache of cards for `fetchAgentCard` and `A2AClient.connect`, in memory (A2A 1.0 §8.6.2).
  *
  * Requests share an entry only if they have the same headers and the same `fetch`, `auth`, `urlGuard` and `clock` objects.
- * With an `auth` of its own for each principal, no caller receives a card that was fetched with the credentials of another.
+ * With its own `auth` for each principal, no caller receives a card that was fetched with the credentials of another.
  * Concurrent requests for one entry share one fetch.
  */
 export class AgentCardCache {

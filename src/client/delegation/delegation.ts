@@ -42,7 +42,7 @@ export interface DelegationSettings {
 }
 
 const UNREACHABLE = 'The agent cannot be reached'
-/** Attempts to go on with the task of a process that has died, and the pause between them, in ms. */
+/** Attempts to continue with the task of a process that has died, and the pause between them, in ms. */
 const MAX_ATTEMPTS = 10
 const ATTEMPT_PAUSE_MS = 30_000
 
@@ -80,7 +80,7 @@ export class DelegationManager {
     }
     if (isShared(manager)) {
       const shared = new SharedDelegations(manager, Object.keys(agents), clock, (taskId, agent) => {
-        // Otherwise a call of `sendTask` waits for the task, and goes on with it.
+        // Otherwise a call of `sendTask` waits for the task, and continues with it.
         if (!this.#inProgress.has(taskId)) void this.#recover(shared, taskId, agent)
       })
       this.#delegations = shared

@@ -53,7 +53,7 @@ export function leaseAs(tasks: SharedTasks, name: string, onOrphan: OnOrphan): L
   return worker.leased
 }
 
-/** Releases a task when its changes are stored. Never rejects: while the store fails, attempts go on in the background. */
+/** Releases a task when its changes are stored. Never rejects: while the store fails, attempts continue in the background. */
 export async function letGo(leased: LeasedTasks, taskId: string, clock: Clock): Promise<void> {
   try {
     // Refused when another caller has changed the task first.

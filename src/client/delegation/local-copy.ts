@@ -127,7 +127,7 @@ export class TaskReplicator {
     }
   }
 
-  /** A new local task. It is in a context of its own: agents do not know local contexts. */
+  /** A new local task. It is in its own context: agents do not know local contexts. */
   #createCopy(
     taskId: string,
     contextId: string | undefined,

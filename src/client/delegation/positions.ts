@@ -34,7 +34,7 @@ export interface DelegatedTask {
   readonly signal: AbortSignal
   save(position: Position): Promise<void>
   forget(): Promise<void>
-  /** Resolves when the changes of the task are stored, or another process goes on with it. Never rejects. */
+  /** Resolves when the changes of the task are stored, or another process continues with it. Never rejects. */
   release(): Promise<void>
 }
 

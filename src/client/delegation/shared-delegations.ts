@@ -59,7 +59,7 @@ export class SharedDelegations implements Delegations {
     }
   }
 
-  /** Releases a task that this process cannot go on with. */
+  /** Releases a task that this process cannot continue with. */
   async letGo(taskId: string, agent: AgentReference): Promise<void> {
     await letGo(this.#leasesFor(agent), taskId, this.#clock)
   }

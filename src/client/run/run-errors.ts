@@ -5,7 +5,7 @@
  */
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 
-/** Reason of an abort that ends a run and leaves its task alone: another process goes on with it. */
+/** Reason of an abort that ends a run and leaves its task alone: another process continues with it. */
 export class RunAbandoned extends Error {
   readonly reason: unknown
 

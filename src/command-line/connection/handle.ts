@@ -1,5 +1,5 @@
 /**
- * Handles: where a run goes on, as one word to copy.
+ * Handles: where a run continues, as one word to copy.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export function encodeHandle({ url, handle, profile }: SavedRun): string {
   return PREFIX + Buffer.from(JSON.stringify(json)).toString('base64url')
 }
 
-/** @throws {CommandFailure} for a text that is no handle. */
+/** @throws {CommandFailure} for a text that is not a handle. */
 export function decodeHandle(text: string): SavedRun {
   const json =
     text.length <= MAX_LENGTH && text.startsWith(PREFIX) ? parsed(text.slice(PREFIX.length)) : undefined

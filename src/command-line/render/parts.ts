@@ -15,7 +15,7 @@ export function partsText(parts: readonly Part[]): string {
   return parts.map((part) => part.text ?? `${partLine(part)}\n`).join('')
 }
 
-/** A part that is no text: its data as JSON, or what the file is. */
+/** A part that is not text: its data as JSON, or what the file is. */
 function partLine({ raw, url, data, filename, mediaType }: Part): string {
   if (data !== undefined) {
     const json = JSON.stringify(data, undefined, 2)
@@ -25,7 +25,7 @@ function partLine({ raw, url, data, filename, mediaType }: Part): string {
   return `[${[filename ?? 'file', mediaType, size, url].filter((each) => each !== undefined).join(', ')}]`
 }
 
-/** The text of all artifacts, each on lines of its own. */
+/** The text of all artifacts, each on its own lines. */
 export function artifactsText(artifacts: readonly Artifact[]): string {
   return artifacts.map(({ parts }) => partsText(parts).replace(/\n$/, '')).join('\n')
 }

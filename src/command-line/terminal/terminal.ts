@@ -53,7 +53,7 @@ export class Channel {
     this.#stream.write(styled(printable(this.#secrets.hide(text)), this.#hasColors))
   }
 
-  /** Writes lines, on lines of their own. */
+  /** Writes lines, on their own lines. */
   line(...lines: readonly string[]): void {
     this.endLine()
     for (const line of lines) this.write(`${line}\n`)

@@ -7,7 +7,7 @@ import { sentTask } from '../kit/tasks.mjs'
 const spec = '1.0 §3.1.4'
 const only = { version: '1.0' }
 
-/** Tasks of a context of their own, the latest last. */
+/** Tasks of a new context, the latest last. */
 async function makeTasks(target, count) {
   const first = sentTask(await target.send('echo one'))
   const { contextId } = first

@@ -12,7 +12,7 @@ const SHOWN_HEADERS =
 
 /**
  * Sends a request and reads the whole answer: `status`, `headers`, `text`, and `json`, which is `undefined` if the body
- * is no JSON. A body that is no string is sent as JSON.
+ * is no JSON. A body that is not a string is sent as JSON.
  */
 export async function ask(url, init = {}) {
   const { sent, response } = await open(url, init)

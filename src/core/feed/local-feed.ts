@@ -50,7 +50,8 @@ export class LocalFeed<S extends string> implements FeedSource<S>, LocalEntries<
     this.#wakers.clear()
   }
 
-  async page(...[after, isStopped, localPage]: Parameters<FeedSource<S>['page']>): Promise<FeedPage<S>> {
+  async page(after: string | undefined, isStopped: () => boolean): Promise<FeedPage<S>> {
+    const { localPage } = await import('./reading.js')
     for (;;) {
       const page = localPage(this, Number(after))
       if (page.cursor !== after || isStopped()) return page

@@ -1,6 +1,6 @@
 /**
  * Reading of feeds, which is loaded with the first entry that is read. It imports only types: bundlers would move what it
- * shares with the managers to a file of its own.
+ * shares with the managers to its own file.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export async function* follow<S extends string>(
   isStopped: () => boolean,
 ): AsyncGenerator<FeedEntry<S>, undefined, undefined> {
   for (let cursor = after; !isStopped();) {
-    const page = await source.page(cursor, isStopped, localPage)
+    const page = await source.page(cursor, isStopped)
     if (page.isResync === true && !isStopped()) yield { type: 'resync', cursor: page.cursor }
     for (const { cursor: at, task, event } of page.entries) {
       if (isStopped()) break
@@ -34,7 +34,7 @@ export async function* follow<S extends string>(
 }
 
 /** The page after a position of a local feed. */
-function localPage<S extends string>(feed: LocalEntries<S>, after: number): FeedPage<S> {
+export function localPage<S extends string>(feed: LocalEntries<S>, after: number): FeedPage<S> {
   const { start } = feed
   const end = start + feed.entries.length
   const entries: FeedPage<S>['entries'][number][] = []

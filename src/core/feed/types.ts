@@ -55,7 +55,7 @@ export interface TaskFeed<S extends string = TaskState> extends AsyncIterableIte
   return: () => Promise<IteratorResult<FeedEntry<S>, undefined>>
 }
 
-/** What a feed tells of a task. */
+/** What a feed says of a task. */
 export interface FeedTask extends TaskKey {
   readonly skill: string
   readonly contextId: string
@@ -78,19 +78,13 @@ export interface FeedPage<S extends string> {
 
 /** Where the entries of a feed come from. */
 export interface FeedSource<S extends string> {
-  /**
-   * Resolves to what follows `after` as soon as there is something, and in any case once `isStopped` returns `true`.
-   *
-   * @param localPage - Reads entries in memory. Part of what is loaded on demand.
-   */
-  page(
-    after: string | undefined,
-    isStopped: () => boolean,
-    localPage: (entries: LocalEntries<S>, after: number) => FeedPage<S>,
-  ): Promise<FeedPage<S>>
+  /** Resolves to what follows `after` as soon as there is something, and in any case once `isStopped` returns `true`. */
+  page(after: string | undefined, isStopped: () => boolean): Promise<FeedPage<S>>
   /** Lets pending pages look at `isStopped` again. */
   wake(): void
   readonly isClosed: boolean
+  /** Ends all feeds. */
+  close(): void
 }
 
 /** Where the entries of a task find it. Empty once the task was removed. */

@@ -77,7 +77,7 @@ function beginningOf<S extends string>(events: readonly TaskEvent<S>[], { messag
   return events.find((event) => isFromUser(event) && event.message.messageId === messageId)?.generation ?? 1
 }
 
-/** Delegations under way belong to the old task: the new one sends messages of its own. */
+/** Delegations under way belong to the old task: the new one sends its own messages. */
 function withoutOpenDelegations(entries: readonly HistoryRecorded[]): readonly HistoryRecorded[] {
   const ended = new Set(entries.flatMap(({ entry }) => (entry.kind === 'delegated' ? [entry.name] : [])))
   return entries.filter(

@@ -87,7 +87,7 @@ export function delegationsIn(history: readonly HistoryRecorded[]): ChildDelegat
   for (const { generation, entry } of history) {
     if (entry.kind === 'turn') turn = generation
     if (entry.kind !== 'delegate' && entry.kind !== 'handle' && entry.kind !== 'delegated') continue
-    // Each turn has names of its own.
+    // Each turn has its own names.
     const key = `${turn} ${entry.name}`
     const known = found.get(key) ?? { name: entry.name }
     if (entry.kind === 'delegated') {

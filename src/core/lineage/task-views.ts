@@ -17,7 +17,7 @@ import type { ChildTask, TaskChildren } from './children.js'
 type Eventual<T> = T | Promise<T>
 
 /** Makes new tasks from the logs of others. */
-interface Forks<S extends string> {
+export interface Forks<S extends string> {
   fork(taskId: string, options: ForkOptions, requireRoom: RequireRoom): Eventual<Task<S>>
   redrive(taskId: string, requireRoom: RequireRoom): Eventual<Task<S>>
   /** The ids of those of these tasks that were redriven. */
@@ -42,7 +42,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   protected abstract readonly forks: Forks<S>
   /** `undefined` without the option `feedSize`. */
   protected abstract readonly feedSource: FeedSource<S> | undefined
-  protected abstract childTasks(parentId: string): Eventual<ChildTask<S>[]>
+  protected abstract childTasks(parentId: string): Promise<ChildTask<S>[]>
 
   /**
    * The events of all tasks in one order, and the removals of tasks, from now on or after a cursor: no event is left out, and
@@ -73,7 +73,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
    *
    * @returns A copy of the new task: of the present one when the dead letter was redriven before.
-   * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is no dead letter;
+   * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is not a dead letter;
    *   `UNSUPPORTED_OPERATION` for a task of a gateway.
    */
   async redrive(taskId: string): Promise<Task<S>> {
@@ -93,7 +93,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   /**
    * Makes a new task that shares the past of another one up to a generation, with other answers or outputs of steps if given,
-   * and goes on from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
+   * and continues from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
    * conversation, artifacts and history, and names it in `referenceTaskIds`.
    *
    * The turn that was under way continues: a request handler calls `execute`, which replays the history. Over a store, any
@@ -124,9 +124,9 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    * Over memory, O(number of tasks); over a store, O(number of children).
    */
   async children(taskId: string): Promise<TaskChildren<S>> {
+    const { delegationsIn } = await import('./children.js')
     const tasks = await this.childTasks(taskId)
     const task = await this.peekTask(taskId)
-    const { delegationsIn } = await import('./children.js')
     return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
   }
 

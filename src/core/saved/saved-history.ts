@@ -7,7 +7,6 @@ import { invalidParams } from '../errors.js'
 import type { HistoryEntry, HistoryRecorded } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { JsonObject, JsonValue } from '../json-types.js'
-import type { UnfinishedListener } from '../managers.js'
 import type { TaskRecord } from '../task-record.js'
 import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
 import {
@@ -150,48 +149,4 @@ function elements(json: JsonObject, key: string, root: string): JsonValue[] {
   const value = json[key] ?? []
   requireArray(value, `${root}.${key}`)
   return value
-}
-
-/** Unfinished turns of the tasks of a manager in memory, for request handlers that continue them. */
-export class UnfinishedTurns<S extends string> {
-  readonly #find: (taskId: string) => TaskRecord<S>
-  readonly #waiting = new Set<string>()
-  readonly #listeners = new Set<UnfinishedListener>()
-
-  constructor(find: (taskId: string) => TaskRecord<S>) {
-    this.#find = find
-  }
-
-  /** Restored tasks, which the next listener continues. */
-  add(records: readonly TaskRecord<S>[]): void {
-    for (const { task } of records) if (task.turn !== undefined) this.#waiting.add(task.id)
-  }
-
-  /** Continues the turn of a new task: at once where there is a listener. */
-  begin(taskId: string): void {
-    const [listener] = this.#listeners
-    if (listener === undefined) this.#waiting.add(taskId)
-    else listener(taskId)
-  }
-
-  /**
-   * Registers what continues turns, and hands it those that wait. The first listener continues all.
-   *
-   * @returns A function that removes the listener.
-   */
-  listen(listener: UnfinishedListener): () => void {
-    this.#listeners.add(listener)
-    const ids = [...this.#waiting]
-    this.#waiting.clear()
-    for (const taskId of ids) listener(taskId)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  /**
-   * The artifacts that the turn of the task has written since the latest entry of its history, by id: what they held then;
-   * `null` for those that it created.
-   */
-  rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null> {
-    return this.#find(taskId).rewritten
-  }
 }

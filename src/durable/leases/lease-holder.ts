@@ -161,7 +161,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   signalOf(taskId: string): AbortSignal {
     const leased = this.#require(taskId)
     if (leased.controller !== undefined) return leased.controller.signal
-    // A controller of its own: that of the record would keep the task in memory after the release.
+    // Its own controller: that of the record would keep the task in memory after the release.
     const controller = new AbortController()
     leased.controller = controller
     abortEnded(leased)

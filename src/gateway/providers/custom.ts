@@ -89,7 +89,7 @@ class CustomProvider implements AgentProvider {
     task: ProviderTask,
     { signal }: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
-    // One artifact per message: a later turn has a result of its own.
+    // One artifact per message: a later turn has its own result.
     const artifactId = `answer-${task.message.messageId}`
     let continues = false
     yield { state: 'working' }

@@ -57,7 +57,7 @@ function toHttpRequest(request: Request, context?: Partial<RequestContext>): Htt
   }
 }
 
-/** Runtimes pass second arguments of their own, which have no such property. */
+/** Runtimes pass their own second arguments, which have no such property. */
 function principalIn(context: Partial<RequestContext> | null | undefined): HttpRequest['principal'] {
   if (typeof context !== 'object' || context === null || !('principal' in context)) return undefined
   const { principal } = context

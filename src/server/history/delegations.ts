@@ -222,6 +222,6 @@ function withMetadata(message: DelegatedMessage, lineage: Lineage): object {
 }
 
 function partsOf({ parts }: Asked): DelegatedMessage {
-  // Messages of the conversation are frozen: the client gets a copy of its own.
+  // Messages of the conversation are frozen: the client gets its own copy.
   return { parts: copyJson(parts) as Part[] }
 }

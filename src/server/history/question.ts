@@ -59,7 +59,7 @@ export class Question<P extends Principal> {
     this.#resolve(message.request.message)
   }
 
-  /** Rejects the answer: the task or the run has ended, or the run goes on without it. */
+  /** Rejects the answer: the task or the run has ended, or the run continues without it. */
   drop(reason: Error = this.#dropped()): void {
     this.#reject(reason)
   }

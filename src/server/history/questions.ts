@@ -89,7 +89,7 @@ export class Questions<P extends Principal> {
     return true
   }
 
-  /** Rejects the open question: the run goes on without its answer, or has ended its task. */
+  /** Rejects the open question: the run continues without its answer, or has ended its task. */
   drop(reason?: Error): void {
     const question = this.#open
     this.#replayed?.drop(reason)

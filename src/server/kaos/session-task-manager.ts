@@ -11,7 +11,7 @@ export interface SessionMessageOptions {
   readonly sessionId?: string | undefined
   /** A JSON object to store with the task. Default is `{}`. */
   readonly metadata?: object | undefined
-  /** The task's `owner`. With `authenticate`, clients find only tasks of their own. */
+  /** The task's `owner`. With `authenticate`, clients find only their own tasks. */
   readonly owner?: string | undefined
 }
 

@@ -31,7 +31,7 @@ const TICK_MS = 5_000
 const STRAY_MS = 600_000
 /** How long closing waits for the storage, in ms. */
 const STORING_MS = 5_000
-/** How many deliveries may go on whose tasks were evicted. */
+/** How many deliveries may continue whose tasks were evicted. */
 const MAX_RELEASED = 10_000
 
 /**
@@ -260,7 +260,7 @@ export class Claims {
     if (isBusy) this.#reportDropped(delivery, reason)
   }
 
-  /** Reports a delivery that stopped because its task has expired, unless another process goes on with it. */
+  /** Reports a delivery that stopped because its task has expired, unless another process continues with it. */
   async #reportLost(delivery: Delivery, isBusy: boolean): Promise<void> {
     // Over a TaskManager, `task:expired` reports it.
     if (!isBusy || !this.#isShared) return

@@ -24,7 +24,7 @@ export interface ReaderStart {
   /** The first notification: the task as it was when the webhook was registered. */
   readonly opening?: TaskSnapshot | undefined
   /**
-   * The generation of the last notification that was delivered. Where whole tasks are sent, reading goes on with the
+   * The generation of the last notification that was delivered. Where whole tasks are sent, reading continues with the
    * task as it is.
    */
   readonly after?: number | undefined

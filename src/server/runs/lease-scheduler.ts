@@ -298,7 +298,7 @@ export class LeaseScheduler<P extends Principal> {
       return false
     }
     const { message, note = null } = open
-    // The turn goes on where it began, with the request as it came in.
+    // The turn continues where it began, with the request as it came in.
     const previous = this.#previous.get(task.id)?.message
     const isKnown = previous?.request.message.messageId === message.messageId
     const first = isKnown ? previous : this.#context.notes.received(task, message, undefined)

@@ -87,7 +87,7 @@ export async function closeStream(stream: AsyncIterable<unknown> | ReadableLike<
   await iterator.return?.()
 }
 
-/** For streams without an iterator of their own, as in some browsers. */
+/** For streams without their own iterator, as in some browsers. */
 function read(stream: ReadableLike<unknown>): AsyncIterator<unknown, unknown> {
   const reader = stream.getReader()
   return {

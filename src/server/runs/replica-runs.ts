@@ -151,7 +151,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.#scheduler.runEnded(taskId, active)
   }
 
-  /** Waits for the store, and releases what another process can go on with. */
+  /** Waits for the store, and releases what another process can continue with. */
   async close(): Promise<void> {
     const { clock } = this.#settings
     this.#ended.close()

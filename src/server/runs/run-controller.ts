@@ -321,7 +321,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     return this.turn.questions.ask(state, prompt)
   }
 
-  /** Rejects the open question, if any: the run goes on without its answer, or has ended its task. */
+  /** Rejects the open question, if any: the run continues without its answer, or has ended its task. */
   #dropQuestion(): void {
     if (!this.isWaiting) return
     this.turn.questions.drop()

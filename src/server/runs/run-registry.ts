@@ -99,7 +99,7 @@ export class RunRegistry<P extends Principal> {
 
   /**
    * Whether one more run can begin, beside `others` that are about to. Runs that only wait do not count. Runs
-   * whose task has ended count for as long as their executor goes on.
+   * whose task has ended count for as long as their executor continues.
    */
   hasRoom(others: number): boolean {
     const { maxRuns } = this.#limits

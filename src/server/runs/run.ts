@@ -161,7 +161,7 @@ export interface Run<P extends Principal = Principal> {
    * waiting, as after `Promise.race`, call {@link start}.
    *
    * @returns The answer. Rejects with the signal's reason when the task ends without one, and with `WAIT_ABORTED` when the
-   *   run goes on without it.
+   *   run continues without it.
    * @throws {TypeError} when the run waits for an answer already, or has ended.
    */
   readonly requireInput: (prompt: Say) => Promise<ReadonlyMessage>
@@ -293,7 +293,7 @@ export interface Run<P extends Principal = Principal> {
   readonly uuid: () => string
   /**
    * Whether this turn goes the new way of a function that you have changed: `true` unless an earlier attempt of the turn has
-   * passed this point with the old function. Pass each change a name of its own.
+   * passed this point with the old function. Pass each change its own name.
    */
   readonly changed: (name: string) => boolean
   /** Ends the task as `completed`. `message` joins the conversation. */

@@ -125,7 +125,7 @@ export function handleTaskGet(taskId: string): A2ATask | null {
   return shared?.get(taskId) ?? null
 }
 
-/** Drops all tasks, with their timers and subscriptions. Running sessions go on, and their events are ignored. */
+/** Drops all tasks, with their timers and subscriptions. Running sessions continue, and their events are ignored. */
 export function clearTaskStore(): void {
   shared?.clear()
   shared = undefined

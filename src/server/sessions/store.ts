@@ -100,7 +100,7 @@ export class InboundStore {
     return task === null ? null : toA2ATask(task)
   }
 
-  /** Drops all tasks. Their sessions go on, and their events are ignored. */
+  /** Drops all tasks. Their sessions continue, and their events are ignored. */
   clear(): void {
     for (const subscription of [...this.#subscriptions.keys()]) this.#close(subscription)
     this.#tasks.destroy()

@@ -74,7 +74,7 @@ export interface InboundProcessManager<Session> {
   unsubscribe?(sessionId: string, callback: SessionCallback): unknown
   /** May return a promise: if it rejects, the task fails. */
   startProcess(session: Session, prompt: string, options: { schedulerMode: true }): unknown
-  /** Stops a session whose task has failed, as at its time limit. Without it the session goes on. */
+  /** Stops a session whose task has failed, as at its time limit. Without it the session continues. */
   stopProcess?(sessionId: string): unknown
 }
 

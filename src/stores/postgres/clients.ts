@@ -11,7 +11,7 @@ export type Parameter = string | number | boolean | null
 export interface PgPool {
   /**
    * Distinguishes a pool from a single `Client`, which has no `totalCount`. A `Client` is not accepted, since hints
-   * need a connection of their own.
+   * need their own connection.
    */
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined } | undefined

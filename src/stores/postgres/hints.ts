@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { toHints } from '../../durable/hint-text.js'
 import type { Hint, StoreHints } from '../../durable/task-store.js'
 import type { Connection } from './connection.js'
 import { toArray } from './text.js'
@@ -52,20 +53,4 @@ function payloadsOf(hints: readonly Hint[]): string[] {
 
 function escape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-/** Other clients may notify on the channel, so any payload that is not a list of hints is ignored. */
-function toHints(payload: string): Hint[] {
-  try {
-    const list: unknown = JSON.parse(payload)
-    return Array.isArray(list) ? list.flatMap(toHint) : []
-  } catch {
-    return []
-  }
-}
-
-function toHint(pair: unknown): Hint[] {
-  // The items can be of any type.
-  const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
-  return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

@@ -16,7 +16,7 @@ export type Steps = readonly ((schema: string) => string)[]
 
 /**
  * `updated_second`, for queries that filter by no other property. The planner treats the expression as a different
- * column, so it does not scan tasks of all kinds by time when a filter has an index of its own.
+ * column, so it does not scan tasks of all kinds by time when a filter has its own index.
  */
 export const ANY_SECOND = `(updated_second || '')`
 
@@ -74,7 +74,7 @@ export const STEPS: Steps = [
     );
     CREATE INDEX documents_by_kind ON ${schema}.documents (kind, task_id);
     ${deletionTrigger(schema)}`,
-  // Leases that no process holds are many, last long, and are not renewed. Their end is in a column of its own, since an
+  // Leases that no process holds are many, last long, and are not renewed. Their end is in its own column, since an
   // index on `lease_until` would keep renewals from being HOT updates. Where a process of the release before has changed
   // the lease of a task, the column may be too early or absent, and the task is found all the same.
   (schema) => `

@@ -39,7 +39,7 @@ interface NodeRedisSubscriber {
 export interface Connection {
   readonly command: (name: string, args: string[]) => Promise<unknown>
   /**
-   * Subscribes to a channel over a connection of its own. `onGap` is called when the subscription is active again after
+   * Subscribes to a channel over its own connection. `onGap` is called when the subscription is active again after
    * an interruption. Resolves once the subscription is active, to a function that ends it. `signal` ends it earlier,
    * also while no server is available.
    */

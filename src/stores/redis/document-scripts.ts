@@ -55,7 +55,7 @@ end
 return found
 `)
 
-/** kind, limit, and, to go on after it, id, createdAt, document → … id, createdAt, document, version, JSON */
+/** kind, limit, and, to continue after it, id, createdAt, document → … id, createdAt, document, version, JSON */
 export const ALL_DOCUMENTS = script(`
 ${DOCUMENT_KEYS}${VALUES}
 local kind, found = ARGV[1], {}

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Hint, StoreHints } from '../../durable/task-store.js'
+import { toHints } from '../../durable/hint-text.js'
+import type { StoreHints } from '../../durable/task-store.js'
 import type { Connection } from './client.js'
 
 export function redisHints(connection: Connection, channel: string): StoreHints {
@@ -30,20 +31,4 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
       }
     },
   }
-}
-
-/** Other clients may publish to the channel, so any message that is not a list of hints is ignored. */
-function toHints(message: string): Hint[] {
-  try {
-    const list: unknown = JSON.parse(message)
-    return Array.isArray(list) ? list.flatMap(toHint) : []
-  } catch {
-    return []
-  }
-}
-
-function toHint(pair: unknown): Hint[] {
-  // The items can be of any type.
-  const [taskId, generation] = (Array.isArray(pair) ? pair : []) as unknown[]
-  return typeof taskId === 'string' && typeof generation === 'number' ? [{ taskId, generation }] : []
 }

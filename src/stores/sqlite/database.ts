@@ -25,7 +25,7 @@ export interface SqliteDatabase {
 
 type Parameter = string | number | null
 
-/** A row by column name. Some drivers add a property of their own. */
+/** A row by column name. Some drivers add their own property. */
 export type Row = Readonly<Record<string, string | number | bigint | null>>
 
 /** How long a statement waits for another process's lock when the driver would not wait at all. */

@@ -21,7 +21,7 @@ import { transactionTests } from './transactions.js'
 export interface StoreUnderTest {
   readonly store: TaskStore
   /**
-   * Opens another client of the same data with a connection of its own, as a second or restarted process would. Called only
+   * Opens another client of the same data with its own connection, as a second or restarted process would. Called only
    * when `supports.reopen` is `true`.
    */
   readonly reopen: () => Promise<TaskStore>

@@ -129,7 +129,7 @@ describe('after that', () => {
     expect(agent.asked[2]?.headers).toMatchObject({ 'if-none-match': '"1"', 'if-modified-since': modified })
   })
 
-  test('and what it said of another card counts no more', async () => {
+  test('and what it said of another card is dropped', async () => {
     const said = {
       etag: '"1"',
       'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT',
@@ -193,7 +193,7 @@ describe('after that', () => {
   })
 })
 
-describe('whoever asks at the same time', () => {
+describe('callers that ask at the same time', () => {
   test('waits for the same answer', async () => {
     const { fetch, answer } = held()
     const counted = held()
@@ -210,7 +210,7 @@ describe('whoever asks at the same time', () => {
     expect(await cards).toMatchObject([{ name: 'Agent' }, { name: 'Agent' }, { name: 'Other' }])
   })
 
-  test('gets the same failure, and whoever asks later does not', async () => {
+  test('get the same failure, and later callers do not', async () => {
     const { fetch, answer } = held()
     const { card } = setUp(() => 'never')
     const failures = Promise.all([failureOf(card({ fetch })), failureOf(card({ fetch }))])
@@ -319,7 +319,7 @@ describe('a cache', () => {
     expect(cache.size).toBe(left)
   })
 
-  test('gives nobody what another’s credentials have fetched', async () => {
+  test('never returns a card that was fetched with the credentials of another caller', async () => {
     const { card, asked } = setUp(() => ({ body: CARD }))
     const [anna, ben] = [bearerAuth('anna'), bearerAuth('ben')]
     for (const options of [

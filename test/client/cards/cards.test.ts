@@ -71,7 +71,7 @@ describe('fetchAgentCard', () => {
     [500, 'HTTP 500 Internal Server Error'],
     [299 + 1, 'HTTP 300'],
     [304, 'HTTP 304'],
-  ])('tells HTTP %i', async (status, told) => {
+  ])('reports HTTP %i', async (status, told) => {
     const error = await failureOf(agent(() => ({ status })).card())
     expect(error).toBeInstanceOf(ExternalServiceError)
     expect(error).toMatchObject({
@@ -101,11 +101,11 @@ describe('fetchAgentCard', () => {
     ['nothing', ''],
     ['a list', [CARD]],
     ['null', 'null'],
-  ])('tells %s', async (_, body) => {
+  ])('reports %s', async (_, body) => {
     expect(await failureOf(agent(() => ({ body })).card())).toMatchObject({ code: 'INVALID_AGENT_RESPONSE' })
   })
 
-  test('tells a card without an end, one without a bottom, and one that is armed', async () => {
+  test('reports a card without an end, one without a bottom, and one that is armed', async () => {
     const large = { ...CARD, description: 'x'.repeat(1_048_576) }
     expect(await failureOf(agent(() => ({ body: large })).card())).toMatchObject({ code: 'LIMIT_EXCEEDED' })
     const deep = `{"name":"A","version":"1","x":${'['.repeat(100)}${']'.repeat(100)}}`
@@ -114,7 +114,7 @@ describe('fetchAgentCard', () => {
     expect(armed).toEqual({ name: 'A', version: '1' })
   })
 
-  test('tells that no agent is there', async () => {
+  test('reports that no agent is there', async () => {
     const error = await failureOf(fetchAgentCard('http://127.0.0.1:1'))
     expect(error).toMatchObject({ code: 'EXTERNAL_SERVICE_ERROR', data: { service: 'A2A' } })
     expect(await failureOf(fetchAgentCard('agent'))).toMatchObject({ code: 'INVALID_PARAMS' })
@@ -122,7 +122,7 @@ describe('fetchAgentCard', () => {
     expect(String(secret)).not.toContain('secret')
   })
 
-  test('waits 10 s, or as long as it is told', async () => {
+  test('waits 10 s, or as long as the option says', async () => {
     for (const [options, ms] of [
       [{}, 10_000],
       [{ timeoutMs: 50 }, 50],
@@ -135,7 +135,7 @@ describe('fetchAgentCard', () => {
     }
   })
 
-  test('ends when it is aborted, and asks nobody when it was before', async () => {
+  test('ends when it is aborted, and sends nothing when it was aborted before', async () => {
     const { card, asked } = agent(() => 'never')
     const caller = new AbortController()
     const failed = failureOf(card({ signal: caller.signal }))
@@ -145,7 +145,7 @@ describe('fetchAgentCard', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('tells an option that makes no sense', async () => {
+  test('reports an option that is invalid', async () => {
     expect(await failureOf(agent().card({ timeoutMs: 0 }))).toBeInstanceOf(RangeError)
     const misspelt = { timeoutMs: 1, timeout: 1 }
     expect(await failureOf(agent().card(misspelt))).toBeInstanceOf(TypeError)
@@ -218,7 +218,7 @@ describe('the cache of the module', () => {
     expect(asked).toHaveLength(7)
   })
 
-  test('gives nobody what the guard blocks', async () => {
+  test('returns nothing that the guard blocks', async () => {
     const { card } = agent()
     let isOpen = true
     const guard = (): void => {
@@ -289,7 +289,7 @@ describe('loadCard', () => {
     },
   )
 
-  test('tells that there is none as of the place where it should be', async () => {
+  test('reports a missing card with its URL', async () => {
     const [card, fake] = load(({ path }) => ({ status: path.endsWith('/agent.json') ? 410 : 404 }))
     expect(await failureOf(card)).toMatchObject({ data: { url: CARD_URL, status: 404 } })
     expect(fake.asked).toHaveLength(2)
@@ -298,7 +298,7 @@ describe('loadCard', () => {
     expect(once.asked).toHaveLength(1)
   })
 
-  test('tells what is wrong with it, and does not keep it', async () => {
+  test('reports what is wrong with it, and does not keep it', async () => {
     const cache = new AgentCardCache()
     const [card] = load(() => ({ body: { ...V03, skills: [{}] } }), BASE, cache)
     expect(await failureOf(card)).toMatchObject({

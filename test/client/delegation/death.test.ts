@@ -208,7 +208,7 @@ describe('two processes', () => {
     expect(await a.tasks.documents.allDocuments('delegation', undefined, 10)).toEqual([])
   })
 
-  test('hand over when the first closes its manager, and the agent goes on', async () => {
+  test('hand over when the first closes its manager, and the agent continues', async () => {
     const { agent, end } = worker()
     const at = await world([agent], open)
     const [a, b] = [at.process(), at.process()]

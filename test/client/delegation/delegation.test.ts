@@ -200,7 +200,7 @@ describe('an agent', () => {
   }
   const status = { state: 'TASK_STATE_COMPLETED' }
 
-  it('has one task here for one of its own, however often it tells of it', async () => {
+  it('has one task here for one of its own, however often it reports it', async () => {
     const taskManager = new TaskManager()
     const remote = fakeAgent('done')
     const client = new A2AClient({ card: remote.card, fetch: remote.fetch, taskManager })
@@ -263,7 +263,7 @@ describe('an agent', () => {
     expect(new Set(seen.map(String))).toEqual(new Set([',,', ',,two']))
   })
 
-  it('asks, is answered, and goes on', async () => {
+  it('asks, is answered, and continues', async () => {
     const remote = fakeAgent(async (run) => {
       const answer = await run.requireInput('Which city?')
       return `Rain in ${answer.parts[0]?.text}`

@@ -135,7 +135,7 @@ describe('an abort', () => {
     expect(result.type).toBe('canceled')
   })
 
-  test('after the end: nothing happens, and nobody listens any more', async () => {
+  test('after the end does nothing, and no listener is left', async () => {
     const agent = await scripted(
       ({ method }) => (method === 'GetTask' ? task('completed') : { task: task('completed') }),
       false,
@@ -175,7 +175,7 @@ describe('an agent that is told to cancel', () => {
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'CancelTask', 'GetTask'])
   })
 
-  test('and has completed the task meanwhile: that is the result', async () => {
+  test('and has completed the task by then: the result is the completed task', async () => {
     const agent = await worker(({ method }) => {
       if (method === 'CancelTask') return error(-32002)
       return method === 'GetTask' ? task('completed', { text: 'done' }) : 'default'

@@ -142,7 +142,7 @@ describe('a question', () => {
     expect(agent.methods().filter((method) => method === 'SendMessage')).toHaveLength(2)
   })
 
-  test('nobody answers ends the run with a handle; so does one that is answered with nothing', async () => {
+  test('without an answer ends the run with a handle, and so does an empty answer', async () => {
     const asks = task('input-required', { says: 'Which?', at: '1' })
     const agent = await scripted(({ method }) => (method === 'SendMessage' ? { task: asks } : asks), false)
     for (const options of [{}, { onInputRequired: () => undefined }]) {
@@ -155,7 +155,7 @@ describe('a question', () => {
 describe('a task that waits for credentials', () => {
   const waits = (at: string): object => task('auth-required', { says: `Sign in ${at}`, at })
 
-  test('ends the run where nobody cares', async () => {
+  test('ends the run without onInputRequired', async () => {
     const agent = await scripted(
       ({ method }) => (method === 'SendMessage' ? { task: waits('1') } : waits('1')),
       false,

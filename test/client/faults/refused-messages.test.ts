@@ -54,7 +54,7 @@ describe('an agent whose card says that it streams', () => {
     expect((await clientOf(agent).run('hi')).type).toBe('completed')
   })
 
-  test.each([UNSUPPORTED, NO_METHOD])('and takes up no stream again is polled (%i)', async (code) => {
+  test.each([UNSUPPORTED, NO_METHOD])('and does not resume a stream is polled (%i)', async (code) => {
     let polls = 0
     const agent = await scripted((asked) => {
       if (asked.method === 'SendStreamingMessage') return stream(asked, [{ task: task('working') }])
@@ -67,7 +67,7 @@ describe('an agent whose card says that it streams', () => {
     })
   })
 
-  test('and will not have the message at all is not asked for ever', async () => {
+  test('and refuses the message is not asked forever', async () => {
     const agent = await scripted(() => error(UNSUPPORTED, 'Not today'))
     const result = await clientOf(agent).run('hi')
     expect(result).toMatchObject({

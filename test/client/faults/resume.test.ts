@@ -77,7 +77,7 @@ describe('a handle with a task', () => {
     expect(agent.methods().filter((method) => method.startsWith('Send'))).toHaveLength(1)
   })
 
-  test('goes on with callbacks where the task waits', async () => {
+  test('continues with callbacks where the task waits', async () => {
     let hasAnswer = false
     const agent = await scripted(({ method }) => {
       if (method === 'SendMessage') hasAnswer = true
@@ -127,7 +127,7 @@ describe('a handle without a task', () => {
     return { agent, handle: carried(first.handle) }
   }
 
-  test('is found by its conversation, which is nobody else’s', async () => {
+  test('is found by its conversation, which no other message has', async () => {
     const { agent, handle } = await lost(({ params: { contextId } }) => ({
       tasks: [task('working', { contextId })],
     }))

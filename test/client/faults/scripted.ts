@@ -103,7 +103,7 @@ export function envelope({ id }: Pick<Asked, 'id'>, answer: object | null): stri
   return JSON.stringify({ jsonrpc: '2.0', id, ...(fault ? { error: fault } : { result: answer && result }) })
 }
 
-/** Begins, or goes on with, a stream. */
+/** Begins, or continues with, a stream. */
 export function tell(asked: Asked, events: readonly object[], ids?: readonly string[]): void {
   const { response } = asked
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()

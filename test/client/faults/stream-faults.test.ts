@@ -155,7 +155,7 @@ describe('a stream', () => {
     },
   )
 
-  test('that tells of other tasks, too, tells the user of his own only', async () => {
+  test('that reports other tasks, too, tells the user of its own only', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'mine' })
       return stream(asked, [
@@ -183,7 +183,7 @@ describe('a stream', () => {
 })
 
 describe('maxTaskBytes', () => {
-  test('ends a stream of chunks without end, cancels the task, and lets go of the connection', async () => {
+  test('ends an endless stream of chunks, cancels the task, and closes the connection', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'CancelTask') return task('canceled')
       tell(asked, [{ task: task('working') }])

@@ -17,12 +17,12 @@ export type Heading = 'TaskManager' | 'memoryStore' | 'SQLite' | 'PostgreSQL' | 
 export interface Row {
   readonly name: string
   readonly heading: Heading
-  /** A manager over a store of its own. It is destroyed when the test ends. */
+  /** A manager over its own store. It is destroyed when the test ends. */
   readonly open: <S extends string = TaskState>(
     lifecycle?: Lifecycle<S>,
     options?: FeedOptions,
   ) => Promise<Manager<S>>
-  /** A store of its own, which is closed when the test ends. Absent where tasks are in memory. */
+  /** Its own store, which is closed when the test ends. Absent where tasks are in memory. */
   readonly openStore?: OpenStore
 }
 
@@ -51,14 +51,14 @@ export function durableRow(name: string, heading: Heading, openStore: OpenStore)
 
 let stores = 0
 
-/** A store in a schema of its own. */
+/** A store in its own schema. */
 export async function postgresIn(client: PostgresClient, options?: FeedOptions): Promise<TaskStore> {
   const store = postgresStore(client, { ...options, schema: `combination_${(stores += 1)}` })
   await store.migrate()
   return store
 }
 
-/** A store under a prefix of its own. */
+/** A store under its own prefix. */
 export async function redisIn(client: IoRedisClient, options?: FeedOptions): Promise<TaskStore> {
   const store = redisStore(client, { ...options, prefix: `combination ${(stores += 1)}` })
   await store.migrate()

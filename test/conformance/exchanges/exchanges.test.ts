@@ -33,7 +33,7 @@ describe.each([
 })
 
 describe('an exchange', () => {
-  it('has a name of its own', () => {
+  it('has its own name', () => {
     expect(new Set(EXCHANGES.map(({ name }) => name)).size).toBe(EXCHANGES.length)
   })
 

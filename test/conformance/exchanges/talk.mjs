@@ -44,7 +44,7 @@ async function answerOf(response, meanwhile) {
   }
 }
 
-/** All of a stream. When its first event has come, it goes on while `meanwhile` is asked. */
+/** All of a stream. When its first event has come, it continues while `meanwhile` is asked. */
 async function readStream(response, meanwhile) {
   const decoder = new TextDecoder()
   let text = ''

@@ -1,4 +1,4 @@
-/** HTTP servers of tests, on ports of their own. */
+/** HTTP servers of tests, on their own ports. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { toNodeListener } from 'a2a-tasks/server/node'
@@ -26,7 +26,7 @@ export function listenOwn(): Promise<string> {
   })
 }
 
-/** Serves the agent of this library with a fault: `change` sees the text of each answer that is no stream. */
+/** Serves the agent of this library with a fault: `change` sees the text of each answer that is not a stream. */
 export function listenWithFault(change: (text: string) => string): Promise<string> {
   return listen((url) => {
     const { fetch } = createAgents(url)

@@ -64,7 +64,7 @@ export interface OfficialAgent {
   readonly close: () => void
 }
 
-/** Both bindings, each with 1.0 and with 0.3, on a port of its own. */
+/** Both bindings, each with 1.0 and with 0.3, on its own port. */
 export async function serveOfficialAgent(): Promise<OfficialAgent> {
   const app = express()
   const server = createServer(app)

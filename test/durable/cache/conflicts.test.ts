@@ -50,7 +50,7 @@ test('of 50 who expect the same generation, one wins', async () => {
   expect(await logOf(store, id)).toHaveLength(2)
 })
 
-test('of 20 who cancel, one does, and the others hear that it has ended', async () => {
+test('of 20 concurrent cancellations one succeeds, and the others report that the task has ended', async () => {
   const { managers, a } = replicas(4)
   const { id } = await a.createTask({ skill: 'test' })
   const canceled = Array.from({ length: 20 }, (_, index) => inTurn(managers, index).cancelTask(id))
@@ -163,7 +163,7 @@ function busy(inner: TaskStore, times: number, others: () => Promise<unknown>): 
   })
 }
 
-test('a run does not lose its task to others who are busy: it waits a little, and goes on', async () => {
+test('a run does not lose its task to others who are busy: it waits a little, and continues', async () => {
   const clock = new ManualClock()
   const inner = memoryStore({ now: () => clock.now() })
   const { a: other } = replicas(1, { store: inner }, clock)
@@ -190,7 +190,7 @@ test('a run does not lose its task to others who are busy: it waits a little, an
   expect(await other.getTask('x')).toMatchObject({ output: 'the answer', generation: 153 })
 })
 
-test('a store that tells of conflicts with nothing is not tried for ever', async () => {
+test('a store that reports conflicts without a cause is not tried forever', async () => {
   const clock = new ManualClock()
   const inner = memoryStore({ now: () => clock.now() })
   let commits = 0

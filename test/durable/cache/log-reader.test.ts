@@ -78,7 +78,7 @@ describe('a subscription that begins', () => {
     expect(await rejection(a.events('nobody'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
   })
 
-  test('with options that make no sense is refused at once', () => {
+  test('with options that are invalid is refused at once', () => {
     const { a } = replicas(1)
     expect(() => a.subscribe('x', { after: -1 })).toThrow('after')
     expect(() => a.subscribe('x', { since: 1 } as never)).toThrow('since')
@@ -240,7 +240,7 @@ describe('the task of a subscription', () => {
   })
 })
 
-describe('what others did is heard of', () => {
+describe('receives the changes of other processes', () => {
   test('by polling alone', async () => {
     const clock = new ManualClock()
     const inner = memoryStore({ now: () => clock.now() })

@@ -76,7 +76,7 @@ test('listening takes as long as it takes: it is not begun twice', async () => {
 })
 
 describe('polling', () => {
-  test('waits for the answer, however often somebody begins to follow a task meanwhile', async () => {
+  test('waits for the response, however often a task is followed in between', async () => {
     const { a, clock, faults } = world({ storeRetryMs: 60_000 }, false)
     const ids: string[] = []
     for (let index = 0; index < 5; index += 1) ids.push((await a.createTask({ skill: 'test' })).id)
@@ -141,7 +141,7 @@ describe('a reader that is left without a word', () => {
     expect(count('heads')).toBe(before)
   })
 
-  test('is forgotten after the next poll where the task goes on', async () => {
+  test('is forgotten after the next poll where the task continues', async () => {
     const { a, clock, count } = world({ maxCached: 1 })
     const ids: string[] = []
     for (let index = 0; index < 30; index += 1) {
@@ -161,7 +161,7 @@ describe('a reader that is left without a word', () => {
     expect(count('heads')).toBe(before)
   })
 
-  test('goes on where it was when it comes back, however late', async () => {
+  test('continues where it was when it comes back, however late', async () => {
     const { a, b, clock, store, count } = world({ maxCached: 1, eventLogSize: 1 })
     const { id } = await b.createTask({ skill: 'test' })
     const subscription = a.subscribe(id, { after: 0 })
@@ -194,7 +194,7 @@ describe('a reader that is left without a word', () => {
     expect(await subscription.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('hears at once what was done while it was away for a moment', async () => {
+  test('receives at once what changed while it was away for a moment', async () => {
     const { a, b, count } = world({ pollIntervalMs: 2 ** 31 - 1 })
     const { id } = await b.createTask({ skill: 'test' })
     const subscription = a.subscribe(id)

@@ -34,7 +34,7 @@ function heard({ told }: Worker): (string | undefined)[] {
 }
 
 describe('what is sent under a lease', () => {
-  test('while its taker has not heard yet that he has it is told to him, and nothing from before', async () => {
+  test('before the new holder knows of its lease reaches the holder, and nothing from before does', async () => {
     const all = await waiting()
     const { here, id, faults } = all
     const { opened, open } = gate()
@@ -51,7 +51,7 @@ describe('what is sent under a lease', () => {
     expect(heard(here)).toEqual(['meanwhile', 'after'])
   })
 
-  test('while its taker reads the task is told to him, also where somebody else here reads it first', async () => {
+  test('while the new holder reads the task reaches the holder, even if another caller here reads the task first', async () => {
     const all = await waiting()
     const { a, here, id, faults } = all
     const { opened, open } = gate()
@@ -117,7 +117,7 @@ describe('what is sent under a lease', () => {
 })
 
 describe('a take that fails after all', () => {
-  test('leaves what was sent meanwhile to whoever recovers the task', async () => {
+  test('leaves the messages that were sent by then to the process that recovers the task', async () => {
     const all = await waiting({ recover: 'fail' })
     const { here, id, faults, clock, b } = all
     const { opened, open } = gate()
@@ -132,7 +132,7 @@ describe('a take that fails after all', () => {
     expect((await b.getTask(id))?.state).toBe('failed')
   })
 
-  test('leaves no lease, also where nobody knows whether it was taken', async () => {
+  test('leaves no lease, even if it is unknown whether it was acquired', async () => {
     const { here, there, id, faults, clock } = await waiting(LONG)
     faults.after = (step) => {
       if (step === 'acquire') throw new Error('Lost')

@@ -25,7 +25,7 @@ const DEEDS: readonly Deed[] = [
 ]
 
 /** The task as built from the holder's own changes and from the notifications of others' changes. */
-test('the holder hears of every change that is not his own, once, and all of his are stored or overtaken', async () => {
+test('the holder receives every change of others once, and each of its own is stored or overtaken', async () => {
   await fc.assert(
     fc.asyncProperty(plays, async (options) => {
       const { store, managers, begin, end, heal } = play(options)

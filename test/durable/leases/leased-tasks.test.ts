@@ -129,7 +129,7 @@ describe('an id', () => {
 })
 
 describe('what others do', () => {
-  test('is told before ours is stored, which is decided anew', async () => {
+  test('reaches the holder before its own change is stored, which is decided again', async () => {
     const { here, b, store } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test' })
@@ -229,7 +229,7 @@ describe('what others do', () => {
     expect(here.news()).toEqual([['message']])
   })
 
-  test('is told as a listener wants to hear it: what he throws harms nobody', async () => {
+  test('reaches the listener in its context, and an error of the listener affects nothing else', async () => {
     const { a, b } = workers()
     const thrown = new Error('From a listener')
     const fail = (): never => {
@@ -283,7 +283,7 @@ describe('addMessageOnce', () => {
 })
 
 describe('finish', () => {
-  test('ends the task when nobody came first', async () => {
+  test('ends the task when no other change came first', async () => {
     const { here, b } = workers()
     const { id } = here.leased.createTask({ skill: 'test' })
     here.leased.patchTask(id, { state: 'working' })
@@ -293,7 +293,7 @@ describe('finish', () => {
     expect((await b.getTask(id))?.output).toBe(1)
   })
 
-  test('changes nothing when somebody elsewhere came first, who was told of before', async () => {
+  test('changes nothing when another process came first, whose change was received before', async () => {
     const { here, b, store } = workers()
     const { id } = here.leased.createTask({ skill: 'test' })
     here.leased.patchTask(id, { state: 'working' })
@@ -306,7 +306,7 @@ describe('finish', () => {
     expect(await here.leased.finish(id, { state: 'completed' })).toBe(true)
   })
 
-  test('changes nothing when somebody here came first, and is on the way yet', async () => {
+  test('changes nothing when a caller here came first, whose change is not stored yet', async () => {
     const { here, a, b } = workers()
     const { id } = here.leased.createTask({ skill: 'test' })
     here.leased.patchTask(id, { state: 'working' })
@@ -328,7 +328,7 @@ describe('finish', () => {
     expect(await here.leased.finish(id, { state: 'rejected' })).toBe(true)
   })
 
-  test('of a task whose lease is lost rejects with the reason, which onLost was told', async () => {
+  test('of a task whose lease is lost rejects with the reason that onLost received', async () => {
     const { here, there, clock, faults } = workers({ sweepIntervalMs: 100_000, recover: 'resume' })
     const { id } = here.leased.createTask({ skill: 'test' })
     await here.leased.stored(id)

@@ -53,7 +53,7 @@ test('a renewal that gets no reply is repeated before the lease expires', async 
 })
 
 describe('taking', () => {
-  test('a task that nobody holds makes it held here, once', async () => {
+  test('a task without a holder makes it held here, once', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
     const taking = await here.leased.take(id, { who: 'here' })
@@ -87,7 +87,7 @@ describe('taking', () => {
     expect(other.told).toEqual([])
   })
 
-  test('tells what the holder before did', async () => {
+  test('reports what the holder before did', async () => {
     const all = await held()
     const { here, there, id } = all
     here.leased.addMessage(id, says('the last'))
@@ -124,7 +124,7 @@ describe('a lease', () => {
     expect((await peek(all, all.id)).state).toBe('working')
   })
 
-  test('that ran out, and that nobody took, is renewed all the same', async () => {
+  test('that expired, and that no other process acquired, is renewed all the same', async () => {
     const all = await held(LONG)
     const goOn = pause(all)
     await pass(all.clock, 100_000)
@@ -137,7 +137,7 @@ describe('a lease', () => {
     expect(all.here.told).toEqual([])
   })
 
-  test('that another took after it ran out is lost: the signal aborts, onLost is told once', async () => {
+  test('that another took after it ran out is lost: the signal aborts, onLost is called once', async () => {
     const all = await held({ ...LONG, recover: 'resume' })
     const { here, there, id } = all
     const signal = here.leased.signalOf(id)
@@ -151,7 +151,7 @@ describe('a lease', () => {
     expect(here.told).toEqual([{ lost: id, reason }])
     expect(() => here.leased.patchTask(id, {})).toThrow('Task not found')
     expect(here.leased.peekTask(id)).toBeNull()
-    // The task goes on with the other.
+    // The task continues with the other.
     await pass(all.clock, 100_000)
     there.leased.patchTask(id, { state: 'completed' })
     await there.leased.stored(id)
@@ -179,7 +179,7 @@ describe('a lease', () => {
     }
   })
 
-  test('is not lost by the end of the task, whoever ends it', async () => {
+  test('is not lost by the end of the task, by any caller', async () => {
     const all = await held(LONG)
     await all.b.cancelTask(all.id)
     await pass(all.clock, 50_000)
@@ -216,7 +216,7 @@ describe('a lease', () => {
 })
 
 describe('sending', () => {
-  test('to a holder elsewhere stores a message that he hears of', async () => {
+  test('to a holder elsewhere stores a message, which the holder receives', async () => {
     const all = await held()
     const { here, there, id, leaseId } = all
     expect(await there.leased.send(await peek(all, id), leaseId, says('hello'))).toBe(true)
@@ -226,7 +226,7 @@ describe('sending', () => {
     expect(there.told).toEqual([])
   })
 
-  test('to a task that waits has it go on, without its question', async () => {
+  test('to a task that waits has it continue, without its question', async () => {
     const all = await held()
     const { here, there, id, leaseId } = all
     here.leased.patchTask(id, { state: 'input-required', message: 'Which one?' })
@@ -270,7 +270,7 @@ describe('sending', () => {
     expect(textsOf(await peek(all, all.id))).toEqual(['me'])
   })
 
-  test('what makes no sense is refused', async () => {
+  test('an invalid value is refused', async () => {
     const all = await held()
     const seen = await peek(all, all.id)
     const sent = all.there.leased.send(seen, all.leaseId, { role: 'user', parts: [] })
@@ -279,7 +279,7 @@ describe('sending', () => {
 })
 
 describe('giving a lease back', () => {
-  test('lets anybody take the task', async () => {
+  test('lets any process acquire the task', async () => {
     const all = await held()
     all.here.leased.patchTask(all.id, { state: 'input-required' })
     expect(await all.here.leased.release(all.id)).toBe(true)
@@ -303,7 +303,7 @@ describe('giving a lease back', () => {
     expect(await here.leased.release(id)).toBe(true)
   })
 
-  test('is no loss, though it cannot be renewed meanwhile', async () => {
+  test('does not count as a loss, although the lease cannot be renewed during the release', async () => {
     const all = await held({ storeRetryMs: 30_000 })
     const { here, id, clock, faults } = all
     const { opened, open } = gate()
@@ -338,7 +338,7 @@ describe('giving a lease back', () => {
 })
 
 describe('closing', () => {
-  test('lets go of what waits, and has the others run out', async () => {
+  test('releases the tasks that wait, and lets the other leases expire', async () => {
     const all = await held({ recover: 'fail' })
     const { here, there, id, clock } = all
     const waits = here.leased.createTask({ skill: 'test' }).id
@@ -356,7 +356,7 @@ describe('closing', () => {
     expect(() => here.leased.createTask({ skill: 'test' })).toThrow('no tasks any more')
   })
 
-  test('does not let go of what was answered at the last moment', async () => {
+  test('does not release a task that was answered at the last moment', async () => {
     const all = await held({ recover: 'fail' })
     const { here, there, id, leaseId, faults, clock } = all
     here.leased.patchTask(id, { state: 'input-required' })

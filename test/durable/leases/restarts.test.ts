@@ -52,7 +52,7 @@ describe('a task that kills each process that works on it', () => {
     expect(await all.b.getTask('x')).toMatchObject({ state: 'failed', message: ABANDONED })
   })
 
-  test('is never begun again with maxRestarts: 0, nor is anybody needed for that', async () => {
+  test('is never restarted with maxRestarts: 0, which needs no holder', async () => {
     const { b, clock } = await dying({ maxRestarts: 0 })
     await pass(clock, 50_000)
     expect(await b.getTask('x')).toMatchObject({ state: 'failed', message: ABANDONED })
@@ -64,7 +64,7 @@ describe('a task that kills each process that works on it', () => {
     expect((await all.b.getTask('x'))?.state).toBe('failed')
   })
 
-  test('has as many again once somebody got further, which a new note says', async () => {
+  test('may restart as often again after progress, which a new note shows', async () => {
     const all = await dying({ sweepIntervalMs: false })
     const once = { maxRestarts: 1 }
     const first = await killed(all, once)
@@ -126,7 +126,7 @@ describe('a task that kills each process that works on it', () => {
 })
 
 describe('setNote', () => {
-  test('is what whoever has to do the work again is told: the latest', async () => {
+  test('stores the note that the next holder receives: the latest', async () => {
     const { here, there, clock } = await dying({}, ({ leased }) => {
       for (const note of [1, 'two', { n: 3 }]) leased.setNote('x', note)
     })
@@ -152,7 +152,7 @@ describe('setNote', () => {
     expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
   })
 
-  test('that cannot be stored is told to onError, and the one before it stays', async () => {
+  test('that cannot be stored is reported to onError, and the one before it stays', async () => {
     const errors: unknown[] = []
     const { here, id, clock, faults, store } = await holding({ onError: (error) => errors.push(error) })
     faults.before = (step) => {
@@ -166,7 +166,7 @@ describe('setNote', () => {
     expect(await store.orphans(1)).toMatchObject([{ note: { note: 'first' } }])
   })
 
-  test('of a lease that somebody else has by now tells that it is lost', async () => {
+  test('of a lease that another process holds reports that the lease is lost', async () => {
     const { here, there, id, clock, faults } = await holding({ sweepIntervalMs: false, recover: 'resume' })
     faults.before = (step) => {
       if (step === 'renew') throw new Error('Paused')
@@ -197,7 +197,7 @@ describe('setNote', () => {
     expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
   })
 
-  test('of a task that has ended is nothing to anybody', async () => {
+  test('of a task that has ended does nothing', async () => {
     const { here, id } = await holding()
     here.leased.patchTask(id, { state: 'rejected' })
     here.leased.setNote(id, 'late')
@@ -286,7 +286,7 @@ describe('an orphan', () => {
     expect(notes).toEqual(['its note', ['hello']])
   })
 
-  test('is not given to whoever throws when he is asked', async () => {
+  test('is not given to a holder that throws when it is asked', async () => {
     const { a, clock, store } = await left()
     const thrown = new Error('From a listener')
     const told: string[] = []

@@ -88,7 +88,7 @@ describe('a task is let in', () => {
     expect(refusal('a', { owner: 'x' })).toBeUndefined()
   })
 
-  test('so many of nobody in so much time', () => {
+  test('so many of callers without an owner in a time', () => {
     const { enter, refusal } = setUp({ rateLimit: { requests: 1, perMs: 10_000 } })
     enter('a')
     expect(refusal('b')).toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 10_000 })
@@ -137,11 +137,11 @@ describe('the agent of a service that keeps failing', () => {
     expect(refusal('a')).toBeUndefined()
   })
 
-  test('gets tasks where nobody wants a breaker', () => {
+  test('gets tasks when the circuit breaker is turned off', () => {
     expect(broken({ circuitBreaker: false }).refusal('a')).toBeUndefined()
   })
 
-  test('is a new one when it is registered anew', () => {
+  test('starts with a closed breaker when it is registered again', () => {
     const { admission, refusal } = broken()
     admission.forget('a')
     expect(refusal('a')).toBeUndefined()

@@ -27,13 +27,13 @@ function two(options: SetUpOptions = {}, others: Partial<AgentInput> = {}) {
 }
 
 describe('the agent for a task', () => {
-  test('is none where the text mentions no capability, and anybody where no text is given', () => {
+  test('is none if the text mentions no capability, and any agent if there is no text', () => {
     const { find } = two()
     expect([find('Write a poem'), find('')]).toEqual([undefined, undefined])
     expect([find({}), find({ capabilities: [], tags: [] })]).toEqual(['a', 'b'])
   })
 
-  test('is nobody where the application reads no capability in the text', () => {
+  test('is none if the application finds no capability in the text', () => {
     expect(two({ extractCapabilities: () => [] }).find('Sum this up')).toBeUndefined()
   })
 
@@ -56,7 +56,7 @@ describe('the agent for a task', () => {
     expect(find('Sum this up')).toBe('a')
   })
 
-  test('is one whose service keeps failing only where nobody else can do it, and until it is tried again', async () => {
+  test('is one whose service keeps failing only if no other agent can do it, and until it is tried again', async () => {
     const { find, gateway, provider, clock, registry } = two({
       config: { circuitBreaker: { failures: 1, resetMs: 1_000 } },
     })
@@ -120,14 +120,14 @@ describe('an agent that is not set up', () => {
     expect(provider.calls).toEqual([])
   })
 
-  test('is told to onError where an executor asks whether there is room', () => {
+  test('is reported to onError if an executor asks for room', () => {
     const { gateway, told } = strict()
     const error = thrown(() => gateway.requireRoom('a'))
     expect(error).toMatchObject(MISSING)
     expect(told).toEqual([{ error, context: { during: 'sendTask', agentId: 'a' } }])
   })
 
-  test('is the only one of whom onError is told: who is busy is well', () => {
+  test('is reported to onError, unlike a busy one', () => {
     const { gateway, told, registry } = strict({ settings: { assistantId: 'x' }, maxConcurrentTasks: 1 })
     void gateway.sendTask('a', 'x')
     expect(thrown(() => gateway.requireRoom('a'))).toMatchObject({ code: 'AGENT_BUSY' })

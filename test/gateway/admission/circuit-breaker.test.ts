@@ -49,7 +49,7 @@ describe('an open breaker', () => {
     expect(breaker.waitMs).toBe(600)
   })
 
-  test('stays open when somebody sets the clock', () => {
+  test('stays open when the wall clock is set', () => {
     const { breaker, fail, clock } = setUp()
     fail(3)
     clock.set('2025-01-01T00:00:00Z')
@@ -65,7 +65,7 @@ describe('a half open breaker', () => {
     return all
   }
 
-  test('lets one pass, and nobody else meanwhile', () => {
+  test('lets one task pass, and no other until it has ended', () => {
     const { breaker } = halfOpen()
     expect(breaker.waitMs).toBe(0)
     breaker.enter()
@@ -99,7 +99,7 @@ describe('a half open breaker', () => {
     expect(breaker.waitMs).toBe(0)
   })
 
-  test('waits for the one who tries, not for one before', () => {
+  test('waits for the task that tries, not for one before', () => {
     const { breaker, clock } = halfOpen()
     const first = breaker.enter()
     breaker.failed()
@@ -128,6 +128,6 @@ test.each<[CircuitBreakerOptions, string]>([
     { reset: 1 } as CircuitBreakerOptions,
     'Unknown option "circuitBreaker.reset" of A2AGateway, did you mean "resetMs"?; known are failures, resetMs',
   ],
-])('%j makes no sense', (options, message) => {
+])('%j is invalid', (options, message) => {
   expect(() => new CircuitBreaker(options)).toThrow(message)
 })

@@ -72,7 +72,7 @@ describe('an agent that is a function', () => {
     expect(await custom(() => '').sendTask(agent, asked('Hi'), calling())).toEqual({ state: 'completed' })
   })
 
-  it('asks, and is not heard any more', async () => {
+  it('asks, and its later updates are ignored', async () => {
     let after = 0
     let isLeft = false
     const asker = custom(async function* () {
@@ -145,7 +145,7 @@ describe('an agent that is a function', () => {
   })
 })
 
-describe('a task that nobody wants any more', () => {
+describe('a task whose caller has aborted', () => {
   const deaf: [string, CustomRun][] = [
     ['a function', () => new Promise(() => undefined)],
     [
@@ -183,7 +183,7 @@ describe('a task that nobody wants any more', () => {
     expect(cleaned).toBe(true)
   })
 
-  it('is not begun when nobody wants it already', async () => {
+  it('is not begun when it was aborted before', async () => {
     let runs = 0
     const counted = custom(() => String((runs += 1)))
     const signal = AbortSignal.abort(new Error('Canceled'))
@@ -192,7 +192,7 @@ describe('a task that nobody wants any more', () => {
   })
 })
 
-describe('work that goes on elsewhere', () => {
+describe('work that continues elsewhere', () => {
   const queue = custom({
     run: ({ text }) => ({ ref: { job: text } }),
     getTask: ({ job }) => ({ state: 'completed', output: job }),

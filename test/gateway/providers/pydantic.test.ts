@@ -65,7 +65,7 @@ describe.each(GENERATIONS)('FastA2A, the %s generation', (generation) => {
     expect(bodies.replaceAll(`"${id}"`, '')).not.toContain('our-')
   })
 
-  it('goes on working on what is canceled', async () => {
+  it('keeps working on what is canceled', async () => {
     const { url } = await fastA2A(generation, {})
     const provider = pydanticAI()
     const { ref = {} } = await provider.sendTask(agentAt(url), asked('Hi'), calling())
@@ -91,7 +91,7 @@ describe.each(GENERATIONS)('FastA2A, the %s generation', (generation) => {
 })
 
 describe('a Pydantic AI agent', () => {
-  it('that tells its answer in the conversation only is heard', async () => {
+  it('that answers only in the conversation has its answer in the result', async () => {
     const history = [
       { role: 'agent', kind: 'message', messageId: 'm-2', parts: [{ kind: 'text', text: 'Paris' }] },
     ]

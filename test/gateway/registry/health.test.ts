@@ -86,7 +86,7 @@ describe('monitoring', () => {
     expect(registry.find({ status: 'degraded' })).toHaveLength(37)
   })
 
-  test('never looks twice at the same time, whoever wants to', async () => {
+  test('never checks twice at the same time, whoever starts it', async () => {
     const { looks, healthCheck } = held()
     const { registry, clock } = setUp(healthCheck, { healthTimeoutMs: 60_000 })
     registry.register(agent('a'))
@@ -102,7 +102,7 @@ describe('monitoring', () => {
     expect(looks).toHaveLength(2)
   })
 
-  test('does not begin anew before all have been looked at', async () => {
+  test('does not start the next round before all agents were checked', async () => {
     const { looks, healthCheck, asked } = held()
     const { registry, clock } = setUp(healthCheck)
     registry.register(agent('a'))
@@ -118,7 +118,7 @@ describe('monitoring', () => {
     expect(asked()).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  test('that is started twice goes on once', async () => {
+  test('that is started twice continues once', async () => {
     const { looks, healthCheck } = held()
     const { registry, clock } = setUp(healthCheck)
     registry.register(agent('a'))
@@ -212,7 +212,7 @@ describe('a look', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('tells when the agent was last seen, if it was seen', async () => {
+  test('reports when the agent was last seen, if it was seen', async () => {
     let answer: AgentStatus = 'offline'
     const { registry, clock, lastSeenAt } = setUp(() => answer)
     registry.register(agent('a'))
@@ -235,7 +235,7 @@ describe('a look', () => {
     expect(looks).toEqual([])
   })
 
-  test('does not change what has come into maintenance meanwhile', async () => {
+  test('does not change an agent that was put into maintenance during the check', async () => {
     const { looks, healthCheck } = held()
     const { registry } = setUp(healthCheck)
     registry.register(agent('a'))
@@ -245,7 +245,7 @@ describe('a look', () => {
     expect(await looked).toBe(set)
   })
 
-  test('does not change an agent that was registered anew meanwhile, which is looked at by itself', async () => {
+  test('does not change an agent that was registered again during the check, which is checked by itself', async () => {
     const { looks, healthCheck } = held()
     const { registry, status, changes } = setUp(healthCheck)
     registry.register(agent('a'))
@@ -309,7 +309,7 @@ describe('a look by default', () => {
     expect(service.asked).toMatchObject([{ method: 'GET', path: '/agent' }])
   })
 
-  test('at one whom nobody can reach finds it offline', async () => {
+  test('of an unreachable agent finds it offline', async () => {
     const registry = new AgentRegistry()
     registry.register(agent('a', 'http://127.0.0.1:1'))
     expect(await registry.checkHealth('a')).toMatchObject({ status: 'offline' })

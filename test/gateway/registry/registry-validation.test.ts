@@ -90,7 +90,7 @@ describe('an agent is refused', () => {
     expect(JSON.stringify(error)).not.toContain('hush')
   })
 
-  test('that is larger than anybody needs', () => {
+  test('that is larger than the limit', () => {
     const settings = { text: 'x'.repeat(600_000) }
     expect(refusal({ ...AGENT, settings, metadata: { extra: settings } })).toMatchObject({
       code: 'LIMIT_EXCEEDED',

@@ -51,7 +51,7 @@ describe('registering', () => {
     })
   })
 
-  test('keeps what is given, in copies that nobody can change', () => {
+  test('keeps copies that callers cannot change', () => {
     const { registry } = setUp()
     const inputSchema = { type: 'object', enum: [null] }
     const given = {
@@ -152,7 +152,7 @@ describe('registering what is reachable', () => {
     expect(registry.list()).toEqual([])
   })
 
-  test('asks nobody when the agent makes no sense', async () => {
+  test('sends nothing when the agent is invalid', async () => {
     let calls = 0
     const { registry } = setUp({ healthCheck: () => (calls++, 'online') })
     expect(await failureOf(registry.registerReachable(agent('')))).toMatchObject({ code: 'INVALID_PARAMS' })

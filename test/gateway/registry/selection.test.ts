@@ -25,7 +25,7 @@ describe('the least loaded', () => {
     expect(Array.from({ length: 7 }, () => choose(selection)).join('')).toBe('abcabca')
   })
 
-  test('is of several such the one chosen longest ago, whoever was chosen in between', () => {
+  test('is of several such the one chosen longest ago, whatever was chosen in between', () => {
     const selection = new LeastLoadedSelector()
     choose(selection)
     choose(selection, { a: 1, c: 1 })
@@ -34,7 +34,7 @@ describe('the least loaded', () => {
     expect(choose(selection)).toBe('c')
   })
 
-  test('is nobody where there is nobody', () => {
+  test('is none if there is no agent', () => {
     expect(new LeastLoadedSelector().select([], () => 0)).toBeNull()
   })
 

@@ -225,7 +225,7 @@ describe('two gateways over one store', () => {
     expect(isCanceledAt(agent)()).toBe(true)
   })
 
-  test('hand over when the first closes, and the agent goes on', async () => {
+  test('hand over when the first closes, and the agent continues', async () => {
     const { agent, end } = worker()
     const at = await world([agent], inMemory)
     const [a, b] = [replica(at, agent), replica(at, agent)]

@@ -17,7 +17,7 @@ interface Given extends CustomHandlers {
   readonly clock?: ManualClock
 }
 
-/** A gateway with the agent `a`, over a store of its own. */
+/** A gateway with the agent `a`, over its own store. */
 function gatewayOf({ config, clock, ...handlers }: Given) {
   const store = memoryStore(clock && { now: () => clock.now() })
   const tasks = new DurableTaskManager({ store, clock, pollIntervalMs: 10 })

@@ -1,5 +1,5 @@
 /**
- * A gateway whose agents are functions of the test, as an agent on a port of its own.
+ * A gateway whose agents are functions of the test, as an agent on its own port.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export interface TestGateway {
 
 export type Options = Omit<Partial<A2AGatewayOptions>, 'providers' | 'onError'>
 
-/** A gateway of these agents, by their ids. Each has a provider of its own. */
+/** A gateway of these agents, by their ids. Each has its own provider. */
 export function gatewayOf(agents: Readonly<Record<string, TestAgent>>, options: Options = {}): TestGateway {
   const errors: unknown[] = []
   const providers = Object.entries(agents).map(([id, given]) => [id, custom(handlersOf(given))] as const)

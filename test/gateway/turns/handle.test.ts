@@ -21,7 +21,7 @@ describe('a handle', () => {
     expect(await new HandleSeal([SECRET]).open(handle)).toEqual(CONTENTS)
   })
 
-  test('is another one each time, and tells nothing', async () => {
+  test('is another one each time, and reveals nothing', async () => {
     const seal = new HandleSeal([SECRET])
     const handles = [await seal.seal(CONTENTS), await seal.seal(CONTENTS)]
     expect(new Set(handles).size).toBe(2)

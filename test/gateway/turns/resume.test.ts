@@ -47,7 +47,7 @@ describe('a handle', () => {
     expect(await gateway.handleOf('task-1')).toBeNull()
   })
 
-  test('of a task that nobody waits for is there while it is worked on', async () => {
+  test('of a task without a waiting caller exists while the agent works', async () => {
     const { gateway, provider } = setUp()
     const { id } = await gateway.sendTask('a', 'x', { returnImmediately: true })
     const handle = gateway.handleOf(id)
@@ -157,14 +157,14 @@ describe('a handle', () => {
     }
   })
 
-  test('is good in its own process, too, and asks nobody there', async () => {
+  test('works in its own process too, without a request to the service', async () => {
     const { first, handle } = await handedOver()
     expect((await first.gateway.resume(handle)).state).toBe('working')
     expect((await first.gateway.resume('task-1')).state).toBe('working')
     expect(first.provider.of('getTask')).toEqual([])
   })
 
-  test('takes up a task that waits, whose answer reaches the same task of the service', async () => {
+  test('resumes a task that waits, whose answer reaches the same task of the service', async () => {
     const { gateway, provider, handle } = await handedOver()
     const resumed = gateway.resume(handle)
     await (await provider.untilCalled('getTask')).answer({ state: 'input-required', message: 'When?' })
@@ -184,7 +184,7 @@ describe('a handle', () => {
     }
   })
 
-  test('taken up twice at once is asked for once', async () => {
+  test('resumed twice at once is asked for once', async () => {
     const { gateway, provider, handle, clock } = await handedOver()
     const both = [gateway.resume(handle), gateway.getTask(handle)]
     await (await provider.untilCalled('getTask')).answer({ state: 'working' })
@@ -194,7 +194,7 @@ describe('a handle', () => {
     expect(provider.of('getTask')).toHaveLength(2)
   })
 
-  test('goes on with a task that was restored', async () => {
+  test('continues with a task that was restored', async () => {
     const { first, gateway, provider, handle, tasks, clock } = await handedOver()
     tasks.restore(structuredClone(first.tasks.snapshot()))
     expect((await gateway.getTask('task-1')).state).toBe('working')
@@ -206,7 +206,7 @@ describe('a handle', () => {
     expect(tasks.peekTask('task-1')?.state).toBe('completed')
   })
 
-  test('of a restored task that has ended asks nobody', async () => {
+  test('of a restored task that has ended sends no request', async () => {
     const { first, gateway, provider, handle, tasks } = await handedOver()
     first.tasks.patchTask('task-1', { state: 'failed' })
     tasks.restore(structuredClone(first.tasks.snapshot()))
@@ -214,7 +214,7 @@ describe('a handle', () => {
     expect(provider.calls).toEqual([])
   })
 
-  test('goes on where a gateway of the same manager has let go', async () => {
+  test('continues a task that another gateway of the same manager has released', async () => {
     const { first, handle } = await handedOver()
     const closed = first.gateway.close({ graceMs: 1 })
     await pass(first.clock, 1)
@@ -282,7 +282,7 @@ describe('a handle is refused', () => {
     expect(ada.provider.calls).toEqual([])
   })
 
-  test('an undefined owner is nobody by a handle, and refused by an id', async () => {
+  test('an undefined owner counts as none for a handle, and is refused for an id', async () => {
     const { gateway, handle, first } = await handedOver({}, { owner: 'ada' })
     // As callers in JavaScript may have it.
     const filter = { owner: undefined } as unknown as { owner: string }
@@ -333,7 +333,7 @@ describe('a handle is refused', () => {
     expect([await refused, clock.pending, gateway.tasks.size()]).toEqual(['WAIT_TIMED_OUT', 0, 0])
   })
 
-  test('where the manager is full, or the gateway has closed meanwhile', async () => {
+  test('if the manager is full, or the gateway has closed by then', async () => {
     const full = await handedOver({ manager: { maxTasks: 1 } })
     full.tasks.createTask({ skill: 'x', id: 'other' })
     const refused = codeOf(full.gateway.resume(full.handle))
@@ -422,7 +422,7 @@ describe('a look at a task that waits', () => {
     }
   })
 
-  test('comes too late where the answer has come meanwhile', async () => {
+  test('comes too late if the answer has come by then', async () => {
     const { look, looked, gateway, provider } = await waiting()
     void gateway.sendTask('a', { parts: [{ text: 'y' }], taskId: 'task-1' })
     await look.answer({ state: 'completed' })

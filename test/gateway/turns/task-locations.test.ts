@@ -25,12 +25,12 @@ function conversation() {
 }
 
 describe('a new task in a known context', () => {
-  test('goes on with the conversation of the task before', async () => {
+  test('continues with the conversation of the task before', async () => {
     const { say } = conversation()
     expect([await say('a'), await say('a'), await say('a')]).toEqual([undefined, { r: 1 }, { r: 2 }])
   })
 
-  test('does not go on with that of another context, agent or owner', async () => {
+  test('does not continue with that of another context, agent or owner', async () => {
     const { say } = conversation()
     await say('a')
     expect(await say('a', {}, 'other')).toBeUndefined()
@@ -41,7 +41,7 @@ describe('a new task in a known context', () => {
     expect(await say('a')).toEqual({ r: 1 })
   })
 
-  test('does not go on with that of another service of the same agent', async () => {
+  test('does not continue with that of another service of the same agent', async () => {
     const { say, registry, gateway } = conversation()
     await say('a')
     registry.register(agentInput('a', { provider: 'custom', settings: { x: 1 } }))
@@ -57,7 +57,7 @@ describe('a new task in a known context', () => {
     expect(await say('a')).toEqual({ r: 1 })
   })
 
-  test('goes on with nothing when the task before is gone', async () => {
+  test('continues with nothing when the task before is gone', async () => {
     const { say, clock, tasks } = conversation()
     await say('a')
     clock.advance(86_400_001)

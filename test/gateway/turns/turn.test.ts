@@ -26,7 +26,7 @@ async function streamed(options: SetUpOptions = {}) {
 }
 
 describe('a service that fails', () => {
-  test('fails the task, with a text that tells nothing of the service', async () => {
+  test('fails the task, with a text that reveals nothing of the service', async () => {
     const { call, result, told, gateway, clock } = await sent()
     const error = serviceError()
     await call.fail(error)
@@ -91,7 +91,7 @@ describe('a service that fails', () => {
       },
     ],
     ['rejects', (): unknown => Promise.reject(new Error('worse'))],
-  ])('is told to nobody when onError %s', async (_, onError) => {
+  ])('is not reported when onError %s', async (_, onError) => {
     const { call, result } = await sent({ onError })
     await call.fail(serviceError())
     expect((await result).state).toBe('failed')
@@ -186,7 +186,7 @@ describe('a service that fails', () => {
   )
 })
 
-describe('a task that goes on at its service', () => {
+describe('a task that continues at its service', () => {
   test('is looked at with growing pauses until its end', async () => {
     const { provider, clock, result } = await followed({ config: { pollIntervalMs: 100 } })
     const at: number[] = []
@@ -284,7 +284,7 @@ describe('a task that goes on at its service', () => {
     expect(told.map(({ error }) => A2AError.is(error) && error.code)).toEqual(['TASK_TIMED_OUT'])
   })
 
-  test('has its time anew with each answer', async () => {
+  test('has its full time again with each answer', async () => {
     const { provider, clock, call, result, gateway } = await sent({ config: { taskTimeoutMs: 5_000 } })
     await call.answer({ state: 'input-required', message: '?', ref: { r: 1 } })
     await result
@@ -317,7 +317,7 @@ describe('a stream', () => {
     expect(told.map(({ context }) => context.during)).toEqual(how === 'ends' ? [] : ['streamTask'])
   })
 
-  test('that breaks where nobody knows the task, or for good, fails it', async () => {
+  test('that breaks fails the task if the service does not know the task, or for good', async () => {
     for (const [update, error] of [
       [{ state: 'working' }, serviceError()],
       [WORKING, serviceError(false)],

@@ -132,7 +132,7 @@ describe('a task that is canceled', () => {
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('working')
   })
 
-  test('by a listener, while its service tells of work, is canceled there', async () => {
+  test('by a listener, while its service reports work, is canceled there', async () => {
     const { gateway, provider, call } = await sent('streamTask')
     gateway.tasks.on('task:artifact', ({ taskId }) => void gateway.tasks.cancelTask(taskId))
     await call.answer({ ...WORKING, chunk: { artifactId: 'o', parts: [{ text: 'x' }] } })
@@ -159,7 +159,7 @@ describe('a task that is canceled', () => {
     },
   )
 
-  test('at a service that fails is canceled all the same, and onError is told', async () => {
+  test('at a service that fails is canceled all the same, and onError is called', async () => {
     const { gateway, provider, told } = await begun(WAITING)
     const canceled = gateway.cancelTask('task-1')
     const error = serviceError()
@@ -206,14 +206,14 @@ describe('a task that ends here otherwise', () => {
     }
   }
 
-  test('as its manager is destroyed is let go of', async () => {
+  test('as its manager is destroyed is released', async () => {
     const { gateway, provider, clock, told } = await begun(WORKING)
     gateway.tasks.destroy()
     await pass(clock, 0)
     expect([provider.of('cancelTask'), clock.pending, gateway.loadOf('a'), told]).toEqual([[], 0, 0, []])
   })
 
-  test('as its manager is destroyed, while it is sent, is let go of, whatever comes of it', async () => {
+  test('as its manager is destroyed during the request is released, whatever the response', async () => {
     const { gateway, call, clock, told } = await sent()
     gateway.tasks.destroy()
     await call.answer(WORKING)

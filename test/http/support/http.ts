@@ -31,7 +31,7 @@ export interface Site {
   readonly asked: Asked[]
 }
 
-/** A server on a port of its own until the test is over. */
+/** A server on its own port until the test is over. */
 export async function site(answer: Answerer, host = '127.0.0.1'): Promise<Site> {
   const asked: Asked[] = []
   const server = createServer((request, response) => {

@@ -115,7 +115,7 @@ export class StreamingExecutor implements AgentExecutor {
   async cancelTask(): Promise<void> {}
 }
 
-/** The SDK's cancellable agent: notes the id, and looks at each step whether to go on. */
+/** The SDK's cancellable agent: notes the id, and looks at each step whether to continue. */
 export class CancellableExecutor implements AgentExecutor {
   readonly canceled = new Set<string>()
   readonly calls: string[] = []

@@ -1,4 +1,4 @@
-/** Bodies that take long to parse: what they hold arrives whole, and other work goes on. */
+/** Bodies that take long to parse: what they hold arrives whole, and other work continues. */
 import type { RequestHandler } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { agent, ORIGIN, user } from '../spec/support/agent.js'

@@ -112,7 +112,7 @@ describe('what is wrong is said in `error`', () => {
     })
   })
 
-  test('a task of somebody else', async () => {
+  test('a task of another owner', async () => {
     const a = agent(() => 'done', { authenticate })
     const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' }, as('ann'))
     const { id } = body as { id: string }

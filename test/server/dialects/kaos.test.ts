@@ -215,7 +215,7 @@ describe('beside the other versions', () => {
     })
   })
 
-  test('who names a version is answered in it, whoever made the task', async () => {
+  test('a request that names a version is answered in it, whatever client made the task', async () => {
     const a = agent(() => 'done')
     const { id } = await result(a, 'SendMessage', SEND.params)
     const v1Headers = { headers: { 'a2a-version': '1.0' } }
@@ -228,7 +228,7 @@ describe('beside the other versions', () => {
     expect(await result(a, 'tasks/get', { id }, kaosHeaders)).toMatchObject({ output: 'done' })
   })
 
-  test("whose task it is, nobody else learns from an answer's shape", async () => {
+  test('the form of an answer does not show other clients who owns a task', async () => {
     const a = agent(() => 'done', { authenticate })
     const { id } = await result(a, 'SendMessage', SEND.params, as('ann'))
     const asked = async (taskId: unknown) =>

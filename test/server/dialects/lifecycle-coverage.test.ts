@@ -23,7 +23,7 @@ async function sent(a: TestAgent, text: string, more: JsonObject = {}): Promise<
 test.each([
   ['input-required', (run: Run) => run.requireInput('Which one?')],
   ['auth-required', (run: Run) => run.requireAuth('Log in')],
-] as const)('a task that is %s goes on with a message for it', async (state, ask) => {
+] as const)('a task that is %s continues with a message for it', async (state, ask) => {
   const a = agent(async (run) => {
     const answer = await ask(run)
     return `You said: ${String(answer.parts[0]?.text)}`

@@ -190,7 +190,7 @@ describe('A2ARequest::task_get(task_id)', () => {
       },
       { code: 'TASK_FAILED', message: 'The agent could not finish this task' },
     ],
-  ])('tells what went wrong with one that %s', async (_, execute, error) => {
+  ])('reports what went wrong with one that %s', async (_, execute, error) => {
     const a = agent(execute)
     await result(a, 'task_send', newTask())
     const got = await result(a, 'task_get', { task_id: newTask().id })
@@ -263,7 +263,7 @@ test('task_send_subscribe ends where the task waits for credentials, which reads
   expect(answered.at(-1)).toMatchObject({ state: 'completed' })
 })
 
-test('task_send_subscribe ends where the task waits, and goes on with its answer', async () => {
+test('task_send_subscribe ends where the task waits, and continues with its answer', async () => {
   const a = agent(async (run) => {
     await run.requireInput('Really?')
     return 'done'
@@ -356,7 +356,7 @@ describe('authentication', () => {
     expect(a.tasks.size()).toBe(0)
   })
 
-  test('tasks of somebody else are none', async () => {
+  test('tasks of another owner are not found', async () => {
     const a = agent((run) => void run.requireInput('Really?'), { authenticate })
     await result(a, 'task_send', newTask(), as('ann'))
     const { id } = newTask()

@@ -174,7 +174,7 @@ describe('that in which the task was made', () => {
     }
   })
 
-  test('is that of each principal for his own', async () => {
+  test('is that of each principal for its own', async () => {
     const a = done({ authenticate })
     const ids = { ann: await made(a, 'kaos', as('ann')), bob: await made(a, '0.1', as('bob')) }
     expect(versionOf(await result(a, 'tasks/get', { id: ids.ann }, as('ann')))).toBe('kaos')
@@ -217,7 +217,7 @@ describe('the preferred one', () => {
   )
 })
 
-describe('dialects that make no sense are a TypeError', () => {
+describe('dialects that are invalid are a TypeError', () => {
   test.each<[string, TestAgentOptions, string]>([
     ['none', { dialects: [] }, '"dialects" must not be empty'],
     [
@@ -303,7 +303,7 @@ describe('what was remembered of a task is forgotten', () => {
   })
 })
 
-describe("the look of an answer tells nobody of somebody else's task", () => {
+describe('the form of an answer shows nothing of a task of another owner', () => {
   const ambiguous = [...new Set(ALL.flatMap(({ methods }) => [...methods.keys()]))].filter(
     (method) => having(method, ALL).length > 1,
   )
@@ -372,7 +372,7 @@ describe("the look of an answer tells nobody of somebody else's task", () => {
   })
 })
 
-describe('a dialect of your own', () => {
+describe('your own dialect', () => {
   /** As docs/reference/dialects.md has it. */
   const shouting: Dialect = {
     ...v1(),

@@ -43,7 +43,7 @@ test('two sends at once with one that is new make one task', async () => {
   expect(texts.filter((it) => it === 'one')).toHaveLength(1)
 })
 
-test('two streams at once with one that is new tell of one task', async () => {
+test('two streams at once with a new id show one task', async () => {
   const a = agent(endless)
   const streams = await Promise.all(
     ['one', 'two'].map((it) => listen(a, 'tasks/sendSubscribe', say('t', it))),
@@ -85,7 +85,7 @@ describe('an id that another owner uses', () => {
     return a
   }
 
-  test('is that of a task of his own, whatever has become of the other', async () => {
+  test('is that of its own task, whatever has become of the other', async () => {
     const a = await setup()
     const answers = await Promise.all(
       ['ended', 'waiting', 'free'].map(async (id) => {

@@ -157,7 +157,7 @@ describe('a stream that begins in the middle', () => {
     run.complete()
   }
 
-  test('of the next message tells what there is', async () => {
+  test('of the next message reports what there is', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await (await listen(a, 'tasks/sendSubscribe', say('t', 'yes'))).results()
@@ -167,7 +167,7 @@ describe('a stream that begins in the middle', () => {
     expect(collector.texts).toEqual(await held(a, 't'))
   })
 
-  test('is taken up from its beginning by who has not heard all of that', async () => {
+  test('begins from the start of an artifact for a reader that has not received all of it', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const first = await listen(a, 'tasks/resubscribe', { id: 't' })
@@ -199,7 +199,7 @@ describe('a stream that begins in the middle', () => {
     }
   })
 
-  test('answers each of several reads at once with an event of its own, in their order', async () => {
+  test('answers each of several reads at once with its own event, in their order', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await stream(a, 'tasks/sendSubscribe', say('t', 'yes'))

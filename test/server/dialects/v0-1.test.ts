@@ -202,7 +202,7 @@ describe('tasks/get', () => {
 })
 
 describe('tasks/cancel', () => {
-  test('stops the work, and whoever listens hears of it', async () => {
+  test('stops the work, and streams receive the cancellation', async () => {
     const a = agent(endless)
     const stream = await listen(a, 'tasks/sendSubscribe', say('t', 'hi'))
     expect(await result(a, 'tasks/cancel', { id: 't' })).toEqual({
@@ -225,7 +225,7 @@ describe('tasks/cancel', () => {
 })
 
 describe('tasks/resubscribe', () => {
-  test('tells where the task is, and what comes from then on', async () => {
+  test('reports where the task is, and what comes from then on', async () => {
     const go = gate()
     const a = agent(async (run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'one' }] })
@@ -244,7 +244,7 @@ describe('tasks/resubscribe', () => {
     ])
   })
 
-  test('takes up where the client has left off', async () => {
+  test('resumes where the client has left off', async () => {
     const a = agent((run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'one' }] })
       run.artifact({ artifactId: 'a', parts: [{ text: 'two' }] })
@@ -261,7 +261,7 @@ describe('tasks/resubscribe', () => {
     ])
   })
 
-  test('tells of a task that has ended what it has made, and that it has', async () => {
+  test('sends the artifacts and the end of a task that has ended', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })
@@ -273,7 +273,7 @@ describe('tasks/resubscribe', () => {
 })
 
 describe('tasks/pushNotification', () => {
-  test('a webhook that comes with the message hears of the whole task', async () => {
+  test('a webhook that comes with the message receives the whole task', async () => {
     const hook = await receiver()
     const a = pushAgent()
     const authentication = { schemes: ['Bearer'], credentials: 'c' }
@@ -301,7 +301,7 @@ describe('tasks/pushNotification', () => {
     expect(await a.handler.push.health('t')).toHaveLength(1)
   })
 
-  test('is nothing that there is none of, or that is somebody else’s', async () => {
+  test('finds no task for an unknown id, or for a task of another owner', async () => {
     const hook = await receiver()
     const a = pushAgent({ authenticate, execute: (run) => void run.requireInput('Really?') })
     const [ann, bob] = [{ principal: { id: 'ann' } }, { principal: { id: 'bob' } }]
@@ -400,7 +400,7 @@ describe('an error has a code of 0.1, a text, and an object of details; HTTP say
 })
 
 describe('authentication', () => {
-  test('whoever says nothing of himself gets 401, and the code of 0.1 where that is the preferred version', async () => {
+  test('a request without credentials gets 401, and the code of 0.1 if that is the preferred version', async () => {
     const a = agent(() => 'done', { authenticate, defaultDialect: '0.1' })
     const body = { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: say('t', 'hi') }
     const response = await a.handler.fetch(post('/', body))
@@ -445,7 +445,7 @@ describe('beside the others', () => {
     expect(await failure(a, 'tasks/cancel', { id: later })).toMatchObject({ code: -32002, data: [{}] })
   })
 
-  test('each stream is taken up again in that version', async () => {
+  test('each stream is resumed in that version', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const stream = await listen(a, 'tasks/resubscribe', { id: 't' })
@@ -455,7 +455,7 @@ describe('beside the others', () => {
     expect(await ofLater.results()).toMatchObject([{ kind: 'task', id: later }])
   })
 
-  test('whoever names his version is answered in it, whoever made the task', async () => {
+  test('a request that names its version is answered in it, whatever client made the task', async () => {
     const a = agent(() => 'done')
     await result(a, 'tasks/send', say('t', 'hi'))
     const version = (it: string) => ({ headers: { 'a2a-version': it } })

@@ -155,7 +155,7 @@ describe('a process that closes', () => {
     expect(await b.tasks.size()).toBe(0)
   })
 
-  test('ends its streams, and those elsewhere go on', async () => {
+  test('ends its streams, and those elsewhere continue', async () => {
     const { a, b, clock } = replicas([forEver, done], RESTART)
     const here = await stream(a, 'this')
     const id = (await here.next())?.value.task?.id ?? ''

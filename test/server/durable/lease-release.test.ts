@@ -129,7 +129,7 @@ describe('a task that is working when it is given back', () => {
     return { a, b, clock, id }
   }
 
-  test('fails, and somebody is told', async () => {
+  test('fails, and onError is called', async () => {
     const { a, b, id } = await moved(false)
     expect(await state(b, id)).toBe('failed')
     expect(a.errors).toMatchObject([
@@ -214,7 +214,7 @@ describe('a message that comes under a lease that is just being taken', () => {
   })
 })
 
-test('a message that is heard while its task is being given back has its turn', async () => {
+test('a message that arrives while its task is released has its turn', async () => {
   const { way, next } = holdUp('acquire')
   const execute: Execute = async (run) => {
     if (run.text === 'last') return 'done'
@@ -258,7 +258,7 @@ test('a run that was canceled elsewhere fails with that, whether it has asked fo
   expect(a.errors).toEqual([])
 })
 
-test('whoever may not see a task holds up nobody who may', async () => {
+test('a client that may not see a task delays no client that may', async () => {
   const { way, next } = holdUp('get')
   const { all } = cluster([asking, asking], { authenticate }, (store, at) => (at === 1 ? way(store) : store))
   const [a, b] = all as [Replica, Replica]

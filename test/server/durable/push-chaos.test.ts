@@ -6,7 +6,7 @@ import { samples } from '../../support/samples.js'
 const SEEDS = Array.from({ length: samples(30) }, (_, seed) => seed)
 const STEPS = 60
 
-test.each(SEEDS)('a webhook hears of everything in order, whatever dies: %i', async (seed) => {
+test.each(SEEDS)('a webhook receives everything in order, whatever dies: %i', async (seed) => {
   const random = randomOf(seed)
   const heard: { readonly headers: object }[] = []
   const play = new Play(random, heard)

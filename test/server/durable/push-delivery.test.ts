@@ -1,4 +1,4 @@
-/** Deliveries to webhooks of tasks that processes share: who tells, and from where he goes on. */
+/** Deliveries to webhooks of tasks that processes share: who tells, and from where he continues. */
 import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
 import { faultyStore } from '../../support/faulty-store.js'
@@ -24,7 +24,7 @@ async function work({ tasks }: PushReplica, id: string): Promise<void> {
 const WHOLE_STORY = ['task submitted', 'working', 'artifact one', 'completed']
 
 describe('when the process that told a webhook has died', () => {
-  test('another one goes on where it was', async () => {
+  test('another one continues where it was', async () => {
     const { hook, a, b, id } = await registered({ replies: [204, 503] })
     await work(b, id)
     await stateIs(a, id, 'retrying')
@@ -55,7 +55,7 @@ describe('when the process that told a webhook has died', () => {
     expect(again).toEqual(ids)
   })
 
-  test('a restart of the only one goes on, too', async () => {
+  test('a restart of the only one continues, too', async () => {
     const hook = await receiver(204)
     const world = shop()
     const a = world.open()
@@ -133,7 +133,7 @@ describe('when the process that told a webhook has died', () => {
 })
 
 describe('the process that tells a webhook', () => {
-  test('goes on telling it, however long that takes', async () => {
+  test('continues to deliver, however long that takes', async () => {
     const { hook, world, a, b, id } = await registered()
     const claims = new Set<unknown>()
     for (let seconds = 0; seconds < 120; seconds += 1) {
@@ -149,7 +149,7 @@ describe('the process that tells a webhook', () => {
     expect(generationsOf(hook.received)).toEqual([1, 2, 3, 4])
   })
 
-  test('tells nothing more when it was stopped for so long that another one does', async () => {
+  test('sends nothing more when it was stopped for so long that another process delivers', async () => {
     const { hook, world, a, b, id } = await registered()
     const claimOf = async (): Promise<unknown> => {
       const [outbox] = await world.documents('push-outbox')
@@ -186,7 +186,7 @@ describe('the process that tells a webhook', () => {
 })
 
 describe('a webhook that is disabled', () => {
-  test('stays so over restarts, and goes on where somebody says so, wherever that is', async () => {
+  test('stays disabled over restarts, and continues when any process enables it', async () => {
     const hook = await receiver(204, 410)
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -223,7 +223,7 @@ describe('a webhook that is disabled', () => {
     expect(await b.handler.push.deadLetters()).toEqual([])
   })
 
-  test('goes on when it is registered once more, at another process', async () => {
+  test('continues when it is registered once more, at another process', async () => {
     const hook = await receiver(410)
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -253,7 +253,7 @@ describe('a webhook that is disabled', () => {
     ])
   })
 
-  test('may be enabled by whoever is told that it is disabled', async () => {
+  test('may be enabled by the listener that receives its failure', async () => {
     const hook = await receiver(410)
     const enabled: Promise<boolean>[] = []
     const onError = (): void => void enabled.push(a.handler.push.redeliver(id, 'c'))

@@ -109,7 +109,7 @@ describe('a webhook that one process has registered, at another', () => {
     expect(await world.documents('push-outbox')).toHaveLength(1)
   })
 
-  test('hears of the task once more when it is created again after the end', async () => {
+  test('receives the task once more when it is created again after the end', async () => {
     const hook = await receiver()
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -125,7 +125,7 @@ describe('a webhook that one process has registered, at another', () => {
 })
 
 describe('a webhook that comes with a message', () => {
-  test('is known everywhere, and hears of the task', async () => {
+  test('is known everywhere, and receives the task', async () => {
     const hook = await receiver()
     const world = shop()
     const [a, b] = [world.open(), world.open()]

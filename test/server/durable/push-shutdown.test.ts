@@ -138,7 +138,7 @@ describe('a store that fails', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('for longer is told to onError, and then it goes on by itself', async () => {
+  test('for longer is reported to onError, and then it continues by itself', async () => {
     const { hook, a, b, id } = await registered()
     a.store.fail()
     await b.tasks.updateTask(id, { state: 'working' })
@@ -182,7 +182,7 @@ describe('a store that fails', () => {
     expect(generationsOf(hook.received)).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('after it has done what it was asked for does no harm', async () => {
+  test('after it has carried out the call changes nothing', async () => {
     const hook = await receiver()
     const lost = new Set<string>()
     const world = shop((store) => ({
@@ -237,7 +237,7 @@ describe('a store that fails', () => {
   ]
 })
 
-test('the end of a task is told also when nobody else needs the task in memory any more', async () => {
+test('the end of a task is delivered even when only the delivery needs the task in memory', async () => {
   const hook = await receiver(204, 503, 503)
   const a = shop().open({ manager: { maxCached: 1 } })
   const id = await task(a)

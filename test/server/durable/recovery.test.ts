@@ -66,7 +66,7 @@ describe('a process that dies', () => {
     expect((await events.rest()).map(nameOf)).toEqual(['failed'])
   })
 
-  test('leaves whoever waits for an answer elsewhere with one', async () => {
+  test('leaves no client without an answer that waits elsewhere', async () => {
     const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
@@ -281,7 +281,7 @@ describe('a store that fails', () => {
     expect(await refusal).toMatchObject({ message: AWAY })
   })
 
-  test('for a moment: nobody notices', async () => {
+  test('for a moment: no client notices', async () => {
     const { a, b, clock } = replicas(async (run) => {
       run.artifact('1')
       await settle()
@@ -302,7 +302,7 @@ describe('a store that fails', () => {
     expect(task?.artifacts).toHaveLength(2)
   })
 
-  test('for too long: whoever waits at the process is told, and its stream breaks off', async () => {
+  test('for too long: clients that wait at the process get an error, and their streams break off', async () => {
     const began = gate<Run>()
     const { a, clock } = replicas(async (run) => {
       run.start()
@@ -323,7 +323,7 @@ describe('a store that fails', () => {
   })
 })
 
-describe('a message that comes before anybody has seen that a process died', () => {
+describe('a message that arrives before any process has noticed the death of another', () => {
   const work: Execute = async (run) => {
     run.start()
     if (run.text === 'long') await new Promise(() => undefined)

@@ -57,7 +57,7 @@ describe('a task that one process works on, at another', () => {
     expect(names).toEqual(['artifact:1', 'artifact:2', 'artifact:3', 'completed'])
   })
 
-  test('is taken up by Last-Event-ID where the other stream broke off', async () => {
+  test('is resumed by Last-Event-ID where the other stream broke off', async () => {
     const { execute, began, finish } = working((run) => {
       for (const text of ['2', '3']) run.artifact({ artifactId: 'x', parts: [{ text }] })
     })
@@ -107,7 +107,7 @@ describe('a task that one process works on, at another', () => {
     expect(history.filter(({ state }) => state === 'canceled')).toHaveLength(1)
   })
 
-  test("is nobody else's", async () => {
+  test('is not shown to other owners', async () => {
     const { a, b } = replicas(asking, { authenticate: (r) => ({ id: r.headers.get('authorization') ?? '' }) })
     const as = (name: string): { headers: Record<string, string> } => ({ headers: { authorization: name } })
     const { result } = await call(jsonRpc, a, 'SendMessage', { message: user('go') }, as('alice'))
@@ -122,7 +122,7 @@ describe('a task that one process works on, at another', () => {
 })
 
 describe('a message to a task that another process holds', () => {
-  test('answers its question: the run goes on where it is', async () => {
+  test('answers its question: the run continues where it is', async () => {
     const { a, b } = replicas([asking, () => 'not here'])
     const { id, status } = await send(a, 'go')
     expect(stateName(status.state)).toBe('input-required')
@@ -229,7 +229,7 @@ describe('a message to a task that another process holds', () => {
     }
   })
 
-  test('has its turn also where its holder has not heard of it when the run returns', async () => {
+  test('has its turn even if its holder has not received it when the run returns', async () => {
     for (const outcome of ['text', undefined]) {
       const turns: string[] = []
       const { execute, began, finish } = working((run) => {
@@ -248,7 +248,7 @@ describe('a message to a task that another process holds', () => {
     }
   })
 
-  test('that has been canceled elsewhere, of which its holder has not heard, is refused', async () => {
+  test('that was canceled elsewhere, which its holder has not received, is refused', async () => {
     const { a, b } = replicas(asking)
     const { id } = await send(a, 'go')
     a.store.deafen()
@@ -290,7 +290,7 @@ describe('a message to a task that another process holds', () => {
   })
 })
 
-test('a generation is that of the store, also where the holder has not heard of it', async () => {
+test('a generation is that of the store, even if the holder has not received it', async () => {
   const { a, b } = replicas(forEverAsking, { preview: { generation: true } })
   const { id } = await send(a, 'go')
   const { generation = 0 } = (await a.tasks.peekTask(id)) ?? {}
@@ -302,7 +302,7 @@ test('a generation is that of the store, also where the holder has not heard of 
   expect(saidIn(await get(b, id))).not.toContain('late')
 })
 
-describe('a task that waits, and nobody holds', () => {
+describe('a task that waits without a holder', () => {
   const turned: Execute = (run) => {
     if (run.messages.length > 1) return `Answered: ${run.text}`
     run.requireInput('Which?').catch(() => undefined)

@@ -151,7 +151,7 @@ describe('a message that went through another process', () => {
     expect(seen[1]).toEqual({ ...named('second'), metadata: {}, modes: [] })
   })
 
-  test('has the principal of whoever takes the task in at that moment', async () => {
+  test('has the principal of the client whose message the process accepts at that moment', async () => {
     const seen: Seen[] = []
     const { way, next } = holdUp('commit')
     const execute: Execute = (run) => {

@@ -77,7 +77,7 @@ const REQUESTS: readonly [what: string, make: () => Request][] = [
   ['LiteLLM-RS, a task', () => rpc('task_get', { task_id: 'x' })],
 ]
 
-describe('a store that fails with an error of its own', () => {
+describe('a store that fails with its own error', () => {
   test.each(REQUESTS)('says nothing to a client of %s', async (_, make) => {
     const { handler, told } = failing(() => true)
     const response = await handler.fetch(make())

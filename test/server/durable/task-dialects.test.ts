@@ -62,7 +62,7 @@ describe('a task that was made in a dialect', () => {
     expect(await shown(b)).toEqual(await shown(a))
   })
 
-  test('is shown in the preferred one to somebody else, who learns nothing', async () => {
+  test('is shown in the preferred dialect to another owner, who learns nothing', async () => {
     const authenticate = (): Principal => ({ id: 'nobody' })
     const { a, b } = replicas((run) => run.complete(), { authenticate })
     const mine = { principal: { id: 'me' } }
@@ -153,7 +153,7 @@ describe('which dialect it was', () => {
     },
   )
 
-  test('is told to onError where it cannot be stored, and the message is answered', async () => {
+  test('is reported to onError where it cannot be stored, and the message is answered', async () => {
     const { a, b } = done({ manager: { storeRetryMs: 1 } })
     a.store.fail('putDocument')
     const id = await made(a, 'kaos')

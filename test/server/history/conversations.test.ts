@@ -47,7 +47,7 @@ describe('an answer', () => {
     expect(await resultOf(b, id)).toEqual(['hello in french'])
   })
 
-  test('answers a question that its process has let go of', async () => {
+  test('answers a question whose run has left the memory', async () => {
     const { a, b, clock } = replicas(translator)
     const { id } = await begin(a, 'hello')
     await settle()

@@ -137,7 +137,7 @@ test('a generator yields no chunk twice', async () => {
   expect([...a.errors, ...b.errors]).toEqual([])
 })
 
-test('a run that waits for something else than the answer to its question is not let go', async () => {
+test('a run that waits for more than the answer to its question stays in memory', async () => {
   const loggedIn = gate()
   const { a, clock } = replicas(async (run) => {
     void run.requireAuth('Log in')
@@ -152,7 +152,7 @@ test('a run that waits for something else than the answer to its question is not
   expect(await resultOf(a, id)).toEqual(['done'])
 })
 
-test('a task whose run was let go can be canceled', async () => {
+test('a task whose run has left the memory can be canceled', async () => {
   const { a, b, clock } = replicas(twoQuestions)
   const { id } = await begin(a, 'go')
   await passFor(clock, LONG)

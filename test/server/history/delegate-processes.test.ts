@@ -49,7 +49,7 @@ describe('a process that closes', () => {
     expect(slow.received).toEqual([`${id}/book#1`])
   })
 
-  test('cancels the task of the agent if nobody continues', async () => {
+  test('cancels the task of the agent if no process continues', async () => {
     const slow = await slowChild()
     const { a, clock } = replicas(booking(slow), { manager: { recover: 'fail' } })
     const { id } = await begin(a, 'go')

@@ -19,7 +19,7 @@ describe('a delegation', () => {
     expect(kinds).toEqual(['turn', 'delegate', 'handle', 'delegated'])
   })
 
-  test('goes on in another process, and sends nothing twice', async () => {
+  test('continues in another process, and sends nothing twice', async () => {
     let finish: (text: string) => void = () => {}
     const work = new Promise<string>((resolve) => (finish = resolve))
     const { client, received } = await child(() => work)

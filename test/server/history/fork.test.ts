@@ -43,7 +43,7 @@ async function travelled({ say, reaches }: Agent, city: string, state = 'complet
 }
 
 describe.each(MANAGERS)('over %s', (_, open) => {
-  test('an ended task goes on with another answer, and stays as it is', async () => {
+  test('an ended task continues with another answer, and stays as it is', async () => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)
     const { tasks, reaches, history, kinds } = from
@@ -63,7 +63,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(from.errors).toEqual([])
   })
 
-  test('a failed task goes on with another output of a step, twice', async () => {
+  test('a failed task continues with another output of a step, twice', async () => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)
     const old = await travelled(from, 'Lisbon', 'failed')

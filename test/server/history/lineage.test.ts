@@ -60,7 +60,7 @@ const WAYS: readonly (readonly [string, (run: Run, to: Child) => Promise<unknown
 ]
 
 describe.each(WAYS)('%s within a run', (name, send) => {
-  test('tells of the task, the agents and the deadline', async () => {
+  test('reports the task, the agents and the deadline', async () => {
     const to = await child(asked)
     const { say, reaches, clock } = await agent(
       (clock) => new TaskManager({ clock, taskTimeoutMs: DECADE }),

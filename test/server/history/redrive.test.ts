@@ -54,7 +54,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors).toHaveLength(2)
   })
 
-  test('a fork of a redriven task has keys of its own', async () => {
+  test('a fork of a redriven task has its own keys', async () => {
     const { execute, keys, mend } = flaky()
     const { tasks, say, reaches } = await agent(open, execute, RETRY)
     const id = await say('go')

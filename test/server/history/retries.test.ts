@@ -242,7 +242,7 @@ describe('attempts of several processes', () => {
     expect(attempts).toEqual([2, 3])
   })
 
-  test('go on elsewhere when the process closes during a pause', async () => {
+  test('continue elsewhere when the process closes during a pause', async () => {
     const { a, b, clock } = replicas([failing, (run) => `attempt ${run.attempt}`], RETRY)
     const { id } = await begin(a, 'go')
     await settle()

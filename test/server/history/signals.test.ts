@@ -23,7 +23,7 @@ describe('a signal over a store', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('reaches a run of its own process at once', async () => {
+  test('reaches a run of the same process at once', async () => {
     const { a } = replicas(approval)
     const { id } = await begin(a, 'go')
     await settle()
@@ -32,7 +32,7 @@ describe('a signal over a store', () => {
     expect(await resultOf(a, id)).toEqual(['approved: null'])
   })
 
-  test('continues the turn of a run that was let go, weeks later and at once', async () => {
+  test('continues the turn of a run that has left the memory, weeks later and at once', async () => {
     const { a, b, clock } = replicas(approval)
     const { id } = await begin(a, 'go')
     await settle()

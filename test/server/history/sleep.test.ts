@@ -97,7 +97,7 @@ describe('a sleep over a store', () => {
     expect(done).toEqual(['before'])
   })
 
-  test('that is due when the task is canceled does not go on', async () => {
+  test('that is due when the task is canceled does not continue', async () => {
     const { execute, done } = sleeper(WEEK)
     const { a, b, clock } = replicas(execute)
     const { id } = await begin(a, 'go')
@@ -201,7 +201,7 @@ describe('a sleep over a store', () => {
     expect(saidIn(await get(b, id))).toEqual(['one', 'two'])
   })
 
-  test('goes on where questions follow', async () => {
+  test('continues where questions follow', async () => {
     const execute: Execute = async (run) => {
       await run.sleep('pause', { until: new Date(Date.parse('2026-01-08T00:00:00Z')) })
       return textOf(await run.requireInput('Now?'))
@@ -229,7 +229,7 @@ describe('a sleep over a store', () => {
     expect(done).toEqual(['before', 'after'])
   })
 
-  test('of one hundred runs: a sweep takes up only those that are due', async () => {
+  test('of one hundred runs: a sweep resumes only those that are due', async () => {
     const execute: Execute = async (run) => {
       await run.sleep('pause', { ms: Number(run.text) * HOUR })
       return 'rested'

@@ -44,7 +44,7 @@ describe.each(BINDINGS)('a client of 0.3 finds the agent: %s', (binding) => {
     })
   }
 
-  test('by the card that is there for whoever names no version', async () => {
+  test('by the card for clients that name no version', async () => {
     const { url } = await serve(echo)
     await sends(await legacyFactory(binding, fetch).createFromUrl(url))
   })
@@ -116,7 +116,7 @@ describe.each(BINDINGS)('a client of 1.0 finds the agent: %s', (binding) => {
     expect((await modernFactory(binding, compat).createFromUrl(url)).protocolVersion).toBe('1.0')
   })
 
-  test('by the card that is there for whoever names no version', async () => {
+  test('by the card for clients that name no version', async () => {
     const { url } = await serve(echo)
     const raw: unknown = await (await fetch(`${url}/.well-known/agent-card.json`)).json()
     const client = await modernFactory(binding, compat).createFromAgentCard(raw as never)
@@ -219,7 +219,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     for (const request of requests) expect(new URL(request.url).pathname).toMatch(/^\/agents\/echo/)
   })
 
-  test('a client that is asked who he is says so, and has tasks of his own', async () => {
+  test('a client that is challenged authenticates, and has its own tasks', async () => {
     const { url } = await serve({ ...echo, authenticate, card: () => SCHEMES })
     const alice = authenticating(line, 'alice')
     const peer = await connect(line, url, alice.fetchImpl)

@@ -141,7 +141,7 @@ describe.each(MODERN_LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
       return { inside, outside, tenants }
     }
 
-    test('goes with every request, and has tasks of its own', async () => {
+    test('goes with every request, and has its own tasks', async () => {
       const { inside, outside, tenants } = await withTenant()
       const request = { tenant: '', configuration: undefined, metadata: undefined }
       const waiting = await inside.sendMessage({ ...request, message: userMessage('wait') })

@@ -82,7 +82,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(handler.tasks.countTasks()).toBe(0)
   })
 
-  test('a stream tells the task, then each change, and ends with it', async () => {
+  test('a stream reports the task, then each change, and ends with it', async () => {
     const { url } = await serve({
       execute(run) {
         run.update('thinking')
@@ -247,7 +247,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(textOf(ended.artifacts?.[0]?.parts)).toBe('3 messages')
   })
 
-  test('credentials are waited for, and a stream stays open meanwhile', async () => {
+  test('a task waits for credentials, and its stream stays open', async () => {
     const { url } = await serve({
       async execute(run) {
         await run.requireAuth('Log in, please')

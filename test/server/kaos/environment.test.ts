@@ -38,7 +38,7 @@ describe('TASK_STORE_TYPE', () => {
     expect(taskManagerFromEnvironment(echo)).toBeInstanceOf(LocalTaskManager)
   })
 
-  test.each(['local', 'null'])('refuses what makes no sense, also if it says %s', (type) => {
+  test.each(['local', 'null'])('refuses what is invalid, also if it says %s', (type) => {
     const env = { TASK_STORE_TYPE: type }
     const misspelt: object = { environment: env, env }
     expect(() => taskManagerFromEnvironment(echo, misspelt)).toThrow(

@@ -121,7 +121,7 @@ describe('SendMessage', () => {
     expect(errors).toEqual([new Error('secret')])
   })
 
-  test('tells what was thrown where the manager is made to, as KAOS does', async () => {
+  test('reports what was thrown where the manager is made to, as KAOS does', async () => {
     const fail = (): never => {
       throw new Error('Error occurred')
     }
@@ -346,7 +346,7 @@ describe('the card', () => {
 })
 
 describe('with authenticate', () => {
-  test('nobody sees a task but his own', async () => {
+  test('each caller sees only its own tasks', async () => {
     const tasks = new TaskManager()
     const handler = serve(new LocalTaskManager(analyze, { tasks }), { authenticate })
     expect((await curl(handler, send('go'))).status).toBe(401)
@@ -362,7 +362,7 @@ describe('with authenticate', () => {
     }
   })
 
-  test('a task of the same manager that belongs to somebody is not for those who are nobody', async () => {
+  test('a task with an owner in the same manager is not shown to callers without one', async () => {
     const tasks = new TaskManager()
     const { id } = tasks.createTask({ skill: 'test', owner: 'alice' })
     const handler = serve(new LocalTaskManager(analyze, { tasks }))
@@ -371,7 +371,7 @@ describe('with authenticate', () => {
   })
 })
 
-test('a manager of your own is served like ours; what it throws stays inside', async () => {
+test('your own manager is served like ours; what it throws stays inside', async () => {
   const errors: unknown[] = []
   class Broken extends NullTaskManager {
     override sendMessage(): Promise<Task> {
@@ -396,7 +396,7 @@ test.each<[option: string, options: object]>([
   ['limits.maxDepth', { limits: { maxDepth: 0 } }],
   ['cardMaxAgeSeconds', { cardMaxAgeSeconds: -1 }],
   ['execute', { execute: analyze }],
-])('an option %s that makes no sense is refused by its name', (option, options) => {
+])('an option %s that is invalid is refused by its name', (option, options) => {
   expect(() => serve(undefined, options)).toThrow(`"${option}"`)
 })
 

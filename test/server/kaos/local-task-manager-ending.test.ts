@@ -95,7 +95,7 @@ describe('cancelTask', () => {
     expect(count).toBe(0)
   })
 
-  test('may come from whoever is told of the task', async () => {
+  test('may come from a listener of the task', async () => {
     const { manager, tasks } = setup(() => 'ok')
     tasks.on('task:created', ({ id }) => tasks.cancelTask(id))
     expect(await manager.sendMessage('go')).toMatchObject({ state: 'canceled' })
@@ -131,7 +131,7 @@ describe('waitForCompletion', () => {
     expect(await waited).toMatchObject({ state: 'working' })
   })
 
-  test('waits as long as it is told, and not at all for 0', async () => {
+  test('waits as long as the option says, and not at all for 0', async () => {
     const { manager, context, clock } = await working()
     const waited = manager.waitForCompletion(context.taskId, { timeoutMs: 10 })
     clock.advance(10)
@@ -209,7 +209,7 @@ describe('shutdown', () => {
     expect(await sent).toMatchObject({ state: 'canceled' })
   })
 
-  test('waits as long as it is told', async () => {
+  test('waits as long as the option says', async () => {
     const { manager, clock } = await working({ heeds: false, graceMs: 1_500 })
     let isOver = false
     const over = manager.shutdown({ graceMs: 20 }).finally(() => (isOver = true))

@@ -122,7 +122,7 @@ describe('sendMessage', () => {
     ['returns a number', () => 42],
     ['returns nothing', () => undefined],
     ['says what UTF-8 cannot hold', () => '\ud800'],
-  ])('has a text of its own where describeError %s', async (_, describeError) => {
+  ])('has its own text where describeError %s', async (_, describeError) => {
     const options = { describeError: describeError as () => string }
     const { manager, errors } = setup(() => fail(new Error('secret')), options)
     expect(await manager.sendMessage('go')).toMatchObject({
@@ -251,7 +251,7 @@ test.each<[option: string, make: () => LocalTaskManager]>([
   ['graceMs', () => new LocalTaskManager(() => 'ok', { graceMs: 0 })],
   ['maxTasks', () => new LocalTaskManager(() => 'ok', { maxTasks: 0 })],
   ['maxTask', () => new LocalTaskManager(() => 'ok', { maxTask: 1 } as object)],
-])('an option %s that makes no sense is refused by its name', (option, make) => {
+])('an option %s that is invalid is refused by its name', (option, make) => {
   expect(make).toThrow(`"${option}"`)
 })
 

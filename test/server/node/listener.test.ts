@@ -206,7 +206,7 @@ describe('the answer', () => {
     },
   )
 
-  it('to HEAD cancels the body that nobody gets', async () => {
+  it('to HEAD cancels the body, which no client receives', async () => {
     const canceled = gate()
     const { port } = await serve(() => new Response(new ReadableStream({ cancel: () => canceled.open() })))
     await send(port, { method: 'HEAD' })
@@ -316,7 +316,7 @@ describe('what goes wrong', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  it('breaks the answer off when its body fails: nobody takes it for whole', async () => {
+  it('breaks off when its body fails, so that no client takes it for complete', async () => {
     const warnings = expectWarnings(WARNING)
     const { port } = await serve(() => {
       let isFirst = true
@@ -359,7 +359,7 @@ describe('what goes wrong', () => {
   })
 })
 
-it('a function around the fetch of a handler is as good as that', async () => {
+it('a function around the fetch of a handler works like it', async () => {
   const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.example' }, execute: () => 'Hi' })
   const { url } = await serve((request) => handler.fetch(request))
   const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }

@@ -412,7 +412,7 @@ describe('what goes wrong is told as fetch tells it', () => {
     expect(error).toMatchObject({ message: 'terminated', cause: { code: 'ECONNRESET' } })
   })
 
-  it('options that make no sense, at once', () => {
+  it('options that are invalid, at once', () => {
     expect(() => pinnedFetch({ allow: ['http://localhost'] })).toThrow(RangeError)
     const misspelt = { allow: [], allowed: [] }
     expect(() => pinnedFetch(misspelt)).toThrow(TypeError)
@@ -468,7 +468,7 @@ describe('a signal', () => {
     await idle()
   })
 
-  it('is let go of in the end', async () => {
+  it('has no listener left in the end', async () => {
     const { url, idle } = await place(echo)
     const controller = new AbortController()
     const { signal } = controller

@@ -165,7 +165,7 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
     await next.promise
   })
 
-  test("waits for nobody else's task", async () => {
+  test('does not wait for a task of another owner', async () => {
     const owners = { authenticate: (request: Request) => ({ id: request.headers.get('x-id') ?? 'nobody' }) }
     const a = draft(asking, owners)
     const message = user('go')

@@ -19,8 +19,8 @@ describe('without waiting', () => {
     expect(task.artifacts ?? []).toEqual([])
   })
 
-  test('a first message returns its task before the work that its start lets go on', async () => {
-    // The task begins when the agent first waits, and the work goes on in the same microtasks.
+  test('a first message returns its task before its work continues', async () => {
+    // The task begins when the agent first waits, and the work continues in the same microtasks.
     const a = agent(async (run: Run) => {
       await Promise.resolve()
       run.start()

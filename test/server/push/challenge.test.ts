@@ -81,7 +81,7 @@ describe('a webhook that answers its challenge', () => {
     expect(methodsOf(mine)).toEqual(['GET', 'POST'])
   })
 
-  test('is challenged with a token of its own each time, and not again while the task has its URL', async () => {
+  test('is challenged with its own token each time, and not again while the task has its URL', async () => {
     const mine = await hook(answerChallenge)
     const agent = pushAgent({ push: CHALLENGE })
     const [one, two] = [agent.task(), agent.task()]

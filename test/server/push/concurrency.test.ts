@@ -44,7 +44,7 @@ describe('the next place goes to', () => {
     expect(order.indexOf(' h h:2')).toBe(2)
   })
 
-  test('nobody who waits no longer', async () => {
+  test('no job that has stopped waiting', async () => {
     const slots = new ConcurrencyLimit(1)
     const giveBack = await slots.acquire(['a'], NEVER)
     const controller = new AbortController()

@@ -21,7 +21,7 @@ function outcomeOf(asked: Promise<unknown>): Promise<string> {
   )
 }
 
-describe('a delivery goes on', () => {
+describe('a delivery continues', () => {
   test.each<[string, () => unknown]>([
     ['throws', throwing],
     ['gives no number', () => NaN],
@@ -69,7 +69,7 @@ describe('a delivery goes on', () => {
     return Object.defineProperty(new Error('SECRET'), 'code', { get: throwing })
   }
 
-  test('after a fault of the agent, when somebody says so', async () => {
+  test('after a fault of the agent, when the webhook is enabled again', async () => {
     let isBroken = true
     const stable = v1()
     const encodeNotification: Dialect['encodeNotification'] = (entry) => {

@@ -117,7 +117,7 @@ describe('a delivery', () => {
     await stateIs(agent, 'idle')
   })
 
-  test('that is behind the log goes on with the task as it is', async () => {
+  test('that is behind the log continues with the task as it is', async () => {
     const hook = await receiver(503)
     const tasks = new TaskManager({ eventLogSize: 2 })
     const agent: Plain = pushAgent({ tasks })
@@ -184,7 +184,7 @@ describe('a delivery', () => {
 })
 
 describe('a webhook that does not work', () => {
-  test('is disabled in the end, and goes on where it was when somebody says so', async () => {
+  test('is disabled in the end, and continues where it was when it is enabled', async () => {
     const hook = await receiver(204, 500, 500, 500)
     const agent: Plain = pushAgent({ push: { maxAttempts: 3, retryMinMs: 10, retryMaxMs: 15 } })
     const { clock, create, errors, handler, task, tasks } = agent
@@ -233,7 +233,7 @@ describe('a webhook that does not work', () => {
     expect(hook.received).toHaveLength(1)
   })
 
-  test('is one that nobody listens at', async () => {
+  test('is one whose port is closed', async () => {
     const hook = await receiver()
     const agent: Plain = pushAgent()
     await agent.create(agent.task(), { url: 'http://127.0.0.1:1027/' })

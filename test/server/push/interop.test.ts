@@ -16,7 +16,7 @@ const execute = async (run: Run): Promise<string> => {
 const MESSAGE = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
 describe.each(BINDINGS)('the official client 1.3.0 over %s', (binding) => {
-  test('registers, reads, lists and deletes webhooks, which hear of the task', async () => {
+  test('registers, reads, lists and deletes webhooks, which receive the task', async () => {
     const hook = await receiver()
     const { url, handler } = await serve({ execute, push })
     const { transport } = await modernClient({ binding, speaks: '1.0' }, url, fetch)

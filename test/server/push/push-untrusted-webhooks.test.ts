@@ -58,7 +58,7 @@ describe.each([
   ['in memory', false],
   ['in a store', true],
 ])('of a task %s', (_, isShared) => {
-  test('a stranger does not learn which webhooks it has, nor how many', async () => {
+  test('another client does not learn which webhooks it has, nor how many', async () => {
     const a = waiting(isShared)
     const answers: JsonObject[] = []
     await sent(a, 'alice', 'hers')

@@ -8,7 +8,7 @@ import { pushAgent, receiver, storyOf, until } from './support/push.js'
 const MESSAGE = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
 describe('a webhook', () => {
-  test('hears of the task as it is, and then of every change in its order', async () => {
+  test('receives the task as it is, and then every change in order', async () => {
     const hook = await receiver()
     const { create, task, tasks } = pushAgent()
     const id = task()
@@ -25,7 +25,7 @@ describe('a webhook', () => {
     expect(ids).toEqual([1, 2, 4, 5, 6].map((generation) => `${id}/${config.id}/${generation}`))
   })
 
-  test('hears of a task that has ended before it was registered', async () => {
+  test('receives a task that has ended before it was registered', async () => {
     const hook = await receiver()
     const { create, task, tasks, handler } = pushAgent()
     const id = task()
@@ -81,7 +81,7 @@ describe('a webhook', () => {
     })
   })
 
-  test('84. that was named with a message hears of its task', async () => {
+  test('84. that was named with a message receives its task', async () => {
     const hook = await receiver()
     const { call } = pushAgent({
       async execute(run: Run) {
@@ -111,7 +111,7 @@ describe('a webhook', () => {
     expect(bodies.map(({ status }) => status.state)).toEqual(['submitted', 'canceled'])
   })
 
-  test('that was named with an answer hears of the task from then on', async () => {
+  test('that was named with an answer receives the task from then on', async () => {
     const hook = await receiver()
     const { call, handler } = pushAgent({
       async execute(run: Run) {
@@ -225,7 +225,7 @@ describe('configurations', () => {
     expect(await handler.push.health(taskId)).toHaveLength(1)
   })
 
-  test('once more on a task that has ended tell of its end once more', async () => {
+  test('again on a task that has ended report its end again', async () => {
     const hook = await receiver()
     const { create, task, tasks, handler } = pushAgent()
     const taskId = task()
@@ -276,7 +276,7 @@ describe('configurations', () => {
     expect(latest).toMatchObject({ taskId, pushNotificationConfig: { id: 'one', url: `${url}again` } })
   })
 
-  test("79. are nobody's but the task's owner's", async () => {
+  test('79. are visible only to the owner of the task', async () => {
     const { call, create, tasks, handler } = pushAgent<{ id: string }>({
       push: { ...push, maxPerTask: 1 },
       authenticate: () => null,
@@ -326,7 +326,7 @@ describe('configurations', () => {
     expect(errors).toEqual([])
   })
 
-  test('go with a task that expires, and onError hears of what was not delivered', async () => {
+  test('end with a task that expires, and onError receives what was not delivered', async () => {
     const hook = await receiver(503)
     const options = pushAgent()
     const tasks = new TaskManager({ expiryMs: 1_000, clock: options.clock })
@@ -395,7 +395,7 @@ describe('push notifications', () => {
     ['a text', { maxPerTask: '3' }, '"push.maxPerTask"'],
     ['too many', { maxConcurrent: Infinity }, '"push.maxConcurrent"'],
     ['pauses the wrong way round', { retryMinMs: 2, retryMaxMs: 1 }, '"push.retryMinMs"'],
-  ])('refuse options that make no sense: %s', (_, push, name) => {
+  ])('refuse options that are invalid: %s', (_, push, name) => {
     // As JavaScript would pass it.
     const given = push as PushOptions
     expect(() => createRequestHandler({ card, execute, push: given })).toThrow(name)

@@ -80,7 +80,7 @@ describe('a webhook may not be', () => {
     expect(there).toBe(gone)
   })
 
-  test('at a name that nobody answers for', async () => {
+  test('at a name that does not resolve', async () => {
     const { create, clock, task } = pushAgent({ push: { resolve: () => new Promise(() => undefined) } })
     const refused = refusal(create(task(), { url: 'https://hook.example/' }))
     await until(() => clock.pending > 0)
@@ -89,7 +89,7 @@ describe('a webhook may not be', () => {
   })
 })
 
-describe("of a webhook that is refused, the agent's owner hears", () => {
+describe("the agent's operator receives the reason why a webhook is refused", () => {
   const secrets = { token: 'SECRET-TOKEN', authentication: { scheme: 'Bearer', credentials: 'SECRET-KEY' } }
 
   test.each([
@@ -257,7 +257,7 @@ describe('what a client says of a webhook', () => {
     expect(await handler.push.health(id)).toEqual([])
   })
 
-  test('is told to nobody but the webhook', async () => {
+  test('is sent to the webhook only', async () => {
     const secrets = ['SECRET-TOKEN', 'SECRET-CREDENTIALS', 'SECRET-QUERY', 'SECRET-PATH']
     const [token, credentials, query, path] = secrets
     const hook = await receiver()

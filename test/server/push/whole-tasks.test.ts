@@ -45,7 +45,7 @@ function counting(): { readonly dialects: readonly Dialect[]; readonly made: num
 }
 
 describe('a webhook that is told of whole tasks', () => {
-  test('hears at once of the artifacts that came while it was busy, and of every change of state', async () => {
+  test('receives the artifacts that came while it was busy at once, and every change of state', async () => {
     const held = gate()
     const hook = await receiver((response) => {
       void held.opened.then(() => response.writeHead(204).end())
@@ -86,7 +86,7 @@ describe('a webhook that is told of whole tasks', () => {
     ])
   })
 
-  test('hears of an artifact after which nothing comes but messages, also when the agent closes', async () => {
+  test('receives an artifact that only messages follow, even when the agent closes', async () => {
     const hook = await receiver()
     const agent: Plain = pushAgent()
     const { task, tasks, clock, handler } = agent

@@ -33,7 +33,7 @@ const hasFailed = async (at: Replica, id: string): Promise<boolean> =>
   (await at.tasks.stateOf(id)) === 'failed'
 
 describe('where tasks are shared, the time that a client gives a task', () => {
-  test('fails it where it waits for the user, and nobody works on it', async () => {
+  test('fails it where it waits for the user without a holder', async () => {
     const { a, b, clock } = replicas((run) => void run.requireInput('And?'))
     const id = await given(a)
     clock.advance(TIMEOUT_MS - 1)

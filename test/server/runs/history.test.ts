@@ -210,7 +210,7 @@ test('clients without a principal share the contexts that they know', async () =
   expect(seen).toEqual([[], ['user: one'], []])
 })
 
-test('a page is limited in size, and a larger entry is a page of its own', async () => {
+test('a page is limited in size, and a larger entry is its own page', async () => {
   let last: Run | undefined
   const { say } = await conversation(inMemory, (run) => {
     last = run

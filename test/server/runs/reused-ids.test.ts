@@ -44,7 +44,7 @@ function driveOut(a: TestAgent): void {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A run goes on whose task is canceled and gone, and another client without a principal has a task of the same id. */
+/** A run continues whose task is canceled and gone, and another client without a principal has a task of the same id. */
 async function reused(options?: Parameters<typeof agent>[1]): Promise<{ a: TestAgent; works: Worked[] }> {
   const { a, works } = stubborn(options)
   void call(a, 'tasks/send', sending('report', 'for alice'))
@@ -142,7 +142,7 @@ test('a message that waited for a run is dropped with its task', async () => {
 })
 
 describe('a task that has to be there', () => {
-  test('and is canceled by whoever hears of it is answered as it is, and not worked on', async () => {
+  test('and is canceled by a listener is answered as it is, and not worked on', async () => {
     let works = 0
     const a = agent(() => {
       works += 1
@@ -155,7 +155,7 @@ describe('a task that has to be there', () => {
     expect([works, a.errors]).toEqual([0, []])
   })
 
-  test('and finds no room is refused, and nobody is told of an error', async () => {
+  test('and finds no room is refused, and no error is reported', async () => {
     const a = agent(() => new Promise(() => {}), { tasks: { maxTasks: 1 } })
     await send(a, '/a2a/tasks/send', { message: 'Hello' })
     expect(await failure(a, 'tasks/send', sending('second', 'Hello'))).toMatchObject({ code: -32603 })
@@ -235,7 +235,7 @@ test('a handler that is closed leaves no listener behind, and its runs leave the
   )
 })
 
-test('whoever makes a task of the same id while others are still told that the last one is gone has a run of its own', async () => {
+test('a task that is made with an id whose last removal is still being emitted has its own run', async () => {
   const { a, works } = stubborn()
   void call(a, 'tasks/send', sending('report', 'for alice'))
   await settled()

@@ -276,7 +276,7 @@ describe('events', () => {
     expect(pm.names()).not.toContain('unsubscribe')
   })
 
-  test('an error in unsubscribing is told, and does not reach whoever emits', () => {
+  test('an error in unsubscribing is reported, and does not reach the emitter', () => {
     const { handleTaskSend, handleTaskGet, pm, errors } = own()
     pm.onSubscribe = () => thrower('No such subscription')
     handleTaskSend({ message: 'Hello' })

@@ -106,7 +106,7 @@ describe('a session', () => {
     expect(pm.calls[1]).toEqual(['startProcess', 'session-1', text, { schedulerMode: true }])
   })
 
-  test('that cannot be created fails its task, and whoever asks hears why', () => {
+  test('that cannot be created fails its task, whose text says why', () => {
     const { handleTaskSend, handleTaskGet, pm, clock } = own({ createSession: thrower('Disk full') })
     expect(() => handleTaskSend({ message: 'Hello' })).toThrow('Disk full')
     expect(handleTaskGet('task-1')).toMatchObject({ state: 'failed', sessionId: null })
@@ -189,7 +189,7 @@ describe('a session', () => {
     expect([pm.calls, clock.pending]).toEqual([[], 0])
   })
 
-  test('that nobody could subscribe to in the end fails its task, is stopped, and it is told why', async () => {
+  test('that could not be subscribed to fails its task with the reason, and is stopped', async () => {
     const { handleTaskSend, handleTaskGet, pm, clock, errors } = own()
     pm.onSubscribe = () => Promise.reject(new Error('No such session'))
     expect(handleTaskSend({ message: 'Hello' }).state).toBe('working')
@@ -369,7 +369,7 @@ describe('the store', () => {
 })
 
 describe('a handler', () => {
-  test('has a store of its own', () => {
+  test('has its own store', () => {
     const { deps } = world()
     const [one, two] = [createInboundHandler(deps), createInboundHandler(deps)]
     one.handleTaskSend({ message: 'Hello' })

@@ -102,7 +102,7 @@ describe.each(BINDINGS)('$name: the extended card', (binding) => {
     })
   })
 
-  test("73. one that makes no sense is the agent's fault, not the client's", async () => {
+  test("73. one that is invalid is the agent's fault, not the client's", async () => {
     const a = idle({ authenticate, extendedCard: () => ({ ...CARD, skills: [{ id: '' }] as never }) })
     const error = await refused(binding, a, 'GetExtendedAgentCard', {}, as('me'))
     expect(error).toMatchObject({ reason: 'INTERNAL_ERROR', message: 'Internal error' })

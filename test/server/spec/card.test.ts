@@ -12,7 +12,7 @@ function fetchCard(headers: Record<string, string> = {}, a = idle()): Promise<Re
 }
 
 describe('the card', () => {
-  test('137, 139. is an agent card at the well-known URI, for whoever asks', async () => {
+  test('137, 139. is an agent card at the well-known URI, for every client', async () => {
     const a = agent(() => 'done', { authenticate: () => null })
     const response = await fetchCard({ 'A2A-Version': '1.0' }, a)
     expect(response.status).toBe(200)
@@ -71,7 +71,7 @@ describe('the card', () => {
     expect(closed(AgentCardSchema, await (await fetchCard({}, a)).json())).toEqual(a.handler.card)
   })
 
-  test('137. of all versions is the card still, to whoever reads one of them', async () => {
+  test('137. of all versions is still the card for a client of any one of them', async () => {
     const a = idle()
     const body: unknown = await (await fetchCard({}, a)).json()
     expect(AgentCardSchema.parse(body)).toEqual(a.handler.card)

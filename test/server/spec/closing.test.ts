@@ -69,7 +69,7 @@ describe('close', () => {
     a.finish()
   })
 
-  test('gives 10 seconds unless told otherwise', async () => {
+  test('gives 10 seconds by default', async () => {
     const a = await working()
     const closed = a.handler.close()
     a.clock.advance(9_999)
@@ -127,7 +127,7 @@ describe.each(BINDINGS)('$name: while it closes, and after', (binding) => {
     expect((await refused(binding, a, 'SendMessage', { message: user('go') })).reason).toBe('UNAVAILABLE')
   })
 
-  test('whoever waits for an answer gets one', async () => {
+  test('each waiting client gets an answer', async () => {
     const began = gate()
     const a = agent(async (run) => {
       run.start()
@@ -155,7 +155,7 @@ describe.each(BINDINGS)('$name: while it closes, and after', (binding) => {
     expect(a.clock.pending).toBe(0)
   })
 
-  test('a stream of a run that is aborted tells the end of its task', async () => {
+  test('a stream of a run that is aborted reports the end of its task', async () => {
     const began = gate()
     const a = agent(async (run) => {
       run.start()

@@ -70,7 +70,7 @@ test('130. the path says which task, whatever the body says', async () => {
   expect([a.tasks.getTask(id)?.state, a.tasks.getTask(other.id)?.state]).toEqual(['canceled', 'submitted'])
 })
 
-test("130. a tenant has tasks of its own, and a tenant called 'tasks' is no way round that", async () => {
+test("130. a tenant has its own tasks, and a tenant called 'tasks' is no way round that", async () => {
   const a = agent(() => 'done', { authenticate })
   const mine = taskOf(await call(httpJson, a, 'SendMessage', { message: user('go') }, as('me')))
   const send = await a.handler.fetch(post('/acme/message:send', { message: user('go') }, as('me')))

@@ -215,6 +215,6 @@ test.each([
   expect(() => failing({ [name]: value })).toThrow(new RegExp(`limits\\.${name}`))
 })
 
-test('161. a limit that nobody knows is refused, too', () => {
+test('161. an unknown limit is refused, too', () => {
   expect(() => failing({ maxBodySize: 1 })).toThrow(/maxBodySize/)
 })

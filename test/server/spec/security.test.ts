@@ -139,7 +139,7 @@ describe.each(BINDINGS)('$name: credentials for the task', (binding) => {
     await a.handler.close()
   })
 
-  test('155. the agent goes on without a message when it has the credentials', async () => {
+  test('155. the agent continues without a message when it has the credentials', async () => {
     const authorized = gate()
     const a = agent(async (run) => {
       run.requireAuth('Log in').catch(() => undefined)

@@ -153,7 +153,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     await a.handler.close()
   })
 
-  test('9, 11. returnImmediately answers with the task as it is; the work goes on, and is stored', async () => {
+  test('9, 11. returnImmediately answers with the task as it is; the work continues, and is stored', async () => {
     const { opened, open: finish } = gate()
     const a = agent(async (run) => {
       run.start()
@@ -272,7 +272,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     expect(result?.message?.contextId).toBe('mine')
   })
 
-  test('14. each new task has an id of its own, made by the agent', async () => {
+  test('14. each new task has its own id, made by the agent', async () => {
     const a = agent(() => 'done', { tasks: { generateId: () => crypto.randomUUID() } })
     const ids = new Set<string>()
     for (let count = 0; count < 5; count++) {

@@ -149,7 +149,7 @@ describe.each(BINDINGS)('$name: what comes in', (binding) => {
     }
   })
 
-  test('119. fields that nobody knows are ignored, at every level', async () => {
+  test('119. unknown fields are ignored, at every level', async () => {
     const a = agent((run) => run.text)
     const params = {
       message: { ...user('hi'), parts: [{ text: 'hi', later: { a: 1 } }], later: [1] },

@@ -106,7 +106,7 @@ describe('SSEStream over Fetch', () => {
     expect(await rest(stream.response())).toEqual([])
   })
 
-  test('what is no JSON is refused, and the stream goes on', () => {
+  test('what is no JSON is refused, and the stream continues', () => {
     const stream = fixed()
     expect(() => stream.send('x', 1n)).toThrow(TypeError)
     expect(stream.send('x', 1)).toBe(true)

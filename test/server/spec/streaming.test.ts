@@ -43,7 +43,7 @@ async function next(stream: EventStream): Promise<StreamItem> {
 const message = () => ({ message: user('go') })
 
 describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
-  test('24, 26, 27. opens a stream that begins with the task and goes on with its updates', async () => {
+  test('24, 26, 27. opens a stream that begins with the task and continues with its updates', async () => {
     const a = agent((run) => {
       run.update('Reading')
       run.artifact('text')
@@ -98,7 +98,7 @@ describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
     expect(names.filter((name) => name === state)).toHaveLength(1)
   })
 
-  test('29. what the agent does after the end reaches nobody', async () => {
+  test('29. what the agent does after the end is not sent', async () => {
     const thrown: unknown[] = []
     const a = agent((run) => {
       run.complete()
@@ -274,7 +274,7 @@ describe.each(BINDINGS)('$name: Subscribe to Task', (binding) => {
     expect(rest.at(-1)?.value.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('37. goes on while the task waits for input', async () => {
+  test('37. continues while the task waits for input', async () => {
     const a = agent(async (run) => {
       await run.requireInput('Which?')
     })

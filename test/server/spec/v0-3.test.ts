@@ -204,7 +204,7 @@ test('173. a subscription that is refused is so in a stream', async () => {
   expect(events).toMatchObject([{ jsonrpc: '2.0', id: 7, error: { code: -32001 } }])
 })
 
-test('173. a subscription begins with the task and goes on to its end', async () => {
+test('173. a subscription begins with the task and continues to its end', async () => {
   const { opened, open } = gate()
   const began = gate<string>()
   const a = old(async (run) => {

@@ -84,7 +84,7 @@ whenInstalled(PACKAGES, 'the Azure stub, as @azure/ai-agents sees it', () => {
     expect(stub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${stub.token}` })
   })
 
-  it('asks for tools, takes their outputs, and goes on', async () => {
+  it('asks for tools, takes their outputs, and continues', async () => {
     stub.script({ calls: [CALL] }, 'in_progress', 'completed')
     const { agents, run, get } = await begin()
     const { id, name, arguments: text } = CALL

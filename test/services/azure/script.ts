@@ -53,7 +53,7 @@ export class Cursor {
     }
   }
 
-  /** What comes now instead; a stream that waits goes on with it. */
+  /** What comes now instead; a stream that waits continues with it. */
   replace(steps: readonly Step[]): void {
     this.#steps = [...steps]
     this.#interrupt()

@@ -126,7 +126,7 @@ function langGraph(): void {
     expect((await client.threads.get(id)).status).toBe('idle')
   })
 
-  test('tells of an interrupt in the stream', async () => {
+  test('reports an interrupt in the stream', async () => {
     const events = await collect(
       client.runs.stream(await thread(), 'ask', { ...input('hi'), streamMode: ['updates', 'values'] }),
     )
@@ -136,7 +136,7 @@ function langGraph(): void {
     ])
   })
 
-  test('fails: once to who waits, and in the state for ever', async () => {
+  test('fails its callers once, and keeps the failed state', async () => {
     const id = await thread()
     const { run_id } = await client.runs.create(id, 'fail', input('hi'))
     expect(await client.runs.join(id, run_id)).toEqual({
@@ -198,7 +198,7 @@ function langGraph(): void {
     await expect(client.runs.create(unknown, 'echo', input('hi'))).rejects.toMatchObject({ status: 422 })
   })
 
-  test('lets nobody in without the key where it has one, and leaves nothing behind', async () => {
+  test('refuses requests without the key if it has one, and leaves nothing behind', async () => {
     const locked = await startLangGraph({ apiKey: 'secret' })
     const { Client } = await loadService<ClientModule>('@langchain/langgraph-sdk')
     const as = (apiKey: string): Client =>

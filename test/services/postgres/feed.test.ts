@@ -74,7 +74,7 @@ whenPostgres('the feed', () => {
     expect(page?.isBehind).toBe(false)
   })
 
-  it('leaves out what was rolled back, and goes on', async () => {
+  it('leaves out what was rolled back, and continues', async () => {
     const { store, schema } = await open()
     const start = await store.feed?.read(undefined, 1)
     const other = await poolOf().connect()

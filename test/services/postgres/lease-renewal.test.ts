@@ -57,7 +57,7 @@ whenPostgres('leases over a real server', () => {
       const list = async (): Promise<void> => {
         while (!isOver) {
           const answer = await call('ListTasks', { statusTimestampAfter: '2020-01-01T00:00:00Z' })
-          // Answers without a query would come so fast that the runs never go on.
+          // Answers without a query would come so fast that the runs never continue.
           if (JSON.stringify(answer).includes('INVALID_PARAMS')) throw new Error('The list was refused')
         }
       }

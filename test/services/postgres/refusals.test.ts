@@ -118,7 +118,7 @@ whenPostgres('postgresStore', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('leaves what may pass to whoever asks', async () => {
+  it('leaves temporary errors to the caller', async () => {
     const store = postgresStore(poolOf({ connectionString: 'postgres://127.0.0.1:1/none' }))
     const error: unknown = await store.get('a').catch((thrown: unknown) => thrown)
     expect([A2AError.is(error), error]).toMatchObject([false, { code: 'ECONNREFUSED' }])
@@ -149,7 +149,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.create(made)).toBe(false)
   })
 
-  it('does not try for ever where the database makes no change', async () => {
+  it('does not try forever where the database makes no change', async () => {
     const store = postgresStore(admin, { schema: 'stuck' })
     await store.migrate()
     const { task } = await put(store, 'a')

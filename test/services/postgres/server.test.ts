@@ -70,7 +70,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(rows).toEqual([])
   })
 
-  it('adds no document to a task that is deleted meanwhile', async () => {
+  it('adds no document to a task that is deleted at the same time', async () => {
     const store = await open('documenting')
     const { task } = await put(store, 'a')
     let putting: Promise<boolean> | undefined
@@ -110,7 +110,7 @@ whenPostgres('postgresStore over a real server', () => {
     ])
   })
 
-  it('tells the note of the lease that it replaces, as it is when it has waited', async () => {
+  it('reports the note of the lease that it replaces, as it is when it has waited', async () => {
     const store = await open('replacing')
     const made = await Promise.all(
       ['a', 'b', 'c'].map((id) => put(store, id, { lease: { id: 'l', ttlMs: 0, note: 'first' } })),

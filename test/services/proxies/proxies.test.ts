@@ -138,7 +138,7 @@ describe.each(PROXIES.filter(({ name }) => isInstalled(name)))('$name', (proxy) 
     let text = ''
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       text += chunk
-      // The agent goes on only when the first event is here, and after more than a second of heartbeats.
+      // The agent continues only when the first event is here, and after more than a second of heartbeats.
       if (text.includes('first') && text.split(': \n\n').length > 12) agent.release()
     }
     expect(text).toContain('second')

@@ -85,7 +85,7 @@ whenRedis('migrate()', () => {
     }
   })
 
-  it('is awaited by who asks while it lasts, and by nobody when it is over', async () => {
+  it('is awaited by calls that arrive while it lasts, and by none when it is over', async () => {
     await openStore().migrate()
     const refused = async (layout: string): Promise<boolean> => {
       await client.set(`${root}:layout`, layout)
@@ -106,7 +106,7 @@ whenRedis('migrate()', () => {
     expect(await client.llen(`${root}:parts`)).toBe(parts)
   })
 
-  it('does no part again when another has done them all meanwhile', async () => {
+  it('repeats no part that another process has done by then', async () => {
     await openStore().migrate()
     for (let n = 0; n < 7; n += 1) await put(store, `task ${n}`)
     const connection = toConnection(client)
@@ -122,7 +122,7 @@ whenRedis('migrate()', () => {
     expect(await client.lrange(`${root}:parts`, 0, -1)).toEqual(['', '', '2', '4', '6'])
   })
 
-  it('keeps everybody else out while it lasts, and goes on where one died', async () => {
+  it('keeps everybody else out while it lasts, and continues where one died', async () => {
     await openStore().migrate()
     for (let n = 0; n < 3; n += 1) await put(store, `task ${n}`)
     const dying = `if cursor == '2' then error('GONE') end ${COUNTING}`

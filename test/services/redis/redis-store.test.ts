@@ -66,7 +66,7 @@ whenRedis('a store in Redis', () => {
     expect(await command('keys', `{${prefix}}*`)).toEqual([`{${prefix}}:layout`])
   })
 
-  it('keeps nothing of tasks that changed, ended, and were deleted, where nobody lists', async () => {
+  it('keeps nothing of tasks that changed, ended, and were deleted, without a list', async () => {
     const { store, command, prefix } = await openStore()
     const lagging = () => command('smembers', `{${prefix}}:lagging`)
     const [a, b] = [change((await put(store, 'a')).task), change((await put(store, 'b')).task)]
@@ -95,7 +95,7 @@ whenRedis('a store in Redis', () => {
     })
   })
 
-  it('finds all others where somebody has deleted the key of a task', async () => {
+  it('finds all others when the key of a task was deleted by hand', async () => {
     const { store, command, prefix } = await openStore()
     const [gone, here] = [
       await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } }),
@@ -108,7 +108,7 @@ whenRedis('a store in Redis', () => {
     expect((await store.orphans(10)).map(({ leaseId }) => leaseId)).toEqual(['m'])
   })
 
-  it('goes on when Redis has forgotten its scripts', async () => {
+  it('continues when Redis has forgotten its scripts', async () => {
     const { store, command } = await openStore()
     const second = change((await put(store, 'a')).task)
     await store.commit(second)

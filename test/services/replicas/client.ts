@@ -72,7 +72,7 @@ export class Client {
       const decoder = new TextDecoder()
       for await (const chunk of body) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }))
     } catch {
-      // Its replica was killed: another one goes on.
+      // Its replica was killed: another one continues.
     }
   }
 
@@ -94,7 +94,7 @@ function note(reading: Reading, id: string | undefined, data: string): void {
     }
     error?: { message: string }
   }
-  // The stream ends with it, and the next one goes on.
+  // The stream ends with it, and the next one continues.
   if (error !== undefined || result === undefined) return
   const [kind = ''] = Object.keys(result)
   reading.taskId ??= result.task?.id ?? result.statusUpdate?.taskId

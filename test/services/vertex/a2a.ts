@@ -24,7 +24,7 @@ export type TaskState =
 export type A2AStep =
   | { readonly state: TaskState; readonly says?: string }
   | { readonly artifact: string }
-  /** An answer that is no task. */
+  /** An answer that is not a task. */
   | { readonly message: string }
   | Pause
   | typeof DISCONNECT

@@ -58,7 +58,7 @@ it('ends with the size 0, and does not know the cursors of the one before when i
   expect((await again.feed?.read(start, 10))?.entries.map(({ task }) => task.id)).toEqual(['c'])
 })
 
-it('does not know the cursors of before a dump was restored, where transactions are counted anew', async () => {
+it('does not know the cursors of before a dump was restored, when transactions count from the start again', async () => {
   const store = await open('restored', 10)
   const cursors = [await endOf(store)]
   await put(store, 'a')

@@ -13,7 +13,7 @@ let file: DatabaseFile
 beforeEach(() => (file = databaseFile()))
 afterEach(() => file.remove())
 
-describe('a store rejects with a failure of its own', () => {
+describe('a store rejects with its own failure', () => {
   test('when its tables are not there', async () => {
     const error = await rejection(sqliteStore(file.connect()).create(creationOf('task')))
     expect(error).toMatchObject({ code: 'STORE_FAILED', data: { operation: 'create' } })

@@ -27,7 +27,7 @@ describe('openTasks() with an open database', () => {
     await again.destroy()
   })
 
-  test('keeps the log in a file of its own, and each change on the disk', async () => {
+  test('keeps the log in its own file, and each change on the disk', async () => {
     const database = file.connect()
     database.pragma('journal_mode = DELETE')
     const tasks = await openTasks(database)

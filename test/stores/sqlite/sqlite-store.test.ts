@@ -176,7 +176,7 @@ test('of many writes that find the database locked one waits, and all fail', asy
   for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)))).toBe(true)
 })
 
-test('a task that comes without its log goes on from its generation', async () => {
+test('a task that comes without its log continues from its generation', async () => {
   const store = await file.open()
   const creation = { task: snapshot('task', 5), events: [], head: { ...head, generation: 5 }, commitId: 'c' }
   expect(await store.create(creation)).toBe(true)
@@ -221,7 +221,7 @@ describe('in memory', () => {
   })
 })
 
-/** Calls every method, in all ways that lead to a statement of their own. */
+/** Calls every method, in all ways that lead to their own statement. */
 async function useAll(store: TaskStore): Promise<void> {
   await store.create({ ...TASK, head, lease })
   await store.create({ ...TASK, head })

@@ -44,7 +44,7 @@ export interface Sdk {
   /** Counters and histograms. */
   readonly metrics: () => Promise<Record<string, Measured>>
   readonly gauges: () => Promise<Record<string, Measured>>
-  /** Runs `work` in a span of its own. */
+  /** Runs `work` in its own span. */
   readonly inSpan: <T>(name: string, work: () => T) => T
 }
 

@@ -236,7 +236,7 @@ describe('a stream', () => {
     })
   }
 
-  test('tells each change once, and the end at its end', async () => {
+  test('reports each change once, and the end at its end', async () => {
     const updates = await told((tasks, id) => {
       tasks.updateTask(id, { state: 'working', message: 'Reading' })
       tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'One ' }] })
@@ -261,7 +261,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('tells how far the work is where the agent counts', async () => {
+  test('reports how far the work is where the agent counts', async () => {
     const counted = (progress: JsonValue) =>
       ({ role: 'agent', parts: [{ data: 0 }], metadata: { progress } }) as const
     const given = [
@@ -290,7 +290,7 @@ describe('a stream', () => {
     expect(updates.at(-1)).toStrictEqual({ state: 'cancelled' })
   })
 
-  test('tells all that a status message has', async () => {
+  test('reports all that a status message has', async () => {
     const [update] = await told((tasks, id) => {
       const parts = [{ text: 'No' }, { data: { why: 'policy' } }]
       tasks.updateTask(id, { state: 'rejected', message: { role: 'agent', parts } })

@@ -134,7 +134,7 @@ describe('a task', () => {
     expect(print('tasks/send', { type: 'task', task, historyLength: 0 })).not.toHaveProperty('history')
   })
 
-  test('that is canceled is shown without its history, which nobody could ask for', () => {
+  test('that is canceled is shown without its history, because no client can ask for it', () => {
     const unasked: JsonObject = { ...whole }
     delete unasked['history']
     expect(print('tasks/cancel', { task })).toStrictEqual(unasked)

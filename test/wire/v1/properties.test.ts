@@ -144,7 +144,7 @@ test('whatever a task holds, its schema knows all of it', () => {
   )
 })
 
-test('an artifact with properties of its own shows none of them', () => {
+test('an artifact with its own properties shows none of them', () => {
   fc.assert(
     fc.property(artifact, fc.dictionary(text, json, { minKeys: 1, noNullPrototype: true }), (given, more) => {
       const { tasks, id } = setup()

@@ -37,7 +37,7 @@ const RESERVED = new RegExp(`^(?:context-|${HEALTH_SESSION}$)`, 'i')
 /**
  * Returns the session id of a conversation. The context id itself is used if the service accepts it, it is not reserved
  * and the task has no owner; otherwise the id is a hash of owner and context id, so that a user who names another
- * user's conversation gets a session of their own.
+ * user's conversation gets their own session.
  */
 export async function sessionIdOf(
   { contextId, owner }: Pick<ProviderTask, 'contextId' | 'owner'>,

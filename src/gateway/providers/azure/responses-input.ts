@@ -6,7 +6,7 @@
 import type { DeepReadonly, Message, Part } from '../../../core/task.js'
 import type { JsonObject } from '../../../core/json-types.js'
 
-/** Types of data parts that are input items of their own. */
+/** Types of data parts that are input items themselves. */
 const ANSWER_TYPES = [
   'function_call_output',
   'custom_tool_call_output',

@@ -18,7 +18,7 @@ const STRATEGIES = [
 ] as const satisfies readonly LangGraphOptions['multitaskStrategy'][]
 
 /**
- * Provider for LangGraph servers: LangSmith Deployment, or a server of your own. An agent's `endpoint.url` is the root
+ * Provider for LangGraph servers: LangSmith Deployment, or your own server. An agent's `endpoint.url` is the root
  * of the server, and `settings.assistantId` is the id of an assistant or the name of a graph. For an API key, set
  * `endpoint.auth` with the header `x-api-key`; other credentials are sent as well.
  *

@@ -10,7 +10,7 @@ import type { TaskUpdate } from '../../provider.js'
 /** Limit for all artifacts, in characters of JSON: the default limit of a task. */
 const MAX_SIZE = 67_108_864
 
-/** An artifact with parts of its own, to which chunks are appended. */
+/** An artifact with its own parts, to which chunks are appended. */
 interface OpenArtifact extends ArtifactInput {
   readonly parts: PartInput[]
 }

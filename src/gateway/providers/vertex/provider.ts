@@ -62,7 +62,7 @@ type Settings = z.infer<typeof SettingsSchema>
  * `settings.protocol` is the protocol of the engine:
  *
  * - `'adk'` (default) is for agents of the Agent Development Kit. Each conversation is a session, of the user `userId`;
- *   by default every conversation has a user of its own.
+ *   by default every conversation has its own user.
  * - `'query'` calls the method `classMethod` (default `query`, and `stream_query` for streams) with the text as
  *   `input`.
  * - `'a2a'` is for A2A agents. Set `streaming` to false if the agent has no streams.
@@ -180,7 +180,7 @@ async function runLiteLlm(
   return { state: 'completed', artifacts: [{ artifactId, parts: [toPart(answer.json())] }] }
 }
 
-/** Google reports an unknown task as a 404 of its own, not as the error of A2A. */
+/** Google reports an unknown task as its own kind of 404, not as the error of A2A. */
 async function rejectUnknownTask(ref: TaskRef, work: () => Promise<TaskUpdate>): Promise<TaskUpdate> {
   try {
     return await work()

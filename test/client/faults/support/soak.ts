@@ -1,4 +1,4 @@
-/** Many runs, some at once, each of those through a proxy of its own. */
+/** Many runs, some at once, each of those through its own proxy. */
 import type { Clock } from 'a2a-tasks'
 import type { AgentCard } from 'a2a-tasks/schemas'
 import { A2AClient, type RunResult } from '../../../../src/client/index.js'

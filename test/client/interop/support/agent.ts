@@ -74,7 +74,7 @@ export function cardOf(
   }
 }
 
-/** An express app on a port of its own until the test is over. Its card is fetched as a client would. */
+/** An express app on its own port until the test is over. Its card is fetched as a client would. */
 export async function listen(
   { token }: ServeOptions,
   build: (app: Express, origin: string) => void,

@@ -34,7 +34,7 @@ describe('a health check', () => {
   it.each([
     ['a2a', a2a],
     ['pydantic_ai', pydanticAI],
-  ])('of %s that nobody waits for any more is ended', async (_, provider) => {
+  ])('of %s that no caller waits for is ended', async (_, provider) => {
     const ended: boolean[] = []
     const controller = new AbortController()
     const check = provider({

@@ -19,7 +19,7 @@ import {
 
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
 
-/** An agent of our own, over HTTP, and the requests that it gets. */
+/** Our own agent, over HTTP, and the requests that it gets. */
 async function own(
   execute: Execute,
   options: Partial<RequestHandlerOptions> = {},
@@ -118,7 +118,7 @@ describe('an agent of A2A', () => {
     expect(textsOf(await follow(provider, agent, sent))).toEqual(['Sunny in Rome'])
   })
 
-  it('goes on with a conversation by its own id', async () => {
+  it('continues with a conversation by its own id', async () => {
     const { url, seen } = await own(() => 'Yes')
     const provider = a2a()
     const first = await provider.sendTask(agentAt(url), asked('One'), calling())
@@ -365,7 +365,7 @@ describe('what goes wrong', () => {
     expect(requests).toHaveLength(3)
   })
 
-  it('a stream that goes on is not begun anew, whatever it says', async () => {
+  it('a stream that has begun is not opened again, whatever it says', async () => {
     const events = [
       { result: { task: { id: 't', status: { state: 'TASK_STATE_WORKING' } } } },
       { error: { code: -32004, message: 'No more' } },
@@ -385,7 +385,7 @@ describe('what goes wrong', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('a call that nobody waits for rejects with the reason', async () => {
+  it('an aborted call rejects with the reason', async () => {
     const { url } = await site(() => 'never')
     const controller = new AbortController()
     const sent = a2a().sendTask(agentAt(url), asked('Hi'), { signal: controller.signal })
@@ -393,7 +393,7 @@ describe('what goes wrong', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('an option that makes no sense is told at once', () => {
+  it('an option that is invalid is told at once', () => {
     expect(() => a2a({ retry: { attempts: 0 } })).toThrow(RangeError)
     // @ts-expect-error -- a misspelt option
     expect(() => a2a({ fetsch: fetch })).toThrow(/Unknown option "fetsch"/)

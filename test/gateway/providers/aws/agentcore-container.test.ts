@@ -137,7 +137,7 @@ function container(): void {
       expect(await provider.cancelTask(agent, ref, calling())).toEqual({ state: 'canceled' })
     })
 
-    test('tells of runtimes that there are not, and of being too much', async () => {
+    test('reports unknown runtimes, and throttling', async () => {
       const { provider, agent } = way('arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/none')
       const none = await fault(provider.sendTask(agent, ask('Hello'), calling()))
       expect(none).toMatchObject({ code: 'PROVIDER_ERROR', data: { status: 404, retryable: false } })

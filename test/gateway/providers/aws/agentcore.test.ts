@@ -88,7 +88,7 @@ describe('an agent of the HTTP protocol', () => {
     })
   })
 
-  it('goes on in the session of the conversation, whatever it is called', async () => {
+  it('continues in the session of the conversation, whatever it is called', async () => {
     const { url, seen } = await service(json('Hi'))
     const provider = bedrockAgentCore()
     const { ref } = await provider.sendTask(at(url), asked('1', { contextId: 'short' }), calling())
@@ -99,7 +99,7 @@ describe('an agent of the HTTP protocol', () => {
     expect(others).toEqual([first, first])
   })
 
-  it('shares the session of an owner, or that of health checks, with nobody else', async () => {
+  it('shares the session of an owner, or that of health checks, with no other caller', async () => {
     const { url, seen } = await service(json('Hi'))
     const send = async (more: Partial<ProviderTask>) => {
       await bedrockAgentCore().sendTask(at(url), asked('Hi', more), calling())
@@ -195,7 +195,7 @@ describe('an agent of the HTTP protocol', () => {
     ])
   })
 
-  it('streams a whole message, or what nobody knows, and loses neither', async () => {
+  it('streams a whole message, or an unknown object, and loses neither', async () => {
     const message = { message: { role: 'assistant', content: [{ text: 'All' }] } }
     const tool = { message: { role: 'user', content: [{ text: 'not the answer' }] } }
     const whole = await service(events({ start: true }, message, tool))
@@ -224,7 +224,7 @@ describe('an agent of the HTTP protocol', () => {
     })
   })
 
-  it('is not read for ever when it never comes to its point', async () => {
+  it('is not read forever when it never comes to its point', async () => {
     for (const event of [{ step: 'x'.repeat(1_000_000) }, {}]) {
       let sent = 0
       const { url } = await service((response) => {

@@ -108,7 +108,7 @@ function official(): void {
     ['DependencyFailedException', 424, true],
     ['ValidationException', 400, false],
     ['AccessDeniedException', 403, false],
-  ] as const)('tells of %s, at once and in the stream', async (name, status, retryable) => {
+  ] as const)('reports %s, at once and in the stream', async (name, status, retryable) => {
     const { provider, agent } = at()
     stub.refuseNext(name, 'No such luck')
     const refused = await fault(provider.sendTask(agent, asked('Hi'), calling()))
@@ -119,13 +119,13 @@ function official(): void {
     expect(late).toMatchObject({ code: 'PROVIDER_ERROR', data: { retryable, reason } })
   })
 
-  test('tells of agents that there are not', async () => {
+  test('reports unknown agents', async () => {
     const { provider, agent } = at('OTHER')
     const error = await fault(provider.sendTask(agent, asked('Hi'), calling()))
     expect(error).toMatchObject({ code: 'PROVIDER_ERROR', data: { status: 404, retryable: false } })
   })
 
-  test('tells of a connection that breaks', async () => {
+  test('reports a connection that breaks', async () => {
     stub.script('So far', DISCONNECT)
     const { provider, agent } = at()
     const error = await fault(provider.sendTask(agent, asked('Hi'), calling()))

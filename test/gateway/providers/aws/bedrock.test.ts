@@ -61,7 +61,7 @@ describe('an agent of InvokeAgent', () => {
     })
   })
 
-  it('streams its text into one artifact, and tells of nothing twice', async () => {
+  it('streams its text into one artifact, and reports nothing twice', async () => {
     const euro = bytes('€')
     const cut = [{ chunk: { bytes: euro.slice(0, 1) } }, { chunk: { bytes: euro.slice(1) } }]
     const { provider } = official([{ trace: { trace: {} } }, chunk('5 '), ...cut, { later: { text: 'new' } }])
@@ -90,7 +90,7 @@ describe('an agent of InvokeAgent', () => {
     ])
   })
 
-  it('goes on with the conversation, whatever it is called', async () => {
+  it('continues with the conversation, whatever it is called', async () => {
     const { provider, inputs } = official()
     const strange = asked('Hi', { contextId: 'über/uns' })
     const { ref } = await provider.sendTask(agent, strange, calling())
@@ -101,7 +101,7 @@ describe('an agent of InvokeAgent', () => {
     expect(others).toEqual([first, first])
   })
 
-  it('shares the session of an owner with nobody else', async () => {
+  it('shares the session of an owner with no other owner', async () => {
     const { provider, inputs } = official()
     await provider.sendTask(agent, asked('Hi', { owner: 'alice', contextId: 'trip' }), calling())
     const contextId = inputs[0]?.sessionId ?? ''
@@ -155,7 +155,7 @@ describe('an agent that returns control', () => {
   it.each([
     ['alone', results],
     ['with their name', { returnControlInvocationResults: results }],
-  ])('goes on with the results, %s, in an artifact of its own', async (_, data) => {
+  ])('continues with the results, %s, in its own artifact', async (_, data) => {
     const { provider, inputs } = official([chunk('Rain')])
     const done = await provider.sendTask(agent, answer(data), calling())
     expect(inputs).toEqual([
@@ -247,7 +247,7 @@ describe('the end of a call', () => {
     expect(signals[0]?.aborted).toBe(true)
   })
 
-  it('comes before the request where nobody waits for it', async () => {
+  it('comes before the request when it was aborted before', async () => {
     const { provider, inputs } = official()
     const signal = AbortSignal.abort(new Error('Enough'))
     await expect(provider.sendTask(agent, asked('Hi'), { signal })).rejects.toThrow('Enough')
@@ -361,13 +361,13 @@ describe('the health of an agent', () => {
     })
   })
 
-  it('is offline where nobody is', async () => {
+  it('is offline if it cannot be reached', async () => {
     const there = agentAt(await nowhere(), { settings: SETTINGS })
     expect(await official().provider.healthCheck(there, calling())).toBe('offline')
   })
 })
 
-it('shows each agent to whoever makes clients for them', async () => {
+it('passes each agent to the function that makes clients', async () => {
   const { client, inputs } = official([chunk('Hi')])
   const seen: string[] = []
   const provider = bedrock({

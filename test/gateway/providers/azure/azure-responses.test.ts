@@ -57,7 +57,7 @@ describe('an agent of the Responses API', () => {
     expect(textsOf(sent)).toEqual(['Now'])
   })
 
-  it('goes on with the conversation of the task before', async () => {
+  it('continues with the conversation of the task before', async () => {
     const agent = at()
     const { ref = {} } = await provider.sendTask(agent, asked('one'), calling())
     const next = await provider.sendTask(agent, asked('two', { previous: ref }), calling())
@@ -65,7 +65,7 @@ describe('an agent of the Responses API', () => {
     expect(next.ref?.['responseId']).not.toBe(ref['responseId'])
   })
 
-  it('has an endpoint of its own if it is hosted', async () => {
+  it('has its own endpoint if it is hosted', async () => {
     const sent = await provider.sendTask(at({ agentEndpoint: true }), asked('hello'), calling())
     const request = posted('/agents/agent/endpoint/protocols/openai/responses')
     expect(request?.query.get('api-version')).toBe('v1')
@@ -157,7 +157,7 @@ describe('an agent of the Responses API', () => {
 describe('an agent of the Responses API that asks', () => {
   const answer = (data: object) => ({ ...asked('').message, parts: [{ data: { ...data } as never }] })
 
-  it('waits for the result of a function, and goes on with it', async () => {
+  it('waits for the result of a function, and continues with it', async () => {
     const agent = at()
     const waiting = await done(['in_progress', { calls: [CALL] }, 'completed'])
     expect(waiting).toMatchObject({
@@ -188,7 +188,7 @@ describe('an agent of the Responses API that asks', () => {
     })
   })
 
-  it('is asked anew in another conversation, where a call was left open', async () => {
+  it('is asked in another conversation if a call was left open', async () => {
     const { ref = {} } = await done([{ calls: [CALL] }, 'completed'])
     const sent = await provider.sendTask(at(), asked('Never mind', { previous: ref }), calling())
     expect(sent.ref?.['conversationId']).not.toBe(ref['conversationId'])
@@ -213,7 +213,7 @@ describe('an agent of the Responses API that asks', () => {
     expect(posted('/responses')?.body).toMatchObject({ input: [reply] })
   })
 
-  it('waits for consent, and any word goes on', async () => {
+  it('waits for consent, and any word continues', async () => {
     const item = { type: 'oauth_consent_request', id: 'oauth_1', consent_link: 'https://consent.test/' }
     const waiting = await done([{ item }, 'completed'])
     expect(waiting).toMatchObject({
@@ -232,7 +232,7 @@ describe('a stream of the Responses API', () => {
     return collect(provider.streamTask(at(), asked('hello', more), calling()))
   }
 
-  it('tells texts as they are written, and nothing twice', async () => {
+  it('reports texts as they are written, and nothing twice', async () => {
     const updates = await streamed(['in_progress', { text: 'Hel' }, { text: 'lo' }, 'completed'])
     const { ref } = updates[0] ?? {}
     const artifactId = ref?.['responseId']
@@ -268,7 +268,7 @@ describe('a stream of the Responses API', () => {
     expect((await provider.getTask(at(), known ?? {}, calling())).ref).toEqual(known)
   })
 
-  it('tells an error of the service', async () => {
+  it('reports an error of the service', async () => {
     const error = { code: 'server_error', message: 'Oops' }
     expect(await fault(streamed(['in_progress', { error }]))).toMatchObject({
       code: 'PROVIDER_ERROR',
@@ -276,7 +276,7 @@ describe('a stream of the Responses API', () => {
     })
   })
 
-  it('ends when nobody listens any more', async () => {
+  it('ends when its reader stops', async () => {
     stub.script('in_progress', new Promise(() => {}))
     const controller = new AbortController()
     const updates = provider.streamTask(at(), asked('hello'), controller)
@@ -304,7 +304,7 @@ describe('the health of an agent of Azure AI Foundry', () => {
     expect(query?.get('api-version')).toBe('v1')
   })
 
-  it('is offline where nobody is', async () => {
+  it('is offline if it cannot be reached', async () => {
     expect(await provider.healthCheck(at({}, await nowhere()), calling())).toBe('offline')
   })
 })

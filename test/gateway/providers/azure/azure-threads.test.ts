@@ -30,7 +30,7 @@ const outputs = { tool_outputs: [{ tool_call_id: 'call_1', output: 'Rain' }] }
 const answering = { ...asked('').message, parts: [{ data: outputs }] }
 
 describe('a classic agent of Azure AI Foundry', () => {
-  it('does a task in a thread of its own', async () => {
+  it('does a task in its own thread', async () => {
     const sent = await provider.sendTask(at(), asked('hello'), calling())
     expect(sent).toEqual({
       ref: { threadId: expect.any(String) as string, runId: expect.any(String) as string },
@@ -49,7 +49,7 @@ describe('a classic agent of Azure AI Foundry', () => {
     })
   })
 
-  it('goes on in the thread of the task before, and tells only what is new', async () => {
+  it('continues in the thread of the task before, and reports only what is new', async () => {
     const { ref = {} } = await done({ text: 'One' }, 'completed')
     stub.script({ text: 'Two' }, 'completed')
     const sent = await provider.sendTask(at(), asked('more', { previous: ref }), calling())
@@ -81,7 +81,7 @@ describe('a classic agent of Azure AI Foundry', () => {
   it.each([
     ['pages', '', 'more than 1000 pages'],
     ['text', 'x'.repeat(4_000_000), 'too long'],
-  ])('is not read for ever where there is no end of %s', async (_name, value, reason) => {
+  ])('is not read forever where there is no end of %s', async (_name, value, reason) => {
     let pages = 0
     const url = await serve(() => (request, response) => {
       response.setHeader('content-type', 'application/json')
@@ -176,7 +176,7 @@ describe('a classic agent of Azure AI Foundry', () => {
     expect(await fault(provider.cancelTask(at(), ref, calling()))).toMatchObject(notFound)
   })
 
-  it('waits for the results of tools, and goes on with them', async () => {
+  it('waits for the results of tools, and continues with them', async () => {
     const waiting = await done('in_progress', { calls: [CALL] }, { text: 'It rains' }, 'completed')
     expect(waiting).toMatchObject({
       state: 'input-required',
@@ -236,7 +236,7 @@ describe('a stream of a classic agent', () => {
     return collect(provider.streamTask(at(), asked('hello', more), calling()))
   }
 
-  it('tells texts as they are written, and nothing twice', async () => {
+  it('reports texts as they are written, and nothing twice', async () => {
     const updates = await streamed(['in_progress', { text: 'Hel' }, { text: 'lo' }, 'completed'])
     const { ref } = updates[0] ?? {}
     const artifactId = ref?.['runId']
@@ -252,7 +252,7 @@ describe('a stream of a classic agent', () => {
     expect(whole.artifacts).toEqual([{ artifactId, parts: [{ text: 'Hello' }] }])
   })
 
-  it('ends with a question, and another goes on from its answer', async () => {
+  it('ends with a question, and another continues from its answer', async () => {
     const updates = await streamed(['in_progress', { calls: [CALL] }, { text: 'Rain' }, 'completed'])
     expect(updates.at(-1)).toMatchObject({ state: 'input-required' })
     const { ref = {} } = updates.at(-1) ?? {}
@@ -272,7 +272,7 @@ describe('a stream of a classic agent', () => {
     })
   })
 
-  it('breaks, or tells an error of the service', async () => {
+  it('breaks, or reports an error of the service', async () => {
     expect(await fault(streamed(['in_progress', DISCONNECT]))).toMatchObject({
       code: 'PROVIDER_ERROR',
       data: { retryable: true },

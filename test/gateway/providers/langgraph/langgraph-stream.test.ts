@@ -55,7 +55,7 @@ describe('a stream', () => {
     })
   })
 
-  it('has JSON over many lines, and tells each text once', async () => {
+  it('has JSON over many lines, and reports each text once', async () => {
     const events = sse(METADATA, said('1', 'Hel'), said('1', ''), said('1', 'lo'))
     expect(events.split('\n').length).toBeGreaterThan(20)
     const { updates } = await start(streaming(events), 'success', saidAll('Hello'))
@@ -70,7 +70,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('tells the text that began last, and at the end the one that counts', async () => {
+  it('reports the text that began last, and at the end the one that counts', async () => {
     const events = sse(
       METADATA,
       said('1', 'first '),
@@ -88,7 +88,7 @@ describe('a stream', () => {
     expect(artifactsOf(other)).toEqual({ response: 'polished' })
   })
 
-  it('tells what nodes write themselves where it is a text or progress', async () => {
+  it('reports what nodes write themselves where it is a text or progress', async () => {
     const written = ['Searching', { message: 'Reading', progress: 0.25 }, { progress: 7 }, { rows: 3 }, [1]]
     const events = sse(METADATA, ...written.map((data) => ['custom', data] as const))
     const updates = await all((await start(streaming(events))).updates())
@@ -104,7 +104,7 @@ describe('a stream', () => {
     expect(updates.map(({ state }) => state)).toEqual([undefined, 'completed'])
   })
 
-  it('that is over before its run is says what it knows: a question, a failure, or that the work goes on', async () => {
+  it('that is over before its run is says what it knows: a question, a failure, or that the work continues', async () => {
     const states = []
     for (const last of [
       ['updates', { __interrupt__: [ASK] }],
@@ -181,7 +181,7 @@ describe('a stream', () => {
     await expect(all(updates())).rejects.toMatchObject({ code: 'PROVIDER_ERROR' })
   })
 
-  it('is left when nobody listens any more', async () => {
+  it('is left when its reader stops', async () => {
     const { stub, updates } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(sse(METADATA))

@@ -62,7 +62,7 @@ function ofItsMakers(): void {
     })
   })
 
-  it('goes on with a conversation, and still knows what came of the task before', async () => {
+  it('continues with a conversation, and still knows what came of the task before', async () => {
     const first = await provider.sendTask(agentOf('echo'), lgTask('one'), call)
     await settled('echo', first)
     const second = await provider.sendTask(agentOf('echo'), lgTask('two', { previous: refOf(first) }), call)
@@ -81,7 +81,7 @@ function ofItsMakers(): void {
     expect(await settled('echo', second)).toMatchObject({ state: 'completed' })
   })
 
-  it('streams the text of a model piece by piece, and tells it once', async () => {
+  it('streams the text of a model piece by piece, and reports it once', async () => {
     const updates = await all(provider.streamTask(agentOf('tokens'), lgTask('hi'), call))
     expect(updates[0]).toMatchObject({ ref: { assistantId: 'tokens' } })
     expect(updates.filter(({ chunk }) => chunk !== undefined).length).toBeGreaterThan(1)
@@ -109,7 +109,7 @@ function ofItsMakers(): void {
     expect(artifactsOf(updates)).toEqual({ response: 'Hello, you' })
   })
 
-  it('asks, streamed or not, and goes on with the answer: a text, or data', async () => {
+  it('asks, streamed or not, and continues with the answer: a text, or data', async () => {
     const question = {
       state: 'input-required',
       message: { parts: [{ data: { question: 'Which colour?' } }] },
@@ -166,7 +166,7 @@ function ofItsMakers(): void {
     await provider.cancelTask(agentOf('hold'), refOf(first), call)
   })
 
-  it('tells which run it is while the run still waits for its turn', async () => {
+  it('reports which run it is while the run still waits for its turn', async () => {
     const first = await provider.sendTask(agentOf('hold'), lgTask('one'), call)
     const task = lgTask('two', { previous: refOf(first) })
     const stream = provider.streamTask(agentOf('echo'), task, call)[Symbol.asyncIterator]()
@@ -177,7 +177,7 @@ function ofItsMakers(): void {
     expect(await settled('echo', value)).toMatchObject({ state: 'completed' })
   })
 
-  it('starts a conversation anew whose thread is gone, but takes no answer there', async () => {
+  it('begins a new conversation if the thread is gone, but accepts no answer there', async () => {
     const sent = await provider.sendTask(agentOf('ask'), lgTask('hi'), call)
     await settled('ask', sent)
     await fetch(threadUrl(refOf(sent)), { method: 'DELETE' })

@@ -8,7 +8,7 @@ async function* told(times: number, ...updates: TaskUpdate[]): AsyncGenerator<Ta
 }
 
 describe('many updates as one', () => {
-  it('have texts that go on, parts that do not, and of a whole artifact the last', async () => {
+  it('have texts that continue, parts that do not, and of a whole artifact the last', async () => {
     const whole = { artifactId: 'b', name: 'B', parts: [{ text: 'old' }] }
     const cited = { text: 'c', metadata: { page: 1 } }
     const folded = await fold(
@@ -31,7 +31,7 @@ describe('many updates as one', () => {
     expect(whole.parts).toEqual([{ text: 'old' }])
   })
 
-  it('may be very many that do not go on', async () => {
+  it('may be very many that do not continue', async () => {
     const chunk = { artifactId: 'a', parts: [{ text: 'x', metadata: {} }] }
     const taken = await cpuMs(async () => {
       const { artifacts } = await fold(told(100_000, { chunk }))

@@ -45,7 +45,7 @@ describe('an answer that is refused', () => {
     ['a key in a cookie', { auth: apiKeyAuth({ name: 'sid', value: SECRET, in: 'cookie' }) }],
     ['a key in the query', { auth: apiKeyAuth({ name: 'api_key', value: SECRET, in: 'query' }) }],
     ['what authorize sets', { authorize: ({ headers }) => headers.set('x-signature', SECRET) }],
-  ])('and echoes %s has it told to nobody', async (_, options) => {
+  ])('and echoes %s has it in no error text', async (_, options) => {
     const whole = await refusal(({ path, headers }) => ({ status: 401, body: { path, headers } }), options)
     expect(inspect(whole, { depth: 9 })).not.toContain(SECRET)
     const bare = await refusal(
@@ -81,7 +81,7 @@ describe('a service that cannot be reached', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('A2A: ')
   })
 
-  it('because it is elsewhere, or nobody may go there, is not worth a retry', async () => {
+  it('because its host is unknown or blocked is not worth a retry', async () => {
     const elsewhere = await site(() => ({ body: {} }))
     const away = await refusal(() => ({ status: 307, headers: { location: elsewhere.url } }))
     expect(away.data).toMatchObject({ status: 307, retryable: false })

@@ -86,7 +86,7 @@ describe('an A2A agent on Agent Engine', () => {
     })
   })
 
-  it('is given tokens of Google where it has no credentials of its own', async () => {
+  it('is given tokens of Google if it has no other credentials', async () => {
     const credentials = { getAccessToken: () => Promise.resolve(stub.token) }
     const bare = agentAt(stub.url, { settings: { resource: stub.name, protocol: 'a2a' } })
     const own = vertexAI({ credentials })

@@ -37,7 +37,7 @@ const told = (
 ) => updates.flatMap(({ chunk }) => chunk?.parts?.map(({ text }) => text) ?? [])
 
 describe('an agent of the Agent Development Kit', () => {
-  it('answers in a session, which the conversation goes on with', async () => {
+  it('answers in a session, which the conversation continues with', async () => {
     const sent = await provider.sendTask(at(), asked('hello'), calling())
     expect(sent).toEqual({
       ref: { sessionId: expect.any(String) as string },
@@ -85,7 +85,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(textsOf(await provider.sendTask(at(), asked('hello'), calling()))).toEqual(['HelloAB'])
   })
 
-  it('takes nobody for the user of an owner', async () => {
+  it('does not take an anonymous caller for the user of an owner', async () => {
     const userOf = async (more: Partial<ProviderTask>) => {
       await provider.sendTask(at(), asked('hello', more), calling())
       return (last()?.body as { readonly input: { readonly user_id: string } }).input.user_id
@@ -110,7 +110,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(safe.at(-1)).toEqual({ state: 'completed' })
   })
 
-  it('waits for what runs long, and goes on with its result', async () => {
+  it('waits for what runs long, and continues with its result', async () => {
     const part = { function_call: { id: 'f1', name: 'ask_boss', args: {} } }
     const event = adkEvent('', { content: { parts: [part] }, long_running_tool_ids: ['f1'] })
     const waiting = await streamed(['I shall ask', event])
@@ -161,7 +161,7 @@ describe('an agent of the Agent Development Kit', () => {
     })
   })
 
-  it('may be asked by another method, for a user of its own', async () => {
+  it('may be asked by another method, for its own user', async () => {
     await provider.sendTask(at({ classMethod: 'stream_query', userId: 'me' }), asked('hello'), calling())
     expect(last()?.body).toMatchObject({ class_method: 'stream_query', input: { user_id: 'me' } })
   })
@@ -187,7 +187,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(await fault(updates)).toMatchObject({ code: 'PROVIDER_ERROR', data: { retryable: true } })
   })
 
-  it('is no longer asked when nobody listens', async () => {
+  it('is no longer asked when its reader stops', async () => {
     stub.stream('Hello', new Promise(() => {}))
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -299,7 +299,7 @@ describe('the health of an agent on Agent Engine', () => {
     expect(last()).toMatchObject({ method: 'GET', path: `/v1/${stub.name}` })
   })
 
-  it('is offline where nobody is', async () => {
+  it('is offline if it cannot be reached', async () => {
     expect(await provider.healthCheck(at({}, await nowhere()), calling())).toBe('offline')
   })
 })

@@ -1,4 +1,4 @@
-/** Several processes that share their tasks and webhooks, each with a clock of its own: one whose clock stands still is dead. */
+/** Several processes that share their tasks and webhooks, each with its own clock: one whose clock stands still is dead. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { DurableTaskManager, memoryStore, type TaskDocument, type TaskStore } from 'a2a-tasks/durable'
 import type { DurableTaskManagerOptions } from 'a2a-tasks/durable'

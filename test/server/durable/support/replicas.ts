@@ -1,4 +1,4 @@
-/** Several processes that share their tasks, each with a handler and a manager of its own, over one store. */
+/** Several processes that share their tasks, each with a handler and its own manager, over one store. */
 import {
   DurableTaskManager,
   memoryStore,

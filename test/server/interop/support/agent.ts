@@ -39,7 +39,7 @@ export type Options<P extends Principal> = Omit<RequestHandlerOptions<P>, 'card'
   readonly path?: string
 }
 
-/** An agent on a port of its own until the test is over. */
+/** An agent on its own port until the test is over. */
 export async function serve<P extends Principal>(options: Options<P>): Promise<Served<P>> {
   const { card, path = '', ...rest } = options
   const errors: unknown[] = []

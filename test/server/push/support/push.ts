@@ -41,7 +41,7 @@ interface Receiver {
   readonly arrived: (count: number) => Promise<Received[]>
 }
 
-/** A webhook on a port of its own until the test is over. */
+/** A webhook on its own port until the test is over. */
 export async function receiver(...replies: Reply[]): Promise<Receiver> {
   const received: Received[] = []
   const accepted: Received[] = []

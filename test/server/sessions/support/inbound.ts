@@ -97,7 +97,7 @@ export interface Own extends World, InboundHandler {
   readonly errors: { error: unknown; context: ErrorContext }[]
 }
 
-/** A world with a store of its own. */
+/** A world with its own store. */
 export function own(
   others: Partial<A2ATaskDeps<typeof DB, Session>> = {},
   options: InboundHandlerOptions = {},

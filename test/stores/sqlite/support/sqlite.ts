@@ -14,13 +14,13 @@ export interface DatabaseFile {
   readonly path: string
   /** Another connection. */
   connect(): Database.Database
-  /** A store over a connection of its own, with its tables. */
+  /** A store over its own connection, with its tables. */
   open(options?: SqliteStoreOptions): Promise<SqliteStore>
   /** Closes all connections, and removes the file. */
   remove(): void
 }
 
-/** A counter in a table of its own. */
+/** A counter in its own table. */
 export function counterIn(database: Database.Database): StoreCounter {
   database.exec('CREATE TABLE counter (n INTEGER NOT NULL); INSERT INTO counter VALUES (0)')
   return {
@@ -35,7 +35,7 @@ export function counterIn(database: Database.Database): StoreCounter {
   }
 }
 
-/** A file of its own, in WAL mode. */
+/** Its own file, in WAL mode. */
 export function databaseFile(): DatabaseFile {
   const folder = mkdtempSync(join(tmpdir(), 'a2a-tasks-sqlite-'))
   const path = join(folder, 'tasks.db')

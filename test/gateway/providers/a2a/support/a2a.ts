@@ -62,7 +62,7 @@ export async function fault(promise: Promise<unknown>): Promise<A2AError> {
   throw error as Error
 }
 
-/** A server on a port of its own until the test is over. */
+/** A server on its own port until the test is over. */
 export async function serve(listener: (origin: string) => RequestListener): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
