@@ -1,4 +1,4 @@
-/** Durable functions whose processes are killed each second: all end right, and no step that is stored runs again. */
+/** Durable functions whose processes are killed after three seconds each: all end right, and no step that is stored runs again. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { bookUnderKills } from './kill.js'
 const TASKS = Number(process.env['CHAOS_FUNCTIONS'] ?? (process.env['CI'] ? 500 : 150))
 const TIMEOUT = { timeout: 600_000 }
 
-async function expectAllRight(name: string, url: string, replicas: number, most: number): Promise<void> {
+async function expectAllRight(name: string, url: string, replicas: number): Promise<void> {
   const { faults, kills, stepsRun, stepsNeeded, doubled } = await bookUnderKills({
     ...{ name, url, replicas, tasks: TASKS },
   })
@@ -21,14 +21,14 @@ async function expectAllRight(name: string, url: string, replicas: number, most:
   process.stderr.write(`${name}: ${kills} kills, ${steps}\n`)
   expect({ faults, doubled }).toEqual({ faults: [], doubled: 0 })
   expect(kills).toBeGreaterThanOrEqual(3)
-  expect(ratio).toBeLessThan(most)
+  expect(ratio).toBeLessThan(1.05)
 }
 
 it('end right over one PostgreSQL', TIMEOUT, async (context) => {
   skipWithoutPostgres(context)
   const server = await startPostgres()
   try {
-    await expectAllRight('postgres', server.url, 3, 1.05)
+    await expectAllRight('postgres', server.url, 3)
   } finally {
     await server.stop()
   }
@@ -38,7 +38,7 @@ it('end right over one Redis', TIMEOUT, async (context) => {
   skipWithoutRedis(context)
   const server = await startRedis()
   try {
-    await expectAllRight('redis', server.url, 3, 1.05)
+    await expectAllRight('redis', server.url, 3)
   } finally {
     await server.stop()
   }
@@ -47,8 +47,9 @@ it('end right over one Redis', TIMEOUT, async (context) => {
 it('end right in one process over a SQLite file', TIMEOUT, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'functions-'))
   try {
-    // A kill repeats a step of each task, and the time in which they work is short: each process waits for leases.
-    await expectAllRight('sqlite', join(folder, 'tasks.db'), 1, 1.25)
+    // An end repeats the step that each of the 40 runs of the process is at, with three replicas those of a third of them. So
+    // the only process ends a third as often. Ended each second, it repeats 12 % of all steps: 8 % are at work when it is killed.
+    await expectAllRight('sqlite', join(folder, 'tasks.db'), 1)
   } finally {
     await rm(folder, { recursive: true })
   }

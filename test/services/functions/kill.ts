@@ -1,4 +1,4 @@
-/** Durable functions on replicas of which one is killed, or replaced, each second. */
+/** Durable functions on replicas that are killed, or replaced, one after the other. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,8 @@ import { openStore } from '../replicas/stores.js'
 import { STEPS } from './book.js'
 
 const CONCURRENCY = 40
-const EVERY_MS = 1_000
+/** How long a process lives on average: of three, one ends each second. */
+const LIFE_MS = 3_000
 /** One of so many ends as a deployment ends it. */
 const DEPLOY_EVERY = 3
 
@@ -56,7 +57,7 @@ export async function runUnderKills(
   const over = new AbortController()
   const killing = (async () => {
     for (let count = 1; !over.signal.aborted; count += 1) {
-      await delay(EVERY_MS)
+      await delay(LIFE_MS / replicas)
       await cluster.replace(count % DEPLOY_EVERY === 0 ? 'stop' : 'SIGKILL')
     }
   })()
