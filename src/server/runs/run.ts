@@ -197,7 +197,7 @@ export interface Run<P extends Principal = Principal> {
    * names and keys.
    *
    * Needs a store over SQLite or PostgreSQL. `client` is the driver's: annotate it with its type, which is not checked. It is
-   * the database that you have opened, for SQLite; a `PoolClient` of `pg`; a `TransactionSql` of `postgres`; a `Transaction` of
+   * the database that you have opened, for SQLite; a `PoolClient` of `pg`; a `ReservedSql` of `postgres`; a `Transaction` of
    * PGlite. Use it for all statements of the work, leave it when the work returns, and do not end the transaction.
    *
    * - Over SQLite the work must not return a promise: its driver is synchronous.
