@@ -107,7 +107,11 @@ export interface FailureEntry {
   readonly worker?: string | undefined
 }
 
-/** A turn of work has begun. */
+/** A message with which a turn continues, in place of the user's. */
+export type ContinuedMessage = Pick<Message, 'messageId' | 'parts'> &
+  Partial<Pick<Message, 'metadata' | 'extensions' | 'referenceTaskIds'>>
+
+/** A turn of work has begun, or has ended its history and begun another one. */
 export interface TurnEntry {
   readonly kind: 'turn'
   /** The user's message that the turn works on. */
@@ -118,6 +122,16 @@ export interface TurnEntry {
   readonly ids?: string | undefined
   /** The id of the task in which the turn began, for a fork. Absent for this task. */
   readonly origin?: string | undefined
+  /** What the code has begun again with, by `run.continueAs`. Absent for the first history of a turn. */
+  readonly continued?:
+    | {
+        /** 1 for the second history of the turn, one more for each further one. */
+        readonly round: number
+        readonly message: DeepReadonly<ContinuedMessage>
+        /** The ids of the user's messages that the turn has read. */
+        readonly read: readonly string[]
+      }
+    | undefined
   /** The task in whose name the steps of the turn call services, for a redriven task. Absent for this task. */
   readonly key?: string | undefined
 }
@@ -125,7 +139,8 @@ export interface TurnEntry {
 /**
  * One entry of a history.
  *
- * - `turn`: a turn of work began with the user's message `messageId`, in this task or in the one that it is a fork of.
+ * - `turn`: a turn of work began with the user's message `messageId`, in this task or in the one that it is a fork of. With
+ *   `continued`, the turn goes on with a new history.
  * - `step`: a step is done, with its output or, after all its attempts, its error.
  * - `question`: the user was asked.
  * - `answer`: the user's message `messageId` answered the question of this name.

@@ -246,7 +246,10 @@ export class TaskRecord<S extends string> {
     this.#ownCost += growth
     this.log.push(event, bytes, cost - growth, logSize)
     if (!keepsHistory || event.type !== 'history') return
-    if (this.#history === undefined) this.#history = [event]
+    // Of a turn without end, the last round is kept.
+    const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined
+    if (isFresh) for (const old of this.history) this.#ownCost -= payloadSize(old).cost + EVENT_COST
+    if (this.#history === undefined || isFresh) this.#history = [event]
     else this.#history.push(event)
     this.#ownCost += cost + EVENT_COST
   }

@@ -102,6 +102,18 @@ const beside = async (run: Run): Promise<string> => {
   return [textOf(city), ...others].join()
 }
 
+/** Four rounds of one turn: each has a step of the same name, an artifact, and the second one a question. */
+const rounds: Execute = async (run) => {
+  const round = Number(run.text.split(' ')[1] ?? 0)
+  const made = await run.step('work', ({ key }) => key.slice(key.indexOf('/')))
+  run.artifact({ artifactId: 'log', parts: [{ text: `${made} ` }] })
+  run.artifact(`Round ${round} ${run.uuid()}`)
+  const said = round === 1 ? textOf(await run.requireInput('Go on?')) : 'on'
+  await run.sleep('pause', { ms: 60_000 })
+  if (round < 3) await run.continueAs(`round ${round + 1} ${said}`)
+  return `${run.text} of ${run.messages.length}`
+}
+
 const endingQuestion: Execute = (run) => {
   if (run.text === 'begin') return void run.requireInput('More?')
   return run.step('more', () => `${run.text} of ${run.messages.length}`)
@@ -173,6 +185,7 @@ export const FUNCTIONS: readonly Case[] = [
     execute: beside,
     options: { messages: ['go', { signal: 'note', value: 'noted' }, 'Rome'] },
   },
+  { name: 'a turn that continues as another one', execute: rounds, options: { messages: ['go', 'yes'] } },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {
     name: 'a turn that ends with a question',

@@ -10,7 +10,7 @@ type Act =
   | { readonly act: 'step'; readonly name: 'x' | 'y'; readonly writes: boolean; readonly fails: boolean }
   | { readonly act: 'ask' }
   | { readonly act: 'all'; readonly branches: number }
-  | { readonly act: 'value' | 'update' | 'change' }
+  | { readonly act: 'value' | 'update' | 'change' | 'again' }
 
 const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ act: fc.constant('write'), to: fc.constantFrom('a', 'b', 'new'), append: fc.boolean() }),
@@ -22,7 +22,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
   }),
   fc.record({ act: fc.constant('ask') }),
   fc.record({ act: fc.constant('all'), branches: fc.integer({ min: 2, max: 3 }) }),
-  fc.record({ act: fc.constantFrom('value', 'update', 'change') }),
+  fc.record({ act: fc.constantFrom('value', 'update', 'change', 'again') }),
 )
 
 async function perform(run: Run, act: Act, at: number): Promise<unknown> {
@@ -54,6 +54,8 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
       return at
     case 'change':
       return run.changed(`change ${at}`)
+    case 'again':
+      return run.text === 'begin' ? await run.continueAs('again') : at
   }
 }
 
@@ -78,7 +80,18 @@ test(`${RUNS} random functions end the same with and without crashes`, { timeout
   const programs = fc.array(acts, { minLength: 1, maxLength: 7 })
   await fc.assert(
     fc.asyncProperty(programs, fc.boolean(), async (program, isGenerator) => {
-      const questions = program.filter(({ act }) => act === 'ask')
+      // The first round goes as far as the first `again`, the second one to the end.
+      const rounds = [
+        program.slice(
+          0,
+          Math.max(
+            0,
+            program.findIndex(({ act }) => act === 'again'),
+          ),
+        ),
+        program,
+      ]
+      const questions = rounds.flat().filter(({ act }) => act === 'ask')
       const answers = questions.map((_, index) => `answer ${index}`)
       const { task } = await testDurable(functionOf(program, isGenerator), {
         messages: ['begin', ...answers],

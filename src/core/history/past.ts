@@ -41,7 +41,8 @@ export function readPast<S extends string>(
   const open = isOver ? [] : recorded
   const turn = turnOf(open[0]?.entry) ?? unmarkedTurn(events)
   const entries = withoutOpenDelegations(replayable(open)).filter(({ entry }) => isAsked(entry))
-  const last = entries.at(-1)?.generation ?? beginningOf(events, turn)
+  const begins = turn.continued === undefined ? beginningOf(events, turn) : open[0]?.generation
+  const last = entries.at(-1)?.generation ?? begins ?? 1
   const dropped = new Set<TaskEvent<S>>(open.filter((event) => !entries.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
     if (isFromUser(event) || event === open[0]) return true

@@ -9,18 +9,9 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from '../../core/task.js'
 import type { ServedTasks } from '../tasks.js'
-import type { EarlierAttempts } from '../runs/run-context.js'
+import type { EarlierAttempts, OpenTurn } from '../runs/run-context.js'
+import { readBy, startOf } from './continuation.js'
 import { nextAttempt, replayable } from '../../core/history/attempts.js'
-
-/** A turn whose code is not in memory. */
-export interface OpenTurn extends EarlierAttempts {
-  /** The message that began the turn. */
-  readonly message: Message
-  /** What its request said beside the message. */
-  readonly note: JsonValue | undefined
-  /** The ids of the user's messages that the turn has read. */
-  readonly read: ReadonlySet<string>
-}
 
 /**
  * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `STORE_FAILED`.
@@ -38,15 +29,15 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
   const history = replayable(recorded)
   const [first] = history
   if (first?.entry.kind !== 'turn') return undefined
-  const { messageId, note } = first.entry
-  const message = task.messages.find((each) => each.role === 'user' && each.messageId === messageId)
+  const message = startOf(first.entry, task)
   if (message === undefined) return undefined
-  const read = new Set([messageId])
+  const read = new Set(readBy(first.entry))
   for (const { entry } of history) if (entry.kind === 'answer') read.add(entry.messageId)
   return {
-    // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
-    message: message as Message,
-    note: note as JsonValue | undefined,
+    message,
+    origin: first.entry.messageId,
+    // Nothing writes to it.
+    note: first.entry.note as JsonValue | undefined,
     read,
     attempt: nextAttempt(recorded),
     history,
@@ -97,10 +88,10 @@ export async function readUnmarkedTurn(
  */
 export function unreadMessages(
   { messages }: TaskSnapshot,
-  { message: first, read, history }: OpenTurn,
+  { origin, read, history }: OpenTurn,
   isSteered: (message: Message) => boolean,
 ): readonly Message[] {
-  const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === first.messageId)
+  const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
   // As above.
   const unread = messages
     .slice(begun)

@@ -16,13 +16,15 @@ import { readHistory } from '../conversation.js'
 import type { Settings } from '../options.js'
 import { isAbort, TIMED_OUT } from '../runs/failure-texts.js'
 import { isStream, outputsOf } from '../runs/output.js'
+import { continuedWith } from '../runs/message-queue.js'
 import { referencesOf } from '../runs/references.js'
 import type { RequestNotes } from '../runs/request-notes.js'
 import { RunController } from '../runs/run-controller.js'
 import type { WorkedTasks } from '../tasks.js'
 import { isEnd } from './delegations.js'
 import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
-import { readOpenTurn, type OpenTurn } from './earlier-attempts.js'
+import { readOpenTurn } from './earlier-attempts.js'
+import type { OpenTurn } from '../runs/run-context.js'
 
 /** Pause between two searches, in ms. */
 const INTERVAL_MS = 15_000
@@ -112,7 +114,7 @@ export class EndedDelegations<P extends Principal> {
     const { settings, tasks, notes, marks } = this.#context
     const { id, createdAt, contextId, owner = null } = task
     try {
-      const message = await notes.restore(task, open.message, open.note)
+      const message = continuedWith(await notes.restore(task, open.message, open.note), open)
       const references = await referencesOf(tasks, message.request, { owner })
       const run = new RunController<P>(
         {
@@ -129,6 +131,7 @@ export class EndedDelegations<P extends Principal> {
           deadlineOf: () => undefined,
           onTask: () => undefined,
           nextMessage: () => undefined,
+          onContinued: () => undefined,
           onWaiting: () => undefined,
         },
         id,

@@ -181,6 +181,11 @@ export class Journal {
     return [this.#turn, complete]
   }
 
+  /** The entry with which the history begins. */
+  get turn(): TurnEntry {
+    return this.#turn
+  }
+
   /** Records that the turn has begun, unless it has recorded something. */
   begin(): void {
     if (this.#hasTurn || !this.isRecording) return

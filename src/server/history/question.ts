@@ -90,6 +90,10 @@ export class Answers<P extends Principal> {
     question.resolve(message)
   }
 
+  get areUnread(): boolean {
+    return this.#questions.some(({ unread }) => unread !== undefined)
+  }
+
   /** Removes and returns the answers that the executor has not read, oldest first. */
   removeUnread(): QueuedMessage<P>[] {
     const unread = this.#questions.flatMap((question) => question.unread ?? [])

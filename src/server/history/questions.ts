@@ -43,6 +43,8 @@ interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | '
 export class Questions<P extends Principal> {
   readonly #run: Asking<P>
   readonly #unreadIds: string[] = []
+  /** The ids of the messages that have answered questions. */
+  readonly answerIds: string[] = []
   readonly #answers = new Answers<P>()
   #open: Question<P> | undefined
   /** A question that the history answers. */
@@ -51,6 +53,11 @@ export class Questions<P extends Principal> {
 
   constructor(run: Asking<P>) {
     this.#run = run
+  }
+
+  /** Whether the code has yet to read an answer, or a question has none. */
+  get areUnread(): boolean {
+    return this.isOpen || this.#replayed !== undefined || this.#answers.areUnread
   }
 
   get isOpen(): boolean {
@@ -85,7 +92,7 @@ export class Questions<P extends Principal> {
     this.#run.move('working', question === undefined ? [] : this.#answerEntries(question, message))
     this.#run.onWaiting()
     if (question === undefined) return false
-    this.#answers.add(question, message)
+    this.#answer(question, message)
     return true
   }
 
@@ -115,6 +122,11 @@ export class Questions<P extends Principal> {
     return this.#unreadIds
   }
 
+  #answer(question: Question<P>, message: QueuedMessage<P>): void {
+    this.answerIds.push(message.request.message.messageId)
+    this.#answers.add(question, message)
+  }
+
   #close(): void {
     this.#open = undefined
     this.#leave()
@@ -128,7 +140,7 @@ export class Questions<P extends Principal> {
     if (next !== undefined) {
       journal.record({ kind: 'question', name })
       for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-      this.#answers.add(question, next)
+      this.#answer(question, next)
       return
     }
     const entries = journal.entriesFor({ kind: 'question', name })
@@ -155,7 +167,7 @@ export class Questions<P extends Principal> {
       if (this.#replayed !== question) return
       this.#replayed = undefined
       if (answer !== undefined) {
-        this.#answers.add(question, this.#recordedAnswer(answer.messageId))
+        this.#answer(question, this.#recordedAnswer(answer.messageId))
         return
       }
       if (!isAsked) {
@@ -165,7 +177,7 @@ export class Questions<P extends Principal> {
       const next = context.nextMessage(task().id)
       if (next !== undefined) {
         for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-        this.#answers.add(question, next)
+        this.#answer(question, next)
         return
       }
       this.#wait(question)

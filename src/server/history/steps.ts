@@ -266,3 +266,11 @@ function toSettings(options: StepOptions, method: string): Settings {
   if (timeoutMs !== undefined) requireDelay('timeoutMs', timeoutMs)
   return { retry: toRetrySettings(retry, method), timeoutMs }
 }
+
+/** Whether `cause` is the error, or one that it names as its cause. */
+export function isCausedBy(error: unknown, cause: unknown): boolean {
+  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
+    if (each === cause) return true
+  }
+  return false
+}

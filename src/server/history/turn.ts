@@ -9,8 +9,8 @@ import type { TaskSnapshot } from '../../core/task.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { randomId } from '../../runtime/ids.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
-import type { QueuedMessage } from '../runs/message-queue.js'
-import type { RunContext } from '../runs/run-context.js'
+import { originOf, type QueuedMessage } from '../runs/message-queue.js'
+import type { OpenTurn, RunContext } from '../runs/run-context.js'
 import type { Run } from '../runs/run.js'
 import type { Principal } from '../caller.js'
 import { derivedIds } from '../idempotency.js'
@@ -20,10 +20,11 @@ import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
 import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
+import { beginAgain, continuedEntry, toContinued, type ContinuedInput } from './continuation.js'
 import { Journal } from './journal.js'
 import { OpenDelegations } from './open-delegations.js'
 import { Questions, type TurnHost } from './questions.js'
-import { runStep, toStepError, type StepHost } from './steps.js'
+import { isCausedBy, runStep, toStepError, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
 import type { TurnMethods } from './turn-methods.js'
 import { Waits } from './waits.js'
@@ -211,6 +212,27 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return nextLineage(sender, agent, { maxDepth: settings.limits.maxDelegationDepth, mayRepeat })
   }
 
+  /**
+   * Ends the history, and begins another one. The caller leaves the code.
+   *
+   * @returns The turn that begins again.
+   * @throws See `Run.continueAs`.
+   */
+  continueAs(input: ContinuedInput): OpenTurn | undefined {
+    const { journal, questions } = this.#made
+    journal.requirePassed('continueAs')
+    if (journal.inFlight > 0 || questions.areUnread)
+      throw new TypeError('run.continueAs() ends the history: await all that the run waits for before')
+    const { settings, message: before, tasks } = this.#context
+    if (tasks.recordHistory === undefined)
+      throw new TypeError('run.continueAs() needs a task manager that keeps histories')
+    const message = toContinued(input, before.request.message, settings.limits)
+    const entry = continuedEntry(this.#begun ?? journal.turn, message, questions.answerIds)
+    const task = this.#host.task()
+    this.#host.change(() => tasks.recordHistory?.(task.id, [entry]))
+    return beginAgain(entry, task.show(undefined))
+  }
+
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
 
   readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
@@ -277,7 +299,6 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #makeParts(): Parts<P> {
     const host = this.#host
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
-    const { messageId } = message.request.message
     const { clock, limits } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
       const { id } = host.task()
@@ -286,7 +307,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const journal = new Journal(
       () => host.task().id,
       {
-        ...{ kind: 'turn', messageId },
+        ...{ kind: 'turn', messageId: originOf(message) },
         ...(note !== undefined && { note }),
         ...(this.#firstId !== undefined && { ids: this.#firstId }),
       },
@@ -351,13 +372,18 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /** Each turn of a task has keys of its own: those of later turns have the place of their message in the conversation. */
+  /**
+   * Each turn of a task has keys of its own: those of later turns have the place of their message in the conversation, and those
+   * of a turn that has continued the number of its history.
+   */
   #keyOf(taskId: string, label: string): string {
-    const { messageId } = this.#context.message.request.message
+    const origin = originOf(this.#context.message)
     const messages = this.#host.task().peek()?.messages ?? []
-    const place = messages.findIndex(({ role, messageId: id }) => role === 'user' && id === messageId)
+    const place = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
+    const { round } = this.#begun?.continued ?? {}
     // Clients of some dialects choose ids, which may have a slash.
     const key = `${encodeURIComponent(taskId)}/${label}`
+    if (round !== undefined) return `${key}@${place}.${round}`
     return place > 0 ? `${key}@${place}` : key
   }
 
@@ -371,11 +397,4 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     journal.record({ kind: 'value', name: label, value })
     return value
   }
-}
-
-function isCausedBy(error: unknown, cause: unknown): boolean {
-  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
-    if (each === cause) return true
-  }
-  return false
 }

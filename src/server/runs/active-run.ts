@@ -6,7 +6,7 @@
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../history/follower.js'
-import type { OpenTurn } from '../history/earlier-attempts.js'
+import type { OpenTurn } from './run-context.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunController } from './run-controller.js'
 import type { Principal } from '../caller.js'
@@ -50,8 +50,10 @@ export interface ActiveRun<P extends Principal> {
   followers: ReadonlySet<Follower>
   /** Whether the executor has thrown, and the run waits for its next attempt. */
   isPausing: boolean
-  /** The turn that is to be attempted again. */
+  /** The turn that is to be attempted again, or has continued with a new history. */
   again: OpenTurn | undefined
+  /** Whether the code has left the run by `run.continueAs()`. */
+  isContinued: boolean
   /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
   readonly broken: Promise<never>
   /** Makes {@link broken} reject. */
@@ -106,6 +108,7 @@ export function toActiveRun<P extends Principal>(
     followers: new Set(),
     isPausing: false,
     again: undefined,
+    isContinued: false,
     broken,
     break: reject,
   }

@@ -8,7 +8,7 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { ActiveRun, Parked } from './active-run.js'
-import type { QueuedMessage } from './message-queue.js'
+import { continuedWith, originOf, type QueuedMessage } from './message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
 import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
@@ -255,7 +255,10 @@ export class LeaseScheduler<P extends Principal> {
   /** The message with the rest of its request, where another process accepted it. */
   #restore(task: TaskSnapshot, next: QueuedMessage<P>): MaybePromise<QueuedMessage<P>> {
     const { notes } = this.#context
-    if (next.note !== undefined) return notes.restore(task, next.request.message, next.note)
+    if (next.note !== undefined) {
+      const restored = notes.restore(task, next.request.message, next.note)
+      return restored.then((message) => ({ ...message, origin: next.origin }))
+    }
     return next.isForwarded ? notes.recall(task, next, this.latestMessage(task.id)) : next
   }
 
@@ -297,12 +300,13 @@ export class LeaseScheduler<P extends Principal> {
       this.#fail(task.id, FAILED)
       return false
     }
-    const { message, note = null } = open
+    const { message, origin, note = null } = open
     // The turn continues where it began, with the request as it came in.
     const previous = this.#previous.get(task.id)?.message
-    const isKnown = previous?.request.message.messageId === message.messageId
+    const isKnown = previous !== undefined && originOf(previous) === origin
     const first = isKnown ? previous : this.#context.notes.received(task, message, undefined)
-    return await this.#begin(task, { ...first, note }, open, { isContinued: true, isComplete: isKnown })
+    const next = { ...continuedWith(first, open), note }
+    return await this.#begin(task, next, open, { isContinued: true, isComplete: isKnown })
   }
 
   /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */

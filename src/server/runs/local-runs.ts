@@ -14,14 +14,15 @@ import type { SendRequest } from '../../wire/dialect.js'
 import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
 import type { ActiveRun } from './active-run.js'
 import { acceptHere } from './follow-up.js'
-import type { QueuedMessage } from './message-queue.js'
+import { continuedWith, type QueuedMessage } from './message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { hasOpenWait, readOpenTurn, unreadMessages } from '../history/earlier-attempts.js'
 import { RequestNotes, toNote } from './request-notes.js'
-import { FAILED } from './failure-texts.js'
+import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 import { keptId } from '../chosen-ids.js'
+import { unavailable } from '../unavailable.js'
 
 export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly tasks: LocalTasks
@@ -79,6 +80,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     // A task that refused its first message was never assigned to the run.
     if (active.task === undefined) return
     const { registry, failures, settings, begin } = this.#host
+    if (active.isContinued) return this.#beginAgain(taskId, active)
     const { again } = active
     const next = again === undefined ? registry.queues.shift(taskId) : active.message
     if (next === undefined) return
@@ -95,6 +97,20 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
       registry.queues.delete(taskId)
       settings.onError(error, { during: 'execute', taskId })
       failures.failTask(active, FAILED)
+    }
+  }
+
+  /** The turn goes on with a new history. */
+  #beginAgain(taskId: string, { again, message, task, break: onBroken }: ActiveRun<P>): void {
+    const { registry, begin, settings } = this.#host
+    try {
+      if (again === undefined || task === undefined || registry.isClosing) throw unavailable()
+      const { broken } = begin(continuedWith(message, again), { task, earlier: again })
+      broken.catch(onBroken)
+    } catch (error) {
+      registry.queues.delete(taskId)
+      if (!registry.isClosing) settings.onError(error, { during: 'execute', taskId })
+      this.tasks.patchTask(taskId, { state: 'failed', message: registry.isClosing ? SHUT_DOWN : FAILED })
     }
   }
 
@@ -138,7 +154,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     }
     const isWaiting = isInterrupted(state) && !registry.queues.has(taskId)
     if (isWaiting && !hasOpenWait(open.history)) return
-    begin(message, { task, earlier: open, staysWaiting: isWaiting })
+    begin(continuedWith(message, open), { task, earlier: open, staysWaiting: isWaiting })
   }
 
   readonly #onEvent = (event: TaskEvent): void => {

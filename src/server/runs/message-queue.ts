@@ -4,6 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
+import type { Message } from '../../core/task.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { SendRequest } from '../../wire/dialect.js'
@@ -21,8 +22,23 @@ export interface QueuedMessage<P extends Principal> {
   readonly trace?: TraceHeaders | undefined
   /** Whether another process accepted the message. A document beside the task may hold the rest of its request. */
   readonly isForwarded?: boolean
+  /** The id of the user's message with which the turn began, where the turn has continued with another one. */
+  readonly origin?: string | undefined
   /** The lease's note on the message, when its run is started over because the process that had it died. */
   readonly note?: JsonValue | undefined
+}
+
+/** The id of the user's message that the turn began with. */
+export function originOf<P extends Principal>({ origin, request }: QueuedMessage<P>): string {
+  return origin ?? request.message.messageId
+}
+
+/** The message in whose place a turn has continued with another one. */
+export function continuedWith<P extends Principal>(
+  queued: QueuedMessage<P>,
+  { message, origin }: { readonly message: Message; readonly origin: string },
+): QueuedMessage<P> {
+  return { ...queued, origin, request: { ...queued.request, message } }
 }
 
 /** One queue for each task, first in, first out. */

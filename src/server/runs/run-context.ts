@@ -6,7 +6,7 @@
 import type { JsonValue } from '../../core/json-types.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { HistoryRecorded } from '../../core/events.js'
-import type { Artifact, DeepReadonly, TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Artifact, DeepReadonly, Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
@@ -36,6 +36,18 @@ export interface EarlierAttempts {
    * `undefined` for those that it created.
    */
   readonly artifacts: ReadonlyMap<string, DeepReadonly<Artifact> | undefined>
+}
+
+/** A turn whose code is not in memory. */
+export interface OpenTurn extends EarlierAttempts {
+  /** The message that began the turn, or with which it has continued. */
+  readonly message: Message
+  /** The id of the user's message that began the turn. */
+  readonly origin: string
+  /** What its request said beside the message. */
+  readonly note: JsonValue | undefined
+  /** The ids of the user's messages that the turn has read. */
+  readonly read: ReadonlySet<string>
 }
 
 export interface RunContext<P extends Principal> {
@@ -74,6 +86,8 @@ export interface RunContext<P extends Principal> {
   readonly onTask: (task: TaskKey) => void
   /** Removes and returns the next queued message of the task. */
   readonly nextMessage: (taskId: string) => QueuedMessage<P> | undefined
+  /** The code has left this run for another one, which begins the turn again. */
+  readonly onContinued: (again: OpenTurn | undefined) => void
   /** Called when the run begins or stops to wait for the user: `runTimeoutMs` does not count this time. */
   readonly onWaiting: (isWaiting: boolean) => void
 }

@@ -9,6 +9,7 @@ import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { ContinuedInput } from '../history/continuation.js'
 import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
@@ -126,6 +127,16 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
   readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('auth-required', prompt)
+
+  readonly continueAs = (input: ContinuedInput): Promise<never> => {
+    if (this.#hasReturned || this.replied !== undefined)
+      throw new TypeError('The run is over, or has replied: nothing can continue it')
+    const { id: taskId } = this.#requireWorking()
+    const again = this.turn.continueAs(input)
+    this.letGo(new A2AError('LEASE_LOST', 'The run has continued as another one', { taskId }))
+    this.#context.onContinued(again)
+    return new Promise(() => undefined)
+  }
 
   readonly complete = (message?: Say): void => this.#endAs('completed', message)
   readonly fail = (message?: Say): void => this.#end('failed', message)

@@ -73,12 +73,7 @@ export class RunManager<P extends Principal> {
     this.#waitingTasks = new WaitingTasks(settings)
     this.#failures = new RunFailures(settings)
     this.#autoStart = new AutoStart(clock)
-    const release = (active: ActiveRun<P>): void => {
-      this.#autoStart.delete(active.run)
-      this.#registry.delete(active)
-      active.stopTimer()
-      this.#release(active)
-    }
+    const release = (active: ActiveRun<P>): void => this.#leaveCode(active)
     const handsOver = (): boolean => this.#scheduler.handsOver
     this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release })
     const host: RunHost<P> = {
@@ -246,6 +241,10 @@ export class RunManager<P extends Principal> {
         if (next !== undefined) scheduler.assigned(id, next)
         return next
       },
+      onContinued: (again) => {
+        Object.assign(active, { again, isContinued: true })
+        this.#leaveCode(active)
+      },
       onWaiting: (isWaiting) => {
         active.stopTimer()
         if (!isWaiting && registry.has(active)) this.#startTimer(active)
@@ -320,6 +319,8 @@ export class RunManager<P extends Principal> {
       if (needsTask) run.start()
       await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {
+      // The turn goes on without this code.
+      if (active.isContinued) return
       // The required task could not be created, so there is none to fail.
       if (needsTask && run.createdId === undefined) run.response.reject(error as Error)
       else if (this.#settings.retry === undefined) this.#failures.fail(active, error)
@@ -328,7 +329,7 @@ export class RunManager<P extends Principal> {
       this.#autoStart.delete(run)
       this.#registry.delete(active)
       active.stopTimer()
-      if (active.again === undefined) {
+      if (active.again === undefined && !active.isContinued) {
         run.leave()
         // A message may have arrived since the executor returned.
         requeueUnread(active, queues)
@@ -345,6 +346,14 @@ export class RunManager<P extends Principal> {
       this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
     }
     if (active.again === undefined) this.#failures.fail(active, active.run.abortReason ?? error)
+  }
+
+  /** Ends the run, whose code is not called any more and may never return. */
+  #leaveCode(active: ActiveRun<P>): void {
+    this.#autoStart.delete(active.run)
+    this.#registry.delete(active)
+    active.stopTimer()
+    this.#release(active)
   }
 
   /** Ends the run's claim on its task, whose next turn is then the scheduler's to decide. */

@@ -11,6 +11,7 @@ import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 import type { DelegatedMessage, DelegateOptions } from '../history/delegation-types.js'
 import type { DelegationAgent, DelegationResult } from '../history/delegation-types.js'
+import type { ContinuedInput } from '../history/continuation.js'
 import type { StepContext, StepOptions, StepOutput } from '../history/steps.js'
 import type { SignalOptions, SleepOptions } from '../history/waits.js'
 
@@ -198,7 +199,7 @@ export interface Run<P extends Principal = Principal> {
    * names and keys.
    *
    * Needs a store over SQLite or PostgreSQL. `client` is the driver's: annotate it with its type, which is not checked. It is
-   * the database that you have opened, for SQLite; a `PoolClient` of `pg`; a `TransactionSql` of `postgres`; a `Transaction` of
+   * the database that you have opened, for SQLite; a `PoolClient` of `pg`; a `ReservedSql` of `postgres`; a `Transaction` of
    * PGlite. Use it for all statements of the work, leave it when the work returns, and do not end the transaction.
    *
    * - Over SQLite the work must not return a promise: its driver is synchronous.
@@ -296,6 +297,22 @@ export interface Run<P extends Principal = Principal> {
    * passed this point with the old function. Pass each change its own name.
    */
   readonly changed: (name: string) => boolean
+  /**
+   * Ends the history of this turn, and begins a new one: `execute` is called again, with `input` as its message. For work that
+   * goes on without end, whose history would reach `limits.maxSteps`. Limits count from the beginning again, and so do the names
+   * of steps, whose keys are new. The task stays as it is, with its artifacts and its conversation, which `input` does not join.
+   *
+   * Await all that the run waits for before. The function is left where it is: what comes after does not run, nor do its `finally`
+   * blocks, and later calls of this run's methods throw `LEASE_LOST`.
+   *
+   * @param input - A text, parts, or a message without `messageId` and `role`.
+   * @returns Never resolves.
+   * @throws {TypeError} while a step, a question, a wait or a delegation is under way, or an answer is unread; after
+   *   {@link reply}; and for an `input` of another type.
+   * @throws {A2AError} `HISTORY_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED` for an input over `limits.maxStepBytes`; the
+   *   signal's reason.
+   */
+  readonly continueAs: (input: ContinuedInput) => Promise<never>
   /** Ends the task as `completed`. `message` joins the conversation. */
   readonly complete: (message?: Say) => void
   /** Ends the task as `failed`. `message` joins the conversation, and clients read it. */

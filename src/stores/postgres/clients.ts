@@ -42,8 +42,8 @@ export interface PgNotification {
   readonly payload?: string | undefined
 }
 
-/** The used part of the `sql` function of `postgres` within a transaction. */
-export interface PostgresJsTransaction {
+/** The used part of every `sql` function of `postgres`. */
+export interface PostgresJsStatements {
   unsafe(
     text: string,
     parameters: Parameter[],
@@ -51,10 +51,15 @@ export interface PostgresJsTransaction {
   ): { values(): PromiseLike<readonly unknown[] & { readonly count: number | null }> }
 }
 
+/** The used part of the `sql` function of `postgres` for a reserved connection. */
+export interface PostgresJsReserved extends PostgresJsStatements {
+  release(): void
+}
+
 /** The used part of the `sql` function of `postgres`. */
-export interface PostgresJsSql extends PostgresJsTransaction {
+export interface PostgresJsSql extends PostgresJsStatements {
   readonly options?: { readonly max?: number | undefined } | undefined
-  begin(work: (sql: PostgresJsTransaction) => Promise<void>): PromiseLike<unknown>
+  reserve(): Promise<PostgresJsReserved>
   listen(
     channel: string,
     onNotify: (payload: string) => void,

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Parameter, PgClient, PgPool, PostgresClient } from './clients.js'
-import type { PgliteDatabase, PgliteTransaction, PostgresJsSql, PostgresJsTransaction } from './clients.js'
+import type { PgliteDatabase, PgliteTransaction, PostgresJsSql, PostgresJsStatements } from './clients.js'
+import { isDisconnected } from './errors.js'
 import { sleep } from '../../runtime/timers.js'
 import { queueOf } from './queue.js'
 
@@ -55,7 +56,22 @@ function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
   return {
     ...postgresJsStatements(sql, prepare),
     async transaction(work) {
-      await sql.begin((own) => work(own, postgresJsStatements(own, prepare)))
+      const own = await sql.reserve()
+      const statements = postgresJsStatements(own, prepare)
+      const call = async (text: string): Promise<unknown> =>
+        await own.unsafe(text, [], { prepare: false }).values()
+      try {
+        await call('BEGIN')
+        await work(own, statements)
+        await call('COMMIT')
+      } catch (error) {
+        // The driver takes a connection that is closed back by itself. Any use of it ends the process, also in `sql.begin`.
+        if (isDisconnected(error)) throw error
+        await call('ROLLBACK')
+        own.release()
+        throw error
+      }
+      own.release()
     },
     async listen(channel, onPayload, onGap) {
       let isFirst = true
@@ -69,7 +85,7 @@ function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
   }
 }
 
-function postgresJsStatements(sql: PostgresJsTransaction, prepare: boolean): Statements {
+function postgresJsStatements(sql: PostgresJsStatements, prepare: boolean): Statements {
   // Values by position, because the client may be configured to rename columns.
   const query = (text: string, parameters: readonly Parameter[]) =>
     sql.unsafe(text, [...parameters], { prepare }).values()

@@ -67,6 +67,17 @@ export function isRefused(thrown: unknown): boolean {
   return isAborted(thrown) || codeOf(thrown).startsWith(CONSTRAINTS)
 }
 
+/** The server has ended the connection: it shuts down, or an administrator has said so. */
+const ENDED = /^57P0[1-3]$/
+/** Of the drivers and of sockets. */
+const CLOSED = /^(CONNECTION_|ECONN|EPIPE|ETIMEDOUT)/
+
+/** Whether the error is that of a connection which is, or will be, closed. */
+export function isDisconnected(thrown: unknown): boolean {
+  const code = codeOf(thrown)
+  return ENDED.test(code) || CLOSED.test(code)
+}
+
 function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 }

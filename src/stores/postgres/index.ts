@@ -13,7 +13,8 @@ export type {
   PgQuery,
   PostgresClient,
   PostgresJsSql,
-  PostgresJsTransaction,
+  PostgresJsReserved,
+  PostgresJsStatements,
 } from './clients.js'
 export type { PostgresStoreOptions } from './options.js'
 export { postgresStore, type PostgresStore } from './postgres-store.js'

@@ -6,7 +6,7 @@
 import type { CommitResult, Transaction, TransactionResult } from '../../durable/task-store.js'
 import { commitStatement, whyNotCommitted } from './commits.js'
 import type { Connection, Statements } from './connection.js'
-import { isAborted, isRefused, isStale } from './errors.js'
+import { isAborted, isDisconnected, isRefused, isStale } from './errors.js'
 import type { TaskStatements } from './task-statements.js'
 
 const MAX_TRIES = 100
@@ -49,7 +49,7 @@ async function attempt(
       refused = await refusal(statements)
       if (refused !== undefined) throw ROLLBACK
       const events = await Promise.resolve(work(client)).catch(async (error: unknown) => {
-        failure = { error, isOfWork: await isAlive(statements) }
+        failure = { error, isOfWork: !isDisconnected(error) && (await isAlive(statements)) }
         throw error
       })
       hasWorked = true

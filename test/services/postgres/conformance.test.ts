@@ -73,9 +73,9 @@ interface Row {
 
 /** @param client - What either driver gives for a transaction. */
 async function addTo(client: unknown, counter: string): Promise<void> {
-  const given = client as pg.PoolClient | postgres.TransactionSql
+  const given = client as pg.PoolClient | postgres.ReservedSql
   const text = `UPDATE ${counter} SET n = n + 1`
-  if ('release' in given) await given.query(text)
+  if ('query' in given) await given.query(text)
   else await given.unsafe(text)
 }
 

@@ -102,7 +102,7 @@ function openPostgresJs(url: string): Opened {
   const client: PostgresJsSql = {
     options: sql.options,
     unsafe: (text, ...query) => sql.unsafe(slowed(text), ...query),
-    begin: (work) => sql.begin(work),
+    reserve: () => sql.reserve(),
     listen: (...listeners) => sql.listen(...listeners),
   }
   return { client, end: () => sql.end() }

@@ -86,7 +86,7 @@ const CLIENTS: readonly Client[] = [
           return Object.assign(rows, { count: affectedRows })
         },
       }),
-      begin: () => Promise.reject(new Error('It has no transactions')),
+      reserve: () => Promise.reject(new Error('It has no transactions')),
       listen: () => Promise.reject(new Error('It does not listen')),
     }),
   },

@@ -1,0 +1,122 @@
+/** Turns that end their history and begin again: `run.continueAs`. */
+import type { HistoryEntry } from 'a2a-tasks'
+import type { Run } from 'a2a-tasks/server'
+import { textOf } from 'a2a-tasks/server'
+import { afterAll, describe, expect, test } from 'vitest'
+import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
+
+afterAll(closeManagers)
+
+const keys: string[] = []
+
+/** Counts down from the number in its message, one in each round. */
+async function countDown(run: Run): Promise<string> {
+  const left = Number(run.text)
+  const number = await run.step('number', ({ key }) => {
+    keys.push(key)
+    return left
+  })
+  run.artifact({ artifactId: 'log', parts: [{ text: `${number} ` }] })
+  run.artifact(`round ${number}`)
+  if (left > 1) return await run.continueAs(String(left - 1))
+  return `at ${run.text}`
+}
+
+describe.each(MANAGERS)('over %s', (_, open) => {
+  test('execute is called again with the input, and a history of its own', async () => {
+    const { say, reaches, history } = await agent(open, countDown, { limits: { maxSteps: 1 } })
+    keys.length = 0
+    const id = await say('3')
+    const task = await reaches(id, 'completed')
+    expect(textsOf(task)).toEqual(['3 2 1 ', 'round 3', 'round 2', 'round 1', 'at 1'])
+    expect(keys).toEqual([`${id}/number#1`, `${id}/number#1@0.1`, `${id}/number#1@0.2`])
+    expect(task.messages.map(({ parts }) => parts[0]?.text)).toEqual(['3'])
+    const marks = (await history(id)).flatMap(({ entry }) => (entry.kind === 'turn' ? [entry] : []))
+    expect(marks.at(-1)).toMatchObject({
+      continued: { round: 2, message: { parts: [{ text: '1' }] }, read: [] },
+    })
+  })
+
+  test('the code that it leaves can change nothing more', async () => {
+    const thrown: unknown[] = []
+    const { say, reaches, errors } = await agent(open, async (run) => {
+      if (run.text === 'again') return 'done'
+      void run.continueAs({ parts: [{ text: 'again' }] })
+      try {
+        run.artifact('late')
+      } catch (error) {
+        thrown.push(error)
+      }
+      await run.step('late', () => 1).catch((error: unknown) => thrown.push(error))
+      return 'late'
+    })
+    const id = await say('go')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['done'])
+    expect(thrown).toMatchObject([{ code: 'LEASE_LOST' }, { code: 'LEASE_LOST' }])
+    expect(errors).toEqual([])
+  })
+
+  test('questions, answers and messages that wait keep their order', async () => {
+    const { say, reaches, history } = await agent(open, async (run) => {
+      const said = textOf(await run.requireInput('Next?'))
+      run.artifact({ artifactId: 'log', parts: [{ text: `${run.text}-${said} ` }] })
+      return said === 'stop' ? 'stopped' : await run.continueAs(said)
+    })
+    const id = await say('go')
+    for (const answer of ['a', 'b', 'stop']) {
+      await reaches(id, 'input-required')
+      await say(answer, id)
+    }
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['go-a a-b b-stop ', 'stopped'])
+    const entries: HistoryEntry[] = (await history(id)).map(({ entry }) => entry)
+    expect(entries.findLast(({ kind }) => kind === 'turn')).toMatchObject({
+      continued: { round: 2, read: [expect.any(String), expect.any(String)] },
+    })
+  })
+
+  test('it is refused while the run waits for anything, and for what is no message', async () => {
+    const { say, reaches } = await agent(open, async (run) => {
+      if (run.text === 'fine') return 'fine'
+      const refused: string[] = []
+      const attempt = (input: never): void => {
+        try {
+          void run.continueAs(input)
+        } catch (error) {
+          refused.push(String(error))
+        }
+      }
+      await run.step('beside', () => attempt('fine' as never))
+      const asking = run.requireInput('?')
+      attempt('fine' as never)
+      run.start()
+      await asking.catch(() => undefined)
+      attempt(7 as never)
+      attempt([] as never)
+      run.artifact(refused.join('; '))
+      return await run.continueAs([{ text: 'fine' }])
+    })
+    expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
+      'TypeError: run.continueAs() ends the history: await all that the run waits for before; ' +
+        'TypeError: run.continueAs() ends the history: await all that the run waits for before; ' +
+        'TypeError: A run says a text, or a message with parts, got a number; ' +
+        'InvalidParamsError: input.parts must not be empty',
+      'fine',
+    ])
+  })
+
+  test('a fork continues in the round that it shares', async () => {
+    const { say, reaches, tasks, history } = await agent(open, async (run) => {
+      if (run.text === 'go') return await run.continueAs('second')
+      const price = await run.step('price', () => 7)
+      return `${run.text} ${price}`
+    })
+    const id = await say('go')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['second 7'])
+    const turn = (await history(id)).findLast(({ entry }) => entry.kind === 'turn')
+    const fork = await tasks.fork(id, { steps: { 'price#1': 8 } })
+    expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['second 8'])
+    if (turn === undefined) return
+    const again = await tasks.fork(id, { generation: turn.generation })
+    expect(textsOf(await reaches(again.id, 'completed'))).toEqual(['second 7'])
+  })
+})

@@ -1,0 +1,183 @@
+/** Transactions of a real PostgreSQL that others, or the server, get in the way of. */
+import pg from 'pg'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import type { Transaction, TransactionResult } from 'a2a-tasks/durable'
+import { postgresStore, type PostgresClient, type PostgresStore } from 'a2a-tasks/stores/postgres'
+import { keyOf } from '../../../src/core/task.js'
+import { change, move, put } from '../../../src/testing/task-store-suite/samples.js'
+import {
+  skipWithoutPostgres,
+  startPostgres,
+  whenPostgres,
+  type PostgresServer,
+} from '../../support/postgres-server.js'
+import { gate } from '../../support/faulty-store.js'
+
+it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
+
+type Client = pg.PoolClient | postgres.ReservedSql
+
+whenPostgres('transactions', () => {
+  let server: PostgresServer
+  let schemas = 0
+  beforeAll(async () => {
+    server = await startPostgres()
+  }, 60_000)
+  afterAll(() => server.stop())
+
+  describe.each([
+    { name: 'pg', open: openPg },
+    { name: 'postgres', open: openPostgresJs },
+  ])('over $name', ({ open }) => {
+    let opened: { readonly client: PostgresClient; readonly close: () => Promise<void> }
+    let store: PostgresStore
+    let table: string
+    beforeAll(() => (opened = open(server.url)))
+    afterAll(() => opened.close())
+
+    async function fresh(lease?: string): Promise<ReturnType<typeof change>> {
+      const schema = `transactions_${Math.random().toString(36).slice(2)}_${(schemas += 1)}`
+      store = postgresStore(opened.client, { schema, listen: false })
+      await store.migrate()
+      table = `${schema}.numbers`
+      const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+      await pool.query(`CREATE TABLE ${table} (n int UNIQUE DEFERRABLE INITIALLY IMMEDIATE)`)
+      await pool.end()
+      const { task } = await put(store, 'a', lease === undefined ? {} : { lease: { id: lease, ttlMs: 1 } })
+      return change(task, lease === undefined ? {} : { leaseId: lease })
+    }
+
+    async function transact(
+      made: ReturnType<typeof change>,
+      work: (client: Client, call: number) => Promise<unknown>,
+    ): Promise<{ readonly result: TransactionResult | undefined; readonly calls: number }> {
+      const { events, key, expectedGeneration, head, commitId, leaseId } = made
+      let calls = 0
+      const transaction: Transaction = {
+        ...{ key, expectedGeneration, head, commitId, leaseId },
+        // The store passes on what the driver gives.
+        work: (client) => work(client as Client, (calls += 1)).then(() => events),
+      }
+      const result = await store.transact?.(transaction)
+      return { result, calls }
+    }
+
+    async function numbers(): Promise<number[]> {
+      const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+      const { rows } = await pool.query<{ n: number }>(`SELECT n FROM ${table} ORDER BY n`)
+      await pool.end()
+      return rows.map(({ n }) => n)
+    }
+
+    const add = (client: Client, n: number): Promise<unknown> =>
+      run(client, `INSERT INTO ${table} VALUES (${n})`)
+
+    test('work whose lease another process acquires meanwhile is undone', async () => {
+      const made = await fresh('l')
+      const { result } = await transact(made, async (client) => {
+        await add(client, 1)
+        await expect
+          .poll(async () => (await store.acquire(made.key, { id: 'm', ttlMs: 60_000 }))?.leaseId)
+          .toBe('m')
+      })
+      expect(result).toBe('lease-lost')
+      expect(await numbers()).toEqual([])
+    })
+
+    test('work on a task that changes meanwhile is undone', async () => {
+      const made = await fresh()
+      const stored = await store.get('a')
+      const { result, calls } = await transact(made, async (client) => {
+        await add(client, 1)
+        if (stored !== undefined) await move(store, stored.checkpoint)
+      })
+      expect({ result, calls }).toEqual({ result: 'conflict', calls: 1 })
+      expect(await numbers()).toEqual([])
+    })
+
+    test('work that the database rolls back for the sake of others is done again', async () => {
+      const made = await fresh()
+      const { result, calls } = await transact(made, async (client, call) => {
+        await add(client, call)
+        if (call === 1)
+          await run(client, `DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = '40001'; END $$`)
+      })
+      expect({ result, calls }).toEqual({ result: 'committed', calls: 2 })
+      expect(await numbers()).toEqual([2])
+    })
+
+    test('a connection that breaks is a failure of the store, and the repetition succeeds', async () => {
+      const made = await fresh()
+      const broken = transact(made, async (client) => {
+        await add(client, 1)
+        await run(client, 'SELECT pg_terminate_backend(pg_backend_pid())')
+      })
+      await expect(broken).rejects.toThrow()
+      expect(await numbers()).toEqual([])
+      const { result } = await transact(made, (client) => add(client, 1))
+      expect(result).toBe('committed')
+      expect(await numbers()).toEqual([1])
+    })
+
+    test('what is refused at the end of the transaction is the failure of the work', async () => {
+      const made = await fresh()
+      const { result } = await transact(made, async (client) => {
+        await run(client, 'SET CONSTRAINTS ALL DEFERRED')
+        await add(client, 1)
+        await add(client, 1)
+      })
+      expect(result).toMatchObject({ error: { code: '23505' } })
+      expect(await numbers()).toEqual([])
+    })
+
+    test('work that catches an error of the database fails', async () => {
+      const made = await fresh()
+      const { result } = await transact(made, async (client) => {
+        await add(client, 1)
+        await run(client, 'SELECT 1 / 0').catch(() => undefined)
+      })
+      expect(result).toMatchObject({ error: { code: '25P02' } })
+      expect(await numbers()).toEqual([])
+    })
+
+    test('an attempt that runs into the effect of an earlier one, whose answer is late, is that one', async () => {
+      const made = await fresh()
+      const [inserted, commit] = [gate(), gate()]
+      const first = transact(made, async (client) => {
+        await add(client, 1)
+        inserted.open()
+        await commit.opened
+      })
+      await inserted.opened
+      const second = transact(made, async (client) => {
+        const adding = add(client, 1)
+        commit.open()
+        await adding
+      })
+      expect((await first).result).toBe('committed')
+      expect(await second).toEqual({ result: 'committed', calls: 1 })
+      expect(await numbers()).toEqual([1])
+      expect(await store.events(keyOf(made.task), made.expectedGeneration, 10)).toHaveLength(1)
+    })
+  })
+})
+
+async function run(client: Client, text: string): Promise<unknown> {
+  return 'query' in client ? await client.query(text) : await client.unsafe(text)
+}
+
+function openPg(url: string): { readonly client: PostgresClient; readonly close: () => Promise<void> } {
+  const pool = new pg.Pool({ connectionString: url })
+  pool.on('error', () => undefined)
+  return { client: pool, close: () => pool.end() }
+}
+
+function openPostgresJs(url: string): {
+  readonly client: PostgresClient
+  readonly close: () => Promise<void>
+} {
+  const sql = postgres(url, { onnotice: () => undefined })
+  // The driver waits for ever for a connection that the server has closed.
+  return { client: sql, close: () => sql.end({ timeout: 1 }) }
+}
