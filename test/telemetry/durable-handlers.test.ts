@@ -1,9 +1,19 @@
 /** Telemetry of the tasks of two request handlers over one store. */
 import { expect, it } from 'vitest'
 import type { Execute } from 'a2a-tasks/server'
-import { instrumentTasks } from 'a2a-tasks/telemetry'
-import { replicas, send, settle, textOf, type Replica } from '../server/durable/support/replicas.js'
-import { sdk, parentOf, idOf } from './support/sdk.js'
+import { trace } from '@opentelemetry/api'
+import { instrumentHandler, instrumentTasks } from 'a2a-tasks/telemetry'
+import {
+  begin,
+  pass,
+  replicas,
+  send,
+  settle,
+  textOf,
+  type Replica,
+} from '../server/durable/support/replicas.js'
+import { gate } from '../server/spec/support/agent.js'
+import { sdk, parentOf, idOf, traceOf } from './support/sdk.js'
 
 /** Ends when it has asked. The answer begins another turn. */
 const returning: Execute = (run) => {
@@ -52,4 +62,30 @@ it('a replica that passes the answer on to a waiting executor has none', async (
     'here.task.submit of question',
     'here.task.execute of question: TASK_STATE_COMPLETED',
   ])
+})
+
+it('a run that begins with a message that another replica has received continues its trace', async () => {
+  const { span, inSpan } = sdk()
+  const first = gate()
+  const runs: string[] = []
+  const at =
+    (replica: string): Execute =>
+    async (run) => {
+      runs.push(`${replica} ${trace.getActiveSpan()?.spanContext().traceId ?? ''}`)
+      if (run.text !== 'go') return `then ${run.text}`
+      run.start()
+      await first.opened
+      return void run.requireInput('Which?').catch(() => undefined)
+    }
+  const { a, b, clock } = replicas([at('a'), at('b')])
+  for (const { handler } of [a, b]) instrumentHandler(handler)
+  const { id } = await inSpan('question', () => begin(a, 'go'))
+  await settle()
+  await inSpan('answer', () => begin(b, 'this', id))
+  await settle()
+  expect(runs).toHaveLength(1)
+  first.open()
+  await pass(clock, async () => (await b.tasks.stateOf(id)) === 'completed')
+  expect(runs).toEqual([`a ${traceOf(span('question'))}`, `a ${traceOf(span('answer'))}`])
+  await Promise.all([a.tasks.destroy(), b.tasks.destroy()])
 })

@@ -269,7 +269,7 @@ export class Outbox {
     }
   }
 
-  /** Resolves to the failure, if any; to `'later'` when the budget for first deliveries was used up during the wait. */
+  /** Resolves to the failure, if any; to `'later'` when the budget for whole tasks was used up during the wait. */
   async #attempt(notification: TaskNotification): Promise<DeliveryFailure | 'later' | undefined> {
     const { limit, payloads, firstDeliveries } = this.#context
     const { signal } = this.#controller
@@ -312,13 +312,13 @@ export class Outbox {
     }
   }
 
-  /** Whether the next attempt sends the first notification, and the client can repeat it at will. */
+  /** Whether the next attempt sends a whole task, and the client can have it sent at will. */
   get #isCounted(): boolean {
-    const isOfMessage = this.#context.isOfNewTask && this.#isFirstAttempt
-    return this.#delivered === 0 && !isOfMessage
+    const { isOfNewTask, payloads } = this.#context
+    return (this.#delivered === 0 || payloads !== undefined) && !(isOfNewTask && this.#isFirstAttempt)
   }
 
-  /** The time until the budget for first deliveries allows an attempt, in ms. */
+  /** The time until the budget for whole tasks allows an attempt, in ms. */
   #waitMs(): number {
     return this.#isCounted ? this.#context.firstDeliveries.waitMs(this.#budget) : 0
   }

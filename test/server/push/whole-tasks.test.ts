@@ -1,5 +1,6 @@
 /** Webhooks that are told of whole tasks: what that may cost. */
 import type { TaskManager } from 'a2a-tasks'
+import { setImmediate as turn } from 'node:timers/promises'
 import { v0_3, v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../interop/support/agent.js'
@@ -164,6 +165,36 @@ describe('a webhook that is told of whole tasks', () => {
     // What came during the rest is told at once.
     expect(made).toEqual([2, 1, 4])
     expect(sent).toHaveLength(3)
+  })
+
+  test('is sent no more bytes per minute than the budget, however often its client changes the state', async () => {
+    const sent: string[] = []
+    const fetch = (_: string, { body }: RequestInit): Promise<Response> => {
+      sent.push(textOf(body))
+      return Promise.resolve(new Response(null, { status: 204 }))
+    }
+    const agent: Plain = pushAgent({ push: { fetch, maxFirstBytesPerTask: 100_000 } })
+    const { clock, tasks, task } = agent
+    const id = task()
+    append(tasks, id, 'x'.repeat(60_000))
+    await register(agent, id, 'http://127.0.0.1:9999/', 'one')
+    for (let turns = 0; turns < 10; turns += 1) {
+      tasks.updateTask(id, { state: 'working' })
+      tasks.updateTask(id, { state: 'input-required' })
+    }
+    tasks.updateTask(id, { state: 'canceled' })
+    const begin = clock.now()
+    const sentAt: number[] = []
+    while ((await stateOf(agent, id)) !== 'done') {
+      clock.advance(1_000)
+      for (let turns = 0; turns < 20; turns += 1) await turn()
+      while (sentAt.length < sent.length) sentAt.push((clock.now() - begin) / 1_000)
+    }
+    // All 22 arrive, each of 60 kB. There is room for two in the first minute, and 36 seconds refill it for one more.
+    expect(sentAt).toHaveLength(22)
+    expect(sentAt.filter((seconds) => seconds < 12)).toHaveLength(2)
+    expect(sentAt.at(-1)).toBeGreaterThan(600)
+    expect((JSON.parse(sent.at(-1) ?? '') as LegacyTask).status.state).toBe('canceled')
   })
 
   test('that is deleted while it waits leaves no timer behind, and nothing is sent', async () => {
