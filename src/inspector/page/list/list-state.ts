@@ -31,9 +31,15 @@ export interface ListState {
   readonly hasMore: boolean
   readonly failure: string
   readonly loadMore: () => void
+  /** How many tasks wait until the reader is at the top, so that the list does not move; `Infinity` for more than are kept. */
+  readonly waiting: number
+  /** Tells whether the reader is at the top. */
+  readonly setAtTop: (isAtTop: boolean) => void
 }
 
 const COUNT_MS = 1_000
+/** With more tasks waiting, the list is read again. */
+const MAX_WAITING = 500
 
 interface Loaded {
   readonly rows: readonly Summary[]
@@ -48,6 +54,9 @@ export function useList(filter: Filter, live: Live): ListState {
   const [failure, setFailure] = useState('')
   const controller = useRef(new AbortController())
   const isBusy = useRef(false)
+  const isAtTop = useRef(true)
+  const waiting = useRef<Map<string, Summary>>(new Map())
+  const [waitingCount, setWaitingCount] = useState(0)
 
   const load = (after: Loaded): void => {
     const { signal } = controller.current
@@ -73,6 +82,8 @@ export function useList(filter: Filter, live: Live): ListState {
       })
   }
   const reload = (): void => {
+    waiting.current.clear()
+    setWaitingCount(0)
     controller.current.abort()
     controller.current = new AbortController()
     load(NOTHING)
@@ -84,13 +95,33 @@ export function useList(filter: Filter, live: Live): ListState {
   useEffect(
     () =>
       live.listen((change: ListChange) => {
-        if (change.type === 'resync') reload()
-        else if (change.type === 'tasks') {
-          setLoaded((before) => ({ ...before, rows: withChanges(before.rows, change, filter) }))
-        }
+        if (change.type === 'resync') {
+          if (isAtTop.current) reload()
+          else setWaitingCount(Infinity)
+        } else if (change.type === 'tasks') apply(change)
       }),
     [filter],
   )
+  const apply = (change: TaskChanges): void =>
+    setLoaded((before) => {
+      const { rows, added } = withChanges(before.rows, change, filter)
+      if (isAtTop.current) return { ...before, rows: withNew(rows, added, filter) }
+      for (const task of added) waiting.current.set(task.id, task)
+      for (const id of change.removed) waiting.current.delete(id)
+      const { size } = waiting.current
+      setWaitingCount((count) => (count > MAX_WAITING || size > MAX_WAITING ? Infinity : size))
+      if (size > MAX_WAITING) waiting.current.clear()
+      return rows === before.rows ? before : { ...before, rows }
+    })
+  const setAtTop = (isTop: boolean): void => {
+    isAtTop.current = isTop
+    if (!isTop || waitingCount === 0) return
+    if (waitingCount === Infinity) return reload()
+    const tasks = [...waiting.current.values()]
+    waiting.current.clear()
+    setWaitingCount(0)
+    apply({ type: 'tasks', tasks, removed: [] })
+  }
   const loadMore = (): void => {
     if (!isBusy.current && failure === '' && loaded.hasMore && loaded.rows.length > 0) load(loaded)
   }
@@ -99,7 +130,8 @@ export function useList(filter: Filter, live: Live): ListState {
     if (!isLoading && loaded.hasMore && loaded.rows.length < 20 && failure === '') load(loaded)
   }, [isLoading])
   const counts = useCounts(filter, live)
-  return { rows: loaded.rows, counts, isLoading, hasMore: loaded.hasMore, failure, loadMore }
+  const { rows, hasMore } = loaded
+  return { rows, counts, isLoading, hasMore, failure, loadMore, waiting: waitingCount, setAtTop }
 }
 
 /** The tasks that a filter selects. */
@@ -126,25 +158,34 @@ function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly
   return [...before, ...tasks.filter(({ id }) => !known.has(id))]
 }
 
-/** Changed rows stay in their places, so that the list does not move under the reader. New ones come first. */
+type TaskChanges = Extract<ListChange, { type: 'tasks' }>
+
+/** Changed rows stay in their places, so that the list does not move under the reader. `added` are new ones. */
 function withChanges(
   rows: readonly Summary[],
-  { tasks, removed }: Extract<ListChange, { type: 'tasks' }>,
+  { tasks, removed }: TaskChanges,
   filter: Filter,
-): readonly Summary[] {
+): { readonly rows: readonly Summary[]; readonly added: readonly Summary[] } {
   const changed = new Map(tasks.map((task) => [task.id, task]))
   const gone = new Set(removed)
+  let isSame = true
   const kept: Summary[] = []
   for (const row of rows) {
     const next = changed.get(row.id)
     changed.delete(row.id)
+    isSame &&= next === undefined && !gone.has(row.id)
     if (!gone.has(row.id) && (next === undefined || isShown(next, filter))) kept.push(next ?? row)
   }
   const added = [...changed.values()].filter((task) => isShown(task, filter))
-  if (added.length === 0) return kept
-  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...kept]
+  return { rows: isSame ? rows : kept, added }
+}
+
+/** New rows come first. */
+function withNew(rows: readonly Summary[], added: readonly Summary[], filter: Filter): readonly Summary[] {
+  if (added.length === 0) return rows
+  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...rows]
   const isFailed = ({ state }: Summary): boolean => state === 'failed'
-  const all = [...added, ...kept]
+  const all = [...added, ...rows]
   return [...all.filter(isFailed), ...all.filter((row) => !isFailed(row))]
 }
 

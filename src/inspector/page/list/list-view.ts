@@ -202,7 +202,7 @@ interface RowsProps {
 
 /** Only the rows in view are in the document. */
 function Rows({ list, selected, isFiltered }: RowsProps): VNode {
-  const { rows, isLoading, hasMore, failure, loadMore } = list
+  const { rows, isLoading, hasMore, failure, loadMore, waiting, setAtTop } = list
   const scroller = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 800 })
   const now = useNow()
@@ -223,7 +223,15 @@ function Rows({ list, selected, isFiltered }: RowsProps): VNode {
   useEffect(() => {
     if (last > rows.length - LOAD_AHEAD && hasMore) loadMore()
   }, [last, rows.length, isLoading])
+  useEffect(() => setAtTop(view.top < ROW_HEIGHT), [view.top < ROW_HEIGHT])
+  const toTop = (): void => scroller.current?.scrollTo(0, 0)
   return html`<div class="rows" ref=${scroller} tabindex="-1" onKeyDown=${moveFocus}>
+    ${
+      waiting > 0 &&
+      html`<button type="button" class="newer solid" onClick=${toTop}>
+        ${waiting === Infinity ? 'Many tasks have changed' : waiting === 1 ? '1 newer task' : `${waiting} newer tasks`}
+      </button>`
+    }
     <ol style=${{ height: `${rows.length * ROW_HEIGHT}px` }} aria-label="Tasks, latest change first">
       ${rows
         .slice(first, last)
