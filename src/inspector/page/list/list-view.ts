@@ -24,6 +24,8 @@ interface ListProps {
 /** As the style has it. */
 const ROW_HEIGHT = 56
 const SPARE_ROWS = 8
+/** Rows are exchanged after so many pixels. Those beside the view are more than these. */
+const SCROLL_STEP = 4 * ROW_HEIGHT
 const LOAD_AHEAD = 30
 const TYPING_MS = 200
 
@@ -209,7 +211,11 @@ function Rows({ list, selected, isFiltered }: RowsProps): VNode {
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const measure = (): void => {
+      const top = element.scrollTop - (element.scrollTop % SCROLL_STEP)
+      const height = element.clientHeight
+      setView((before) => (before.top === top && before.height === height ? before : { top, height }))
+    }
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     element.addEventListener('scroll', measure, { passive: true })
@@ -223,7 +229,7 @@ function Rows({ list, selected, isFiltered }: RowsProps): VNode {
   useEffect(() => {
     if (last > rows.length - LOAD_AHEAD && hasMore) loadMore()
   }, [last, rows.length, isLoading])
-  useEffect(() => setAtTop(view.top < ROW_HEIGHT), [view.top < ROW_HEIGHT])
+  useEffect(() => setAtTop(view.top === 0), [view.top === 0])
   const toTop = (): void => scroller.current?.scrollTo(0, 0)
   return html`<div class="rows" ref=${scroller} tabindex="-1" onKeyDown=${moveFocus}>
     ${
