@@ -423,7 +423,7 @@ it(
     for (let index = 0; index < 150; index += 1) tasks.createTask({ skill: 'old', input: `task ${index}` })
     const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
     await page.locator('.row').first().waitFor()
-    await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 3_000))
+    await page.evaluate(`document.querySelector('.rows').scrollTo(0, 3000)`)
     const top = page.locator('.row').nth(20)
     await expect.poll(() => top.textContent()).toContain('task')
     const before = await page.locator('.row-title').allTextContents()

@@ -48,16 +48,37 @@ interface Loaded {
 }
 const NOTHING: Loaded = { rows: [], cursor: undefined, hasMore: true }
 
+/** The pages of the list so far. */
+interface Pages {
+  readonly current: () => Loaded
+  readonly put: (loaded: Loaded) => void
+  readonly loadMore: () => void
+  readonly reload: () => void
+  readonly isLoading: boolean
+  readonly failure: string
+}
+
 export function useList(filter: Filter, live: Live): ListState {
-  const [loaded, setLoaded] = useState<Loaded>(NOTHING)
+  const pages = usePages(filter)
+  const { rows, hasMore } = pages.current()
+  const { waiting, setAtTop } = useArrivals(filter, live, pages)
+  const counts = useCounts(filter, live)
+  const { isLoading, failure, loadMore } = pages
+  return { rows, counts, isLoading, hasMore, failure, loadMore, waiting, setAtTop }
+}
+
+function usePages(filter: Filter): Pages {
+  const loaded = useRef(NOTHING)
+  const [, setVersion] = useState(0)
   const [isLoading, setLoading] = useState(true)
   const [failure, setFailure] = useState('')
   const controller = useRef(new AbortController())
   const isBusy = useRef(false)
-  const isAtTop = useRef(true)
-  const waiting = useRef<Map<string, Summary>>(new Map())
-  const [waitingCount, setWaitingCount] = useState(0)
-
+  const put = (next: Loaded): void => {
+    if (next === loaded.current) return
+    loaded.current = next
+    setVersion((before) => before + 1)
+  }
   const load = (after: Loaded): void => {
     const { signal } = controller.current
     isBusy.current = true
@@ -66,11 +87,9 @@ export function useList(filter: Filter, live: Live): ListState {
       .list(queryOf(filter, after.cursor), signal)
       .then(({ tasks, nextCursor }) => {
         setFailure('')
-        setLoaded({
-          rows: merged(after.rows, tasks),
-          cursor: nextCursor,
-          hasMore: nextCursor !== undefined,
-        })
+        // Changes may have come while the page was on its way.
+        const before = after === NOTHING ? [] : loaded.current.rows
+        put({ rows: merged(before, tasks), cursor: nextCursor, hasMore: nextCursor !== undefined })
       })
       .catch((error: unknown) => {
         if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
@@ -82,8 +101,6 @@ export function useList(filter: Filter, live: Live): ListState {
       })
   }
   const reload = (): void => {
-    waiting.current.clear()
-    setWaitingCount(0)
     controller.current.abort()
     controller.current = new AbortController()
     load(NOTHING)
@@ -92,46 +109,63 @@ export function useList(filter: Filter, live: Live): ListState {
     reload()
     return () => controller.current.abort()
   }, [filter])
-  useEffect(
-    () =>
-      live.listen((change: ListChange) => {
-        if (change.type === 'resync') {
-          if (isAtTop.current) reload()
-          else setWaitingCount(Infinity)
-        } else if (change.type === 'tasks') apply(change)
-      }),
-    [filter],
-  )
-  const apply = (change: TaskChanges): void =>
-    setLoaded((before) => {
-      const { rows, added } = withChanges(before.rows, change, filter)
-      if (isAtTop.current) return { ...before, rows: withNew(rows, added, filter) }
-      for (const task of added) waiting.current.set(task.id, task)
-      for (const id of change.removed) waiting.current.delete(id)
-      const { size } = waiting.current
-      setWaitingCount((count) => (count > MAX_WAITING || size > MAX_WAITING ? Infinity : size))
-      if (size > MAX_WAITING) waiting.current.clear()
-      return rows === before.rows ? before : { ...before, rows }
-    })
-  const setAtTop = (isTop: boolean): void => {
-    isAtTop.current = isTop
-    if (!isTop || waitingCount === 0) return
-    if (waitingCount === Infinity) return reload()
-    const tasks = [...waiting.current.values()]
-    waiting.current.clear()
-    setWaitingCount(0)
-    apply({ type: 'tasks', tasks, removed: [] })
-  }
+  const { rows, hasMore } = loaded.current
   const loadMore = (): void => {
-    if (!isBusy.current && failure === '' && loaded.hasMore && loaded.rows.length > 0) load(loaded)
+    if (!isBusy.current && failure === '' && hasMore && rows.length > 0) load(loaded.current)
   }
   // A search may find nothing in the tasks that one request reads.
   useEffect(() => {
-    if (!isLoading && loaded.hasMore && loaded.rows.length < 20 && failure === '') load(loaded)
+    if (!isLoading && hasMore && rows.length < 20 && failure === '') load(loaded.current)
   }, [isLoading])
-  const counts = useCounts(filter, live)
-  const { rows, hasMore } = loaded
-  return { rows, counts, isLoading, hasMore, failure, loadMore, waiting: waitingCount, setAtTop }
+  return { current: () => loaded.current, put, loadMore, reload, isLoading, failure }
+}
+
+/** Live changes. New tasks wait until the reader is at the top of the list, so that it does not move. */
+function useArrivals(filter: Filter, live: Live, pages: Pages): Pick<ListState, 'waiting' | 'setAtTop'> {
+  const isAtTop = useRef(true)
+  const tasks = useRef(new Map<string, Summary>())
+  const [waiting, setWaiting] = useState(0)
+  const count = useRef(0)
+  const setCount = (next: number): void => {
+    count.current = next
+    if (next === 0 || next === Infinity) tasks.current.clear()
+    setWaiting(next)
+  }
+  const apply = (change: TaskChanges): void => {
+    const before = pages.current()
+    const { rows, added } = withChanges(before.rows, change, filter)
+    const shown = isAtTop.current ? withNew(rows, added, filter) : rows
+    pages.put(shown === before.rows ? before : { ...before, rows: shown })
+    if (isAtTop.current || count.current === Infinity) return
+    for (const task of added) tasks.current.set(task.id, task)
+    for (const id of change.removed) tasks.current.delete(id)
+    const { size } = tasks.current
+    setCount(size > MAX_WAITING ? Infinity : size)
+  }
+  const reload = (): void => {
+    setCount(0)
+    pages.reload()
+  }
+  useEffect(() => {
+    setCount(0)
+    return live.listen((change: ListChange) => {
+      if (change.type === 'tasks') apply(change)
+      else if (change.type === 'resync' && isAtTop.current) reload()
+      else if (change.type === 'resync') setCount(Infinity)
+    })
+  }, [filter])
+  const setAtTop = (isTop: boolean): void => {
+    isAtTop.current = isTop
+    if (!isTop || count.current === 0) return
+    if (count.current === Infinity) {
+      reload()
+      return
+    }
+    const arrived = [...tasks.current.values()]
+    setCount(0)
+    apply({ type: 'tasks', tasks: arrived, removed: [] })
+  }
+  return { waiting, setAtTop }
 }
 
 /** The tasks that a filter selects. */
