@@ -4,9 +4,16 @@
  * @module
  */
 import { ACTIONS, readActions, type InspectorAction } from './access.js'
-import type { InspectorOptions } from './options.js'
 
-type Given = Pick<InspectorOptions, 'tasks' | 'client' | 'handler' | 'push' | 'gateway' | 'actions'>
+/** What decides about them, of the options. */
+interface Given {
+  readonly tasks?: { readonly fork?: unknown; readonly redrive?: unknown }
+  readonly client?: object
+  readonly handler?: { readonly push?: unknown }
+  readonly push?: object
+  readonly gateway?: object
+  readonly actions?: unknown
+}
 
 /** What each action needs, and whether it is there. */
 const NEEDS: Readonly<Record<InspectorAction, readonly [need: string, isMet: (given: Given) => boolean]>> = {

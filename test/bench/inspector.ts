@@ -32,7 +32,7 @@ const HEADERS = { 'x-a2a-inspector': '1' }
 /** What a page has, of what the measurement uses. */
 interface InPage {
   readonly document: { querySelector(selector: string): { scrollBy(x: number, y: number): void } | null }
-  requestAnimationFrame(callback: (time: number) => void): void
+  readonly requestAnimationFrame: (callback: (time: number) => void) => void
 }
 
 type Fetch = (request: Request) => Promise<Response>

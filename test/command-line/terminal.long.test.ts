@@ -1,12 +1,14 @@
 /** The program in a real terminal: Ctrl-C once and twice, questions, and colours. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { A2AClient } from 'a2a-tasks/client'
 import { expect, onTestFinished, test, vi, type TestContext } from 'vitest'
 import { listenOwn } from '../conformance/support/listen.js'
 import { serveAgent } from './support/agents.js'
-import { PROGRAM } from './support/program.js'
+import { PROGRAM, temporaryFolder } from './support/program.js'
 
 const WAIT = { timeout: 20_000, interval: 50 }
 
@@ -143,4 +145,49 @@ test('check shows a dot for each check, and then the report', async (context) =>
   requireTmux(context)
   const screen = new Screen(['check', await listenOwn(), '--strict', '--interface', 'JSONRPC 1.0'])
   await screen.shows(/Checking JSONRPC 1\.0\n\.{50,}\n[^]*JSONRPC 1\.0: \d+ passed/)
+})
+
+/** A browser that notes the address at which it is opened. */
+function browserIn(folder: string): { readonly opened: string; readonly env: { readonly PATH: string } } {
+  const opened = join(folder, 'opened')
+  const program = join(folder, process.platform === 'darwin' ? 'open' : 'xdg-open')
+  writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${opened}\n`)
+  chmodSync(program, 0o755)
+  return { opened, env: { PATH: `${folder}:${process.env['PATH'] ?? ''}` } }
+}
+
+test('inspect opens the page in the browser, serves it, and ends with Ctrl-C', async (context) => {
+  requireTmux(context)
+  const { opened, env } = browserIn(temporaryFolder())
+  const url = await serveAgent()
+  const { task } = (await (await A2AClient.connect(url)).send('wait', { returnImmediately: true })) as {
+    task: { id: string }
+  }
+  const screen = new Screen(['inspect', url], env)
+  const [, page = ''] = await screen.shows(/The inspector is at (http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/)/)
+  await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toBe(page), WAIT)
+  expect(await (await fetch(page)).text()).toContain('<title>Tasks</title>')
+  const headers = { 'x-a2a-inspector': '1', 'content-type': 'application/json' }
+  const list = await (await fetch(`${page}api/tasks`, { headers })).text()
+  expect(list).toContain(task.id)
+  // A stream that is open does not keep the program from its end.
+  const stream = await fetch(`${page}api/changes`, { headers })
+  await fetch(`${page}api/tasks/${task.id}/cancel`, { method: 'POST', headers, body: '{}' })
+  expect(await statesOf(url)).toEqual(['canceled'])
+  screen.press('C-c')
+  await screen.shows(/\[exit 130\]/)
+  await expect(stream.text()).rejects.toThrow()
+  await expect(fetch(page)).rejects.toThrow()
+})
+
+test('inspect --no-open opens no browser, and a fault is said in one line', async (context) => {
+  requireTmux(context)
+  const { opened, env } = browserIn(temporaryFolder())
+  const screen = new Screen(['inspect', await serveAgent(), '--no-open', '--read-only'], env)
+  await screen.shows(/The inspector is at http/)
+  screen.press('C-c')
+  await screen.shows(/\[exit 130\]/)
+  expect(existsSync(opened)).toBe(false)
+  const refused = new Screen(['inspect', 'none.db'], env)
+  await refused.shows(/Error: There is no file "none\.db"[^]*\[exit 2\]/)
 })

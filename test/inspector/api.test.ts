@@ -215,9 +215,9 @@ describe.each(['TaskManager', 'DurableTaskManager'])('by the feed of a %s', (kin
     for (let count = 0; count < 600; count += 1) await tasks.createTask({ skill: 'many' })
     const seen: unknown[] = []
     for (let count = 0; count < 600;) {
-      const { value } = await entries.next()
+      const value = (await entries.next()).value as { type?: string; tasks?: unknown[] }
       seen.push(value)
-      count += value?.['type'] === 'tasks' ? (value['tasks'] as unknown[]).length : 600
+      count += value.tasks?.length ?? 600
     }
     expect(kind === 'TaskManager' ? seen : [{ type: 'resync' }]).toEqual([{ type: 'resync' }])
     controller.abort()

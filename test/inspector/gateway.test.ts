@@ -25,7 +25,7 @@ function openGateway() {
       custom: custom({
         async run(_, { agent, signal }) {
           if (agent.id === 'bad') throw providerError('custom', agent, 'it is down', { retryable: true })
-          await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
           return 'done'
         },
       }),

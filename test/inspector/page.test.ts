@@ -414,6 +414,35 @@ it('keeps the document small while a long list is scrolled', { timeout: 60_000 }
   expect(faults).toEqual([])
 })
 
+it(
+  'a list that is scrolled does not move when tasks come, and shows them at its top',
+  { timeout: 60_000 },
+  async (context) => {
+    const chromium = requireChromium(context)
+    const tasks = new TaskManager({ feedSize: 1_000 })
+    for (let index = 0; index < 150; index += 1) tasks.createTask({ skill: 'old', input: `task ${index}` })
+    const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
+    await page.locator('.row').first().waitFor()
+    await page.evaluate(`document.querySelector('.rows').scrollTo(0, 3000)`)
+    const top = page.locator('.row').nth(20)
+    await expect.poll(() => top.textContent()).toContain('task')
+    const before = await page.locator('.row-title').allTextContents()
+    for (let index = 0; index < 3; index += 1) tasks.createTask({ skill: 'new', input: `new ${index}` })
+    await page.getByRole('button', { name: '3 newer tasks' }).waitFor()
+    expect(await page.locator('.row-title').allTextContents()).toEqual(before)
+    expect(await violationsIn(page)).toEqual([])
+    await page.getByRole('button', { name: '3 newer tasks' }).click()
+    await page.getByText('new 2').first().waitFor()
+    await page.getByRole('button', { name: '3 newer tasks' }).waitFor({ state: 'detached' })
+    expect((await page.locator('.row-title').allTextContents()).slice(0, 3).toSorted()).toEqual([
+      'new 0',
+      'new 1',
+      'new 2',
+    ])
+    expect(faults).toEqual([])
+  },
+)
+
 it.for(['light', 'dark'] as const)(
   'has no fault of accessibility when %s, on a phone too',
   { timeout: 90_000 },

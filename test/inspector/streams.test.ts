@@ -38,13 +38,13 @@ function changeable(first: InspectorAccess | Response | null) {
 
 /** The next entry of a stream, while time passes. */
 async function nextOf(entries: ReturnType<typeof entriesOf>, clock: ManualClock) {
-  let isOver = false
-  const next = entries.next().finally(() => (isOver = true))
-  while (!isOver) {
-    await new Promise((resolve) => setImmediate(resolve))
+  const next = entries.next()
+  for (;;) {
+    const pause = new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))
+    const first = await Promise.race([next, pause])
+    if (first !== undefined) return first
     clock.advance(500)
   }
-  return await next
 }
 
 describe.each(['changes', 'follow'] as const)('the stream "%s"', (name) => {

@@ -4,30 +4,13 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
+import type { AgentRow } from '../agent-row.js'
 import { readBody } from '../guard.js'
 import type { InspectedGateway } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { audit, type Call } from './call.js'
 import { requiredText } from './parameters.js'
-
-/** An agent in the page. It has no credentials and no settings, which may contain some. */
-export interface AgentRow {
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly provider: string
-  readonly url: string
-  readonly capabilities: readonly string[]
-  readonly tags: readonly string[]
-  readonly status: string
-  readonly lastSeenAt: string
-  /** How many of its tasks run now. */
-  readonly load: number
-  readonly maxLoad: number | null
-  /** For how long its circuit breaker refuses further tasks, in ms. */
-  readonly waitMs: number
-}
 
 const MAX_AGENTS = 1_000
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import { lineageOf } from '../../core/lineage/lineage.js'
+import { LINEAGE } from '../../core/lineage/mark.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { InspectedHandler, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
@@ -131,8 +131,16 @@ async function details({ source, scope, settings }: Call, taskId: string): Promi
     ...{ task, children, webhooks },
     traceUrl: traceUrlOf(task, settings) ?? null,
     agentId: agentId ?? null,
-    deadline: lineageOf(task)?.deadline ?? null,
+    deadline: deadlineOf(task) ?? null,
   })
+}
+
+/** Until when the callers of the first message wait, by its lineage. */
+function deadlineOf({ messages }: TaskSnapshot<string>): string | undefined {
+  const lineage: unknown = messages.find(({ role }) => role === 'user')?.metadata?.[LINEAGE]
+  const deadline: unknown =
+    typeof lineage === 'object' && lineage !== null ? Reflect.get(lineage, 'deadline') : undefined
+  return typeof deadline === 'string' && !Number.isNaN(Date.parse(deadline)) ? deadline : undefined
 }
 
 function traceUrlOf(task: TaskSnapshot<string>, { traceUrl, onError }: Settings): string | undefined {

@@ -33,8 +33,11 @@ export function clockTime(timestamp: string): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
 }
 
+/** Made once: it takes much longer than to format with it. */
+const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
 export function dateTime(timestamp: string): string {
-  return new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+  return DATE_TIME.format(new Date(timestamp))
 }
 
 export function bytes(count: number): string {

@@ -6,7 +6,7 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { AgentRow } from '../api/agents.js'
+import type { AgentRow } from '../agent-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
 import { ago, duration } from './format.js'

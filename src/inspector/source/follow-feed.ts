@@ -53,12 +53,13 @@ async function* follow(
   options: FollowOptions,
 ): AsyncGenerator<Change> {
   const { signal, clock } = options
+  const isOver = (): boolean => signal.aborted
   const alarm = new Alarm(clock)
   signal.addEventListener('abort', alarm.ring)
   try {
-    for (let feed: TaskFeed<string> | undefined = first; feed !== undefined && !signal.aborted;) {
+    for (let feed: TaskFeed<string> | undefined = first; feed !== undefined && !isOver();) {
       const isBusy = yield* followOne(tasks, feed, alarm, options)
-      if (!isBusy || signal.aborted) return
+      if (!isBusy || isOver()) return
       await alarm.wait(BUSY_MS)
       feed = openFeed(tasks, options)
     }

@@ -31,9 +31,15 @@ export interface ListState {
   readonly hasMore: boolean
   readonly failure: string
   readonly loadMore: () => void
+  /** How many tasks wait until the reader is at the top, so that the list does not move; `Infinity` for more than are kept. */
+  readonly waiting: number
+  /** Tells whether the reader is at the top. */
+  readonly setAtTop: (isAtTop: boolean) => void
 }
 
 const COUNT_MS = 1_000
+/** With more tasks waiting, the list is read again. */
+const MAX_WAITING = 500
 
 interface Loaded {
   readonly rows: readonly Summary[]
@@ -42,13 +48,37 @@ interface Loaded {
 }
 const NOTHING: Loaded = { rows: [], cursor: undefined, hasMore: true }
 
+/** The pages of the list so far. */
+interface Pages {
+  readonly current: () => Loaded
+  readonly put: (loaded: Loaded) => void
+  readonly loadMore: () => void
+  readonly reload: () => void
+  readonly isLoading: boolean
+  readonly failure: string
+}
+
 export function useList(filter: Filter, live: Live): ListState {
-  const [loaded, setLoaded] = useState<Loaded>(NOTHING)
+  const pages = usePages(filter)
+  const { rows, hasMore } = pages.current()
+  const { waiting, setAtTop } = useArrivals(filter, live, pages)
+  const counts = useCounts(filter, live)
+  const { isLoading, failure, loadMore } = pages
+  return { rows, counts, isLoading, hasMore, failure, loadMore, waiting, setAtTop }
+}
+
+function usePages(filter: Filter): Pages {
+  const loaded = useRef(NOTHING)
+  const [, setVersion] = useState(0)
   const [isLoading, setLoading] = useState(true)
   const [failure, setFailure] = useState('')
   const controller = useRef(new AbortController())
   const isBusy = useRef(false)
-
+  const put = (next: Loaded): void => {
+    if (next === loaded.current) return
+    loaded.current = next
+    setVersion((before) => before + 1)
+  }
   const load = (after: Loaded): void => {
     const { signal } = controller.current
     isBusy.current = true
@@ -57,11 +87,9 @@ export function useList(filter: Filter, live: Live): ListState {
       .list(queryOf(filter, after.cursor), signal)
       .then(({ tasks, nextCursor }) => {
         setFailure('')
-        setLoaded({
-          rows: merged(after.rows, tasks),
-          cursor: nextCursor,
-          hasMore: nextCursor !== undefined,
-        })
+        // Changes may have come while the page was on its way.
+        const before = after === NOTHING ? [] : loaded.current.rows
+        put({ rows: merged(before, tasks), cursor: nextCursor, hasMore: nextCursor !== undefined })
       })
       .catch((error: unknown) => {
         if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
@@ -81,25 +109,63 @@ export function useList(filter: Filter, live: Live): ListState {
     reload()
     return () => controller.current.abort()
   }, [filter])
-  useEffect(
-    () =>
-      live.listen((change: ListChange) => {
-        if (change.type === 'resync') reload()
-        else if (change.type === 'tasks') {
-          setLoaded((before) => ({ ...before, rows: withChanges(before.rows, change, filter) }))
-        }
-      }),
-    [filter],
-  )
+  const { rows, hasMore } = loaded.current
   const loadMore = (): void => {
-    if (!isBusy.current && failure === '' && loaded.hasMore && loaded.rows.length > 0) load(loaded)
+    if (!isBusy.current && failure === '' && hasMore && rows.length > 0) load(loaded.current)
   }
   // A search may find nothing in the tasks that one request reads.
   useEffect(() => {
-    if (!isLoading && loaded.hasMore && loaded.rows.length < 20 && failure === '') load(loaded)
+    if (!isLoading && hasMore && rows.length < 20 && failure === '') load(loaded.current)
   }, [isLoading])
-  const counts = useCounts(filter, live)
-  return { rows: loaded.rows, counts, isLoading, hasMore: loaded.hasMore, failure, loadMore }
+  return { current: () => loaded.current, put, loadMore, reload, isLoading, failure }
+}
+
+/** Live changes. New tasks wait until the reader is at the top of the list, so that it does not move. */
+function useArrivals(filter: Filter, live: Live, pages: Pages): Pick<ListState, 'waiting' | 'setAtTop'> {
+  const isAtTop = useRef(true)
+  const tasks = useRef(new Map<string, Summary>())
+  const [waiting, setWaiting] = useState(0)
+  const count = useRef(0)
+  const setCount = (next: number): void => {
+    count.current = next
+    if (next === 0 || next === Infinity) tasks.current.clear()
+    setWaiting(next)
+  }
+  const apply = (change: TaskChanges): void => {
+    const before = pages.current()
+    const { rows, added } = withChanges(before.rows, change, filter)
+    const shown = isAtTop.current ? withNew(rows, added, filter) : rows
+    pages.put(shown === before.rows ? before : { ...before, rows: shown })
+    if (isAtTop.current || count.current === Infinity) return
+    for (const task of added) tasks.current.set(task.id, task)
+    for (const id of change.removed) tasks.current.delete(id)
+    const { size } = tasks.current
+    setCount(size > MAX_WAITING ? Infinity : size)
+  }
+  const reload = (): void => {
+    setCount(0)
+    pages.reload()
+  }
+  useEffect(() => {
+    setCount(0)
+    return live.listen((change: ListChange) => {
+      if (change.type === 'tasks') apply(change)
+      else if (change.type === 'resync' && isAtTop.current) reload()
+      else if (change.type === 'resync') setCount(Infinity)
+    })
+  }, [filter])
+  const setAtTop = (isTop: boolean): void => {
+    isAtTop.current = isTop
+    if (!isTop || count.current === 0) return
+    if (count.current === Infinity) {
+      reload()
+      return
+    }
+    const arrived = [...tasks.current.values()]
+    setCount(0)
+    apply({ type: 'tasks', tasks: arrived, removed: [] })
+  }
+  return { waiting, setAtTop }
 }
 
 /** The tasks that a filter selects. */
@@ -126,25 +192,34 @@ function merged(before: readonly Summary[], tasks: readonly Summary[]): readonly
   return [...before, ...tasks.filter(({ id }) => !known.has(id))]
 }
 
-/** Changed rows stay in their places, so that the list does not move under the reader. New ones come first. */
+type TaskChanges = Extract<ListChange, { type: 'tasks' }>
+
+/** Changed rows stay in their places, so that the list does not move under the reader. `added` are new ones. */
 function withChanges(
   rows: readonly Summary[],
-  { tasks, removed }: Extract<ListChange, { type: 'tasks' }>,
+  { tasks, removed }: TaskChanges,
   filter: Filter,
-): readonly Summary[] {
+): { readonly rows: readonly Summary[]; readonly added: readonly Summary[] } {
   const changed = new Map(tasks.map((task) => [task.id, task]))
   const gone = new Set(removed)
+  let isSame = true
   const kept: Summary[] = []
   for (const row of rows) {
     const next = changed.get(row.id)
     changed.delete(row.id)
+    isSame &&= next === undefined && !gone.has(row.id)
     if (!gone.has(row.id) && (next === undefined || isShown(next, filter))) kept.push(next ?? row)
   }
   const added = [...changed.values()].filter((task) => isShown(task, filter))
-  if (added.length === 0) return kept
-  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...kept]
+  return { rows: isSame ? rows : kept, added }
+}
+
+/** New rows come first. */
+function withNew(rows: readonly Summary[], added: readonly Summary[], filter: Filter): readonly Summary[] {
+  if (added.length === 0) return rows
+  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...rows]
   const isFailed = ({ state }: Summary): boolean => state === 'failed'
-  const all = [...added, ...kept]
+  const all = [...added, ...rows]
   return [...all.filter(isFailed), ...all.filter((row) => !isFailed(row))]
 }
 

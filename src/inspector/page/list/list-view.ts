@@ -24,6 +24,8 @@ interface ListProps {
 /** As the style has it. */
 const ROW_HEIGHT = 56
 const SPARE_ROWS = 8
+/** Rows are exchanged after so many pixels. Those beside the view are more than these. */
+const SCROLL_STEP = 4 * ROW_HEIGHT
 const LOAD_AHEAD = 30
 const TYPING_MS = 200
 
@@ -202,14 +204,18 @@ interface RowsProps {
 
 /** Only the rows in view are in the document. */
 function Rows({ list, selected, isFiltered }: RowsProps): VNode {
-  const { rows, isLoading, hasMore, failure, loadMore } = list
+  const { rows, isLoading, hasMore, failure, loadMore, waiting, setAtTop } = list
   const scroller = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 800 })
   const now = useNow()
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const measure = (): void => {
+      const top = element.scrollTop - (element.scrollTop % SCROLL_STEP)
+      const height = element.clientHeight
+      setView((before) => (before.top === top && before.height === height ? before : { top, height }))
+    }
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     element.addEventListener('scroll', measure, { passive: true })
@@ -223,7 +229,15 @@ function Rows({ list, selected, isFiltered }: RowsProps): VNode {
   useEffect(() => {
     if (last > rows.length - LOAD_AHEAD && hasMore) loadMore()
   }, [last, rows.length, isLoading])
+  useEffect(() => setAtTop(view.top === 0), [view.top === 0])
+  const toTop = (): void => scroller.current?.scrollTo(0, 0)
   return html`<div class="rows" ref=${scroller} tabindex="-1" onKeyDown=${moveFocus}>
+    ${
+      waiting > 0 &&
+      html`<button type="button" class="newer solid" onClick=${toTop}>
+        ${waiting === Infinity ? 'Many tasks have changed' : waiting === 1 ? '1 newer task' : `${waiting} newer tasks`}
+      </button>`
+    }
     <ol style=${{ height: `${rows.length * ROW_HEIGHT}px` }} aria-label="Tasks, latest change first">
       ${rows
         .slice(first, last)

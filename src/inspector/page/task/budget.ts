@@ -1,5 +1,5 @@
 /**
- * What a task has used of its limits.
+ * Use of the limits of a task.
  *
  * @module
  */

@@ -73,7 +73,10 @@ function ChildLane({
   const [children, setChildren] = useState<Details['children']>()
   const [failure, setFailure] = useState('')
   const open = (): void => {
-    if (children !== undefined) return setChildren(undefined)
+    if (children !== undefined) {
+      setChildren(undefined)
+      return
+    }
     api.details(taskId).then(
       (details) => setChildren(details.children),
       (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)),
