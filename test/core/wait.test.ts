@@ -210,7 +210,7 @@ describe('signalOf', () => {
     expect([signal.aborted, later.aborted]).toEqual([false, false])
   })
 
-  test('aborts after the change is stored and told', () => {
+  test('aborts after the change is stored and emitted', () => {
     const { tasks, id } = setup()
     const order: string[] = []
     tasks.signalOf(id).addEventListener('abort', () => order.push(`aborted ${tasks.getTask(id)?.state}`))

@@ -20,7 +20,7 @@ function agents(...all: Readonly<Record<string, string | undefined>>[]): string 
   return `a2a:\n  agents:\n${items.join('\n')}\n`
 }
 
-describe('what is wrong is told with its place:', () => {
+describe('an error names the place:', () => {
   it('the file, the line, the column and the key', async () => {
     const text = agents(
       {},
@@ -173,7 +173,7 @@ describe('what is wrong is told with its place:', () => {
   })
 })
 
-describe('YAML that is none, or too much,', () => {
+describe('a text that is not YAML, or too large,', () => {
   it.each([
     ['a quote that is not closed', 'a2a: { enabled: "s3cret', /^gateway.yaml:1:\d+ is not YAML: a quote/],
     [
@@ -279,7 +279,7 @@ describe('YAML that is none, or too much,', () => {
       /has \${ without a variable/,
     ],
     ['errors', agents({ settings: `{ a: [${'"a" "b" '.repeat(25_000)}] }` }), /is not YAML/],
-  ])('many %s, are told as fast as one', async (_name, text, message) => {
+  ])('many %s, are reported as fast as one', async (_name, text, message) => {
     expect((await faultOf(text)).message).toMatch(message)
   })
 

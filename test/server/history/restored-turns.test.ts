@@ -157,7 +157,7 @@ describe('the turn of a restored task', () => {
     expect(calls).toBe(2)
   })
 
-  test('is refused where its history is none', async () => {
+  test('is refused if its history is invalid', async () => {
     const before = await started((run) => run.step('one', () => 1).then(String))
     const id = await before.say('go')
     await before.reaches(id, 'completed')
