@@ -38,7 +38,7 @@ export interface InboundHandler {
    * Never rejects. Does not use `this`, so you can pass it to `toNodeListener`.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** As `observe` of a `RequestHandler`: makes a `fetch` that tells the observer of each request. */
+  /** As `observe` of a `RequestHandler`: makes a `fetch` that notifies the observer of each request. */
   readonly observe: (observer: HandlerObserver) => Pick<InboundHandler, 'fetch' | 'observe'>
   /** Clears the store, and refuses new tasks. */
   readonly close: () => void
