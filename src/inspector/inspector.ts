@@ -72,7 +72,7 @@ async function answer(
   const scope = toScope(access, settings.actions)
   if (settings.client !== undefined && scope.filter.owner !== undefined) {
     throw new TypeError(
-      '"authorize" must not bind the tasks of "client" to an owner: agents do not tell owners',
+      '"authorize" must not bind the tasks of "client" to an owner: agents do not show owners',
     )
   }
   const [, path] =

@@ -46,7 +46,7 @@ export interface InboundHandler {
 
 /** Both functions answer before a store could, and another process cannot receive the events of a session of this one. */
 const NO_TASKS =
-  '"tasks" is no option of createInboundHandler: its tasks live as long as the sessions of this process. ' +
+  '"tasks" is not an option of createInboundHandler: its tasks live as long as the sessions of this process. ' +
   'Use createRequestHandler({ tasks, execute, dialects: [corvid()] }), which serves the same routes'
 
 /**

@@ -226,7 +226,7 @@ describe('a text that is not YAML, or too large,', () => {
       /^gateway.yaml:3:1 the key "a2a" is there already, in line 1$/,
     ],
     ['two documents', 'a2a: {}\n---\na2a: {}', /^gateway.yaml:2:1 begins a second document/],
-    ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is no text/],
+    ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is not a string/],
     ['a tag of YAML', 'a2a: { enabled: !!str true }', /^gateway.yaml:1:\d+ has a tag: tags are not taken/],
     ['a tag of nobody', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ has a tag/],
     ['a merge key', 'a2a: { <<: { enabled: true } }', /^gateway.yaml:1:8 a2a.<<: merge keys are not taken/],
