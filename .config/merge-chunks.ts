@@ -66,7 +66,7 @@ const readable = minified({
   module: true,
   compress: { ...NAMES, passes: 2, inline: false, reduce_funcs: false },
   mangle: NAMES,
-  format: { comments: false, max_line_len: 120, preserve_annotations: true },
+  format: { comments: false, max_line_len: 500, preserve_annotations: true },
 })
 
 const short = minified({ toplevel: true, compress: { passes: 2 }, format: { comments: false } })

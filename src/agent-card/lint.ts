@@ -131,14 +131,14 @@ function interfaceProblems({ raw, card, source }: LintedCard): CardProblem[] {
     const path = field === 'url' ? 'url' : `${field}[${index}]`
     return typeof each === 'object' && each !== null
       ? oneInterface(path, each, source)
-      : [error(path, 'is no object')]
+      : [error(path, 'is not an object')]
   })
 }
 
 function oneInterface(path: string, agentInterface: object, source: string): CardProblem[] {
   const { url, protocolBinding, protocolVersion } = agentInterface as Raw
   const problems: CardProblem[] = []
-  if (typeof url !== 'string' || !URL.canParse(url)) return [error(`${path}.url`, 'is no absolute URL')]
+  if (typeof url !== 'string' || !URL.canParse(url)) return [error(`${path}.url`, 'is not an absolute URL')]
   const version = typeof protocolVersion === 'string' ? protocolVersion : ''
   if (!/^\d+\.\d+/.test(version)) {
     problems.push(error(`${path}.protocolVersion`, 'is missing: clients cannot tell which A2A it speaks'))

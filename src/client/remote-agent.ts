@@ -222,7 +222,7 @@ export class RemoteAgent {
     const { choices } = await this.#post('/v1/chat/completions', signal, body)
     const { content } = fieldsOf(fieldsOf(listOf(choices)[0])['message'])
     if (typeof content === 'string') return content
-    throw invalidAnswer('choices[0].message.content is no text')
+    throw invalidAnswer('choices[0].message.content is not a string')
   }
 
   async #post(path: string, signal: AbortSignal | undefined, json: object): Promise<Unread> {

@@ -124,7 +124,7 @@ export async function verifyNotification(
   const settings = toSettings(options)
   requireRequest(request)
   if (request.bodyUsed) {
-    throw new TypeError('verifyNotification() reads the body: it takes requests that nobody has read yet')
+    throw new TypeError('verifyNotification() reads the body: pass a request whose body was not read before')
   }
   const notification = await asNotificationError(() => receive(request, settings))
   const { taskId } = notification

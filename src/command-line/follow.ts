@@ -56,7 +56,7 @@ class FollowedRun {
     this.#progress = new Progress(terminal, { streams: this.#isStream && !this.#isJson })
     this.#interrupts = onInterrupts(
       () => this.#interrupt(),
-      () => this.#tellHandle('The task goes on'),
+      () => this.#tellHandle('The task continues'),
     )
   }
 
@@ -105,7 +105,7 @@ class FollowedRun {
   #interrupt(): void {
     const { err } = this.#terminal
     if (!this.#followed.isOwn) {
-      this.#tellHandle('The task goes on')
+      this.#tellHandle('The task continues')
       process.exit(EXIT.interrupted)
     }
     this.#terminal.out.giveWay()
@@ -137,10 +137,10 @@ class FollowedRun {
         return
       case 'aborted':
         err.line(red('The agent did not confirm that the task is canceled'))
-        this.#tellHandle('It may go on')
+        this.#tellHandle('It may continue')
         return
       case 'timed-out':
-        err.line(red(`The time limit has passed. The task goes on`))
+        err.line(red(`The time limit has passed. The task continues`))
         this.#tellHandle('To wait for longer')
         return
       case 'error':

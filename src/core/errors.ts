@@ -45,7 +45,7 @@ export interface ErrorData {
    */
   STORE_FAILED: { operation: string }
   /**
-   * The code of a run asked for something else than its history holds: the function was changed while a turn of it was
+   * The code of a run asked for something other than its history holds: the function was changed while a turn of it was
    * unfinished. `generation` is that of the entry that the history holds next.
    */
   HISTORY_MISMATCH: { taskId: string; generation: number; recorded: string; asked: string }

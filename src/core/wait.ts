@@ -95,7 +95,7 @@ export function waitFor<S extends string>(
       fail(new A2AError('WAIT_ABORTED', `Waiting for task ${taskId} was aborted`, { taskId }, { cause }))
     }
     const expire = (): void => {
-      const text = `Waiting for task ${taskId} took longer than ${timeoutMs} ms; the task goes on`
+      const text = `Waiting for task ${taskId} took longer than ${timeoutMs} ms; the task continues`
       fail(new A2AError('WAIT_TIMED_OUT', text, { taskId, timeoutMs }))
     }
     const waiter: Waiter<S> = {

@@ -262,7 +262,7 @@ export class Maintenance<S extends string> {
     return removed.length
   }
 
-  /** A task that cannot be read is reported and removed all the same. */
+  /** A task that cannot be read is reported and removed anyway. */
   async #peek({ id, createdAt }: TaskKey): Promise<TaskSnapshot<S> | undefined> {
     const { cache, storeClient } = this.#context
     const show = (record: TaskRecord<S>): TaskSnapshot<S> | null =>

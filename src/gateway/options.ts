@@ -150,7 +150,7 @@ function toProviders(given: A2AGatewayOptions['providers'] | undefined): Readonl
 
 /** Reports an error as a warning of the process, with the reason that a provider gave. */
 function reportError(error: unknown, { during, agentId = '' }: GatewayErrorContext): void {
-  const { message = 'something that is no error', stack = '', cause } = error instanceof Error ? error : {}
+  const { message = 'a value that is not an error', stack = '', cause } = error instanceof Error ? error : {}
   const { reason = '' } = A2AError.is(error, 'PROVIDER_ERROR') ? error.data : {}
   const text = message.endsWith(reason) ? message : `${message} (${reason})`
   emitWarning(

@@ -83,7 +83,7 @@ export interface InspectedGateway {
 export interface InspectorOptions {
   /** The manager whose tasks are shown: a `TaskManager`, or a `DurableTaskManager` over any store. Or pass `client`. */
   readonly tasks?: InspectedTasks
-  /** Shows the tasks of a remote agent, within what it tells this client. */
+  /** Shows the tasks of a remote agent, as far as it shows them to this client. */
   readonly client?: A2AClient
   /** The handler that serves the tasks. Messages and cancellations go through it. */
   readonly handler?: InspectedHandler

@@ -67,7 +67,7 @@ function derive(schema: z.core.$ZodType): Spelling {
   return { fields, rewrite: (object, path) => withNames(object, protoNames, path) }
 }
 
-/** An empty text of a oneof is a value: its presence tells which member the object has. */
+/** An empty text of a oneof is a value: its presence shows which member the object has. */
 function fieldOf(schema: z.core.$ZodType, isMember: boolean): Field {
   if (schema === JsonValueSchema) return { isNullable: true }
   const definition = definitionOf(schema)

@@ -100,7 +100,7 @@ describe('`canonicalizeAgentCard`', () => {
     )
   })
 
-  test('141. keeps what is required, or is told apart from its default, and nothing else that is empty', () => {
+  test('141. keeps what is required or differs from its default, and nothing else that is empty', () => {
     const card = {
       ...buildAgentCard({ name: 'A', url: 'https://a.example', protocolVersions: ['1.0'] }),
       documentationUrl: '',

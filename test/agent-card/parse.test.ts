@@ -128,7 +128,7 @@ describe('a card of 0.3', () => {
     expect(interfacesOf(json)).toEqual(interfaces)
   })
 
-  test('has its extended card among the capabilities, and its signatures are none of 1.0', () => {
+  test('has its extended card among the capabilities, and no signatures of 1.0', () => {
     const card = parseAgentCard({
       name: 'A',
       url,

@@ -140,12 +140,12 @@ describe('one valid signature', () => {
     expect(getKey).toHaveBeenCalledTimes(16)
   })
 
-  test('of another card is none of this one', async () => {
+  test('of another card does not verify this one', async () => {
     const other = await signAgentCard({ ...plainCard, name: 'Other' }, { key: ada.privateKey })
     await reasonOf(signedBy(...(other.signatures ?? [])))
   })
 
-  test('is needed: what is wrong with each is told', async () => {
+  test('is needed: the error lists what is wrong with each', async () => {
     const bad = { protected: encode({ alg: 'ES256', kid: 'eve' }), signature: 'AAAA' }
     expect(await reasonOf(signedBy(bad, { ...signature, signature: 'AAAA' }))).toBe(
       'card.signatures[0]: its key is not known; card.signatures[1]: it does not match',
@@ -162,7 +162,7 @@ describe('the algorithm', () => {
     }
   }
 
-  test('none is none', async () => {
+  test('"none" is refused', async () => {
     for (const alg of ['none', 'None', 'NONE', '']) {
       const card = signedBy({ protected: encode({ alg, kid: 'ada' }), signature: '-' })
       expect(await reasonOf(card)).toMatch(/not allowed/)
@@ -170,7 +170,7 @@ describe('the algorithm', () => {
     }
   })
 
-  test('is none of shared secrets, unless the caller says so', async () => {
+  test('with a shared secret is refused, unless the caller allows it', async () => {
     const secret = Buffer.alloc(32, 7)
     const key = { kty: 'oct', kid: 'ada', k: secret.toString('base64url') }
     const card = signedBy(hmac({ alg: 'HS256', kid: 'ada' }, secret))
@@ -238,7 +238,7 @@ describe('headers', () => {
     encode({ alg: 1, kid: 'ada' }),
     encode({ alg: 'ES256', kid: '' }),
     encode({ alg: 'ES256', kid: 7 }),
-  ])('%j is none', async (header) => {
+  ])('%j is not a header', async (header) => {
     const card = signedBy({ ...signature, protected: header })
     expect(await rejected(() => verifyAgentCard(card, { keys }))).toMatchObject({
       code: header === '' ? 'INVALID_PARAMS' : 'SIGNATURE_INVALID',

@@ -93,7 +93,7 @@ describe('143. keys at a `jku`', () => {
     expect(isLeft).toBe(true)
   })
 
-  test('who does not answer is waited for no longer than `timeoutMs`', async () => {
+  test('a server that does not respond is waited for no longer than `timeoutMs`', async () => {
     const never = new Promise<never>(() => undefined)
     const silent = new ReadableStream({ pull: () => never })
     for (const fetch of [vi.fn<FetchKeys>(() => never), serving(silent)]) {

@@ -26,7 +26,7 @@ const misuse = (name: string): object => ({
   ) as unknown,
 })
 
-describe('options that there are not', () => {
+describe('unknown options', () => {
   test.each(['algorithm', 'isRevokd', '__proto', 'constructor'])('%s is refused', async (name) => {
     for (const error of [
       await verify({ keys, [name]: undefined }),

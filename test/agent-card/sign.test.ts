@@ -119,7 +119,7 @@ describe('`signAgentCard`', () => {
 })
 
 describe('143. `verifyAgentCard`', () => {
-  test('143. says who signed, and gives what was signed', async () => {
+  test('143. returns the signer and the signed card', async () => {
     const signed = await signAgentCard(bearerCard, { key: privateKey })
     const verified = await verifyAgentCard(signed, { keys: { keys } })
     const schemes = { bearer: {} }
@@ -146,7 +146,7 @@ describe('143. `verifyAgentCard`', () => {
     expect(String(error)).toContain('"keys" is missing')
   })
 
-  test('takes no card for a card that is none', async () => {
+  test('refuses a value that is not a card', async () => {
     for (const card of [null, 'x', {}, { ...plainCard, signatures: [{}] }]) {
       const error = await rejected(() => verifyAgentCard(card, { keys }))
       expect(A2AError.is(error, 'INVALID_PARAMS')).toBe(true)

@@ -37,7 +37,7 @@ describe('connect', () => {
   test.each([
     ['ftp://agent.example', '"ftp:" is no URL of http or https: is http:// missing?'],
     ['me:secret@agent.example', '"me:" is no URL of http or https: is http:// missing?'],
-  ])('to %s says that the scheme is none of the web', async (url, message) => {
+  ])('to %s says that the scheme is not http or https', async (url, message) => {
     const { fetch, asked } = fakeFetch(() => ({}))
     expect(await failureOf(A2AClient.connect(url, { fetch }))).toMatchObject({ code: 'URL_BLOCKED', message })
     expect(asked).toEqual([])

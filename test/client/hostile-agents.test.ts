@@ -147,7 +147,7 @@ describe('a message', () => {
     expect(asked.map(({ params }) => params)).toContainEqual({ id: 't-1', historyLength: 1_000 })
   })
 
-  it('in a conversation with a task whose history is told in part is not sent again', async () => {
+  it('in a conversation with a task whose history is incomplete is not sent again', async () => {
     const agent = await scripted(({ method, response }) => {
       const history = [{ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Later' }] }]
       if (method === 'ListTasks') return { tasks: [{ ...task('completed'), history }] }
@@ -168,7 +168,7 @@ describe('a message', () => {
   })
 })
 
-describe('what is told of another task', () => {
+describe('events of another task', () => {
   it('is no answer to getTask and cancelTask', async () => {
     const agent = await scripted(() => task('completed', { id: 'OTHER', text: 'secret' }))
     for (const ask of [() => clientOf(agent).getTask('t-1'), () => clientOf(agent).cancelTask('t-1')]) {

@@ -81,7 +81,7 @@ describe('a redirect', () => {
     expect(secrets()).toEqual(urls())
   })
 
-  test('of a card is followed by who has nothing to lose', async () => {
+  test('of a card is followed if no credentials can be lost', async () => {
     const { fetch } = sentBy(({ path }) =>
       path.startsWith(HOME) ? to(`${EVIL}/card.json`) : { body: cardAt(`${EVIL}/rpc`) },
     )
@@ -187,7 +187,7 @@ describe('a header that cannot be sent', () => {
     ['a line break', { headers: { authorization: `Bearer ${SECRET}\nx` } }],
     ['other letters', { headers: { authorization: `${SECRET}日本` } }],
     ['no name', { headers: { 'a b': SECRET } }],
-  ])('is a typed error, and not told: %s', async (_, options) => {
+  ])('is a typed error without the value: %s', async (_, options) => {
     const { fetch, urls } = sentBy(() => ({}))
     const error = await failureOf(get({ fetch, ...options }))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'headers' } })
@@ -198,7 +198,7 @@ describe('a header that cannot be sent', () => {
   })
 })
 
-test('a key in a query is not told by a fetch that tells its URL', async () => {
+test('a key in a query does not appear in the error of a fetch that shows its URL', async () => {
   const auth = apiKeyAuth({ name: 'key', value: SECRET, in: 'query' })
   const fetch: Fetch = (url) => Promise.reject(new TypeError(`request to ${url} failed, reason: gone`))
   const error = await failureOf(get({ fetch, auth }))

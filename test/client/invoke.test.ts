@@ -289,7 +289,7 @@ describe('protocol: auto', () => {
     expect(result.taskId).not.toBe('')
   })
 
-  test('tells how it went', async () => {
+  test('returns the protocol that it used', async () => {
     const { url } = await serve({
       async execute(run) {
         run.start()

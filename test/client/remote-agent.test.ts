@@ -201,7 +201,7 @@ describe('an agent that fails', () => {
     [
       'no choices',
       { body: { choices: [] } },
-      `InvalidAgentResponseError: The agent's answer is not A2A: choices[0].message.content is no text`,
+      `InvalidAgentResponseError: The agent's answer is not A2A: choices[0].message.content is not a string`,
     ],
   ])('in the chat says so: %s; then its card is fetched again', async (_, reply, told) => {
     const replies = [reply, CHAT]

@@ -204,7 +204,7 @@ describe('secrets', () => {
     expect((await refusal({}, { token })).code).toBe('UNAUTHENTICATED')
   })
 
-  it('are not looked up for who has none', async () => {
+  it('are not looked up for a sender without one', async () => {
     const token = vi.fn(() => TOKEN)
     const error = await refusal({ headers: { 'x-a2a-notification-token': '' } }, { token })
     expect([error.code, token.mock.calls]).toEqual(['UNAUTHENTICATED', []])
@@ -249,7 +249,7 @@ describe('a task that is not expected is refused', () => {
     expect(await refusal({}, options)).toMatchObject(expected)
   })
 
-  it('90. and one is asked for of a sender who is known only', async () => {
+  it('90. and is looked up only for a known sender', async () => {
     const isExpected = vi.fn(() => true)
     await refusal({ headers: { 'x-a2a-notification-token': 'no' } }, { token: TOKEN, isExpected })
     expect(isExpected).not.toHaveBeenCalled()
@@ -257,7 +257,7 @@ describe('a task that is not expected is refused', () => {
     expect(isExpected.mock.calls).toEqual([['t1']])
   })
 
-  it('and what fails here is not told as what the sender did wrong', async () => {
+  it("and a failure here is not reported as the sender's fault", async () => {
     const failure = new A2AError('INVALID_PARAMS', 'ours', { path: '', reason: '' })
     const isExpected = (): boolean => {
       throw failure
@@ -391,7 +391,7 @@ describe('a body', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('that breaks off is told', async () => {
+  it('that breaks off is reported', async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
     expect(await refusal({ body })).toMatchObject({ code: 'REQUEST_ABORTED', cause: { message: 'reset' } })
   })
@@ -437,7 +437,7 @@ describe('options that check too little, or are invalid, are errors', () => {
     }
   })
 
-  it('and of those that say no secret the types tell', () => {
+  it('and the types require a secret', () => {
     // @ts-expect-error -- neither a token nor an authorization
     const unsaid: VerifyNotificationOptions = { taskId: 't1' }
     // @ts-expect-error -- what the environment may lack

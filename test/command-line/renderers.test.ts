@@ -51,7 +51,7 @@ describe('a channel', () => {
     expect(text()).toBe('a *** b\n{"a":"***"}\n')
   })
 
-  test('writes its own colours, and none of an agent', () => {
+  test('writes its own colours, and no colours of an agent', () => {
     const { channel: out, text } = channel(new Secrets(), true)
     out.line(bold('title'), '\x1b[31mred')
     expect(text()).toBe('\x1b[1mtitle\x1b[0m\n\\x1b[31mred\n')
@@ -138,7 +138,7 @@ test('a word of an agent is quoted for the shell', () => {
   expect(['plain-1', "a'; rm -rf *"].map(quoted)).toEqual(['plain-1', `'a'\\''; rm -rf *'`])
 })
 
-test('differences of cards name skills and interfaces by what tells them apart', () => {
+test('differences of cards name skills and interfaces by their ids and URLs', () => {
   const before = { name: 'A', skills: [{ id: 'one', tags: ['a'] }, { id: 'two' }] }
   const after = { name: 'B', skills: [{ id: 'three' }, { id: 'one', tags: ['b'] }] }
   expect(cardDifferences(before, after).map(({ kind, path }) => `${kind} ${path}`)).toEqual([

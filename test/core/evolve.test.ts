@@ -46,7 +46,7 @@ describe('evolve', () => {
     expect(() => evolve(task, { ...second, taskId: 'other' })).toThrow('of task other does not follow')
   })
 
-  test('the created event can be told from any later version of the task', () => {
+  test('the created event differs from any later version of the task', () => {
     const { events, task } = log()
     expect(createdEvent(task, 'submitted', task.createdAt)).toEqual(events[0])
     const created = createdEvent(task, 'submitted', task.createdAt)

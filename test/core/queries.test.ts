@@ -217,7 +217,7 @@ describe('a cursor that the manager did not return', () => {
 })
 
 describe('peekTask with an owner', () => {
-  test('gives what is his, and nothing of what is not', () => {
+  test('returns the tasks of the owner, and no others', () => {
     const tasks = new TaskManager()
     const { id } = tasks.createTask({ skill: 'test', owner: 'ada' })
     const ownerless = tasks.createTask({ skill: 'test' }).id

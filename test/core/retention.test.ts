@@ -90,7 +90,7 @@ describe('taskTimeoutMs', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is told like any other change', () => {
+  test('is emitted like any other change', () => {
     const { tasks, clock, id } = setup({ taskTimeoutMs: 100 })
     const changes = vi.fn()
     tasks.on('task:stateChange', changes)

@@ -70,7 +70,7 @@ describe('createTask', () => {
 })
 
 describe('updateTask', () => {
-  test('with nothing is told, and dated', () => {
+  test('without changes emits an update with a time', () => {
     const { tasks, clock, id } = setup()
     const told = vi.fn()
     tasks.on('task:updated', told)

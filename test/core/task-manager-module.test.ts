@@ -105,7 +105,7 @@ test('the error handling example runs', () => {
   expect(said).toEqual(['Input too large, please reduce payload size', 'System busy, please try again later'])
 })
 
-test('the safe update pattern tells its cases apart', () => {
+test('the safe update pattern distinguishes its cases', () => {
   const taskManager = new TaskManager()
   const safeUpdate = (taskId: string, update: TaskUpdate): string => {
     try {

@@ -265,7 +265,7 @@ describe('whenFull: evict', () => {
     return id
   }
 
-  test('one owner whose tasks wait does not shut out another, nor have his ended task removed', () => {
+  test("one owner whose tasks wait does not block another, nor remove the other's ended task", () => {
     const tasks = new TaskManager({ whenFull: 'evict' })
     const bobs = done(tasks, 'bob')
     const adas: string[] = []
@@ -279,7 +279,7 @@ describe('whenFull: evict', () => {
     expect(tasks.stateOf(adas[100] as string)).toBeNull()
   })
 
-  test('cancels the task, tells its readers, and removes it', async () => {
+  test('cancels the task, notifies its readers, and removes it', async () => {
     const tasks = new TaskManager({ maxTasks: 2, whenFull: 'evict' })
     const mine = waiting(tasks, 'ada')
     const other = waiting(tasks, 'ada')

@@ -72,7 +72,7 @@ describe('waitFor', () => {
     clock.advance(1)
     await expect(waiting).rejects.toMatchObject({
       code: 'WAIT_TIMED_OUT',
-      message: 'Waiting for task task-1 took longer than 100 ms; the task goes on',
+      message: 'Waiting for task task-1 took longer than 100 ms; the task continues',
       data: { taskId: id, timeoutMs: 100 },
     })
     expect(tasks.getTask(id)?.state).toBe('submitted')
@@ -213,7 +213,7 @@ describe('signalOf', () => {
     expect([signal.aborted, later.aborted]).toEqual([false, false])
   })
 
-  test('aborts after the change is stored and told', () => {
+  test('aborts after the change is stored and emitted', () => {
     const { tasks, id } = setup()
     const order: string[] = []
     tasks.signalOf(id).addEventListener('abort', () => order.push(`aborted ${tasks.getTask(id)?.state}`))

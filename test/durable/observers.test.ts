@@ -19,7 +19,7 @@ function observer(methods: Partial<TasksObserver> = {}): { told: string[]; obser
   return { told, observer: all }
 }
 
-test('an observer is told which tasks are held, and what others do, until it is removed', async () => {
+test('an observer receives which tasks are held, and the changes of others, until it is removed', async () => {
   const { a, b } = replicas(2)
   const { leased } = worker(a)
   const { id } = await b.createTask({ skill: 'x', id: 'x' })

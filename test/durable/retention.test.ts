@@ -107,7 +107,7 @@ test('task:expired reports each task that was removed, after it was', async () =
   expect(a.lastSeen('x')).toBeUndefined()
 })
 
-test('two who prune at once remove each task once', async () => {
+test('two concurrent calls of prune remove each task once', async () => {
   const { a, b, clock } = replicas(2, { retention: { default: { maxAgeMs: 0 } } })
   for (let index = 0; index < 30; index += 1) await ended(a, 'completed', String(index))
   clock.advance(1)

@@ -74,7 +74,7 @@ describe('a step that fails', () => {
     },
   )
 
-  test('is told with its cause when it fails for longer than storeRetryMs', async () => {
+  test('is reported with its cause when it fails for longer than storeRetryMs', async () => {
     const { a, faults, clock, inner } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
     const heard: unknown[] = []
@@ -95,7 +95,7 @@ describe('a step that fails', () => {
     expect(textsOf(await a.getTask('x'))).toEqual(['two'])
   })
 
-  test('may have been done when it is told: then it is found in the log, by those who read it', async () => {
+  test('may have been stored although it is reported: then readers find it in the log', async () => {
     const { a, b, faults, clock, inner } = setup(2)
     await a.createTask({ skill: 'test', id: 'x' })
     const read = reading(b.subscribe('x', { after: 1 }))

@@ -205,7 +205,7 @@ test('chunks of a stream make no snapshots of the task', async () => {
   expect([looks, peekTask('x')?.artifacts[0]?.parts?.length]).toEqual([0, 50])
 })
 
-test('artifacts that are told again are compared once each', async () => {
+test('artifacts that are sent again are compared once each', async () => {
   const { gateway, provider, tasks } = setUp()
   const artifacts = Array.from({ length: 900 }, (_, n) => ({ artifactId: `r${n}`, parts: [{ text: 'x' }] }))
   void gateway.sendTask('a', 'go', { returnImmediately: true, id: 'x' })

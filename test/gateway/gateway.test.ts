@@ -179,7 +179,7 @@ describe('sending a task', () => {
     expect(call.isLeft()).toBe(true)
   })
 
-  test('whose stream is left is worked on all the same', async () => {
+  test('whose stream is left is finished anyway', async () => {
     const { gateway, provider } = setUp()
     for await (const { type } of gateway.streamTask('a', 'x')) if (type === 'created') break
     await (await provider.last('streamTask')).answer({ state: 'completed' })
@@ -263,7 +263,7 @@ describe('nothing is sent, and no task is left,', () => {
     expect(await refused(all, 'b', 'x')).toMatchObject({ data: { reason: 'the gateway has too much to do' } })
   })
 
-  test('when the message is none, or the id is taken', async () => {
+  test('when the message is invalid, or the id is in use', async () => {
     const all = setUp()
     const inputs = [{}, { parts: 'x' }, { parts: [{ text: 'x' }], text: 'x' }, null]
     for (const input of inputs) {
@@ -372,7 +372,7 @@ describe('closing', () => {
     expect(provider.of('cancelTask')).toEqual([])
   })
 
-  test('waits for services that are being told to stop', async () => {
+  test('waits for cancellations at services', async () => {
     const { gateway, provider } = setUp()
     void gateway.sendTask('a', 'x')
     await (await provider.last('sendTask')).answer({ state: 'input-required', ref: { r: 1 }, message: '?' })

@@ -80,7 +80,7 @@ describe('A2AProvider', () => {
     await gateway.close()
   })
 
-  it('lacks none of them', () => {
+  it('lacks no field', () => {
     const lacking = { ...provider([]), healthCheck: undefined } as unknown as AgentProvider
     expect(() => new A2AGateway({ providers: { langgraph: lacking } })).toThrow(
       '"providers.langgraph" has no healthCheck()',
@@ -160,7 +160,7 @@ describe('A2AGateway', () => {
     expect(gateway.tasks.size()).toBe(0)
   })
 
-  it('refuses to cancel what has ended, and what there is not', async () => {
+  it('refuses to cancel an ended task, and an unknown one', async () => {
     const { gateway } = gatewayOf({ echo })
     const { id } = await gateway.sendTask('echo', 'x')
     expect(await rejection(() => gateway.cancelTask(id))).toMatchObject({ code: 'TASK_NOT_CANCELABLE' })

@@ -187,7 +187,7 @@ describe('task_get and task_cancel', () => {
     expect(canceled).toEqual([{ run: 'r' }])
   })
 
-  it('refuse what there is not, and what has ended', async () => {
+  it('refuse an unknown task, and an ended one', async () => {
     const { url } = await served({ 'research-agent': () => 'done' })
     await result(url, 'task_send', newTask('1', 'research-agent', 'x'))
     const errors = []

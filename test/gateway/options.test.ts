@@ -104,7 +104,7 @@ describe('errors of a service without onError', () => {
     const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     await failed('boom')
     expect(heard.map(({ message }) => message)).toEqual([
-      'work, agent a: something that is no error. Pass "onError" to handle it',
+      'work, agent a: a value that is not an error. Pass "onError" to handle it',
     ])
   })
 

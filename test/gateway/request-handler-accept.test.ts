@@ -26,7 +26,7 @@ it.each<[string, NonNullable<Execute['accept']>]>([
   expect([a.tasks.size(), a.errors]).toEqual([0, []])
 })
 
-it('it is asked once of each message that begins a task, and told whose it would be', async () => {
+it('it is called once for each message that begins a task, with the owner', async () => {
   const offers: Offer[] = []
   const work: Execute = (run) => {
     if (run.text === 'hi') void run.requireInput('What?').catch(() => undefined)
@@ -49,7 +49,7 @@ it('it is asked once of each message that begins a task, and told whose it would
   ])
 })
 
-it('who closes while it is thought about takes nothing any more', async () => {
+it('a handler that closes during accept begins no task', async () => {
   const [asked, go] = [gate(), gate()]
   const a = agent(
     accepting(async () => {
@@ -66,7 +66,7 @@ it('who closes while it is thought about takes nothing any more', async () => {
   expect(a.tasks.size()).toBe(0)
 })
 
-it('who has let in enough while it is thought about takes no more', async () => {
+it('a handler that is full during accept begins no further task', async () => {
   const [asked, go, begun, end] = [gate(), gate(), gate(), gate()]
   const accept = ({ text }: Offer): void | Promise<void> => {
     if (text !== 'slow') return

@@ -82,7 +82,7 @@ describe('a new task goes to the agent', () => {
     expect(answers).toEqual(['I am alice', 'I am bob', 'I am alice', 'I am bob'])
   })
 
-  it('with least to do, of those who are online', async () => {
+  it('with the least load of those that are online', async () => {
     const [begun, go] = [gate(), gate()]
     const slow: CustomRun = async (_task, { agent }) => {
       if (agent.id === 'alice') {

@@ -71,7 +71,7 @@ async function crash({ gateway }: Process): Promise<void> {
 }
 
 describe('a handle', () => {
-  it('is told when the service has the task, and is sealed', async () => {
+  it('is announced when the service has the task, and is sealed', async () => {
     const service = new Service()
     const one = await start(service)
     const { id, handle } = await begin(one.client)
@@ -80,7 +80,7 @@ describe('a handle', () => {
     service.end(id)
   })
 
-  it.each(['at once', 'later'])('is told with the question that the agent asks %s', async (when) => {
+  it.each(['at once', 'later'])('is announced with the question that the agent asks %s', async (when) => {
     const [working, waiting] = [gate(), gate()]
     const { gateway } = gatewayOf({
       worker: async function* () {
@@ -114,7 +114,7 @@ describe('a handle', () => {
     expect(messages[1]).not.toHaveProperty('metadata')
   })
 
-  it('is not told unless that is wanted', async () => {
+  it('is not announced without announceHandles', async () => {
     const service = new Service()
     const { client, gateway } = await start(service, { announceHandles: false })
     const events = collect(client.stream('worker'))

@@ -102,7 +102,7 @@ describe('bearerAuth', () => {
 })
 
 describe('apiKeyAuth', () => {
-  test('puts its key where it is told', async () => {
+  test('puts its key where the option says', async () => {
     const { fetch, asked } = fakeFetch(() => ({}))
     await get(apiKeyAuth({ name: 'X-Api-Key', value: 'k 1', in: 'header' }), fetch)
     await get(apiKeyAuth({ name: 'api key', value: 'k&1=ü', in: 'query' }), fetch, `${AGENT}?a=b`)
@@ -264,7 +264,7 @@ describe('clientCredentialsAuth asks for a token', () => {
 })
 
 describe('a token that the agent refuses', () => {
-  test('is renewed once for all who were refused, early or late', async () => {
+  test('is renewed once for all requests that were refused, early or late', async () => {
     const { auth, asked } = login(counting())
     const agent = await site(({ headers }) => ({ status: headers.authorization === 'Bearer t1' ? 401 : 200 }))
     const answers = await Promise.all(Array.from({ length: 10 }, () => get(auth, undefined, agent.url)))

@@ -240,7 +240,7 @@ describe('exceptions', () => {
     },
   )
 
-  test('a misspelt option is told', () => {
+  test('a misspelt option is reported', () => {
     const options = { allow: [], allowed: ['localhost'] }
     const hosts: unknown[] = ['localhost', null]
     for (const allow of hosts) {
@@ -271,7 +271,7 @@ describe('what a name resolves to', () => {
     expect(await isAllowed(resolving(...addresses), 'https://agent.example.com/')).toBe(expected)
   })
 
-  test('is told when it is not public, and when it is not known', async () => {
+  test('is reported when it is not public, and when it is not known', async () => {
     const failing = urlGuard({ resolve: () => Promise.reject(new Error('ENOTFOUND')) })
     const message = async (guard: UrlGuard): Promise<unknown> =>
       await failureOf((async () => guard(new URL('https://agent.example.com')))())

@@ -127,7 +127,7 @@ describe('authorize', () => {
       onError: (error) => errors.push(error),
     })
     expect((await page.get('tasks')).status).toBe(500)
-    expect(String(errors[0])).toContain('agents do not tell owners')
+    expect(String(errors[0])).toContain('agents do not show owners')
   })
 
   it('that throws gives a fixed text, and the error to onError', async () => {

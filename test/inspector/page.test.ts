@@ -316,7 +316,7 @@ const HOSTILE = [
   '[x](javascript:alert(5)) ${alert(6)} {{alert(7)}}',
 ]
 
-it('shows hostile contents as text, and runs none of them', { timeout: 60_000 }, async (context) => {
+it('shows hostile contents as text, and runs no script of them', { timeout: 60_000 }, async (context) => {
   const chromium = requireChromium(context)
   const tasks = new TaskManager()
   const [html = '', svg = '', link = '', template = ''] = HOSTILE

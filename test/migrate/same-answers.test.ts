@@ -120,7 +120,7 @@ describe.each(CASES)('$name', (each) => {
     expect(errors).toEqual([])
   })
 
-  test('the executor throws: the task fails, and only the SDK tells the client why', async () => {
+  test('the executor throws: the task fails, and only the SDK shows the client why', async () => {
     const { theirs, ours, errors } = await both('FailingExecutor', each)
     const failed = taskOf(await theirs.send(say('hi')))
     expect(failed.status.state).toBe('TASK_STATE_FAILED')

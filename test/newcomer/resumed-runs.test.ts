@@ -4,7 +4,7 @@ import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import { gate } from '../server/spec/support/agent.js'
 
-test('a resumed run is told the state of its task once', async () => {
+test('a resumed run reports the state of its task once', async () => {
   const finish = gate()
   const agent = fakeAgent(async (run) => {
     run.start()

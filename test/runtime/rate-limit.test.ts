@@ -46,7 +46,7 @@ describe('a rate limit', () => {
     expect(take(1)).toEqual([334])
   })
 
-  test('forgets who has all of his tokens again', () => {
+  test('forgets an owner whose tokens are all back', () => {
     const { take, limiter, clock } = setUp()
     take(1)
     take(3, 'b')
@@ -57,7 +57,7 @@ describe('a rate limit', () => {
     expect(take(1, 'b')).toEqual([0])
   })
 
-  test('remembers so many owners at most: those who came last', () => {
+  test('remembers a limited number of owners: the latest ones', () => {
     const { take, limiter } = setUp({ maxKeys: 2, requests: 2 })
     take(1)
     take(2, 'b')

@@ -347,7 +347,7 @@ describe('what the store says', () => {
 })
 
 describe('lists under change', () => {
-  test('a task that changes between two pages takes none of the others with it', async () => {
+  test('a task that changes between two pages does not move others', async () => {
     const { send, result, tasks, clock } = agent(async (run) => {
       await run.requireInput('?')
     })
@@ -409,7 +409,7 @@ describe('whose tasks are whose', () => {
     expect((await call('GetTask', { id: task.id }, odd)).error?.code).toBe(-32001)
   })
 
-  test('without authentication, the tasks of tenants are kept apart all the same', async () => {
+  test('without authentication, the tasks of tenants are still kept apart', async () => {
     const { result, call } = agent(() => 'ok')
     const { task } = await result<{ task: wire.Task }>('SendMessage', { ...params('x'), tenant: 'a' })
     const { id } = task

@@ -154,7 +154,7 @@ describe('concurrency on one task', () => {
     expect(textsOf((await get(taskId)).history)).toEqual(['a', 'b', 'c'])
   })
 
-  test('two streams of one task tell the same, and end', async () => {
+  test('two streams of one task send the same, and end', async () => {
     const work = oneByOne()
     const { stream, send, get } = agent(work.execute)
     const first = await stream('a')

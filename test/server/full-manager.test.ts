@@ -88,22 +88,26 @@ describe.each(BINDINGS)('$name: a manager that is full of', (binding) => {
   test.each([
     ['tasks', TASKS, ''],
     ['bytes', BYTES, LONG],
-  ])('%s that have ended makes room at the expense of who holds most', async (_, options, text) => {
-    const a = full(options)
-    const bobs = taskOf(await send(binding, a, 'bob', `end ${text}`)).id
-    const adas: string[] = []
-    for (let count = 0; count < 8; count++) adas.push(taskOf(await send(binding, a, 'ada', `end ${text}`)).id)
-    const cleos = taskOf(await send(binding, a, 'cleo', `end ${text}`)).id
-    for (const [name, id] of [
-      ['bob', bobs],
-      ['ada', adas.at(-1) ?? ''],
-      ['cleo', cleos],
-    ] as const) {
-      expect((await call(binding, a, 'GetTask', { id }, as(name))).result?.id).toBe(id)
-    }
-    const { reason } = await refused(binding, a, 'GetTask', { id: adas[0] ?? '' }, as('ada'))
-    expect(reason).toBe('TASK_NOT_FOUND')
-  })
+  ])(
+    '%s that have ended makes room at the expense of the owner that holds the most',
+    async (_, options, text) => {
+      const a = full(options)
+      const bobs = taskOf(await send(binding, a, 'bob', `end ${text}`)).id
+      const adas: string[] = []
+      for (let count = 0; count < 8; count++)
+        adas.push(taskOf(await send(binding, a, 'ada', `end ${text}`)).id)
+      const cleos = taskOf(await send(binding, a, 'cleo', `end ${text}`)).id
+      for (const [name, id] of [
+        ['bob', bobs],
+        ['ada', adas.at(-1) ?? ''],
+        ['cleo', cleos],
+      ] as const) {
+        expect((await call(binding, a, 'GetTask', { id }, as(name))).result?.id).toBe(id)
+      }
+      const { reason } = await refused(binding, a, 'GetTask', { id: adas[0] ?? '' }, as('ada'))
+      expect(reason).toBe('TASK_NOT_FOUND')
+    },
+  )
 
   test.each([
     ['tasks', TASKS, ''],

@@ -28,7 +28,7 @@ async function stream(
   return events
 }
 
-describe('who does not ask for 1.1 never sees a generation', () => {
+describe('a client that does not ask for 1.1 never sees a generation', () => {
   /** All that an agent answers, to all operations, in one version. */
   async function transcript(version: keyof typeof SPEAKING, isPreview: boolean): Promise<string[]> {
     const texts: string[] = []
@@ -181,7 +181,7 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     await a.handler.close({ graceMs: 0 })
   })
 
-  test('who is refused leaves no trace, neither with a stream', async () => {
+  test('a refused message leaves no trace, with a stream either', async () => {
     const runs: string[] = []
     const a = draft(
       async (run) => {

@@ -57,7 +57,7 @@ describe('fetch with a principal', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  test('comes before authenticate, which decides where there is none', async () => {
+  test('is used before authenticate, which decides if there is no principal', async () => {
     const authenticate = vi.fn(() => BOB)
     const { fetch } = createRequestHandler<User>({ card: CARD, execute, authenticate })
     expect(await textOf(await fetch(send('one'), { principal: ADA }))).toBe('Hello, Ada')

@@ -49,7 +49,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       expect(await statesOf(binding, agents, [id])).toEqual(['input-required'])
     })
 
-    test('of too many that wait, those of the user who has most are canceled, the oldest first', async () => {
+    test('of too many waiting tasks, those of the user with the most are canceled, the oldest first', async () => {
       const agents = await open(ask.execute, { limits: { maxWaitingTasks: 3, waitingTimeoutMs: Infinity } })
       const ids: string[] = []
       for (const name of ['bob', 'ada', 'ada', 'ada', 'cleo']) {

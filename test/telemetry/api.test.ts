@@ -10,7 +10,7 @@ import { sdk, unregister } from './support/sdk.js'
 
 const GIVEN: OpenTelemetryApi = otel
 
-it('is imported by no file of ours, and needed by none of our types', () => {
+it('is imported by no source file, and needed by no type', () => {
   const files = SOURCES.filter((file) => file.startsWith('telemetry/'))
   expect(files).toContain('telemetry/index.ts')
   const specifiers = files.flatMap((file) => importsOf(read(`src/${file}`)).map(({ specifier }) => specifier))

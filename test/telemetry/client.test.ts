@@ -83,7 +83,7 @@ describe('one operation', () => {
     ])
   })
 
-  it('is an error where the agent refuses, and tells its code, not its text', async () => {
+  it('is an error if the agent refuses, with its code and without its text', async () => {
     const { span, spans } = sdk()
     const client = connect(fakeAgent('Hello'))
     await expect(client.getTask('secret')).rejects.toThrow('secret')
@@ -289,7 +289,7 @@ describe('an instrumented client', () => {
     expect(A2AError.is(error)).toBe(true)
   })
 
-  it('writes no headers where told not to', async () => {
+  it('writes no headers with propagate: false', async () => {
     const { spans } = sdk()
     const agent = fakeAgent('Hello')
     await connect(agent, { propagate: false }).run('Hi')

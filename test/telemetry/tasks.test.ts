@@ -66,7 +66,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       ])
     })
 
-    it('is linked from that of a cancel, which is a child of who canceled', async () => {
+    it("is linked from that of a cancel, which is a child of the caller's", async () => {
       const { inSpan, span } = sdk()
       const tasks = make()
       instrumentTasks(tasks)
@@ -322,7 +322,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
         { prefx: 'a2a', prefix: 'a2a' },
         'Unknown option "prefx" of instrumentTasks, did you mean "prefix"?; known are prefix, api',
       ],
-    ])('is told what is wrong with %j', (options, text) => {
+    ])('receives what is wrong with %j', (options, text) => {
       expect(() => instrumentTasks(make(), options)).toThrow(text)
     })
   })

@@ -17,7 +17,7 @@ test('reports the crashes, the steps and the task', async () => {
   expect(steps.begun).toBeLessThanOrEqual(1.5 * steps.needed)
 })
 
-test('plays messages with parts, passes options on, and compares what it is told', async () => {
+test('sends messages with parts, passes options on, and compares the results', async () => {
   const execute: Execute = (run) =>
     `${JSON.stringify(run.message.parts)} ${run.message.metadata?.['a'] as string} ${Date.now()}`
   const { task } = await testDurable(execute, {

@@ -246,7 +246,7 @@ async function fetchCard(
   }
   const json = parseJson(text, MAX_DEPTH, shownUrl(url))
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw invalidAnswer('its card is no object')
+    throw invalidAnswer('its card is not an object')
   }
   return { card: fieldsOf(json), headers }
 }

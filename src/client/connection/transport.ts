@@ -319,7 +319,7 @@ function requireSameTask(params: object, answer: unknown): void {
   const answeredId = task?.id ?? taskId
   // Messages name no task.
   if (answeredId !== undefined && answeredId !== taskIdOf(params))
-    throw invalidAnswer('it tells of another task')
+    throw invalidAnswer('it is about another task')
 }
 
 /** Rejects `.` and `..`, which URLs resolve even when encoded, and lone surrogates, which cannot be encoded. */

@@ -43,7 +43,7 @@ export function leaseAs(tasks: SharedTasks, name: string, onOrphan: OnOrphan): L
   }
   const listener: LeasedTasksListener = {
     worker: name,
-    // The signals of the tasks tell of their end and their loss. Other changes need no answer.
+    // The signals of the tasks report their end and their loss. Other changes need no answer.
     onNews: () => undefined,
     onLost: () => undefined,
     onOrphan: (task, note: JsonValue | undefined) => worker.onOrphan(task, note),

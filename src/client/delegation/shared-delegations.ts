@@ -22,7 +22,7 @@ export const KIND = 'delegation'
 const DOCUMENT_ID = 'position'
 /** Two workers on one task would overwrite each other's changes. */
 const IN_USE =
-  'in use by a run of a request handler, or by another replica. In a run, delegate a task of its own: sendTask(agent, await tasks.createTask({ skill, input }))'
+  'in use by a run of a request handler, or by another replica. In a run, delegate a new task: sendTask(agent, await tasks.createTask({ skill, input }))'
 
 /** Goes on with a task whose process has died. Its lease is held here. */
 type Recover = (taskId: string, agent: AgentReference | undefined) => void

@@ -52,7 +52,7 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
   /**
    * The handle that `onStart` received from a run that may or may not have sent the same message, as in a process that
    * has died. The agent is asked for the message first: if it has the message, the run follows its task, and sends it
-   * otherwise only if the agent certainly has no trace of it. If the agent does not tell, the run follows the task of the
+   * otherwise only if the agent certainly has no trace of it. If the agent does not say, the run follows the task of the
    * handle, or without one ends with the result `error`. Give the message the `messageId` that it had.
    */
   readonly repeats?: RunHandle | undefined

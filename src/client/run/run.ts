@@ -104,7 +104,7 @@ export class Run {
   /**
    * Whether an earlier attempt has sent the message, or may have: then its task is followed, and the message not sent.
    *
-   * @throws {A2AError} `INVALID_AGENT_RESPONSE` if the agent does not tell, and there is no task to follow.
+   * @throws {A2AError} `INVALID_AGENT_RESPONSE` if the agent does not say, and there is no task to follow.
    */
   async #hasArrivedBefore(message: Message): Promise<boolean> {
     if (this.#options.repeats === undefined) return false

@@ -15,7 +15,7 @@ export interface Difference {
 const MAX_DIFFERENCES = 1_000
 const MAX_DEPTH = 64
 
-/** Differences in the order of the fields. Items of lists are told apart by their ids, where they have them. */
+/** Differences in the order of the fields. Items of lists are matched by their ids, where they have them. */
 export function cardDifferences(before: unknown, after: unknown): Difference[] {
   const found: Difference[] = []
   compare('', before, after, 0, found)
@@ -45,7 +45,7 @@ function fieldsOf(value: unknown): Map<string, unknown> | undefined {
   return new Map(Object.entries(value))
 }
 
-/** What tells an item of a card from its neighbours: the id of a skill, the address of an interface, a text itself. */
+/** What identifies an item of a card among its neighbours: the id of a skill, the address of an interface, a text itself. */
 function nameOf(item: unknown): string | undefined {
   if (typeof item === 'string') return item
   if (typeof item !== 'object' || item === null) return undefined

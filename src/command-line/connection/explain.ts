@@ -111,7 +111,7 @@ function networkHint(error: unknown, url: string | undefined): string {
   const codes = codesOf(error).join(' ')
   const host = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
   if (/ECONNREFUSED/.test(codes)) return 'Nothing listens there. Is the agent running, and is the port right?'
-  if (/ENOTFOUND|EAI_AGAIN/.test(codes)) return 'There is no host of this name. Check the spelling of the URL'
+  if (/ENOTFOUND|EAI_AGAIN/.test(codes)) return 'No host has this name. Check the spelling of the URL'
   const isOfTls = /ERR_SSL|EPROTO|SSL/.test(codes)
   if (isOfTls && host?.protocol === 'https:')
     return `Does the server speak http? Try http://${host.host}${pathOf(host)}`

@@ -153,7 +153,7 @@ export const STREAM_CHECKS = [
   },
   {
     id: 'stream/abandoned',
-    title: 'a task goes on when its client leaves',
+    title: 'a task continues when its client disconnects',
     ...{ spec: { '1.0': '§3.1.6', 0.3: '§7.9' }, when },
     async run({ target }) {
       const stream = await target.stream('wait')

@@ -82,7 +82,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   /**
    * Redrives all dead letters that match, one after the other, latest first. One that cannot be redriven stays in the list,
-   * and the others are redriven all the same.
+   * and the others are redriven anyway.
    *
    * @throws {A2AError} As a rejection: `INVALID_PARAMS` for the query.
    */

@@ -164,7 +164,7 @@ export class CachedTask<S extends string> {
   async settle(): Promise<void> {
     const awaited = new Set(this.#pending)
     const isFirst = (): boolean => this.#pending[0] !== undefined && awaited.has(this.#pending[0])
-    // Pending changes keep their order, so the first one tells whether any is left.
+    // Pending changes keep their order, so the first one shows whether any is left.
     while (isFirst()) await this.#advances.run(() => Promise.resolve())
   }
 

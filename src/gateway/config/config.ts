@@ -112,7 +112,7 @@ const PARSER_ERRORS: Readonly<Record<string, string>> = {
     'is not YAML: a quote, a bracket, a comma or a dash is missing, or it is not indented as what stands around it',
   MULTILINE_IMPLICIT_KEY: 'is not YAML: a colon is missing, or the blank after it',
   MULTIPLE_DOCS: 'begins a second document',
-  NON_STRING_KEY: 'is a key that is no text',
+  NON_STRING_KEY: 'is a key that is not a string',
   RESOURCE_EXHAUSTION: 'nests too deep',
   TAB_AS_INDENT: 'is not YAML: tabs do not indent',
   UNEXPECTED_TOKEN:
@@ -242,7 +242,7 @@ class TreeBuilder {
 
   #nameOf(key: unknown): string {
     if (this.#kinds.isScalar(key) && typeof key.value === 'string') return key.value
-    throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is no text')
+    throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is not a string')
   }
 
   #positionOf(node: yaml.Node | null): Position {

@@ -41,7 +41,7 @@ export class Workers {
       onNews: (task) => {
         if (isTerminal(task.state)) onEnded(task.id)
       },
-      // The signal of the task tells of the loss.
+      // The signal of the task reports the loss.
       onLost: () => undefined,
       onOrphan: (task, note) => onOrphan(agentId, task, note),
       hasRoom: () => hasRoom(agentId),

@@ -1,5 +1,5 @@
 /**
- * The tasks of a remote agent, within what it tells a client.
+ * The tasks of a remote agent, as far as it shows them to a client.
  *
  * @module
  */
@@ -66,7 +66,7 @@ export class ClientSource implements TaskSource {
     return after >= 1 ? [] : [asEvent(snapshotOf(await this.#client.getTask(taskId), 1))]
   }
 
-  /** Agents tell no log: each state of the task that is seen becomes an entry. */
+  /** Agents do not show the log: each state of the task that is seen becomes an entry. */
   async *follow(taskId: string, after: number, signal: AbortSignal): AsyncGenerator<TaskStreamEvent<string>> {
     let generation = Math.max(after, 1)
     let latest = ''

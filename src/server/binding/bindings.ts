@@ -67,7 +67,7 @@ export interface ObservedAgent<P extends Principal = Principal> {
     context?: DispatchContext<P>,
   ) => Promise<JsonObject | AsyncIterableIterator<JsonObject>>
   /**
-   * Makes functions that answer as those of this handler, and tell the observer of each request. From now on the observer
+   * Makes functions that answer as those of this handler, and notify the observer of each request. From now on the observer
    * also receives the runs and deliveries of the handler, whichever function the requests arrive by. `instrumentHandler`
    * of `a2a-tasks/telemetry` uses it.
    */

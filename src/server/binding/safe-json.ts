@@ -58,6 +58,6 @@ function faultOf(value: unknown, depth: number): Fault | undefined {
 const SURROGATE = 'has a lone surrogate, which UTF-8 cannot hold'
 
 function faultOfKey(key: string): Fault | undefined {
-  if (FORBIDDEN.includes(key)) return { path: '', reason: 'is no name for a property' }
+  if (FORBIDDEN.includes(key)) return { path: '', reason: 'is not allowed as a property name' }
   return hasLoneSurrogate(key) ? { path: '', reason: SURROGATE } : undefined
 }

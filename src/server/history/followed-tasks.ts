@@ -1,5 +1,5 @@
 /**
- * Tasks that wait for other agents without their code: this process holds their leases and follows the agents.
+ * Tasks that wait for other agents, without their code in memory: this process holds their leases and follows the agents.
  *
  * @module
  */

@@ -10,7 +10,7 @@ import type { ServedTasks } from '../tasks.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { PageTokens } from './page-tokens.js'
 
-/** @param tokens - Seal the cursors of a manager in memory. Those of a store tell only the last task of the page. */
+/** @param tokens - Seal the cursors of a manager in memory. Those of a store contain only the last task of the page. */
 export async function listTasks(
   tasks: ServedTasks,
   request: ListRequest,

@@ -290,7 +290,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     try {
       return buildAgentCard(input)
     } catch (cause) {
-      throw new TypeError('"extendedCard" is no card', { cause })
+      throw new TypeError('"extendedCard" is not a card', { cause })
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Page tokens that tell nothing, for tasks in memory.
+ * Page tokens that reveal nothing, for tasks in memory.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { platformCrypto, type AesKey } from '../../runtime/crypto.js'
 const NONCE_BYTES = 12
 /** In characters. Far above the size of any cursor. */
 const MAX_LENGTH = 16_384
-/** Tokens have a multiple of this size, so that their length does not tell how many changes there were. */
+/** Tokens have a multiple of this size, so that their length does not show how many changes there were. */
 const BLOCK = 64
 
 /**

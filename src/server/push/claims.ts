@@ -36,7 +36,7 @@ const MAX_RELEASED = 10_000
 
 /**
  * A process that has claimed a webhook delivers to it and renews the claim; any process may take over a claim that has
- * run out. When two processes deliver to one webhook all the same, because a clock is wrong or a process was suspended,
+ * run out. When two processes deliver to one webhook anyway, because a clock is wrong or a process was suspended,
  * the webhook receives notifications twice, with the same ids.
  *
  * Over a `TaskManager` there is no other process: claims never run out, a task that is evicted is still delivered to its
@@ -104,7 +104,7 @@ export class Claims {
    * Starts a delivery. `progress` is stored already, with a claim of this process.
    *
    * @param fresh - Of a new registration. `opening` is its first notification: the task as it was then. `isOfNewTask`
-   *   tells whether it came with the message that began the task.
+   *   says whether it came with the message that began the task.
    */
   begin(
     task: TaskSnapshot,

@@ -217,7 +217,7 @@ export class Delivery implements OutboxRecord {
       // In memory no other process continues: its health shows how the delivery has ended.
       else await this.#put(isShared ? last : { ...this.#progress(), claim: null })
     } catch (error) {
-      // The progress of a task that is gone is gone with it.
+      // The progress is removed with its task.
       if (!A2AError.is(error, 'TASK_NOT_FOUND')) onError(error)
     }
   }

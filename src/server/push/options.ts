@@ -32,7 +32,7 @@ import { withPorts } from './ports.js'
 export interface PushOptions {
   /**
    * Hosts outside the public internet that webhooks may have: names (`agent.internal`), names with ports
-   * (`localhost:4000`), IP addresses, CIDR ranges (`10.1.0.0/16`). A name that is listed is not resolved. Default is none:
+   * (`localhost:4000`), IP addresses, CIDR ranges (`10.1.0.0/16`). A listed name is not resolved. Default is none:
    * clients choose where the agent sends requests, and must not reach its own network that way.
    */
   readonly allow?: readonly string[] | undefined

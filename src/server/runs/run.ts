@@ -260,7 +260,7 @@ export interface Run<P extends Principal = Principal> {
    * continues its turn.
    *
    * @returns The value; with a `schema`, what the schema returns. The schema is called again when the turn continues. Rejects
-   *   with `INVALID_PARAMS` for a value that the schema refuses, which is received all the same; with `HISTORY_MISMATCH`; with
+   *   with `INVALID_PARAMS` for a value that the schema refuses, which is received anyway; with `HISTORY_MISMATCH`; with
    *   the signal's reason when the task ends before.
    * @throws {TypeError} naming the invalid option.
    */

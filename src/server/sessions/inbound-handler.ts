@@ -38,7 +38,7 @@ export interface InboundHandler {
    * Never rejects. Does not use `this`, so you can pass it to `toNodeListener`.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** As `observe` of a `RequestHandler`: makes a `fetch` that tells the observer of each request. */
+  /** As `observe` of a `RequestHandler`: makes a `fetch` that notifies the observer of each request. */
   readonly observe: (observer: HandlerObserver) => Pick<InboundHandler, 'fetch' | 'observe'>
   /** Clears the store, and refuses new tasks. */
   readonly close: () => void
@@ -46,7 +46,7 @@ export interface InboundHandler {
 
 /** Both functions answer before a store could, and another process cannot receive the events of a session of this one. */
 const NO_TASKS =
-  '"tasks" is no option of createInboundHandler: its tasks live as long as the sessions of this process. ' +
+  '"tasks" is not an option of createInboundHandler: its tasks live as long as the sessions of this process. ' +
   'Use createRequestHandler({ tasks, execute, dialects: [corvid()] }), which serves the same routes'
 
 /**

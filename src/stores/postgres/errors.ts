@@ -33,7 +33,7 @@ const ADVICE: ReadonlyMap<unknown, Advice> = new Map([
   ['42P01', NOT_SET_UP],
   ['3F000', NOT_SET_UP],
   ['42703', NOT_SET_UP],
-  ['42P07', { fault: 'cannot be made', remedy: 'Say another schema: this one has tables of somebody else' }],
+  ['42P07', { fault: 'cannot be made', remedy: 'Choose another schema: this one has other tables' }],
   ['42501', { fault: 'may not be used', remedy: 'Grant the user of this connection what it lacks' }],
   ['22003', { fault: 'do not take this number', remedy: 'It is larger than its column' }],
   ['26000', NOT_PREPARED],

@@ -76,7 +76,7 @@ export const STEPS: Steps = [
     ${deletionTrigger(schema)}`,
   // Leases that no process holds are many, last long, and are not renewed. Their end is in its own column, since an
   // index on `lease_until` would keep renewals from being HOT updates. Where a process of the release before has changed
-  // the lease of a task, the column may be too early or absent, and the task is found all the same.
+  // the lease of a task, the column may be too early or absent, and the task is found anyway.
   (schema) => `
     ALTER TABLE ${schema}.tasks ADD COLUMN parked_until bigint;
     UPDATE ${schema}.tasks SET parked_until = lease_until WHERE lease_id = '${PARKED}';

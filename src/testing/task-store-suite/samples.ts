@@ -231,7 +231,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   ],
 ]
 
-/** A value that fails when a store serializes it as JSON. The cast lets tests pass it to a store all the same. */
+/** A value that fails when a store serializes it as JSON. The cast lets tests pass it to a store anyway. */
 export const UNWRITABLE = { toJSON: refuse } as unknown as JsonValue
 
 function refuse(): never {

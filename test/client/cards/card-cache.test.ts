@@ -236,7 +236,7 @@ describe('callers that ask at the same time', () => {
     expect(await other).toEqual(CARD)
   })
 
-  test('waits no longer than he wants to', async () => {
+  test('have their own timeoutMs', async () => {
     const { card, clock } = setUp(() => 'never')
     const patient = failureOf(card())
     await settle()

@@ -196,7 +196,7 @@ describe('the cache of the module', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('tells agents apart, and those who ask', async () => {
+  test('has separate entries for each URL, guard and fetch', async () => {
     const { card, fetch, clock, asked } = agent()
     await card()
     await fetchAgentCard(`${BASE}/other`, { fetch, clock })
@@ -206,7 +206,7 @@ describe('the cache of the module', () => {
     expect(await other.card()).toMatchObject({ name: 'Other' })
   })
 
-  test('is not for those who tell who they are, nor for those who want none', async () => {
+  test('is not used for requests with credentials, nor with `cache: false`', async () => {
     const { card, asked } = agent()
     const auth = bearerAuth('x')
     for (const options of [{ auth }, { headers: { a: 'b' } }, { cache: false as const }]) {

@@ -44,7 +44,7 @@ describe('sendTask', () => {
     expect(said.join()).not.toMatch(/secret|"ada"/)
   })
 
-  it('is told by the events of the manager, chunk by chunk', async () => {
+  it('emits events of the manager, chunk by chunk', async () => {
     const remote = fakeAgent(async function* () {
       await Promise.resolve()
       yield 'a'
@@ -171,7 +171,7 @@ describe('a client with a taskManager', () => {
     expect(taskManager.listTasks().map(({ state }) => state)).toEqual(['canceled'])
   })
 
-  it('fails a task that it cannot hold, and gives the caller what he asked for', async () => {
+  it('fails a task that it cannot hold, and returns the result to the caller', async () => {
     const remote = fakeAgent('x'.repeat(2_000))
     const taskManager = new TaskManager({ limits: { maxArtifactsSize: 1_000 } })
     const client = new A2AClient({ card: remote.card, fetch: remote.fetch, taskManager })

@@ -37,7 +37,7 @@ test('the error says what to do instead', async () => {
   const { thrown, taskId } = await inRun((client, url, run) => client.sendTask(url, run.taskId))
   expect(thrown).toMatchObject({
     code: 'UNSUPPORTED_OPERATION',
-    message: `Task ${taskId} is in use by a run of a request handler, or by another replica. In a run, delegate a task of its own: sendTask(agent, await tasks.createTask({ skill, input }))`,
+    message: `Task ${taskId} is in use by a run of a request handler, or by another replica. In a run, delegate a new task: sendTask(agent, await tasks.createTask({ skill, input }))`,
   })
 })
 

@@ -151,7 +151,7 @@ describe('an abort', () => {
   })
 })
 
-describe('an agent that is told to cancel', () => {
+describe('an agent that receives a cancellation', () => {
   /** Aborts as soon as the agent has told something. */
   async function aborted(agent: Scripted) {
     const controller = new AbortController()
@@ -188,7 +188,7 @@ describe('an agent that is told to cancel', () => {
     expect((await aborted(agent)).type).toBe('aborted')
   })
 
-  test('and cannot be reached for a while is told again', async () => {
+  test('and cannot be reached for a while receives it again', async () => {
     let cancels = 0
     const agent = await worker(({ method, response }) => {
       if (method !== 'CancelTask' || (cancels += 1) > 3) return 'default'

@@ -81,7 +81,7 @@ test('an agent that answers with errors after the end does not change the result
   expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, text: 'Hello' })
 })
 
-test('an agent that still answers decides: its task may hold what no stream told', async () => {
+test('an agent that still responds decides: its task may hold what no stream contained', async () => {
   const agent = await ending(() => task('completed', { text: 'Hello, in full' }))
   expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, text: 'Hello, in full' })
 })

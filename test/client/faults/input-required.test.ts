@@ -72,7 +72,7 @@ describe('a question', () => {
     },
   )
 
-  test('without time or words is told from the next by what the agent did between', async () => {
+  test('without time or text is distinguished from the next by the changes between them', async () => {
     const bare = task('input-required')
     let sends = 0
     const agent = await scripted((asked) => {

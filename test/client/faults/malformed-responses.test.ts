@@ -123,7 +123,7 @@ describe.each([true, false])('to a message (streams: %s)', (streaming) => {
   })
 })
 
-test('a stream to who asked for none is no answer', async () => {
+test('a stream in response to a call without one is invalid', async () => {
   const agent = await answering(
     200,
     SSE,

@@ -101,7 +101,7 @@ describe('an agent that takes no conversation of our making', () => {
     expect(agent.methods()).toEqual(['SendMessage', 'SendMessage'])
   })
 
-  test('and takes the message no better without: its reason is told', async () => {
+  test('and refuses the message without it too: the reason is returned', async () => {
     const agent = await scripted(() => error(INVALID, 'No parts like these'), false)
     const result = await clientOf(agent).run('hi')
     expect(result).toMatchObject({ type: 'error', text: 'No parts like these' })
@@ -165,7 +165,7 @@ describe('a message whose answer is lost', () => {
     expect(executed()).toBe(1)
   })
 
-  test('cannot be told from one that the agent shows too late: it is done twice, unless "resend: false"', async () => {
+  test('cannot be distinguished from one that the agent shows too late: it is done twice, unless "resend: false"', async () => {
     const { agent, executed } = await lossy({ executes: 1, shownAtLook: 5 })
     expect((await clientOf(agent).run('hi')).type).toBe('completed')
     expect(executed()).toBe(2)
@@ -212,7 +212,7 @@ describe('a message whose answer is lost', () => {
     expect(executed()).toBe(1)
   })
 
-  test('in a conversation that is older is not sent again where its tasks tell no history', async () => {
+  test('in an older conversation is not sent again if its tasks have no history', async () => {
     const { agent } = await lossy({ executes: 1, shownAtLook: 9, more: { tasks: [task('completed')] } })
     expect((await clientOf(agent).run('hi', { contextId: 'c-1' })).type).toBe('error')
     expect(agent.methods()).toEqual(['SendMessage', 'ListTasks'])
@@ -304,7 +304,7 @@ test('of two ways the second may have got the message: that the first is closed 
 })
 
 describe('an agent that forgets', () => {
-  test('what it has told to its end: that is the result', async () => {
+  test('after it has sent the end: that is the result', async () => {
     const agent = await scripted((asked) => {
       if (asked.method !== 'SendStreamingMessage') return error(NOT_FOUND)
       return stream(asked, [{ task: task('working') }, chunk('all'), chunk(' told'), status('completed')])
@@ -312,7 +312,7 @@ describe('an agent that forgets', () => {
     expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, type: 'completed', text: 'all told' })
   })
 
-  test('what it has not told to its end: an error with the handle, and what was told', async () => {
+  test('before it has sent the end: an error with the handle, and the task so far', async () => {
     const agent = await scripted((asked) => {
       if (asked.method !== 'SendStreamingMessage') return error(NOT_FOUND)
       return stream(asked, [{ task: task('working') }, chunk('some')])
@@ -327,7 +327,7 @@ describe('an agent that forgets', () => {
   })
 })
 
-test('an error inside the agent passes while it is asked for the task, and is told of the message', async () => {
+test('an error inside the agent is temporary while the task is polled, and final for the message', async () => {
   let polls = 0
   const agent = await scripted(({ method }) => {
     if (method === 'SendMessage') return { task: task('working') }

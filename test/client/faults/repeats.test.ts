@@ -67,7 +67,7 @@ describe('repeats', () => {
     })
   })
 
-  test('sends nothing where the agent does not tell', async () => {
+  test('sends nothing if the agent cannot say', async () => {
     const agent = fakeAgent('done')
     const message = { parts: [{ text: 'go' }], messageId: 'm' }
     const result = await clientOf(agent).run(message, { repeats: { messageId: 'm' } })

@@ -122,7 +122,7 @@ describe('a stream', () => {
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'ListTasks', 'GetTask'])
   })
 
-  test('resumes after its last event, and what comes twice is told once', async () => {
+  test('resumes after its last event, and reports repeated events once', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'SendStreamingMessage') {
         return stream(asked, [{ task: task('working') }, chunk('a'), chunk('b')], ['1', '2', '3'])
@@ -155,7 +155,7 @@ describe('a stream', () => {
     },
   )
 
-  test('that reports other tasks, too, tells the user of its own only', async () => {
+  test('that contains other tasks too reports only its own', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'mine' })
       return stream(asked, [
@@ -171,7 +171,7 @@ describe('a stream', () => {
     expect(new Set(told)).toEqual(new Set(['t-1']))
   })
 
-  test('whose end GetTask tells otherwise: the user is told that, too', async () => {
+  test('whose end differs in GetTask: the user receives that state too', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'whole' })
       return stream(asked, [{ task: task('working') }])

@@ -31,7 +31,7 @@ test('of 50 writers in five processes, each is in the log once', async () => {
   for (const manager of managers) expect(await manager.getTask(id)).toEqual(foldAll(log))
 })
 
-test('of 50 who expect the same generation, one wins', async () => {
+test('of 50 updates that expect the same generation, one succeeds', async () => {
   const { managers, a, store } = replicas(5)
   const { id } = await a.createTask({ skill: 'test' })
   const outcomes = await Promise.allSettled(
@@ -105,7 +105,7 @@ test('a refusal does not come of what came to nothing', async () => {
   expect((await added).generation).toBe(3)
 })
 
-test('whose turn never comes is told so', async () => {
+test('that always loses fails with UNAVAILABLE', async () => {
   const inner = memoryStore()
   const { a } = replicas(1, { store: inner })
   const { id } = await a.createTask({ skill: 'test' })
@@ -163,7 +163,7 @@ function busy(inner: TaskStore, times: number, others: () => Promise<unknown>): 
   })
 }
 
-test('a run does not lose its task to others who are busy: it waits a little, and continues', async () => {
+test('a run does not lose its task to busy callers: it waits a little, and continues', async () => {
   const clock = new ManualClock()
   const inner = memoryStore({ now: () => clock.now() })
   const { a: other } = replicas(1, { store: inner }, clock)

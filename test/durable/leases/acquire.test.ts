@@ -65,7 +65,7 @@ describe('what is sent under a lease', () => {
     expect(heard(here)).toEqual(['meanwhile'])
   })
 
-  test('by another worker of the same manager is told to the taker', async () => {
+  test('by another worker of the same manager reaches the new holder', async () => {
     const { a, here, id, faults } = await waiting()
     const other = worker(a)
     const { opened, open } = gate()
@@ -86,7 +86,7 @@ describe('what is sent under a lease', () => {
     expect(other.told).toEqual([])
   })
 
-  test('is told where the answer to taking it was lost', async () => {
+  test('reaches the holder when the response to acquiring the lease was lost', async () => {
     const all = await waiting(LONG)
     const { here, id, faults, clock } = all
     faults.after = lostOnce('acquire')
@@ -98,7 +98,7 @@ describe('what is sent under a lease', () => {
     expect(heard(here)).toEqual(['meanwhile'])
   })
 
-  test('is not told of where it came before the lease', async () => {
+  test('does not include messages from before the lease', async () => {
     const all = await waiting()
     const { a, here, there, b, id, faults } = all
     await a.getTask(id)

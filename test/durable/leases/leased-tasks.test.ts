@@ -143,7 +143,7 @@ describe('what others do', () => {
     expect((await logOf(store, id)).map(({ generation }) => generation)).toEqual([1, 2, 3])
   })
 
-  test('is told when the same manager does it, in whatever way, and not what the holder does', async () => {
+  test("reaches the holder when the same manager does it, by any method, unlike the holder's own changes", async () => {
     const { here, a } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test' })

@@ -124,7 +124,7 @@ describe('a lease', () => {
     expect((await peek(all, all.id)).state).toBe('working')
   })
 
-  test('that expired, and that no other process acquired, is renewed all the same', async () => {
+  test('that expired, and that no other process acquired, can still be renewed', async () => {
     const all = await held(LONG)
     const goOn = pause(all)
     await pass(all.clock, 100_000)
@@ -260,7 +260,7 @@ describe('sending', () => {
     expect(textsOf(await peek(all, id))).toEqual(['first'])
   })
 
-  test('of two who have seen the same, one sends', async () => {
+  test('of two callers that have seen the same version, one sends', async () => {
     const all = await held()
     const seen = await peek(all, all.id)
     const other = worker(all.b)
@@ -289,7 +289,7 @@ describe('giving a lease back', () => {
     expect(all.here.told).toEqual([])
   })
 
-  test('when there is news first tells it, and does not', async () => {
+  test('when a change arrives first reports the change, and keeps the lease', async () => {
     const all = await held()
     const { here, there, id, leaseId, faults } = all
     const { opened, open } = gate()

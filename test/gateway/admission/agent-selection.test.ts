@@ -95,7 +95,7 @@ describe('an agent that is not set up', () => {
     return { ...setUp({ agent, providers: { custom: provider } }), provider }
   }
 
-  test('gets no task, and the sender is told why', async () => {
+  test('gets no task, and the sender gets the reason', async () => {
     const { gateway, provider, told } = strict()
     const error: unknown = await gateway.sendTask('a', 'x').catch((reason: unknown) => reason)
     expect(error).toMatchObject(MISSING)

@@ -109,7 +109,7 @@ describe('a half open breaker', () => {
     expect(breaker.waitMs).toBe(1_000)
   })
 
-  test('does not wait for those who passed while it was closed', () => {
+  test('does not wait for tasks that passed while it was closed', () => {
     const { breaker, fail, clock } = setUp()
     const early = breaker.enter()
     fail(3)

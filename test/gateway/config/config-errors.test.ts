@@ -20,7 +20,7 @@ function agents(...all: Readonly<Record<string, string | undefined>>[]): string 
   return `a2a:\n  agents:\n${items.join('\n')}\n`
 }
 
-describe('what is wrong is told with its place:', () => {
+describe('an error names the place:', () => {
   it('the file, the line, the column and the key', async () => {
     const text = agents(
       {},
@@ -173,7 +173,7 @@ describe('what is wrong is told with its place:', () => {
   })
 })
 
-describe('YAML that is none, or too much,', () => {
+describe('a text that is not YAML, or too large,', () => {
   it.each([
     ['a quote that is not closed', 'a2a: { enabled: "s3cret', /^gateway.yaml:1:\d+ is not YAML: a quote/],
     [
@@ -226,7 +226,7 @@ describe('YAML that is none, or too much,', () => {
       /^gateway.yaml:3:1 the key "a2a" is there already, in line 1$/,
     ],
     ['two documents', 'a2a: {}\n---\na2a: {}', /^gateway.yaml:2:1 begins a second document/],
-    ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is no text/],
+    ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is not a string/],
     ['a tag of YAML', 'a2a: { enabled: !!str true }', /^gateway.yaml:1:\d+ has a tag: tags are not taken/],
     ['a tag of nobody', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ has a tag/],
     ['a merge key', 'a2a: { <<: { enabled: true } }', /^gateway.yaml:1:8 a2a.<<: merge keys are not taken/],
@@ -279,7 +279,7 @@ describe('YAML that is none, or too much,', () => {
       /has \${ without a variable/,
     ],
     ['errors', agents({ settings: `{ a: [${'"a" "b" '.repeat(25_000)}] }` }), /is not YAML/],
-  ])('many %s, are told as fast as one', async (_name, text, message) => {
+  ])('many %s, are reported as fast as one', async (_name, text, message) => {
     expect((await faultOf(text)).message).toMatch(message)
   })
 

@@ -153,7 +153,7 @@ describe('a configuration', () => {
     })
   })
 
-  it('may say all that an agent and a gateway can be told', async () => {
+  it('may contain all settings of an agent and a gateway', async () => {
     const gateway = `
   gateway: { poll_interval_seconds: 0.5, cancel_timeout_seconds: 2, rate_limit: { requests: 10, per_seconds: 60 },
     circuit_breaker: { failures: 3 } }`

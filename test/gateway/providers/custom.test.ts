@@ -34,7 +34,7 @@ describe('an agent that is a function', () => {
     })
   })
 
-  it('is told of the agent, and by what its work ends', async () => {
+  it('receives the agent, and ends with its result', async () => {
     const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
     expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
   })
@@ -121,7 +121,7 @@ describe('an agent that is a function', () => {
     })
   })
 
-  it('fails with what it throws, which only the gateway is told', async () => {
+  it('fails with what it throws, which only the gateway receives', async () => {
     const cause = new Error('no such table')
     const broken = custom(async function* () {
       yield 'Wait'
@@ -163,7 +163,7 @@ describe('a task whose caller has aborted', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('ends the work of who listens, and what it does last', async () => {
+  it('aborts the work that listens to the signal, and ignores its last updates', async () => {
     const controller = new AbortController()
     let cleaned = false
     const tidy = custom(async function* (_task, { signal }) {
@@ -208,7 +208,7 @@ describe('work that continues elsewhere', () => {
     expect(await queue.getTask(agent, { job: '7' }, calling())).toEqual({ state: 'completed', output: '7' })
   })
 
-  it('is stopped, and its health told, by those who know how', async () => {
+  it('is stopped, and its health checked, by functions of the agent', async () => {
     expect(await queue.cancelTask(agent, { job: '7' }, calling())).toMatchObject({
       message: 'Job "7" is off',
     })

@@ -101,7 +101,7 @@ describe('a Pydantic AI agent', () => {
     expect(textsOf(await follow(provider, agentAt(url), sent))).toEqual(['Paris'])
   })
 
-  it('in a state that FastA2A cannot tell is at work', async () => {
+  it('in a state that FastA2A does not know counts as working', async () => {
     const { url } = await fastA2A('first', { state: 'unknown' })
     const provider = pydanticAI()
     const { ref = {} } = await provider.sendTask(agentAt(url), asked('Hi'), calling())

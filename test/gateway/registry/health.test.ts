@@ -301,7 +301,7 @@ describe('a look by default', () => {
     [204, 'online'],
     [404, 'degraded'],
     [500, 'degraded'],
-  ])('at one who answers %i finds it %s', async (code, expected) => {
+  ])('at an agent that responds with %i finds it %s', async (code, expected) => {
     const service = await site(() => ({ status: code }))
     const registry = new AgentRegistry()
     registry.register(agent('a', `${service.url}/agent`))
@@ -315,7 +315,7 @@ describe('a look by default', () => {
     expect(await registry.checkHealth('a')).toMatchObject({ status: 'offline' })
   })
 
-  test('waits for the answer, not for what it has to tell', async () => {
+  test('waits for the response, not for its body', async () => {
     const { registry, clock } = setUp(() => 'online', {
       healthCheck: undefined,
       fetch: () => Promise.resolve(new Response(new ReadableStream())),
@@ -325,7 +325,7 @@ describe('a look by default', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('at one who never answers ends in time', async () => {
+  test('at an agent that never responds ends in time', async () => {
     const { fetch } = fakeFetch(() => 'never')
     const { registry, clock } = setUp(() => 'online', { healthCheck: undefined, fetch, healthTimeoutMs: 100 })
     registry.register(agent('a'))

@@ -209,7 +209,7 @@ describe('finding', () => {
 })
 
 describe('removing', () => {
-  test('gives the agent, once, and says so to who wants to know', () => {
+  test('returns the agent, once, and notifies listeners', () => {
     const { registry } = setUp()
     const known = registry.register(agent('a'))
     registry.register(agent('b'))
@@ -242,7 +242,7 @@ describe('the status', () => {
     expect(changes).toEqual(['a: online → offline'])
   })
 
-  test('of an agent that is not there is nothing', () => {
+  test('of an unknown agent does nothing', () => {
     expect(setUp().registry.updateStatus('a', 'online')).toBeNull()
   })
 

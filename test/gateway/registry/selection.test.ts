@@ -38,7 +38,7 @@ describe('the least loaded', () => {
     expect(new LeastLoadedSelector().select([], () => 0)).toBeNull()
   })
 
-  test('may be one who has been forgotten', () => {
+  test('may be an agent whose load was forgotten', () => {
     const selection = new LeastLoadedSelector()
     choose(selection)
     selection.forget('a')
@@ -75,7 +75,7 @@ describe('capabilities in a text', () => {
     expect(capabilitiesIn(text, known)).toEqual(expected)
   })
 
-  test('are told in the spelling of the agent that comes first', () => {
+  test('are returned in the spelling of the agent that comes first', () => {
     expect(capabilitiesIn('web search', agents(['a', 'web-search'], ['b', 'web_search']))).toEqual([
       'web-search',
     ])

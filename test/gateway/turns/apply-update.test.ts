@@ -80,7 +80,7 @@ describe('a result', () => {
     ['submitted', { state: 'working', artifacts: [chunk] }],
     ['input-required', { state: 'working', chunk }],
     ['auth-required', { state: 'submitted', artifacts: [chunk] }],
-  ])('of a task that is %s is told of one that is worked on: %j', (from, update) => {
+  ])('of a task that is %s moves the task to working first: %j', (from, update) => {
     const all = at(from)
     all.apply(update)
     expect(types(all).slice(-2)).toEqual(['working', 'artifact'])
@@ -93,7 +93,7 @@ describe('a result', () => {
     expect(states()).toEqual(['working', 'working'])
   })
 
-  test('is told of the question that it came with', () => {
+  test('comes before the question of the same update', () => {
     const all = at('submitted')
     all.apply({ state: 'input-required', chunk, message: '?' })
     expect(types(all).slice(-3)).toEqual(['working', 'artifact', 'input-required'])
@@ -190,7 +190,7 @@ describe('what a service says in words', () => {
     })
   })
 
-  test('is at least the state, where only programs are told why it failed', () => {
+  test('is at least the state, if the reason is only for programs', () => {
     const { apply, task } = at('working')
     apply({ state: 'failed', message: { parts: [] }, failure: { code: 'x', retryable: true } })
     expect(task()?.message).toMatchObject({

@@ -75,7 +75,7 @@ describe('a handle', () => {
     'task-1',
     `a2ah1.${'A'.repeat(20)}`,
     `a2ah1.${'A'.repeat(1e6)}`,
-  ])('that is none is not known: %.20s', async (text) => {
+  ])('that is malformed is not known: %.20s', async (text) => {
     expect(await codeOf(new HandleSeal([SECRET]).open(text))).toBe('TASK_NOT_FOUND')
   })
 

@@ -76,7 +76,7 @@ describe('a handle', () => {
   test.each([
     ['completed', (call: Call) => call.answer({ state: 'completed' })],
     ['failed', (call: Call) => call.fail(serviceError())],
-  ])('is none of a task that is %s without a place', async (_, end) => {
+  ])('does not exist for a task that is %s without a location', async (_, end) => {
     const { gateway, provider } = setUp()
     const sent = gateway.sendTask('a', 'x')
     const handle = gateway.handleOf('task-1')
@@ -85,7 +85,7 @@ describe('a handle', () => {
     await sent
   })
 
-  test('is none of a task that is canceled before, or gone', async () => {
+  test('does not exist for a task that was canceled before, or removed', async () => {
     const canceled = setUp({ config: { cancelTimeoutMs: 50 } })
     void canceled.gateway.sendTask('a', 'x')
     const handle = canceled.gateway.handleOf('task-1')
@@ -245,7 +245,7 @@ describe('a handle is refused', () => {
     expect((await resumed).state).toBe('completed')
   })
 
-  test('to all but its owner, who learn nothing of it', async () => {
+  test('for all but its owner, and they learn nothing of it', async () => {
     const owned = await handedOver({}, { owner: 'ada' })
     for (const owner of ['bob', null]) {
       for (const use of ['resume', 'getTask', 'cancelTask', 'subscribe'] as const) {
@@ -383,7 +383,7 @@ describe('a look at a task that waits', () => {
     return { ...all, looked: all.gateway.getTask('task-1'), look: await all.provider.last('getTask') }
   }
 
-  test('tells what has become of it elsewhere, and follows it', async () => {
+  test('reads its state at the service, and follows it', async () => {
     const { look, looked, provider, clock, gateway } = await waiting()
     await look.answer({ state: 'working' })
     expect((await looked).state).toBe('working')

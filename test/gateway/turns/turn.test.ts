@@ -146,7 +146,7 @@ describe('a service that fails', () => {
     expect(provider.of('cancelTask')).toEqual([])
   })
 
-  test('to keep results small before the end is told to stop', async () => {
+  test('to keep results small before the end is canceled', async () => {
     const { call, gateway, provider } = await streamed({ manager: { limits: { maxArtifactsSize: 100 } } })
     await call.answer(WORKING)
     await call.answer({ chunk: { artifactId: 'x', parts: [{ text: 'x'.repeat(100) }] } })
@@ -203,7 +203,7 @@ describe('a task that continues at its service', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is asked for by the latest place that the service has told', async () => {
+  test('is polled by the latest location that the service has reported', async () => {
     const { provider, clock } = await followed()
     await pass(clock, 1_000)
     await (await provider.last('getTask')).answer({ state: 'working', ref: { r: 2 } })

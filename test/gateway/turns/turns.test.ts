@@ -106,7 +106,7 @@ describe('a task that is canceled', () => {
     expect([call.signal.aborted, provider.of('cancelTask'), clock.pending]).toEqual([true, [], 0])
   })
 
-  test('tells the call in flight why', async () => {
+  test('passes the reason to the call in flight', async () => {
     const { gateway, call, clock, provider } = await sent('streamTask')
     await call.answer(WORKING)
     await call.end()
@@ -159,7 +159,7 @@ describe('a task that is canceled', () => {
     },
   )
 
-  test('at a service that fails is canceled all the same, and onError is called', async () => {
+  test('at a service that fails is canceled anyway, and onError is called', async () => {
     const { gateway, provider, told } = await begun(WAITING)
     const canceled = gateway.cancelTask('task-1')
     const error = serviceError()
@@ -231,22 +231,25 @@ describe('a task that ends here otherwise', () => {
 })
 
 describe('a task that ended at its service', () => {
-  test.each(['completed', 'failed', 'canceled', 'rejected'])('as %s is not told to stop', async (state) => {
-    for (const first of [undefined, WORKING, WAITING]) {
-      const { gateway, provider, call, clock, told } = await sent()
-      await call.answer(first ?? { state, ref: { r: 1 } })
-      if (first === WORKING) {
-        await pass(clock, 1_000)
-        await (await provider.last('getTask')).answer({ state })
+  test.each(['completed', 'failed', 'canceled', 'rejected'])(
+    'as %s is not canceled at the service',
+    async (state) => {
+      for (const first of [undefined, WORKING, WAITING]) {
+        const { gateway, provider, call, clock, told } = await sent()
+        await call.answer(first ?? { state, ref: { r: 1 } })
+        if (first === WORKING) {
+          await pass(clock, 1_000)
+          await (await provider.last('getTask')).answer({ state })
+        }
+        if (first === WAITING) {
+          void gateway.getTask('task-1')
+          await (await provider.last('getTask')).answer({ state })
+        }
+        expect(gateway.tasks.peekTask('task-1')?.state).toBe(state)
+        expect([provider.of('cancelTask'), told, clock.pending]).toEqual([[], [], 0])
       }
-      if (first === WAITING) {
-        void gateway.getTask('task-1')
-        await (await provider.last('getTask')).answer({ state })
-      }
-      expect(gateway.tasks.peekTask('task-1')?.state).toBe(state)
-      expect([provider.of('cancelTask'), told, clock.pending]).toEqual([[], [], 0])
-    }
-  })
+    },
+  )
 
   test('does not come to life by what it says later', async () => {
     const { gateway, call, clock, told } = await begun(WORKING)

@@ -32,7 +32,7 @@ test('the types are those of the document', () => {
   }>()
 })
 
-test('a task that asks is worked on, to who knows four states', async () => {
+test('a task that asks is shown as working to clients that know four states', async () => {
   const a = agent(async (run) => `You said ${String((await run.requireInput('Which one?')).parts[0]?.text)}`)
   const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
   const { id } = body as { id: string }

@@ -125,7 +125,7 @@ describe('what is wrong is said in `error`', () => {
 test.each([
   ['canceled', 'canceled'],
   ['rejected', 'rejected'],
-] as const)('a task that was %s has failed, to who knows four states', async (_, state) => {
+] as const)('a task that was %s is shown as failed to clients that know four states', async (_, state) => {
   const a = agent(() => new Promise(() => {}))
   const { body } = await send(a, '/a2a/tasks/send', { message: 'Hello' })
   const id = idOf(body)

@@ -36,7 +36,7 @@ describe('a request', () => {
     [{ jsonrpc: '1.0' }, 1],
     [{ jsonrpc: undefined } as object as JsonObject, 1],
     [{ params: 'hi' }, 1],
-  ])('that is no request is told so: %o', async (wrong, id) => {
+  ])('that is invalid gets an error: %o', async (wrong, id) => {
     const a = only()
     const error = { code: -32600, message: 'Invalid JSON-RPC request', data: null }
     expect(await send(a, '/', { ...rpc, ...wrong })).toEqual({
@@ -46,7 +46,7 @@ describe('a request', () => {
     expect(a.tasks.size()).toBe(0)
   })
 
-  test.each(['ListTasks', 'tasks/list'])('for %s is for a method that there is not', async (method) => {
+  test.each(['ListTasks', 'tasks/list'])('for %s is for an unknown method', async (method) => {
     expect((await call(only(), method, {}))['error']).toEqual({
       code: -32601,
       message: `Method not found: ${method}`,

@@ -118,7 +118,7 @@ describe('a message', () => {
   })
 })
 
-test('an agent that replies without a task has made one all the same', async () => {
+test('an agent that replies without a task has created one anyway', async () => {
   const a = agent((run) => run.reply('hello'))
   expect(await result(a, 'SendMessage', typed('hi'))).toMatchObject({
     status: { state: 'completed', message: 'hello' },
@@ -195,7 +195,7 @@ describe('errors have the codes and texts of KAOS, and HTTP says 200', () => {
     expect([response.status, await response.json()]).toEqual([200, expected])
   })
 
-  test('but for who may not ask at all', async () => {
+  test('except for callers that may not ask at all', async () => {
     const a = agent(() => 'done', { authenticate, defaultDialect: 'kaos' })
     const response = await a.handler.fetch(post('/', SEND))
     expect(response.status).toBe(401)

@@ -79,7 +79,7 @@ test('tasks of one context are worked on at the same time', async () => {
   expect(hotel?.id).not.toBe(activities?.id)
 })
 
-test('a task that fails says why, and keeps the artifacts that it has; who tries again makes another', async () => {
+test('a task that fails says why, and keeps its artifacts; a client that tries again makes another task', async () => {
   let tries = 0
   const a = agent((run) => {
     run.artifact(`Page ${(tries += 1)}`)

@@ -343,7 +343,7 @@ describe('errors have the codes of the document', () => {
     expect(await failure(a, 'task_send_subscribe', newTask())).toMatchObject({ code: -32005 })
   })
 
-  test('a method that there is none of, where LiteLLM-RS is preferred', async () => {
+  test('an unknown method, where LiteLLM-RS is preferred', async () => {
     const a = agent(() => 'done', { defaultDialect: 'litellm' })
     expect(await failure(a, 'task_delete', {})).toMatchObject({ code: -32601 })
   })

@@ -94,7 +94,7 @@ describe('the version that a request names', () => {
     expect(missing).toMatchObject({ code: -32602, data: { details: [{}, {}] } })
   })
 
-  test('may stand in the query, and in what a dispatch is told', async () => {
+  test('may be in the query, and in the context of a dispatch', async () => {
     const a = done()
     const id = await made(a, '0.1')
     const body = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id } }
@@ -118,7 +118,7 @@ describe('the version that a request names', () => {
     }
   })
 
-  test('is not remembered: who names it once has to name it again', async () => {
+  test('is not remembered: each request has to name it', async () => {
     const a = done()
     const [method, params] = SENDS['0.1']
     await result(a, method, params, naming('0.1'))
@@ -127,7 +127,7 @@ describe('the version that a request names', () => {
 })
 
 describe('parameters that are those of one only', () => {
-  test.each(VERSIONS)('tell it, whichever is preferred: %s', async (version) => {
+  test.each(VERSIONS)('decide it, whichever version is preferred: %s', async (version) => {
     const [method, params] = SENDS[version]
     for (const { version: defaultDialect } of ALL) {
       expect(versionOf(await result(done({ defaultDialect }), method, params))).toBe(version)
@@ -181,7 +181,7 @@ describe('that in which the task was made', () => {
     expect(versionOf(await result(a, 'tasks/get', { id: ids.bob }, as('bob')))).toBe('0.1')
   })
 
-  test('is not asked for where the id is none', async () => {
+  test('is not looked up if the id is invalid', async () => {
     const a = done()
     const own = await made(a, '0.1')
     for (const id of [1, null, {}, [own], '__proto__', undefined]) {
@@ -352,7 +352,7 @@ describe('the form of an answer shows nothing of a task of another owner', () =>
     }
   })
 
-  test('though it tells its maker', async () => {
+  test('although it shows its creator', async () => {
     const a = done({ authenticate })
     const id = await made(a, 'kaos', as('ann'))
     expect(versionOf(await result(a, 'tasks/get', { id }, as('ann')))).toBe('kaos')
@@ -395,7 +395,7 @@ describe('your own dialect', () => {
     expect(await card.text()).not.toContain('shouting')
   })
 
-  test('may have the methods of another: it is told by its parameters, and then by the task', async () => {
+  test('may have the methods of another: it is found by its parameters, and then by the task', async () => {
     const own = v1()
     const loud: Dialect = {
       ...own,

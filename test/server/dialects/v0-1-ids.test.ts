@@ -113,7 +113,7 @@ describe('an id that another owner uses', () => {
     expect(JSON.stringify(results)).not.toMatch(/[Ss]ecret|~/)
   })
 
-  test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe'])('is none to %s', async (method) => {
+  test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe'])('is unknown to %s', async (method) => {
     const a = await setup()
     const asked = async (id: string) => {
       const body = { jsonrpc: '2.0', id: 1, method, params: { id } }

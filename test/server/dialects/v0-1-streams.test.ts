@@ -93,7 +93,7 @@ describe('after a gap', () => {
     return { a, collector, atGap, rest: told.slice(before) }
   }
 
-  test('each artifact is told whole, and grows from there', async () => {
+  test('each artifact is sent whole, and grows from there', async () => {
     const { a, collector, rest } = await behind(
       async (run, ahead, more) => {
         write(run, 'a', 'one')

@@ -380,7 +380,7 @@ describe('an error has a code of 0.1, a text, and an object of details; HTTP say
     expect(JSON.stringify(sent)).not.toContain('secret')
   })
 
-  test('an agent that replies without a task has made one all the same', async () => {
+  test('an agent that replies without a task has created one anyway', async () => {
     const a = agent((run) => run.reply('hello'))
     expect(await result(a, 'tasks/send', say('t', 'hi'))).toMatchObject({
       id: 't',

@@ -103,13 +103,13 @@ describe('a lease', () => {
     expect(await renewals(both)).toBe(0)
   })
 
-  test('is none when the task has ended', async () => {
+  test('does not remain when the task has ended', async () => {
     const both = replicas(() => 'done')
     await send(both.a, 'go')
     expect(await renewals(both)).toBe(0)
   })
 
-  test('is none of a task that has refused its first message', async () => {
+  test('does not remain for a task that has refused its first message', async () => {
     const both = replicas(() => 'done', { manager: { limits: { maxMessagesSize: 200 } } })
     const { error } = await callOf(jsonRpc, both.a, 'SendMessage', { message: user('x'.repeat(300)) })
     expect(error?.reason).toBe('LIMIT_EXCEEDED')
@@ -117,7 +117,7 @@ describe('a lease', () => {
     expect(await both.b.tasks.listTasks()).toMatchObject([{ state: 'rejected' }])
   })
 
-  test('is none of a task whose message was refused', async () => {
+  test('does not remain for a task whose message was refused', async () => {
     const both = replicas((run) => {
       run.requireInput('Which?').catch(() => undefined)
     })
@@ -128,7 +128,7 @@ describe('a lease', () => {
     expect(await renewals(both)).toBe(0)
   })
 
-  test('is none of a task for whose message there is no room', async () => {
+  test('does not remain for a task whose message found no room', async () => {
     const { opened, open } = gate()
     const execute: Execute = async (run) => {
       if (run.text === 'wait') run.requireInput('Which?').catch(() => undefined)

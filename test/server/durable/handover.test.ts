@@ -141,7 +141,7 @@ describe('a process that closes', () => {
     await pass(clock, async () => (await state(b, task?.id ?? '')) === 'completed')
   })
 
-  test('answers a client whose run has no task yet with UNAVAILABLE, and there is none', async () => {
+  test('answers UNAVAILABLE to a client whose run has no task yet, and creates none', async () => {
     const began = gate()
     const { a, b, clock } = replicas(async (run) => {
       await run.reply(began.opened.then(() => 'late'))

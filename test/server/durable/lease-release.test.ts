@@ -191,13 +191,13 @@ describe('a message that comes under a lease that is just being taken', () => {
     return { turns: turns.filter((text) => text !== 'busy'), b, id, error }
   }
 
-  test('has its turn, before the one that the lease was taken for', async () => {
+  test('starts a run before the one that the lease was acquired for', async () => {
     const { turns, b, id, error } = await racing({}, () => Promise.resolve({}))
     expect([turns, error]).toEqual([['go', 'from b', 'from a'], undefined])
     expect(await state(b, id)).toBe('completed')
   })
 
-  test('has its turn where the other is refused for its generation', async () => {
+  test('starts a run if the other is refused for its generation', async () => {
     const { turns, b, id, error } = await racing({ preview: { generation: true } }, async (at, taskId) => ({
       ifGenerationMatch: (await at.tasks.peekTask(taskId))?.generation ?? 0,
     }))
@@ -206,7 +206,7 @@ describe('a message that comes under a lease that is just being taken', () => {
     expect(await state(b, id)).toBe('completed')
   })
 
-  test('has its turn where there is no room for the other', async () => {
+  test('starts a run if there is no room for the other', async () => {
     const options = { limits: { maxRuns: 1 } }
     const { turns, b, id } = await racing(options, () => Promise.resolve({}))
     expect(turns.slice(0, 2)).toEqual(['go', 'from b'])
@@ -214,7 +214,7 @@ describe('a message that comes under a lease that is just being taken', () => {
   })
 })
 
-test('a message that arrives while its task is released has its turn', async () => {
+test('a message that arrives while its task is released starts a run', async () => {
   const { way, next } = holdUp('acquire')
   const execute: Execute = async (run) => {
     if (run.text === 'last') return 'done'

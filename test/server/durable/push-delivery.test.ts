@@ -23,7 +23,7 @@ async function work({ tasks }: PushReplica, id: string): Promise<void> {
 
 const WHOLE_STORY = ['task submitted', 'working', 'artifact one', 'completed']
 
-describe('when the process that told a webhook has died', () => {
+describe('when the process that delivers to a webhook has died', () => {
   test('another one continues where it was', async () => {
     const { hook, a, b, id } = await registered({ replies: [204, 503] })
     await work(b, id)
@@ -37,7 +37,7 @@ describe('when the process that told a webhook has died', () => {
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
-  test('what it could not note as told is told once more, with the same id', async () => {
+  test('a delivery that it could not record is sent again, with the same id', async () => {
     const { hook, a, b, id } = await registered()
     a.store.fail('putDocument')
     await b.tasks.updateTask(id, { state: 'working' })
@@ -97,7 +97,7 @@ describe('when the process that told a webhook has died', () => {
     expect(generationsOf(hook.received)).toEqual([1, 2, 3, 4])
   })
 
-  test('in a version that tells whole tasks, one that was told is not told again', async () => {
+  test('in a version that sends whole tasks, a delivered task is not sent again', async () => {
     const { hook, a, b, id } = await registered({ version: '0.3' })
     a.store.fail()
     for (let seconds = 0; seconds < 60; seconds += 1) {
@@ -132,7 +132,7 @@ describe('when the process that told a webhook has died', () => {
   })
 })
 
-describe('the process that tells a webhook', () => {
+describe('the process that delivers to a webhook', () => {
   test('continues to deliver, however long that takes', async () => {
     const { hook, world, a, b, id } = await registered()
     const claims = new Set<unknown>()
@@ -166,7 +166,7 @@ describe('the process that tells a webhook', () => {
     expect(storyOf(hook.accepted)).toEqual(WHOLE_STORY)
   })
 
-  test('leaves no more behind than the configuration when all is told', async () => {
+  test('leaves only the configuration behind when all is delivered', async () => {
     const hook = await receiver()
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -235,7 +235,7 @@ describe('a webhook that is disabled', () => {
     expect(storyOf(hook.accepted)).toEqual(['task submitted'])
   })
 
-  test('is told of whole tasks as they are by then', async () => {
+  test('receives whole tasks as they are then', async () => {
     const hook = await receiver(204, 410)
     const world = shop()
     const [a, b] = [world.open(), world.open()]

@@ -61,7 +61,7 @@ describe('a webhook that one process has registered, at another', () => {
     expect(second.nextPageToken).toBe('')
   })
 
-  test('is told nothing more once it was deleted there', async () => {
+  test('receives nothing more once it was deleted there', async () => {
     const hook = await receiver()
     const world = shop()
     const [a, b] = [world.open(), world.open()]
@@ -77,7 +77,7 @@ describe('a webhook that one process has registered, at another', () => {
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
-  test('that is replaced there is told no more, and the new one is', async () => {
+  test('that is replaced there receives nothing more, and the new one does', async () => {
     const [old, young] = [await receiver(), await receiver()]
     const world = shop()
     const [a, b] = [world.open(), world.open()]

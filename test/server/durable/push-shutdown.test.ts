@@ -6,7 +6,7 @@ import { faultyStore, gate } from '../../support/faulty-store.js'
 import { endOf, receiver, storyOf, until } from '../push/support/push.js'
 
 describe('a process that closes', () => {
-  test('gives back what it tells, at once', async () => {
+  test('releases its claims at once', async () => {
     const { hook, world, a, b, id } = await registered()
     const start = a.clock.now()
     await a.handler.close()
@@ -21,7 +21,7 @@ describe('a process that closes', () => {
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
-  test('tells what has happened before', async () => {
+  test('delivers what has happened before', async () => {
     const world = shop()
     const a = world.open()
     const id = await task(a)
@@ -256,7 +256,7 @@ test('the end of a task is delivered even when only the delivery needs the task 
 describe('a task that is removed', () => {
   const retention = { default: { maxAgeMs: 1_000 } }
 
-  test('takes its webhooks along, and what was not told is dropped', async () => {
+  test('removes its webhooks, and undelivered notifications are dropped', async () => {
     const hook = await receiver(204, 503, 503, 503, 503, 503, 503)
     const world = shop()
     const [a, b] = [world.open({ manager: { retention } }), world.open({ manager: { retention } })]
@@ -282,7 +282,7 @@ describe('a task that is removed', () => {
     expect(await a.handler.push.health()).toEqual([])
   })
 
-  test('says nothing of a webhook that had nothing to tell', async () => {
+  test('reports no webhook that had nothing to deliver', async () => {
     const hook = await receiver()
     const world = shop()
     const [a, b] = [world.open({ manager: { retention } }), world.open({ manager: { retention } })]

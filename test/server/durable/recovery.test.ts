@@ -55,7 +55,7 @@ const FAIL = { manager: { recover: 'fail' } } as const
 const state = async (at: Replica, id: string): Promise<string> => stateName((await get(at, id)).status.state)
 
 describe('a process that dies', () => {
-  test('leaves tasks that fail, which streams elsewhere are told', async () => {
+  test('leaves tasks that fail, which streams elsewhere receive', async () => {
     const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
@@ -77,7 +77,7 @@ describe('a process that dies', () => {
     expect(stateName((await sent).status.state)).toBe('failed')
   })
 
-  test('leaves a task that waits for the user waiting: his answer continues its turn elsewhere', async () => {
+  test('leaves a task that waits for the user waiting: the answer continues its turn elsewhere', async () => {
     const { a, b, clock } = replicas(asking)
     const { id } = await send(a, 'go')
     a.store.fail()
@@ -229,7 +229,7 @@ describe('close', () => {
 const AWAY = 'The agent cannot reach its tasks now; try again later'
 
 describe('a store that fails', () => {
-  test('while a task is created: the client is told, there is no run, and there is no task', async () => {
+  test('while a task is created: the client gets an error, and there is no run and no task', async () => {
     let runs = 0
     const { a, b, clock } = replicas(() => void (runs += 1))
     a.store.fail('create')
@@ -255,7 +255,7 @@ describe('a store that fails', () => {
     expect(await response?.json()).toMatchObject({ error: { message: AWAY } })
   })
 
-  test('while a message is taken in: nothing is answered before it is stored', async () => {
+  test('while a message is accepted: no response comes before it is stored', async () => {
     const { a, b, clock } = replicas(asking)
     const { id } = await send(a, 'go')
     a.store.fail('commit')
@@ -271,7 +271,7 @@ describe('a store that fails', () => {
     expect(saidIn(await get(b, id))).toContain('this')
   })
 
-  test('for too long while a message is taken in: the client is told', async () => {
+  test('for too long while a message is accepted: the client gets an error', async () => {
     const { a, clock } = replicas(asking)
     const { id } = await send(a, 'go')
     a.store.fail('commit')

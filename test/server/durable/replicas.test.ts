@@ -209,7 +209,7 @@ describe('a message to a task that another process holds', () => {
     finish()
   })
 
-  test('that comes while the run returns still has its turn', async () => {
+  test('that arrives while the run returns still starts a run', async () => {
     for (let round = 0; round < 20; round += 1) {
       const turns: string[] = []
       const { execute, began, finish } = working((run) => {
@@ -229,7 +229,7 @@ describe('a message to a task that another process holds', () => {
     }
   })
 
-  test('has its turn even if its holder has not received it when the run returns', async () => {
+  test('starts a run even if its holder has not received it when the run returns', async () => {
     for (const outcome of ['text', undefined]) {
       const turns: string[] = []
       const { execute, began, finish } = working((run) => {

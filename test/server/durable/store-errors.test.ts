@@ -87,14 +87,14 @@ describe('a store that fails with its own error', () => {
     expect(told).toMatchObject([{ error: FAILURE }])
   })
 
-  test('is told of once, where it failed', async () => {
+  test('is reported once, where it failed', async () => {
     const { handler, told } = failing((step) => step === 'create')
     const response = await handler.fetch(post('/message:send', { message: OF_1_0 }))
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
     expect(told).toMatchObject([{ error: FAILURE, context: { during: 'execute' } }])
   })
 
-  test('is told of each time that it fails', async () => {
+  test('is reported each time that it fails', async () => {
     const { handler, told } = failing((step) => step === 'get')
     for (let count = 0; count < 2; count += 1) await handler.fetch(get('/tasks/x'))
     expect(told.map(({ context }) => context.during)).toEqual(['GET request', 'GET request'])

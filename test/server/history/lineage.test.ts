@@ -175,7 +175,7 @@ describe.each(MANAGERS)('the deadline of a run over %s', (_, open) => {
     expect(JSON.stringify((await tasks.getTask(id))?.message)).toContain('Task timed out')
   })
 
-  test('is none without one', async () => {
+  test('is undefined without one', async () => {
     const { say, reaches } = await agent(open, (run) => String(run.deadline))
     expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual(['undefined'])
   })

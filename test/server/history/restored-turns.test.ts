@@ -179,7 +179,7 @@ describe('the turn of a restored task', () => {
     expect(() => new TaskManager().restore(wrong)).toThrow('tasks[0].redriven')
   })
 
-  test('is refused where its history is none', async () => {
+  test('is refused if its history is invalid', async () => {
     const before = await started((run) => run.step('one', () => 1).then(String))
     const id = await before.say('go')
     await before.reaches(id, 'completed')

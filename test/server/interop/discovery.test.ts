@@ -234,7 +234,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect((await peer.get(id)).id).toBe(id)
   })
 
-  test('a client that does not say who he is does nothing', async () => {
+  test('a client without credentials does nothing', async () => {
     let runs = 0
     const { url } = await serve({
       execute() {
@@ -259,7 +259,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(runs).toBe(0)
   })
 
-  test('the extended card is for those who are known', async () => {
+  test('the extended card is for authenticated clients', async () => {
     const { url } = await serve({
       ...echo,
       authenticate,

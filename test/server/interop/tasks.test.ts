@@ -174,7 +174,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(textOf((await poll(peer, id)).artifacts?.[0]?.parts)).toBe('stored')
   })
 
-  test('a canceled task is canceled, and its work is told to stop', async () => {
+  test('a canceled task is canceled, and its signal aborts', async () => {
     const aborted = gate<unknown>()
     const { url } = await serve({
       async execute(run) {

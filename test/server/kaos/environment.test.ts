@@ -24,7 +24,7 @@ describe('TASK_STORE_TYPE', () => {
     )
   })
 
-  test.each(['redis', 'false', '0', 'locale'])('%j is refused, and told what there is', (type) => {
+  test.each(['redis', 'false', '0', 'locale'])('%j is refused with the list of known values', (type) => {
     expect(() => taskManagerFromEnvironment(echo, { env: { TASK_STORE_TYPE: type } })).toThrow(
       new RangeError(`"TASK_STORE_TYPE" must be local, null or none, got "${type}"`),
     )

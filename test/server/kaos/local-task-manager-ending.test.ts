@@ -5,7 +5,7 @@ import { rejection, setup, textsOf, working } from './support/local.js'
 import { gate } from '../spec/support/agent.js'
 
 describe('cancelTask', () => {
-  test('is false where there is none, and where it has ended', async () => {
+  test('returns false for an unknown task, and for one that has ended', async () => {
     const { manager } = setup(() => 'ok')
     expect(await manager.cancelTask('no-such-task')).toBe(false)
     const task = await manager.sendMessage('go')
@@ -109,7 +109,7 @@ describe('cancelTask', () => {
 })
 
 describe('waitForCompletion', () => {
-  test('has the task as soon as it ends, for all who wait', async () => {
+  test('resolves with the task as soon as it ends, for all callers', async () => {
     const { manager, context, finish, sent } = await working()
     const waits = [manager.waitForCompletion(context.taskId), manager.waitForCompletion(context.taskId)]
     finish('ok')
@@ -142,7 +142,7 @@ describe('waitForCompletion', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is null at once where there is none, and when it is gone', async () => {
+  test('resolves with null at once for an unknown task, and when the task is removed', async () => {
     const { manager, context, tasks, clock, sent } = await working()
     expect(await manager.waitForCompletion('no-such-task')).toBeNull()
     const waited = manager.waitForCompletion(context.taskId)

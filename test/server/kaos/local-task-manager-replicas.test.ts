@@ -123,7 +123,7 @@ describe('when the process of the work dies', () => {
 })
 
 describe('shutdown', () => {
-  test("hands the work over with recover: 'resume': the sender is told to try again", async () => {
+  test("hands the work over with recover: 'resume': the sender is asked to try again", async () => {
     const { work, began, signals } = slow()
     const { a, b, clock } = pair([work, echo], { recover: 'resume' })
     const sent = rejection(a.manager.sendMessage('go'))

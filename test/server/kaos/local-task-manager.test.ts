@@ -28,7 +28,7 @@ describe('sendMessage', () => {
     ])
   })
 
-  test('tells the work what it is about', async () => {
+  test('passes the message and its context to the work', async () => {
     const seen: ProcessContext[] = []
     const { manager } = setup((_, context) => {
       seen.push(context)
@@ -110,7 +110,7 @@ describe('sendMessage', () => {
     expect(await manager.getTask(task.id)).toEqual(task)
   })
 
-  test('tells onError what was thrown, and clients what describeError makes of it', async () => {
+  test('passes the error to onError, and the text of describeError to clients', async () => {
     const error = new Error('Error occurred')
     const { manager, errors } = setup(() => fail(error), { describeError: String })
     expect(await manager.sendMessage('go')).toMatchObject({ message: 'Error: Error occurred' })
@@ -201,7 +201,7 @@ describe('getTask', () => {
     expect(await manager.getTask((await sent).id)).toEqual(await sent)
   })
 
-  test('is null where there is none', async () => {
+  test('returns null for an unknown task', async () => {
     expect(await setup(() => 'ok').manager.getTask('task_0123456789ab')).toBeNull()
   })
 })

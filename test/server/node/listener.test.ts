@@ -61,7 +61,7 @@ describe('the request', () => {
     ])
   })
 
-  it('has no body where there is none', async () => {
+  it('has no body if none was sent', async () => {
     const { port } = await serve((request) => Response.json(request.body === null))
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE']) {
       const response = await send(port, { method, headers: { 'content-length': 0 } })

@@ -198,7 +198,7 @@ describe('a name leads to the addresses that were checked', () => {
     expect(connections).toEqual(['127.0.0.1'])
   })
 
-  it('whose name TLS is told', async () => {
+  it('and TLS gets the name', async () => {
     const names: string[] = []
     const server = createTlsServer({
       SNICallback(name, done) {
@@ -366,7 +366,7 @@ describe('an answer', () => {
   })
 })
 
-describe('what goes wrong is told as fetch tells it', () => {
+describe('errors are those of fetch', () => {
   it('no connection', async () => {
     const error = await failureOf(pinnedFetch(HERE)('http://127.0.0.1:1/'))
     expect(error).toBeInstanceOf(TypeError)

@@ -180,7 +180,7 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
     expect(told.error?.reason).toBe('TASK_NOT_FOUND')
   })
 
-  test.each([-1, 'soon'])('is refused with a generation that is none: %j', async (currentGeneration) => {
+  test.each([-1, 'soon'])('is refused with an invalid generation: %j', async (currentGeneration) => {
     const a = await waiting()
     const told = await ask(binding, a, 'GetTask', { id: a.id, currentGeneration })
     expect(told.error).toMatchObject({ reason: 'INVALID_PARAMS' })

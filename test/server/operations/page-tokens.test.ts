@@ -37,7 +37,7 @@ describe('a page token of an agent in memory', () => {
     ['another context', { contextId: 'c' }, 'ann'],
     ['another state', { status: 'TASK_STATE_SUBMITTED' }, 'ann'],
     ['another time', { statusTimestampAfter: '2020-01-01T00:00:00Z' }, 'ann'],
-  ])('is none for %s', async (_, filter, who) => {
+  ])('is not valid for %s', async (_, filter, who) => {
     const a = shared()
     const { nextPageToken: pageToken } = await page(a, { pageSize: 1 })
     const error = await failure(a, 'ListTasks', { pageSize: 1, pageToken, ...filter }, as(who))
@@ -45,7 +45,7 @@ describe('a page token of an agent in memory', () => {
     expect(JSON.stringify(error)).toContain('"field":"pageToken"')
   })
 
-  test('is none of another agent, nor a part of one, nor a changed one', async () => {
+  test('is not valid at another agent, nor in part, nor changed', async () => {
     const [a, b] = [shared(), shared()]
     const { nextPageToken: token } = await page(a, { pageSize: 1 })
     const changed = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
@@ -58,7 +58,7 @@ describe('a page token of an agent in memory', () => {
     })
   })
 
-  test('does not tell how many changes there were to the tasks of others', async () => {
+  test('does not show how many changes there were to the tasks of others', async () => {
     const a = shared()
     const before = await page(a, { pageSize: 1 })
     const [of] = a.tasks.listTasks({ owner: 'bob' })

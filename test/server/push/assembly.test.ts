@@ -83,7 +83,7 @@ test('every chunk is applied once when the agent repeats what was not acknowledg
   expect(ids.length).toBe(3 * new Set(ids).size)
 })
 
-test('notifications arrive in order, without gaps in what they tell', async () => {
+test('notifications arrive in order, without gaps in their content', async () => {
   const { ids, text, expected } = await deliveredTo(() => 204)
   const generations = ids.map((id) => Number(id.split('/').at(-1)))
   expect(generations).toEqual([...generations].sort((left, right) => left - right))

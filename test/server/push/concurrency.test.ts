@@ -23,7 +23,7 @@ async function orderOf(max: number, takers: readonly (readonly string[])[]): Pro
 }
 
 describe('the next place goes to', () => {
-  test('who came first', async () => {
+  test('the job that came first', async () => {
     expect(await orderOf(1, [['a'], ['b'], ['a'], ['c']])).toEqual(['a', 'b', 'a', 'c'])
   })
 

@@ -105,7 +105,7 @@ describe('a delivery continues', () => {
 })
 
 describe('of a task that goes', () => {
-  test('while the agent closes, all is told', async () => {
+  test('while the agent closes, everything is delivered', async () => {
     const hook = await receiver(503)
     const tasks = new TaskManager({ maxTasks: 1, whenFull: 'evict-terminal' })
     const agent: Plain = pushAgent({ tasks })
@@ -126,7 +126,7 @@ describe('of a task that goes', () => {
     expect(agent.errors).toEqual([])
   })
 
-  test('because it has expired while the agent closes, nothing more is told', async () => {
+  test('because it has expired while the agent closes, nothing more is delivered', async () => {
     const hook = await receiver(503)
     const agent: Plain = pushAgent()
     const { clock, handler } = agent
@@ -147,7 +147,7 @@ describe('of a task that goes', () => {
     await handler.close()
   })
 
-  test('with its manager, nothing more is told', async () => {
+  test('with its manager, nothing more is delivered', async () => {
     const hook = await receiver(503)
     const agent: Plain = pushAgent()
     const { clock, create, task, tasks, handler, errors } = agent
@@ -177,7 +177,7 @@ describe('an agent that closes registers nothing more', () => {
     }
   })
 
-  test('that comes with a message, which is taken all the same', async () => {
+  test('that comes with a message, which is accepted anyway', async () => {
     const begun = gate()
     const { handler, call, clock } = refusing(async (run) => {
       await begun.opened

@@ -303,7 +303,7 @@ describe('after a configuration was deleted', () => {
 describe('an agent that closes', () => {
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
-  test('tells its webhooks what has happened, what closing does to tasks included', async () => {
+  test('delivers to its webhooks what has happened, including what closing does to tasks', async () => {
     const hook = await receiver(503)
     const agent: Plain = pushAgent({ execute: (run: Run) => new Promise(() => run.start()) })
     const { call, clock, handler, errors } = agent
@@ -316,7 +316,7 @@ describe('an agent that closes', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('tells them of tasks that are gone already, too', async () => {
+  test('delivers the ends of tasks that are removed already', async () => {
     const hook = await receiver(503)
     const tasks = new TaskManager({ maxTasks: 1, whenFull: 'evict-terminal' })
     const agent: Plain = pushAgent({ tasks })
@@ -349,7 +349,7 @@ describe('an agent that closes', () => {
     expect(tasks.listenerCount('task:evicted') + tasks.listenerCount('task:expired')).toBe(0)
   })
 
-  test('waits for none that has nothing to tell, or was given up', async () => {
+  test('waits for no webhook that has nothing to deliver, or was given up', async () => {
     const [idle, gone] = [await receiver(), await receiver(410)]
     const { clock, create, handler, task } = pushAgent()
     const id = task()

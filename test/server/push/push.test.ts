@@ -98,7 +98,7 @@ describe('a webhook', () => {
     expect(hook.received.map(({ headers }) => headers['x-a2a-notification-token'])).toContain('inline')
   })
 
-  test('in 0.1 is told of the whole task', async () => {
+  test('in 0.1 receives the whole task', async () => {
     const hook = await receiver()
     const { call, task, tasks } = pushAgent({ dialects: [v1(), v0_1()] })
     const [id, legacy] = [task(), { version: '0.1' }]
@@ -162,7 +162,7 @@ describe('a webhook', () => {
     expect(tasks.listTasks()).toEqual([])
   })
 
-  test('is not told of a message that was answered without a task', async () => {
+  test('does not receive a message that was answered without a task', async () => {
     const hook = await receiver()
     const { call, handler } = pushAgent({ execute: (run: Run) => run.reply('Hello') })
     const configuration = { taskPushNotificationConfig: { url: hook.url } }
@@ -356,7 +356,7 @@ describe('push notifications', () => {
     expect(() => createRequestHandler({ card: saying, execute, push: false })).toThrow(TypeError)
   })
 
-  test('that there are not are refused before the task is looked for, with a message too', async () => {
+  test('that are turned off are refused before the task is looked up, with a message too', async () => {
     const { dispatch, push, tasks } = createRequestHandler({ card, execute })
     const inline = {
       message: MESSAGE,
@@ -401,7 +401,7 @@ describe('push notifications', () => {
     expect(() => createRequestHandler({ card, execute, push: given })).toThrow(name)
   })
 
-  test('need to know what names stand for, unless they are told not to ask', () => {
+  test('need the addresses of names, unless resolve is false', () => {
     const { process } = globalThis
     const builtin = process.getBuiltinModule.bind(process)
     try {

@@ -70,7 +70,7 @@ describe('a webhook may not be', () => {
     for (const address of addresses) expect(text).not.toContain(address)
   })
 
-  test('told from another that there is not, by the error', async () => {
+  test('distinguished from an unknown name by the error', async () => {
     const resolve = (host: string): Promise<string[]> =>
       host.startsWith('db') ? Promise.resolve(['10.20.30.40']) : Promise.reject(new Error('ENOTFOUND'))
     const { create, task } = pushAgent({ push: { resolve } })
@@ -330,7 +330,7 @@ describe('a name that stands for another address once it was looked at', () => {
   })
 })
 
-test("the platform's fetch sends where there is nothing of Node's, or nothing to ask", async () => {
+test("the platform's fetch sends with resolve: false", async () => {
   const hook = await receiver()
   const { create, task, handler } = pushAgent({ push: { resolve: false } })
   const id = task()

@@ -45,7 +45,7 @@ function counting(): { readonly dialects: readonly Dialect[]; readonly made: num
   return { dialects: [v1(), { ...legacy, encodeTaskNotification }], made }
 }
 
-describe('a webhook that is told of whole tasks', () => {
+describe('a webhook that receives whole tasks', () => {
   test('receives the artifacts that came while it was busy at once, and every change of state', async () => {
     const held = gate()
     const hook = await receiver((response) => {

@@ -89,7 +89,7 @@ describe('where tasks are shared, the time that a client gives a task', () => {
     await pass(clock, () => hasFailed(b, id))
   })
 
-  test('is nothing to another that has its id by then', async () => {
+  test('does not apply to a later task with the same id', async () => {
     const { a, b, clock } = replicas([(run) => void run.requireInput('And?'), asking], {
       manager: { retention: { default: { maxAgeMs: 1 } }, sweepIntervalMs: 1_000 },
     })
@@ -118,7 +118,7 @@ describe('where tasks are in memory, the time that a client gives a task', () =>
     expect(a.clock.pending).toBe(before)
   })
 
-  test('is nothing to another that has its id by then', async () => {
+  test('does not apply to a later task with the same id', async () => {
     const a = agent((run) => void run.requireInput('And?'), { tasks: { expiryMs: 1_000 } })
     const id = await given(a)
     a.clock.advance(2_000)

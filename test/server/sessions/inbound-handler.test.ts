@@ -116,7 +116,7 @@ describe('Scenario: inbound task timeout', () => {
     expect(handleTaskGet('task-1')?.state).toBe('failed')
   })
 
-  test('where sessions cannot be stopped, the task fails all the same', () => {
+  test('if sessions cannot be stopped, the task fails anyway', () => {
     const processManager = { subscribe: () => undefined, startProcess: () => undefined }
     const { handleTaskSend, handleTaskGet, clock, errors } = own({ processManager })
     handleTaskSend({ message: 'Slow' })
@@ -128,7 +128,7 @@ describe('Scenario: inbound task timeout', () => {
   test.each([
     ['thrown', thrower('Busy')],
     ['rejected', () => Promise.reject(new Error('Busy'))],
-  ])('what is %s by stopProcess is told', async (_, stopProcess) => {
+  ])('what is %s by stopProcess is reported', async (_, stopProcess) => {
     const { handleTaskSend, handleTaskGet, clock, errors, pm } = own()
     Object.assign(pm, { stopProcess })
     handleTaskSend({ message: 'Slow', timeoutMs: 1 })

@@ -141,7 +141,7 @@ describe('what is refused', () => {
     expect(await answerOf(response)).toEqual([503, { error: expect.any(String) as string }])
   })
 
-  test('nothing of what the program throws is told', async () => {
+  test('contains nothing of what the program throws', async () => {
     const agent = own({ createSession: thrower('corvid.db is locked') })
     expect(await answerOf(await post(agent, { message: 'Hello' }))).toEqual([
       500,
@@ -153,7 +153,7 @@ describe('what is refused', () => {
     expect(agent.handleTaskGet('task-1')?.state).toBe('failed')
   })
 
-  test('an error that the program means for the client is told', async () => {
+  test('contains the error that the program means for the client', async () => {
     const createSession = (): never => {
       throw new A2AError('PERMISSION_DENIED', 'Not for you', {})
     }

@@ -82,7 +82,7 @@ describe('a request is refused', () => {
   })
 })
 
-test('agents that are promised are none, and why the promise is broken is told', async () => {
+test('a promise of agents counts as none, and its rejection is reported', async () => {
   const listAgents = (): never => Promise.reject(new Error('Offline')) as never
   const { handleTaskSend, handleTaskGet, errors } = own({ listAgents })
   expect(() => handleTaskSend({ message: 'Hello' })).toThrow(
@@ -154,7 +154,7 @@ describe('a session', () => {
     expect(handleTaskGet('task-1')?.state).toBe('completed')
   })
 
-  test('whose start fails later fails its task, and it is told why', async () => {
+  test('whose start fails later fails its task, whose text says why', async () => {
     const { handleTaskSend, handleTaskGet, pm, clock, errors } = own()
     pm.onStart = () => Promise.reject(new Error('No more processes'))
     expect(handleTaskSend({ message: 'Hello' }).state).toBe('working')
@@ -164,7 +164,7 @@ describe('a session', () => {
     expect(errors).toMatchObject([{ context: { during: 'startProcess', taskId: 'task-1' } }])
   })
 
-  test('that is promised counts as none, and why the promise is broken is told', async () => {
+  test('that is a promise counts as none, and its rejection is reported', async () => {
     const late = (): never => Promise.reject(new Error('Disk full')) as never
     const { handleTaskSend, handleTaskGet, errors } = own({ createSession: late })
     expect(() => handleTaskSend({ message: 'Hello' })).toThrow(
@@ -226,7 +226,7 @@ describe('a session', () => {
     },
   )
 
-  test('of one task is nothing to another', () => {
+  test('of one task does not affect another', () => {
     const { handleTaskSend, handleTaskGet, pm } = own()
     handleTaskSend({ message: 'One' })
     handleTaskSend({ message: 'Two' })
@@ -391,7 +391,7 @@ describe('a handler', () => {
     expect(sessions).toHaveLength(1)
   })
 
-  test('whose onError throws is none the worse', () => {
+  test('whose onError throws works on', () => {
     expectWarnings(/Worse/)
     const { deps, pm, clock } = world()
     Object.assign(pm, { stopProcess: thrower('Busy') })

@@ -76,7 +76,7 @@ test.each([
 })
 
 describe.each(BINDINGS)('$name: the extended card', (binding) => {
-  test('72. is for those only who have authenticated', async () => {
+  test('72. is only for authenticated clients', async () => {
     const a = idle({ authenticate, extendedCard: { ...CARD, name: 'Inside' } })
     expect(a.handler.card.capabilities.extendedAgentCard).toBe(true)
     expect((await refused(binding, a, 'GetExtendedAgentCard', {})).reason).toBe('UNAUTHENTICATED')
@@ -86,7 +86,7 @@ describe.each(BINDINGS)('$name: the extended card', (binding) => {
     expect((await refused(binding, open, 'GetExtendedAgentCard', {})).reason).toBe('UNAUTHENTICATED')
   })
 
-  test('73. may differ by who asks, and be refused', async () => {
+  test('73. may differ by principal, and be refused', async () => {
     const a = idle({
       authenticate,
       extendedCard: ({ id }) => {

@@ -184,7 +184,7 @@ describe.each(BINDINGS)('$name: parameters', (binding) => {
     1000,
   )
 
-  test('96. what went wrong inside is not told', async () => {
+  test('96. internal errors are not shown', async () => {
     const a = agent(() => 'done', {
       authenticate: () => {
         throw new Error('The password of the database is 1234')

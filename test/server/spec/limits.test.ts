@@ -131,7 +131,7 @@ describe.each(BINDINGS)('$name: limits', (binding) => {
     }
   })
 
-  test('161. no more runs than allowed: the others are told to come again', async () => {
+  test('161. no more runs than allowed: further messages get Retry-After', async () => {
     const { opened, open: finish } = gate()
     const began = gate()
     const a = agent(

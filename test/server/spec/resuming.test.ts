@@ -150,7 +150,7 @@ describe.each(BINDINGS)('$name: Last-Event-ID', (binding) => {
     expect((await resumed.rest()).map(nameOf)).toEqual(['completed'])
   })
 
-  test('34. a reader that stalls is told the whole task when its events are gone; the run has not waited', async () => {
+  test('34. a reader that stalls receives the whole task when its events are gone; the run has not waited', async () => {
     const w = await working({ tasks: { eventLogSize: 2 } })
     const stalled = await open(binding, w.a, 'SubscribeToTask', { id: w.id })
     await take(stalled, 1)
@@ -183,7 +183,7 @@ describe.each(BINDINGS)('$name: Last-Event-ID', (binding) => {
     expect(names.at(0)).toBe('task')
   })
 
-  test('says nothing about a task that has ended and has no more to tell', async () => {
+  test('sends nothing for a task that has ended and has no more events', async () => {
     const a = agent(() => 'done')
     const { id } = a.tasks.createTask({ skill: 'test' })
     walk(a.tasks, id, 'failed')

@@ -217,7 +217,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     expect(await streaming.handler.push.health()).toMatchObject([{ origin: 'https://client.example' }])
   })
 
-  test('11. a client that goes while the agent works does not take the result with him', async () => {
+  test('11. a client that disconnects while the agent works does not stop the result', async () => {
     const { opened, open: finish } = gate()
     const began = gate<string>()
     const a = agent(async (run) => {

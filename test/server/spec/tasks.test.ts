@@ -163,7 +163,7 @@ describe.each(BINDINGS)('$name: List Tasks', (binding) => {
     expect(times).toEqual([...times].sort().reverse())
   })
 
-  test('59. a token that is none of ours is refused', async () => {
+  test('59. an invalid token is refused', async () => {
     const error = await refused(binding, five(), 'ListTasks', { pageToken: 'mine' })
     expect(error.reason).toBe('INVALID_PARAMS')
     expect(error.details[1]).toMatchObject({ fieldViolations: [{ field: 'pageToken' }] })

@@ -73,7 +73,7 @@ test('163, 164. methods and routes have the names of 0.3', async () => {
   expect(await canceled.json()).toMatchObject({ status: { state: 'TASK_STATE_CANCELLED' } })
 })
 
-test('165. the id comes back, and null where there is none; a result or an error', async () => {
+test('165. the id comes back, or null without one; a result or an error', async () => {
   const a = old()
   for (const [method, member] of [
     ['tasks/get', 'error'],
@@ -227,7 +227,7 @@ test('173. a subscription begins with the task and continues to its end', async 
   expect(await sent).toMatchObject({ result: { status: { state: 'completed' } } })
 })
 
-test('174. the extended card is for those only who have authenticated', async () => {
+test('174. the extended card is only for authenticated clients', async () => {
   const { handler, rpc } = old(() => 'done', { authenticate, extendedCard: { name: 'Inside', url: ORIGIN } })
   expect((await handler.fetch(get('/v1/card'))).status).toBe(401)
   const rest = await handler.fetch(get('/v1/card', as('me')))

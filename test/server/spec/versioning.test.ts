@@ -37,7 +37,7 @@ describe.each(BINDINGS)('$name: A2A-Version', (binding) => {
     }
   })
 
-  test('108. so is a version that this agent is told not to speak', async () => {
+  test('108. so is a version that the agent does not serve', async () => {
     const a = agent(() => 'done', { dialects: [v1()] })
     const error = await refused(binding, a, 'ListTasks', {}, asking('0.3'))
     expect(error.reason).toBe('VERSION_NOT_SUPPORTED')

@@ -179,7 +179,7 @@ function agentCore(): void {
   test.each([
     ['key', { accessKeyId: 'AKIAOTHER' }],
     ['secret', { secretAccessKey: 'other' }],
-  ])('refuses who signs with another %s', async (_, other) => {
+  ])('refuses a signature with another %s', async (_, other) => {
     const answer = client({ credentials: { ...core.credentials, ...other } }).send(invocation('hi'))
     await expect(answer).rejects.toMatchObject({
       name: 'InvalidSignatureException',
@@ -187,7 +187,7 @@ function agentCore(): void {
     })
   })
 
-  test('fails the next request as it is told', async () => {
+  test('fails the next request on demand', async () => {
     core.failNext(429, 'ThrottlingException', 'Rate exceeded')
     await expect(client().send(invocation('hi'))).rejects.toMatchObject({
       name: 'ThrottlingException',
@@ -221,7 +221,7 @@ function agentCore(): void {
     expect(body.status).toBe(403)
   })
 
-  test('takes a bearer token instead of signatures where it is told to', async () => {
+  test('accepts a bearer token instead of signatures if it is configured so', async () => {
     const { url, arn } = await started({ token: 'secret' })
     const statuses = ['Bearer secret', 'Bearer other', ''].map(async (authorization) => {
       const path = `/runtimes/${encodeURIComponent(arn)}/invocations`

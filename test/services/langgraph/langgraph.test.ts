@@ -178,7 +178,7 @@ function langGraph(): void {
     await rest
   })
 
-  test('tells who comes back what a resumable stream told since', async () => {
+  test('sends a client that reconnects what a resumable stream sent since', async () => {
     const { id, run, rest } = await held({ streamResumable: true })
     await client.runs.cancel(id, run, true)
     await rest

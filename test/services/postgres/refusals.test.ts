@@ -124,7 +124,7 @@ whenPostgres('postgresStore', () => {
     expect([A2AError.is(error), error]).toMatchObject([false, { code: 'ECONNREFUSED' }])
   })
 
-  it('keeps the note of who comes last, when two take a lease with its own id', async () => {
+  it('keeps the note of the last caller, when two acquire a lease with its own id', async () => {
     const store = postgresStore(admin, { schema: 'noting' })
     await store.migrate()
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: 0, note: 'second' } })).task)

@@ -25,7 +25,7 @@ whenRedis('the feed', () => {
     return (await store.feed?.read(undefined, 1))?.cursor ?? ''
   }
 
-  it('is written by a process that was not told of it, too', async () => {
+  it('is written by a process without the option, too', async () => {
     const plain = await open('untold')
     expect(plain.feed).toBeUndefined()
     const before = await put(plain, 'before')

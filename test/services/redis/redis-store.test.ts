@@ -167,7 +167,7 @@ whenRedis('a store in Redis', () => {
     expect(await store.count({ state: 'working', owner: 'o' })).toBe(1_200)
   })
 
-  it('keeps an event from being appended twice, even by who writes past it', async () => {
+  it('keeps an event from being appended twice, even by a client that bypasses it', async () => {
     const { store, command, prefix } = await openStore()
     const { task } = await put(store, 'a')
     await command('hset', `{${prefix}}:task:a`, 'generation', '0')

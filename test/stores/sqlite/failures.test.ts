@@ -69,7 +69,7 @@ test('a file that is locked is not such a failure: it passes', async () => {
   expect(A2AError.is(await attempt.catch((error: unknown) => error))).toBe(false)
 })
 
-test('a forgotten migrate() is told at once, before any time has passed', async () => {
+test('a forgotten migrate() is reported at once, before any time has passed', async () => {
   const clock = new ManualClock()
   const tasks = new DurableTaskManager({ store: sqliteStore(file.connect()), clock })
   await expect(tasks.createTask({ skill: 'echo' })).rejects.toThrow('Call migrate() first')

@@ -13,7 +13,7 @@ async function endOf(store: SqliteStore): Promise<string> {
   return (await store.feed?.read(undefined, 1))?.cursor ?? ''
 }
 
-test('a process that was not told of the feed writes it, too', async () => {
+test('a process without the option writes the feed, too', async () => {
   const plain = await file.open()
   expect(plain.feed).toBeUndefined()
   const before = await put(plain, 'before')

@@ -103,7 +103,7 @@ test.each(Object.keys(DATA) as ErrorCode[])('%s comes back with its data', (code
   )
 })
 
-test.each(Object.entries(TOLD_AS))('%s is told as %s', (given, expected) => {
+test.each(Object.entries(TOLD_AS))('%s is read as %s', (given, expected) => {
   // A key of the table.
   const code = given as ErrorCode
   const data = {

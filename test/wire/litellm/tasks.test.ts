@@ -149,7 +149,7 @@ describe('the output', () => {
     expect(show()['output']).toStrictEqual({ response: 'There you are', artifacts: [] })
   })
 
-  test('is none when there is none: progress is no result, and no error', () => {
+  test('is absent without one: progress is not a result or an error', () => {
     const { tasks, id, show } = taken(newTask(), 'working')
     tasks.updateTask(id, { message: 'Reading' })
     expect(show()).not.toHaveProperty('output')

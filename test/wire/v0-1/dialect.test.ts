@@ -124,7 +124,7 @@ describe('a task', () => {
     expect(print('tasks/send', { type: 'task', task })).toStrictEqual(whole)
   })
 
-  test('a webhook is told of it whole, by the name of its id that the specification has', () => {
+  test('a webhook receives it whole, by the name of its id that the specification has', () => {
     expect(any.overTheWire(dialect.encodeTaskNotification?.(task))).toStrictEqual({ ...whole, taskId: id })
   })
 
@@ -185,7 +185,7 @@ describe.each(['tasks/sendSubscribe', 'tasks/resubscribe'])('a stream of %s', (m
     })
   })
 
-  test('a status message that was taken back is none', () => {
+  test('a status message that was removed is left out', () => {
     const event = { ...status, message: null }
     const entry: StreamEntry = { type: 'status', contextId: 'c', event, last: true }
     expect(print(method, entry)).not.toHaveProperty('status.message')

@@ -61,7 +61,7 @@ describe.each(['tasks/send', 'tasks/sendSubscribe'])('%s', (method) => {
     })
   })
 
-  test('a null is nothing, as the clients of 0.1 send it for all that they have not', () => {
+  test('null counts as absent, as the clients of 0.1 send it', () => {
     const part = {
       type: 'file',
       file: { bytes: 'aGk=', uri: null, name: null, mimeType: null },
@@ -170,7 +170,7 @@ describe('the other parameters', () => {
     refuses(method, { id: 't', metadata: [] }, 'metadata', 'must be an object')
   })
 
-  test('a configuration that is null is none', () => {
+  test('a configuration that is null counts as absent', () => {
     const path = 'pushNotificationConfig'
     refuses('tasks/pushNotification/set', { id: 't', pushNotificationConfig: null }, path, 'is missing')
     refuses(

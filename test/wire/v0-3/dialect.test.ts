@@ -186,7 +186,7 @@ describe('a stream', () => {
     })
   })
 
-  test('a status message that was taken back is none', () => {
+  test('a status message that was removed is left out', () => {
     const event = { ...status, message: null }
     const shown = rpc.SubscribeToTask?.encode({ type: 'status', contextId: 'c', event, last: true })
     expect(shown).not.toHaveProperty('status.message')

@@ -64,7 +64,7 @@ describe('what the draft adds to 1.0 is the generation, and nothing else', () =>
     ).toEqual(shown)
   })
 
-  test('it has the operations, routes and card of 1.0, and is only spoken with those who ask for it', () => {
+  test('it has the operations, routes and card of 1.0, and is used only with clients that ask for it', () => {
     expect([...draft.methods]).toEqual([...stable.methods])
     expect(draft.routes).toEqual(stable.routes)
     expect(Object.keys(rpc)).toEqual(Object.keys(stable.rpc))

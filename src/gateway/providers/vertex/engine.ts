@@ -51,7 +51,7 @@ export class VertexEngine {
   async *stream(task: ProviderTask, call: ProviderCall): AsyncGenerator<TaskUpdate, undefined> {
     const isAdk = this.#settings.protocol === 'adk'
     const sessionId = isAdk ? await this.#sessionOf(task, call) : undefined
-    // An empty `ref` tells the gateway that no other will follow.
+    // An empty `ref` shows the gateway that no other will follow.
     yield { ref: sessionId === undefined ? {} : { sessionId }, state: 'working' }
     const input = isAdk
       ? {

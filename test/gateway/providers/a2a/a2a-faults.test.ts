@@ -8,7 +8,7 @@ import { site } from '../../../http/support/http.js'
 import { agentAt, asked, calling, fault } from './support/a2a.js'
 
 describe('an error of an agent', () => {
-  it('is told by its code, and what it says in the data only, without credentials', async () => {
+  it('has the code of the agent, and its text only in the data, without credentials', async () => {
     const { url } = await site(({ method, headers: { host, authorization } }) => ({
       body:
         method === 'GET'

@@ -43,7 +43,7 @@ describe.each(PEERS)('$name behind the gateway', ({ serve }) => {
     expect(textsOf(done)).toEqual(['You said: Hello'])
   })
 
-  it('tells a story, chunk by chunk', async () => {
+  it('streams a story, chunk by chunk', async () => {
     const { provider, agent } = await at(storyteller)
     const updates = await collect(provider.streamTask(agent, asked('Go'), calling()))
     expect(updates.filter(({ state }) => state === 'working').at(-1)).toMatchObject({

@@ -186,7 +186,7 @@ describe('the card of an agent', () => {
   const cards = (seen: readonly { path: string }[]): number =>
     seen.filter(({ path }) => path.includes('.well-known')).length
 
-  it('is fetched once, also for those who ask at once, and again for another endpoint', async () => {
+  it('is fetched once, even for concurrent calls, and again for another endpoint', async () => {
     const { url, seen } = await own(() => 'Done')
     const provider = a2a()
     const agent = agentAt(url)
@@ -213,7 +213,7 @@ describe('the card of an agent', () => {
     expect((await provider.sendTask(agent, asked('Hi'), calling())).ref).toBeDefined()
   })
 
-  it('is fetched on when one of those who wait for it leaves', async () => {
+  it('is still fetched when one of the waiting callers aborts', async () => {
     const { url } = await own(() => 'Done')
     let answer = (): void => {}
     const gate = new Promise<void>((resolve) => (answer = resolve))
@@ -266,7 +266,7 @@ describe('credentials', () => {
     expect(error.cause).toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('are signed over the whole request by who is told to, in place of those of the endpoint', async () => {
+  it('are signed over the whole request by the given function, in place of those of the endpoint', async () => {
     const { url, seen } = await own(() => 'Done', guarded)
     const signed: string[] = []
     const provider = a2a({
@@ -393,7 +393,7 @@ describe('what goes wrong', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('an option that is invalid is told at once', () => {
+  it('an invalid option is refused at once', () => {
     expect(() => a2a({ retry: { attempts: 0 } })).toThrow(RangeError)
     // @ts-expect-error -- a misspelt option
     expect(() => a2a({ fetsch: fetch })).toThrow(/Unknown option "fetsch"/)

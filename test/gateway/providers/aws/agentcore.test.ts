@@ -130,7 +130,7 @@ describe('an agent of the HTTP protocol', () => {
     }
   })
 
-  it('gets the payload that it wants, and the signature of who signs', async () => {
+  it('gets the payload in its format, and the signature of the given signer', async () => {
     const { url, seen } = await service(json('Hi'))
     const provider = bedrockAgentCore({
       toPayload: ({ text, id }) => ({ input: text, id }),
@@ -283,7 +283,7 @@ describe('an agent of the HTTP protocol', () => {
   it.each([
     ['settings.runtimeArn', { runtimeArn: 'mine' }],
     ['settings.protocol', { protocol: 'mcp' }],
-  ])('is told of %s', async (path, settings) => {
+  ])('receives %s', async (path, settings) => {
     const error = await fault(bedrockAgentCore().sendTask(at('http://localhost', settings), hello, calling()))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path } })
   })

@@ -110,7 +110,7 @@ describe('an agent of InvokeAgent', () => {
     expect(inputs[1]?.sessionId).not.toBe(contextId)
   })
 
-  it('is told what its settings say', async () => {
+  it('receives its settings', async () => {
     const { provider, inputs } = official()
     const settings = { ...SETTINGS, memoryId: 'me', streamFinalResponse: true }
     await provider.sendTask(agentAt(HOST, { settings }), asked('Hi'), calling())
@@ -211,7 +211,7 @@ describe('what goes wrong at the service', () => {
     ['ServiceQuotaExceededException', 400, false],
     ['AccessDeniedException', 403, false],
     ['ConflictException', 409, false],
-  ])('is told: %s', async (name, status, retryable) => {
+  ])('is reported: %s', async (name, status, retryable) => {
     const expected = { code: 'PROVIDER_ERROR', data: { retryable, reason: `${name}: No such luck` } }
     const member = name.charAt(0).toLowerCase() + name.slice(1)
     const inStream = { [member]: { message: 'No such luck' } }
@@ -290,7 +290,7 @@ describe('an agent that is not set up right', () => {
   const refusal = (given: RegisteredAgent, task = asked('Hi')) =>
     fault(official().provider.sendTask(given, task, calling()))
 
-  it('is told the right host, as the document names that of the models', async () => {
+  it('has an error with the right host, because the document names that of the models', async () => {
     const error = await refusal(agentAt('https://bedrock-runtime.us-east-1.amazonaws.com'))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'endpoint.url' } })
     expect(error.message).toContain('must be https://bedrock-agent-runtime.us-east-1.amazonaws.com')
@@ -307,18 +307,18 @@ describe('an agent that is not set up right', () => {
     ['settings.aliasId', { settings: { agentId: 'AGENT1' } }],
     ['settings.memoryId', { settings: { ...SETTINGS, memoryId: 1 } }],
     ['settings.alias', { settings: { ...SETTINGS, alias: 'ALIAS1' } }],
-  ])('is told of %s, also before a task', async (path, more) => {
+  ])('has an error for %s, even before a task', async (path, more) => {
     const given = agentAt(HOST, more)
     expect(await refusal(given)).toMatchObject({ code: 'INVALID_PARAMS', data: { path } })
     expect(() => official().provider.checkAgent?.(given)).toThrow(new RegExp(`^${path} `))
   })
 
-  it('is told of nothing when nothing is wrong', () => {
+  it('has no error when nothing is wrong', () => {
     expect(() => official().provider.checkAgent?.(agent)).not.toThrow()
     expect(() => bedrock().checkAgent?.(agent)).not.toThrow()
   })
 
-  it('is told that its credentials are none of AWS', async () => {
+  it('has an error for credentials that are not of AWS', async () => {
     const auth = { apply: () => undefined }
     const error = await refusal({ ...agent, endpoint: { ...agent.endpoint, auth } })
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'endpoint.auth' } })
@@ -328,7 +328,7 @@ describe('an agent that is not set up right', () => {
     expect(await refusal(agent, asked(''))).toMatchObject({ data: { path: 'message.parts' } })
   })
 
-  it('is told which region is missing, or which package', async () => {
+  it('has an error that names the missing region or package', async () => {
     const own = agentAt('https://bedrock.internal', { settings: SETTINGS })
     expect(await fault(bedrock().sendTask(own, asked('Hi'), calling()))).toMatchObject({
       code: 'INVALID_PARAMS',

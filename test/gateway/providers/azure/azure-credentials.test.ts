@@ -76,7 +76,7 @@ describe('credentials for Azure AI Foundry', () => {
     ['no token', () => Promise.resolve(null)],
     ['a token that no header can hold', () => Promise.resolve({ token: 'secret\n' })],
     ['an error', () => Promise.reject(new Error('secret'))],
-  ])('may be %s, of which no error tells', async (_name, getToken) => {
+  ])('may be %s, which no error contains', async (_name, getToken) => {
     const error = await fault(
       azureAI({ credentials: { getToken } }).sendTask(at(), asked('hello'), calling()),
     )
@@ -84,7 +84,7 @@ describe('credentials for Azure AI Foundry', () => {
     expect(JSON.stringify(error.data)).not.toContain('secret')
   })
 
-  it('that are refused are told as such', async () => {
+  it('that are refused are reported as such', async () => {
     const credentials = { getToken: () => Promise.resolve({ token: 'old' }) }
     const error = await fault(azureAI({ credentials }).sendTask(at(), asked('hello'), calling()))
     expect(error).toMatchObject({ code: 'PROVIDER_ERROR', data: { status: 401, retryable: false } })

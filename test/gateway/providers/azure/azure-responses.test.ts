@@ -119,7 +119,7 @@ describe('an agent of the Responses API', () => {
     })
   })
 
-  it('fails without a word that is none', async () => {
+  it('fails without an empty text', async () => {
     const code = `the password is ${'secret'.repeat(100)}`
     expect(await done([{ failed: { code, message: '' } }])).toMatchObject({
       message: 'The agent failed: error',

@@ -110,7 +110,7 @@ describe('a classic agent of Azure AI Foundry', () => {
     expect(artifacts?.[0]?.parts).toHaveLength(content.length)
   })
 
-  it('fails without a word that is none', async () => {
+  it('fails without an empty text', async () => {
     const code = `the password is ${'secret'.repeat(100)}`
     expect(await done({ failed: { code, message: '' } })).toMatchObject({
       message: 'The agent failed: error',
@@ -133,7 +133,7 @@ describe('a classic agent of Azure AI Foundry', () => {
         failure: { code: 'server_error', retryable: true },
       },
     ],
-  ])('is told of as it is: %s', async (_name, steps, update) => {
+  ])('has its state reported: %s', async (_name, steps, update) => {
     stub.script(...steps)
     const { ref = {} } = await provider.sendTask(at(), asked('hello'), calling())
     expect(await provider.getTask(at(), ref, calling())).toEqual({ ref, ...addMessage(update) })
@@ -264,7 +264,7 @@ describe('a stream of a classic agent', () => {
     ])
   })
 
-  it('fails with the part that it has told', async () => {
+  it('fails with the part that it has sent', async () => {
     const updates = await streamed([{ text: 'Half' }, { incomplete: 'max_prompt_tokens' }])
     expect(updates.at(-1)).toEqual({
       ...{ ref: updates[0]?.ref, state: 'failed', message: 'The agent failed: max_prompt_tokens' },

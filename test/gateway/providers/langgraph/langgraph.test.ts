@@ -102,7 +102,7 @@ function ofItsMakers(): void {
     expect(updates.at(-1)?.state).toBe('completed')
   })
 
-  it('streams no more than it is told to', async () => {
+  it('streams only the modes of its settings', async () => {
     const quiet = langGraph({ streamMode: ['updates'] })
     const updates = await all(quiet.streamTask(agentOf('tokens'), lgTask('hi'), call))
     expect(updates.map(({ state }) => state)).toEqual([undefined, 'working', 'completed'])

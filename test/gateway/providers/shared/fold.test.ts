@@ -50,7 +50,7 @@ describe('many updates as one', () => {
     })
   })
 
-  it('may tell one artifact again and again', async () => {
+  it('may contain one artifact again and again', async () => {
     const artifact = { artifactId: 'a', parts: [{ text: 'x'.repeat(1_000_000) }] }
     expect(await fold(told(100, { artifacts: [artifact] }))).toEqual({ artifacts: [artifact] })
   })

@@ -25,7 +25,7 @@ async function refusal(
 }
 
 describe('an answer that is refused', () => {
-  it('is told by its status, and what it says in the data only, on one line', async () => {
+  it('is reported with its status, and its text only in the data, on one line', async () => {
     const body = 'bad request\r\n\u001b[31mFAKE LOG LINE\u2028\u202e'
     const error = await refusal(() => ({ status: 400, body }))
     expect(error).toMatchObject({
@@ -69,7 +69,7 @@ describe('an answer that is refused', () => {
 })
 
 describe('a service that cannot be reached', () => {
-  it('is told with its URL and the reason, without the query', async () => {
+  it('is reported with its URL and the reason, without the query', async () => {
     const url = await nowhere()
     const service = new Service('some', agentWith(url), {})
     const error = await fault(service.send({ method: 'GET', path: '/runs?key=k' }, calling()))
@@ -128,7 +128,7 @@ describe('a path', () => {
 })
 
 describe('authorize', () => {
-  it('that fails is told by the name of what it throws, which may hold a secret', async () => {
+  it('that fails is reported by the name of the error, whose text may hold a secret', async () => {
     const error = await refusal(() => ({}), {
       authorize: ({ headers }) => headers.set('authorization', `Bearer ${SECRET}\n!`),
     })
