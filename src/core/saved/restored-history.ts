@@ -1,5 +1,5 @@
 /**
- * What a store keeps beside a restored task, whose log begins later than its history.
+ * The document beside a restored task in a store, whose log begins later than its history.
  *
  * @module
  */
