@@ -5,7 +5,7 @@ import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import type { ManualClock } from 'a2a-tasks/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { child, until } from './support/children.js'
 import { agent, textsOf, type Agent, type Open } from './support/managers.js'
 import { textOf } from '../durable/support/replicas.js'
@@ -16,6 +16,10 @@ type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'
 async function saved({ tasks }: Agent): Promise<SavedTask[]> {
   return JSON.parse(JSON.stringify(await tasks.snapshot())) as SavedTask[]
 }
+
+let database: Promise<PGlite> | undefined
+let schemas = 0
+afterAll(async () => (await database)?.close())
 
 /** Stores whose leases last by the clock of the test. */
 const MANAGERS = {
@@ -28,9 +32,8 @@ const MANAGERS = {
     return new DurableTaskManager({ store: await file.open({ now: () => clock.now() }), clock })
   },
   PGlite: async (clock: ManualClock) => {
-    const database = await PGlite.create()
-    onTestFinished(() => database.close())
-    const store = postgresStore(database, { now: () => clock.now() })
+    const schema = `restored_${(schemas += 1)}`
+    const store = postgresStore(await (database ??= PGlite.create()), { schema, now: () => clock.now() })
     await store.migrate()
     return new DurableTaskManager({ store, clock })
   },
