@@ -71,16 +71,11 @@ const ENVELOPE_DEPTH = 2
 /** Leaves room to count on within the safe integers. */
 const MAX_GENERATION = 2 ** 52
 
-/**
- * Records of saved tasks, each checked. Timestamps after `now` are set to `now`.
- *
- * @param keepsHistory - Whether the records hold the histories, so that open turns continue.
- */
+/** Records of saved tasks with their histories, each checked. Timestamps after `now` are set to `now`. */
 export function toRecords<S extends string>(
   saved: Iterable<SavedTask<S>>,
   settings: Settings<S>,
   now: Instant,
-  keepsHistory: boolean,
 ): TaskRecord<S>[] {
   const given: unknown = saved
   // Strings are iterable too, but contain no tasks.
@@ -91,13 +86,12 @@ export function toRecords<S extends string>(
   return Array.from(saved, (each, index) => {
     const path = `tasks[${index}]`
     const { task, history } = toTask(each, path, settings, now)
-    if (keepsHistory && !isTerminal(task.state, settings.lifecycle) && history.turn !== undefined)
-      task.turn = history.turn
+    if (!isTerminal(task.state, settings.lifecycle) && history.turn !== undefined) task.turn = history.turn
     if (ids.has(task.id)) throw invalidParams(`${path}.id`, `is taken: ${task.id}`)
     ids.add(task.id)
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
-    if (keepsHistory && history.recorded.length > 0) record.resume(history.recorded, history.rewritten)
+    if (history.recorded.length > 0) record.resume(history.recorded, history.rewritten)
     record.redriven = history.redriven
     if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record

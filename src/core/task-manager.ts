@@ -296,7 +296,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   restore(tasks: Iterable<SavedTask<S>>): void {
     try {
       const now = this.#timeline.now()
-      const records = toRecords(tasks, this.#settings, now, true)
+      const records = toRecords(tasks, this.#settings, now)
       this.#retention.prune(now)
       for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
       this.#retention.requireRoom(records)

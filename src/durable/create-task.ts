@@ -8,10 +8,8 @@ import { invalidParams } from '../core/errors.js'
 import { create, createdEvent } from '../core/evolve.js'
 import type { CreateTaskParams } from '../core/params.js'
 import { TaskRecord } from '../core/task-record.js'
-import { toRecords, type SavedTask } from '../core/restore.js'
 import type { Task } from '../core/task.js'
 import type { DurableContext } from './context.js'
-import { storeAll } from './store-client.js'
 
 /** As `createTask` of the manager. */
 export async function createTask<S extends string>(
@@ -39,13 +37,4 @@ export async function requireUnused<S extends string>(
   // A read finds out whether a task in memory was removed by another process.
   if (cache.isIdInUse(id)) await cache.read(id, () => null)
   if (cache.isIdInUse(id)) throw invalidParams('id', `is taken: ${id}`)
-}
-
-/** As `restore` of the manager. */
-export async function restoreTasks<S extends string>(
-  { storeClient, settings, timeline }: DurableContext<S>,
-  tasks: Iterable<SavedTask<S>>,
-): Promise<void> {
-  storeClient.requireOpen()
-  await storeAll(toRecords(tasks, settings, timeline.now(), false), settings, storeClient)
 }

@@ -31,8 +31,9 @@ import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { sharedFeed } from './feed/shared-feed.js'
 import { durableContext, type DurableContext } from './context.js'
-import { createTask, restoreTasks } from './create-task.js'
+import { createTask } from './create-task.js'
 import { StoredForks } from './forks.js'
+import { historyOf, restoreTasks, savedTasks, type Saved } from './histories.js'
 import { LeaseHolder } from './leases/lease-holder.js'
 import { Maintenance } from './maintenance.js'
 import type { DurableTaskManagerOptions } from './options.js'
@@ -198,9 +199,8 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   }
 
   /**
-   * One page of the matching tasks, latest change first, frozen. Tasks that changed in the same millisecond are in descending
-   * order of their ids. O(page). A task that changes moves ahead of the pages that were read: start over, or use
-   * `updatedSince`, to see it again. No other task is skipped or repeated.
+   * One page of the matching tasks, latest change first, frozen; in descending order of their ids within a millisecond. O(page).
+   * A task that changes moves ahead of the pages that were read: `updatedSince` shows it again. No other is skipped or repeated.
    */
   async pageTasks(query: TaskQuery<S> | null = {}): Promise<TaskPage<S>> {
     return await this.#context.listing.page(query ?? {})
@@ -233,7 +233,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
 
   /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
   async history(taskId: string): Promise<HistoryRecorded[]> {
-    return (await this.events(taskId)).filter((event) => event.type === 'history')
+    return await historyOf(this.#context, taskId)
   }
 
   /**
@@ -276,19 +276,19 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     return await this.#maintenance.prune()
   }
 
-  /** All tasks, oldest first, frozen. They are plain JSON, for {@link restore}. */
-  async snapshot(): Promise<TaskSnapshot<S>[]> {
-    return await this.#context.listing.all({}, 'snapshot')
+  /** All tasks, oldest first, frozen, those in a turn or failed with histories: plain JSON, for {@link restore}. */
+  async snapshot(): Promise<Saved<S>[]> {
+    return await savedTasks(this.#context)
   }
 
   /**
-   * Stores saved tasks, one after the other, without events. Their logs begin empty, so an older cursor gets a `resync`. All
-   * tasks are checked before the first is stored. When an id is in use, the tasks before it stay stored.
+   * Stores saved tasks one after the other, without events: an older cursor gets a `resync`. All are checked before the first
+   * is stored. When an id is in use, those before it stay stored. Unfinished turns continue in any process.
    *
    * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of the id that is in use.
    */
   async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
-    await restoreTasks(this.#context, tasks)
+    await restoreTasks(this.#context, tasks, () => this.#maintenance.recoverSoon())
   }
 
   /**

@@ -25,6 +25,29 @@ interface Claim {
   readonly isMade?: boolean | undefined
 }
 
+/** The document of a dead letter that was redriven: its kind, its id and its value. */
+export function madeClaim(taskId: string): [kind: string, id: string, value: Claim] {
+  return [KIND, ID, { taskId, isMade: true }]
+}
+
+/** The task that continues a dead letter. */
+export async function redrivenAs(
+  documents: Pick<TaskDocuments, 'documents'>,
+  key: TaskKey,
+): Promise<string | undefined> {
+  const claim = await claimOf(documents, key)
+  return claim?.isMade === true ? claim.taskId : undefined
+}
+
+async function claimOf(
+  documents: Pick<TaskDocuments, 'documents'>,
+  key: TaskKey,
+): Promise<Claim | undefined> {
+  const [document] = await documents.documents(key, KIND)
+  // This file wrote it.
+  return document?.value as Claim | undefined
+}
+
 export class StoredForks<S extends string> {
   readonly #context: DurableContext<S>
   readonly #documents: TaskDocuments
@@ -66,26 +89,20 @@ export class StoredForks<S extends string> {
   }
 
   async redriven(tasks: readonly TaskKey[]): Promise<ReadonlySet<string>> {
-    const claims = await Promise.all(tasks.map((task) => this.#claimOf(keyOf(task))))
-    return new Set(tasks.flatMap(({ id }, index) => (claims[index]?.isMade === true ? [id] : [])))
+    const ids = await Promise.all(tasks.map((task) => redrivenAs(this.#documents, keyOf(task))))
+    return new Set(tasks.flatMap(({ id }, index) => (ids[index] === undefined ? [] : [id])))
   }
 
   /** The id of the task that continues the dead letter: the one that is stored, or a new one. */
   async #claim(key: TaskKey): Promise<Claim> {
-    const known = await this.#claimOf(key)
+    const known = await claimOf(this.#documents, key)
     if (known !== undefined) return known
     const value = { taskId: this.#context.settings.generateId() }
     await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 0)
     // Another call may have been faster, and a repeated write is refused after the first attempt succeeded.
-    const stored = await this.#claimOf(key)
+    const stored = await claimOf(this.#documents, key)
     if (stored === undefined) throw taskNotFound(key.id)
     return stored
-  }
-
-  async #claimOf(key: TaskKey): Promise<Claim | undefined> {
-    const [document] = await this.#documents.documents(key, KIND)
-    // This class wrote it.
-    return document?.value as Claim | undefined
   }
 
   /** `undefined` when there is a task with the id already. */

@@ -4,13 +4,10 @@
  * @module
  */
 import type { TaskDocuments } from '../core/managers.js'
-import { A2AError, invalidParams } from '../core/errors.js'
-import type { TaskRecord } from '../core/task-record.js'
-import { randomId } from '../runtime/ids.js'
+import { A2AError } from '../core/errors.js'
 import { throwLater } from '../runtime/uncaught.js'
 import { elapsed, type Clock } from '../runtime/clock.js'
 import { keepAlive } from '../runtime/timers.js'
-import { headOf } from './cache/checkpoint.js'
 import type { DurableSettings } from './options.js'
 import type { TaskStore } from './task-store.js'
 
@@ -180,23 +177,6 @@ export function documentsOf(store: TaskStore, { callForUser }: StoreClient): Tas
     documents: (key, kind) => callForUser('documents', () => store.documents(key, kind)),
     allDocuments: (kind, after, limit) =>
       callForUser('allDocuments', () => store.allDocuments(kind, after, limit)),
-  }
-}
-
-/**
- * Stores restored tasks, one after the other.
- *
- * @throws {A2AError} `INVALID_PARAMS` for an id that is in use, as a rejection. The tasks before it are stored by then.
- */
-export async function storeAll<S extends string>(
-  records: readonly TaskRecord<S>[],
-  { store, lifecycle }: DurableSettings<S>,
-  { callForUser }: StoreClient,
-): Promise<void> {
-  for (const [index, { task }] of records.entries()) {
-    const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }
-    const isNew = await callForUser('create', () => store.create(creation))
-    if (!isNew) throw invalidParams(`tasks[${index}].id`, `is taken: ${task.id}`)
   }
 }
 

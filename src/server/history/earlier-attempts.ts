@@ -4,11 +4,11 @@
  * @module
  */
 import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
-import { apply, create } from '../../core/evolve.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
-import type { Artifact, DeepReadonly, Message, Task, TaskSnapshot } from '../../core/task.js'
-import type { ServedTasks } from '../tasks.js'
+import { artifactsBefore, restoredOf, type RestoredHistory } from '../../core/saved/restored-history.js'
+import { keyOf, type Artifact, type DeepReadonly, type Message, type TaskSnapshot } from '../../core/task.js'
+import { isShared, type ServedTasks } from '../tasks.js'
 import type { EarlierAttempts, OpenTurn } from '../runs/run-context.js'
 import { readBy, startOf } from './continuation.js'
 import { nextAttempt, replayable } from '../../core/history/attempts.js'
@@ -20,10 +20,12 @@ import { nextAttempt, replayable } from '../../core/history/attempts.js'
 export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Promise<OpenTurn | undefined> {
   const { turn } = task
   if (turn === undefined) return undefined
-  const events = await eventsAfter(tasks, task.id, turn - 1)
-  const inLog = events.filter((event) => event.type === 'history')
+  const recent = await eventsAfter(tasks, task.id, turn - 1)
+  const isHeld = recent[0]?.generation === turn
+  const { events, restored } = isHeld ? { events: recent, restored: undefined } : await wholeLog(tasks, task)
+  const inLog = [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
   // The log in memory may have dropped what the history keeps.
-  const kept = 'lease' in tasks ? inLog : (tasks.history?.(task.id) ?? inLog)
+  const kept = isShared(tasks) ? inLog : (tasks.history?.(task.id) ?? inLog)
   // Others send signals: where one comes says nothing of the code.
   const recorded = kept.filter(({ generation, entry }) => generation >= turn && entry.kind !== 'signal')
   const history = replayable(recorded)
@@ -41,7 +43,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     history,
-    artifacts: await artifactsBefore(tasks, task, events, history),
+    artifacts: await artifactsAt(tasks, task, events, history),
   }
 }
 
@@ -62,7 +64,7 @@ export async function readUnmarkedTurn(
   task: TaskSnapshot,
   messageId: string,
 ): Promise<UnmarkedTurn> {
-  const events = await eventsAfter(tasks, task.id, 0)
+  const { events, restored } = await wholeLog(tasks, task)
   const begun = events.findIndex(
     (event) =>
       event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId,
@@ -77,7 +79,8 @@ export async function readUnmarkedTurn(
     for (const id of unread) read.delete(id)
   }
   const isOver = read.has(messageId)
-  const artifacts = isOver ? new Map() : artifactsSince(events[begun]?.generation ?? 0, since, events)
+  const { generation = Infinity } = events[begun] ?? {}
+  const artifacts = isOver ? new Map() : artifactsBefore(task, events, generation, restored?.artifacts ?? [])
   return { isOver, read, attempt: 1, history: [], artifacts }
 }
 
@@ -121,18 +124,18 @@ export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
 }
 
 /** The artifacts that were written after the last entry of the history, as they were at that entry. */
-async function artifactsBefore(
+async function artifactsAt(
   tasks: ServedTasks,
-  { id: taskId, turn }: TaskSnapshot,
+  task: TaskSnapshot,
   events: readonly TaskEvent[],
   history: readonly HistoryRecorded[],
 ): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
   const last = history.findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
   // The log of a restored task begins later.
-  if (events[0]?.generation !== turn && 'unfinished' in tasks) return rewrittenIn(tasks, taskId)
-  const later = events.filter(({ generation }) => generation > last)
-  if (!later.some(({ type }) => type === 'artifact')) return new Map()
-  return artifactsSince(last, later, await eventsAfter(tasks, taskId, 0))
+  if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
+  if (!events.some(({ type, generation }) => type === 'artifact' && generation > last)) return new Map()
+  const { events: all, restored } = await wholeLog(tasks, task)
+  return artifactsBefore(task, all, last, restored?.artifacts ?? [])
 }
 
 function rewrittenIn(
@@ -143,21 +146,19 @@ function rewrittenIn(
   return new Map([...written].map(([artifactId, before]) => [artifactId, before ?? undefined]))
 }
 
-/** The artifacts that the events `later` have written, as they were at `generation`. */
-function artifactsSince(
-  generation: number,
-  later: readonly TaskEvent[],
-  all: readonly TaskEvent[],
-): Map<string, DeepReadonly<Artifact> | undefined> {
-  const written = new Set<string>()
-  for (const event of later) {
-    const { artifactId } = event.type === 'artifact' ? event.artifact : {}
-    if (artifactId !== undefined) written.add(artifactId)
-  }
-  if (written.size === 0) return new Map()
-  const before = foldTo(generation, all)
-  const known = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]))
-  return new Map([...written].map((id) => [id, known.get(id)]))
+interface Log {
+  readonly events: readonly TaskEvent[]
+  /** What came before the events. */
+  readonly restored: RestoredHistory | undefined
+}
+
+/** The events from the creation of the task on, or from its restoration. Empty where they are not held. */
+async function wholeLog(tasks: ServedTasks, task: TaskSnapshot): Promise<Log> {
+  const events = await eventsAfter(tasks, task.id, 0)
+  if (events.length > 0 || !isShared(tasks)) return { events, restored: undefined }
+  const restored = await restoredOf(tasks.documents, keyOf(task))
+  if (restored === undefined) return { events, restored }
+  return { events: await eventsAfter(tasks, task.id, restored.generation), restored }
 }
 
 /** The events after a generation; none where the log does not reach back to it. */
@@ -168,14 +169,4 @@ async function eventsAfter(
 ): Promise<TaskEvent[]> {
   const entries = await tasks.events(taskId, { after })
   return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
-}
-
-function foldTo(generation: number, [created, ...others]: readonly TaskEvent[]): Task | undefined {
-  if (created?.type !== 'created') return undefined
-  const task = create(created)
-  for (const event of others) {
-    if (event.generation > generation) break
-    apply(task, event)
-  }
-  return task
 }

@@ -155,15 +155,19 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { message, tasks, settings } = this.#context
     if (tasks.recordHistory === undefined) return settings.generateId()
     const { messageId } = message.request.message
-    this.#ids ??= tasks.finish === undefined ? this.#localIds(messageId) : derivedIds('artifact', messageId)
+    const isLocal = tasks.finish === undefined || this.#begun?.ids !== undefined
+    this.#ids ??= isLocal ? this.#localIds(messageId) : this.#derivedIds(messageId)
     return this.#ids.next().value
+  }
+
+  #derivedIds(messageId: string): Generator<string, never> {
+    return derivedIds('artifact', `${this.#begun?.origin ?? this.#host.task().id}/${messageId}`)
   }
 
   /** Most turns in memory record nothing and make one id: it is not derived, which takes time. */
   *#localIds(messageId: string): Generator<string, never> {
-    const { ids, origin } = this.#begun ?? {}
-    if (ids === undefined && this.#parts !== undefined)
-      return yield* derivedIds('artifact', `${origin ?? this.#host.task().id}/${messageId}`)
+    const { ids } = this.#begun ?? {}
+    if (ids === undefined && this.#parts !== undefined) return yield* this.#derivedIds(messageId)
     this.#firstId = ids ?? this.#context.settings.generateId()
     yield this.#firstId
     return yield* derivedIds('artifact', this.#firstId)

@@ -1,40 +1,80 @@
-/** Turns of a manager in memory that was saved and restored. */
+/** Turns of a manager that was saved, and restored into another one. */
+import { PGlite } from '@electric-sql/pglite'
 import { TaskManager, type SavedTask } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { postgresStore } from 'a2a-tasks/stores/postgres'
+import type { ManualClock } from 'a2a-tasks/testing'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { child, until } from './support/children.js'
-import { agent, closeManagers, textsOf, type Agent } from './support/managers.js'
+import { agent, textsOf, type Agent, type Open } from './support/managers.js'
 import { textOf } from '../durable/support/replicas.js'
-
-afterAll(closeManagers)
+import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
 
-function saved({ tasks }: Agent): SavedTask[] {
-  if (!(tasks instanceof TaskManager)) throw new Error('Its tasks are in memory')
-  return JSON.parse(JSON.stringify(tasks.snapshot())) as SavedTask[]
+async function saved({ tasks }: Agent): Promise<SavedTask[]> {
+  return JSON.parse(JSON.stringify(await tasks.snapshot())) as SavedTask[]
 }
 
-function started(execute: Execute, options: Options = {}): Promise<Agent> {
-  return agent((clock) => new TaskManager({ clock }), execute, options)
+let database: Promise<PGlite> | undefined
+let schemas = 0
+afterAll(async () => (await database)?.close())
+
+/** Stores whose leases last by the clock of the test. */
+const MANAGERS = {
+  TaskManager: (clock: ManualClock) => new TaskManager({ clock }),
+  memoryStore: (clock: ManualClock) =>
+    new DurableTaskManager({ store: memoryStore({ now: () => clock.now() }), clock }),
+  SQLite: async (clock: ManualClock) => {
+    const file = databaseFile()
+    onTestFinished(() => file.remove())
+    return new DurableTaskManager({ store: await file.open({ now: () => clock.now() }), clock })
+  },
+  PGlite: async (clock: ManualClock) => {
+    const schema = `restored_${(schemas += 1)}`
+    const store = postgresStore(await (database ??= PGlite.create()), { schema, now: () => clock.now() })
+    await store.migrate()
+    return new DurableTaskManager({ store, clock })
+  },
+} as const satisfies Record<string, Open>
+
+const PAIRS = [
+  ['TaskManager', 'TaskManager'],
+  ['TaskManager', 'SQLite'],
+  ['TaskManager', 'PGlite'],
+  ['SQLite', 'memoryStore'],
+  ['memoryStore', 'TaskManager'],
+] as const
+
+/** As `until`, while time passes. */
+async function inTime({ clock }: Agent, condition: () => boolean | Promise<boolean>): Promise<void> {
+  await until(() => {
+    clock.advance(100)
+    return condition()
+  })
 }
 
-/** Another process, with the tasks as they were saved. */
-function restarted(from: Agent, execute: Execute, options: Options = {}): Promise<Agent> {
-  const given = saved(from)
-  return agent(
-    (clock) => {
-      clock.advance(60_000)
-      const tasks = new TaskManager({ clock })
-      tasks.restore(given)
-      return tasks
-    },
-    execute,
-    options,
-  )
-}
+describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, second) => {
+  function started(execute: Execute, options: Options = {}): Promise<Agent> {
+    return agent(MANAGERS[first], execute, options)
+  }
 
-describe('the turn of a restored task', () => {
+  /** Another process, with the tasks as they were saved. */
+  async function restarted(from: Agent, execute: Execute, options: Options = {}): Promise<Agent> {
+    const given = await saved(from)
+    return await agent(
+      async (clock) => {
+        clock.advance(60_000)
+        const tasks = await MANAGERS[second](clock)
+        await tasks.restore(given)
+        return tasks
+      },
+      execute,
+      options,
+    )
+  }
+
   test('continues where it was, and shows nothing twice', async () => {
     const done: string[] = []
     let isFirst = true
@@ -53,7 +93,7 @@ describe('the turn of a restored task', () => {
     }
     const before = await started(execute)
     const id = await before.say('go')
-    await until(() => saved(before)[0]?.artifacts?.length === 3)
+    await until(async () => (await saved(before))[0]?.artifacts?.length === 3)
     isFirst = false
     const after = await restarted(before, execute)
     const task = await after.reaches(id, 'completed')
@@ -61,6 +101,38 @@ describe('the turn of a restored task', () => {
     expect(done).toEqual(['price'])
     expect(await after.kinds(id)).toEqual(['turn', 'step'])
     expect(after.errors).toEqual([])
+  })
+
+  test('continues when it is restored again, and shows nothing twice', async () => {
+    const done: string[] = []
+    let stage = 1
+    const execute: Execute = async (run) => {
+      const say = (text: string): string => run.artifact({ artifactId: 'log', parts: [{ text }] })
+      const reach = (at: number): unknown => (at === stage ? new Promise(() => undefined) : undefined)
+      say('A')
+      await run.step('one', () => void done.push('one'))
+      say('B')
+      await reach(1)
+      await run.step('two', () => void done.push('two'))
+      say('C')
+      await reach(2)
+      say('D')
+    }
+    const shows = async (at: Agent, text: string): Promise<boolean> => {
+      const [task] = await at.tasks.listTasks()
+      return task !== undefined && textsOf(task).join() === text
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await inTime(before, () => shows(before, 'AB'))
+    stage = 2
+    const after = await restarted(before, execute)
+    await inTime(after, () => shows(after, 'ABC'))
+    stage = 3
+    const again = await restarted(after, execute)
+    expect(textsOf(await again.reaches(id, 'completed'))).toEqual(['ABCD'])
+    expect(done).toEqual(['one', 'two'])
+    expect((await again.history(id)).map(({ entry }) => entry.kind)).toEqual(['turn', 'step', 'step'])
   })
 
   test('continues by the answer to its question', async () => {
@@ -93,7 +165,7 @@ describe('the turn of a restored task', () => {
     })
     const again = await restarted(after, execute)
     await again.tasks.signal(id, 'paid', 'by Ada')
-    await until(async () => (await again.kinds(id)).includes('received'))
+    await inTime(again, async () => (await again.kinds(id)).includes('received'))
     await again.say('Lisbon', id)
     expect(textsOf(await again.reaches(id, 'completed'))).toEqual(['by Ada Lisbon'])
   })
@@ -109,7 +181,7 @@ describe('the turn of a restored task', () => {
     const after = await restarted(before, execute)
     await before.tasks.destroy()
     finish('Booked')
-    await until(() => after.tasks.stateOf(id) === 'completed')
+    await inTime(after, async () => (await after.tasks.stateOf(id)) === 'completed')
     const task = await after.reaches(id, 'completed')
     expect(textsOf(task)).toEqual(['Booked'])
     expect(received).toEqual([`${id}/book#1`])
@@ -151,9 +223,9 @@ describe('the turn of a restored task', () => {
     await until(async () => (await before.kinds(id)).includes('step'))
     isFirst = false
     const after = await restarted(before, execute)
-    await until(() => calls === 2)
+    await inTime(after, () => calls === 2)
     await agent(() => after.tasks, execute)
-    await until(async () => (await after.kinds(id)).includes('sleep'))
+    await inTime(after, async () => (await after.kinds(id)).includes('sleep'))
     expect(calls).toBe(2)
   })
 
@@ -172,9 +244,9 @@ describe('the turn of a restored task', () => {
     const after = await restarted(before, execute)
     expect(await after.tasks.deadLetters()).toEqual({ tasks: [] })
     expect((await after.tasks.redrive(id)).id).toBe(next.id)
-    expect(after.tasks.size()).toBe(2)
-    expect(saved(after).map(({ redriven }) => redriven)).toEqual([next.id, undefined])
-    const [dead] = saved(before)
+    expect(await after.tasks.size()).toBe(2)
+    const dead = (await saved(after)).find((task) => task.id === id)
+    expect(dead?.redriven).toBe(next.id)
     const wrong = [{ ...dead, redriven: 1 }] as unknown as SavedTask[]
     expect(() => new TaskManager().restore(wrong)).toThrow('tasks[0].redriven')
   })
@@ -183,7 +255,7 @@ describe('the turn of a restored task', () => {
     const before = await started((run) => run.step('one', () => 1).then(String))
     const id = await before.say('go')
     await before.reaches(id, 'completed')
-    const [task] = saved(before)
+    const [task] = await saved(before)
     const restore = (recorded: unknown): void =>
       new TaskManager().restore([{ ...task, recorded } as SavedTask])
     expect(() => restore([{ generation: 1 }])).toThrow('tasks[0].recorded[0].timestamp')

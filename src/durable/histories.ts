@@ -1,0 +1,169 @@
+/**
+ * Histories of tasks in a store, and tasks that are saved and restored with theirs.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../core/errors.js'
+import type { HistoryRecorded, TaskEvent } from '../core/events.js'
+import type { JsonObject } from '../core/json-types.js'
+import { isTerminal } from '../core/lifecycle.js'
+import { toRecords, type SavedTask } from '../core/restore.js'
+import {
+  artifactsBefore,
+  RESTORED,
+  restoredOf,
+  type RestoredHistory,
+} from '../core/saved/restored-history.js'
+import type { SavedHistory } from '../core/saved/saved-history.js'
+import type { TaskRecord } from '../core/task-record.js'
+import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
+import { randomId } from '../runtime/ids.js'
+import { headOf } from './cache/checkpoint.js'
+import { LogReader } from './cache/log-reader.js'
+import type { DurableContext } from './context.js'
+import { madeClaim, redrivenAs } from './forks.js'
+import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
+import { documentsOf } from './store-client.js'
+
+/** A task that {@link restoreTasks} accepts. */
+export type Saved<S extends string> = TaskSnapshot<S> & SavedHistory
+
+interface Log<S extends string> {
+  readonly events: readonly TaskEvent<S>[]
+  /** What came before the events. */
+  readonly restored: RestoredHistory | undefined
+}
+
+/** The entries of the task's history after a generation, oldest first, frozen. */
+export async function historyOf<S extends string>(
+  context: DurableContext<S>,
+  taskId: string,
+  after = 0,
+): Promise<HistoryRecorded[]> {
+  return entriesOf(await readLog(context, taskId, after)).filter(({ generation }) => generation > after)
+}
+
+function entriesOf<S extends string>({ events, restored }: Log<S>): HistoryRecorded[] {
+  return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
+}
+
+/** The events after a generation; for a restored task that is older than its log, all of them. */
+async function readLog<S extends string>(
+  context: DurableContext<S>,
+  taskId: string,
+  after: number,
+): Promise<Log<S>> {
+  const entries = await new LogReader<S>(context, taskId, { after }).rest()
+  const [first] = entries
+  if (first?.type !== 'resync') return { events: eventsAmong(entries), restored: undefined }
+  const { settings, storeClient } = context
+  const restored = await restoredOf(documentsOf(settings.store, storeClient), keyOf(first.task))
+  if (restored === undefined) return { events: [], restored }
+  const later = await new LogReader<S>(context, taskId, { after: restored.generation }).rest()
+  return { events: eventsAmong(later), restored }
+}
+
+function eventsAmong<S extends string>(
+  entries: Awaited<ReturnType<LogReader<S>['rest']>>,
+): readonly TaskEvent<S>[] {
+  return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
+}
+
+/** All tasks, oldest first, frozen: those whose turn is not over, and dead letters, with their histories. */
+export async function savedTasks<S extends string>(context: DurableContext<S>): Promise<Saved<S>[]> {
+  const saved: Saved<S>[] = []
+  for (const task of await context.listing.all({}, 'snapshot')) {
+    const isOver = task.turn === undefined && task.failure === undefined
+    saved.push(isOver ? task : await withHistory(context, task))
+  }
+  return saved
+}
+
+async function withHistory<S extends string>(
+  context: DurableContext<S>,
+  task: TaskSnapshot<S>,
+): Promise<Saved<S>> {
+  try {
+    const log = await readLog(context, task.id, 0)
+    // The task may have changed since it was listed.
+    const isOld = ({ generation }: TaskEvent<S>): boolean => generation <= task.generation
+    const recorded = entriesOf(log).filter(isOld)
+    const isLatest = ({ entry }: HistoryRecorded): boolean => !['attempt', 'signal'].includes(entry.kind)
+    const { generation: latest = 0 } = recorded.findLast(isLatest) ?? {}
+    const written = artifactsBefore(task, log.events.filter(isOld), latest, log.restored?.artifacts ?? [])
+    const rewritten = [...written].map(([artifactId, before = null]) => ({ artifactId, before }))
+    const { settings, storeClient } = context
+    const isDead = task.failure !== undefined
+    const redriven = isDead && (await redrivenAs(documentsOf(settings.store, storeClient), keyOf(task)))
+    return Object.freeze({
+      ...{ ...task, recorded },
+      ...(rewritten.length > 0 && { rewritten }),
+      ...(typeof redriven === 'string' && { redriven }),
+    })
+  } catch (error) {
+    if (A2AError.is(error, 'TASK_NOT_FOUND')) return task
+    throw error
+  }
+}
+
+/**
+ * As `restore` of the manager.
+ *
+ * @param recoverSoon - Continues the work of expired leases in this process.
+ */
+export async function restoreTasks<S extends string>(
+  context: DurableContext<S>,
+  tasks: Iterable<SavedTask<S>>,
+  recoverSoon: () => void,
+): Promise<void> {
+  const { storeClient, settings, timeline } = context
+  storeClient.requireOpen()
+  const records = toRecords(tasks, settings, timeline.now())
+  try {
+    for (const [index, record] of records.entries()) {
+      const { id } = record.task
+      if (!(await restore(context, record))) throw invalidParams(`tasks[${index}].id`, `is taken: ${id}`)
+    }
+  } finally {
+    recoverSoon()
+  }
+}
+
+/** @returns `false`, with nothing changed, when the id is in use. */
+async function restore<S extends string>(
+  { storeClient, settings }: DurableContext<S>,
+  record: TaskRecord<S>,
+): Promise<boolean> {
+  const { store, lifecycle } = settings
+  const { history: recorded, redriven } = record
+  const { turn, state, generation } = record.task
+  const isOpen = turn !== undefined && !isTerminal(state, lifecycle)
+  const task = isOpen ? { ...record.task, artifacts: artifactsAtEntry(record) } : record.task
+  const { artifacts } = task
+  const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }
+  if (!(await storeClient.callForUser('create', () => store.create(creation)))) return false
+  const key = keyOf(task)
+  const documents = documentsOf(store, storeClient)
+  const put = (kind: string, id: string, value: object): Promise<boolean> =>
+    // All of it is JSON.
+    documents.putDocument({ key, kind, id, value: value as JsonObject }, 0)
+  if (recorded.length > 0 || artifacts.length > 0)
+    await put(RESTORED, RESTORED, { generation, recorded, artifacts })
+  if (redriven !== undefined) await put(...madeClaim(redriven))
+  if (!isOpen) return true
+  // As if its process had died: a sweep of any process continues the turn.
+  const lease = { id: PARKED, ttlMs: 0, note: toStoredNote({ ...NO_NOTE, restarts: -1 }) }
+  await storeClient.callForUser('acquire', () => store.acquire(key, lease))
+  return true
+}
+
+/** The artifacts as they were at the latest entry of the history: the turn shows again what came after it. */
+function artifactsAtEntry<S extends string>({ task, rewritten }: TaskRecord<S>): DeepReadonly<Artifact>[] {
+  const kept: DeepReadonly<Artifact>[] = []
+  for (const artifact of task.artifacts) {
+    const { artifactId = '' } = artifact
+    const before = rewritten.has(artifactId) ? rewritten.get(artifactId) : artifact
+    if (before !== null && before !== undefined) kept.push(before)
+  }
+  return kept
+}
