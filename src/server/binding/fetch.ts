@@ -6,7 +6,7 @@
 import { collect, type IncomingBody } from './incoming-body.js'
 import type { EventSource, HttpAnswer, HttpRequest, Respond } from './exchange.js'
 import { LargeText } from './large-texts.js'
-import type { HeldOutput, PendingOutput } from './pending-output.js'
+import { StalledReaderError, type HeldOutput, type PendingOutput } from './pending-output.js'
 import { HEARTBEAT } from '../streams/sse.js'
 import type { Principal } from '../caller.js'
 
@@ -93,7 +93,7 @@ class TextReader {
     this.#output = output
     const drop = (): void => {
       this.close()
-      onStall(new Error('The reader has taken nothing for "limits.stalledTimeoutMs"'))
+      onStall(new StalledReaderError())
     }
     text.drop = drop
     // Its bytes are those of the runtime, which has all that was requested.

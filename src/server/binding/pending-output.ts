@@ -20,6 +20,13 @@ export function defaultPendingBytes(): number {
   return Math.min(MAX_BYTES, Math.max(MIN_BYTES, share))
 }
 
+/** The error of a body whose reader has stalled: no fault of the server. */
+export class StalledReaderError extends Error {
+  constructor() {
+    super('The reader has taken nothing for "limits.stalledTimeoutMs"')
+  }
+}
+
 /** A connection with output that its reader has not taken. */
 export interface Output {
   /** How much the reader has yet to take; 0 once it has taken all. */

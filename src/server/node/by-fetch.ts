@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { reportError } from '../../runtime/report.js'
+import { StalledReaderError } from '../binding/pending-output.js'
 import { headersOf, parsedBody, signalOf } from './incoming.js'
 
 type Answer = (request: Request) => Promise<Response> | Response
@@ -32,7 +33,8 @@ export async function answerByFetch(
   } catch (error) {
     // Errors are expected once the client has disconnected.
     if (res.destroyed) return
-    reportError(error, { during: 'toNodeListener' }, 'Catch it to answer otherwise')
+    const isStalled = error instanceof StalledReaderError
+    if (!isStalled) reportError(error, { during: 'toNodeListener' }, 'Catch it to answer otherwise')
     if (res.headersSent) res.destroy()
     else res.writeHead(500, closing(req)).end()
   }
@@ -83,8 +85,11 @@ async function send(
   // A body of another length than declared would desynchronise the connection.
   res.strictContentLength = true
   const cookies = headers.getSetCookie()
+  const { connection, ...fields } = Object.fromEntries(headers)
   res.writeHead(status, {
-    ...Object.fromEntries(headers),
+    ...fields,
+    // HTTP/2 has no such header.
+    ...(connection !== undefined && req.httpVersionMajor < 2 && { connection }),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
     ...closing(req),
   })
@@ -94,6 +99,8 @@ async function send(
     return
   }
   res.flushHeaders()
+  // A body can fail while the connection takes nothing of it.
+  reader.closed.catch(() => resume())
   // A function, because TypeScript would narrow the property across awaits.
   const isGone = (): boolean => res.destroyed
   while (!isGone()) {
