@@ -423,6 +423,9 @@ it(
     for (let index = 0; index < 150; index += 1) tasks.createTask({ skill: 'old', input: `task ${index}` })
     const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
     await page.locator('.row').first().waitFor()
+    // From here on, the page follows changes.
+    tasks.createTask({ skill: 'old', input: 'the first change' })
+    await page.getByText('the first change').waitFor()
     await page.evaluate(`document.querySelector('.rows').scrollTo(0, 3000)`)
     const top = page.locator('.row').nth(20)
     await expect.poll(() => top.textContent()).toContain('task')

@@ -19,7 +19,7 @@ interface FollowOptions {
 /** Changes of more tasks at a time are a resync. */
 const MAX_CHANGES = 500
 /** Further events in one look are not read: they cost more than to read the list again. */
-const MAX_EVENTS = 1_000
+const MAX_EVENTS = 500
 /** Changes within this time are shown together, in ms. */
 const SETTLE_MS = 250
 /** The pause after more changes than one look takes, in ms. */

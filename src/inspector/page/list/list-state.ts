@@ -40,6 +40,8 @@ export interface ListState {
 const COUNT_MS = 1_000
 /** With more tasks waiting, the list is read again. */
 const MAX_WAITING = 500
+/** The most changes that are kept while the list is read again. */
+const MAX_LATE = 100
 
 interface Loaded {
   readonly rows: readonly Summary[]
@@ -52,6 +54,8 @@ const NOTHING: Loaded = { rows: [], cursor: undefined, hasMore: true }
 interface Pages {
   readonly current: () => Loaded
   readonly put: (loaded: Loaded) => void
+  /** Keeps a change that comes while the list is read again, which may have been read before it. */
+  readonly keep: (change: TaskChanges) => void
   readonly loadMore: () => void
   readonly reload: () => void
   readonly isLoading: boolean
@@ -74,6 +78,10 @@ function usePages(filter: Filter): Pages {
   const [failure, setFailure] = useState('')
   const controller = useRef(new AbortController())
   const isBusy = useRef(false)
+  const late = useRef<TaskChanges[]>([])
+  const keep = (change: TaskChanges): void => {
+    if (isBusy.current && late.current.length < MAX_LATE) late.current.push(change)
+  }
   const put = (next: Loaded): void => {
     if (next === loaded.current) return
     loaded.current = next
@@ -82,14 +90,17 @@ function usePages(filter: Filter): Pages {
   const load = (after: Loaded): void => {
     const { signal } = controller.current
     isBusy.current = true
+    late.current = []
     setLoading(true)
     api
       .list(queryOf(filter, after.cursor), signal)
       .then(({ tasks, nextCursor }) => {
         setFailure('')
-        // Changes may have come while the page was on its way.
-        const before = after === NOTHING ? [] : loaded.current.rows
-        put({ rows: merged(before, tasks), cursor: nextCursor, hasMore: nextCursor !== undefined })
+        const rows =
+          after === NOTHING
+            ? late.current.reduce((read, change) => withAll(read, change, filter), tasks)
+            : merged(loaded.current.rows, tasks)
+        put({ rows, cursor: nextCursor, hasMore: nextCursor !== undefined })
       })
       .catch((error: unknown) => {
         if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
@@ -117,7 +128,7 @@ function usePages(filter: Filter): Pages {
   useEffect(() => {
     if (!isLoading && hasMore && rows.length < 20 && failure === '') load(loaded.current)
   }, [isLoading])
-  return { current: () => loaded.current, put, loadMore, reload, isLoading, failure }
+  return { current: () => loaded.current, put, keep, loadMore, reload, isLoading, failure }
 }
 
 /** Live changes. New tasks wait until the reader is at the top of the list, so that it does not move. */
@@ -132,6 +143,7 @@ function useArrivals(filter: Filter, live: Live, pages: Pages): Pick<ListState, 
     setWaiting(next)
   }
   const apply = (change: TaskChanges): void => {
+    pages.keep(change)
     const before = pages.current()
     const { rows, added } = withChanges(before.rows, change, filter)
     const shown = isAtTop.current ? withNew(rows, added, filter) : rows
@@ -205,13 +217,21 @@ function withChanges(
   let isSame = true
   const kept: Summary[] = []
   for (const row of rows) {
-    const next = changed.get(row.id)
+    const known = changed.get(row.id)
     changed.delete(row.id)
+    const isNewer =
+      known !== undefined && (known.generation > row.generation || known.createdAt !== row.createdAt)
+    const next = isNewer ? known : undefined
     isSame &&= next === undefined && !gone.has(row.id)
     if (!gone.has(row.id) && (next === undefined || isShown(next, filter))) kept.push(next ?? row)
   }
   const added = [...changed.values()].filter((task) => isShown(task, filter))
   return { rows: isSame ? rows : kept, added }
+}
+
+function withAll(rows: readonly Summary[], change: TaskChanges, filter: Filter): readonly Summary[] {
+  const changed = withChanges(rows, change, filter)
+  return withNew(changed.rows, changed.added, filter)
 }
 
 /** New rows come first. */
