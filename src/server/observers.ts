@@ -77,6 +77,23 @@ export interface DeliveryFollower {
   end(failure?: { readonly status?: number }): void
 }
 
+/** A step of a run. */
+export interface ObservedStep {
+  readonly taskId: string
+  /** The name with its occurrence in the turn: `price#1`. */
+  readonly name: string
+  /** Whether its output comes from the history. */
+  readonly isReplayed: boolean
+}
+
+/** Follows one step. */
+export interface StepFollower {
+  /** Calls `work`, which does all attempts of the step, once, and returns what it returns. */
+  within<T>(work: () => T): T
+  /** @param failure - What the step throws. Absent if it has succeeded. */
+  end(failure?: { readonly error: unknown }): void
+}
+
 /**
  * Receives what a handler does, for telemetry. A method that throws disturbs the request or run that it is called for.
  */
@@ -92,6 +109,8 @@ export interface HandlerObserver {
   within<T>(trace: TraceHeaders, work: () => T): T
   /** Returns `undefined` for an attempt that it does not follow. */
   onDelivery(delivery: ObservedDelivery): DeliveryFollower | undefined
+  /** Called where a run calls `run.step()` or `run.transaction()`. Returns `undefined` for a step that it does not follow. */
+  onStep?(step: ObservedStep): StepFollower | undefined
 }
 
 /** The observers of what a handler does beside its requests. */
@@ -121,6 +140,15 @@ export class Observers {
     return outer()
   }
 
+  onStep(step: ObservedStep): StepFollower | undefined {
+    if (this.#all.size === 0) return undefined
+    const followers = [...this.#all].flatMap((observer) => observer.onStep?.(step) ?? [])
+    return {
+      within: (work) => nested(followers, work),
+      end: (failure) => followers.forEach((follower) => follower.end(failure)),
+    }
+  }
+
   onDelivery(delivery: ObservedDelivery): DeliveryFollower | undefined {
     if (this.#all.size === 0) return undefined
     const followers = [...this.#all].flatMap((observer) => observer.onDelivery(delivery) ?? [])
@@ -129,6 +157,15 @@ export class Observers {
       end: (failure) => followers.forEach((follower) => follower.end(failure)),
     }
   }
+}
+
+function nested<T>(followers: readonly { within<R>(work: () => R): R }[], work: () => T): T {
+  let outer = work
+  for (const follower of followers) {
+    const inner = outer
+    outer = () => follower.within(inner)
+  }
+  return outer()
 }
 
 /** The followers of one request. */
@@ -147,12 +184,7 @@ export class Trail {
   }
 
   within<T>(answer: () => T): T {
-    let outer = answer
-    for (const follower of this.#followers) {
-      const inner = outer
-      outer = () => follower.within(inner)
-    }
-    return outer()
+    return nested(this.#followers, answer)
   }
 
   record(facts: RequestFacts): void {

@@ -10,8 +10,10 @@ import type {
   HandlerObserver,
   ObservedDelivery,
   ObservedRequest,
+  ObservedStep,
   RequestFacts,
   RequestFollower,
+  StepFollower,
 } from '../server/observers.js'
 import { elapsed, systemClock } from '../runtime/clock.js'
 import { CLIENT, ERROR, SERVER, type OtelAttributes, type OtelContext, type OtelSpan } from './api.js'
@@ -50,6 +52,28 @@ export class HandlerRecorder implements HandlerObserver {
 
   within<T>(trace: TraceHeaders, work: () => T): T {
     return this.#telemetry.within(this.#telemetry.contextOf(trace), work)
+  }
+
+  onStep({ taskId, name, isReplayed }: ObservedStep): StepFollower | undefined {
+    const telemetry = this.#telemetry
+    const { prefix, names } = telemetry
+    const attributes = {
+      [names.taskId]: taskId,
+      [`${prefix}.step.name`]: name,
+      [`${prefix}.step.replayed`]: isReplayed,
+    }
+    const span = telemetry.startSpan(`${prefix}.task.step`, { attributes })
+    if (span === undefined) return undefined
+    const context = telemetry.contextWith(span)
+    return {
+      within: (work) => telemetry.within(context, work),
+      end(failure) {
+        const { error } = failure ?? {}
+        const type = error instanceof Error ? error.name : OTHER
+        if (failure !== undefined) fail(span, { 'error.type': type })
+        quietly(() => span.end())
+      },
+    }
   }
 
   onDelivery({ taskId, url, attempt, trace }: ObservedDelivery): DeliveryFollower | undefined {

@@ -15,6 +15,7 @@ import { readOptions, requireDelay, requireFunction } from '../../runtime/option
 import { sleep } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
 import type { Nothing } from '../nothing.js'
+import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
@@ -59,6 +60,8 @@ export interface StepHost {
   readonly onFailed: (name: string, error: unknown) => void
   /** Resolves when everything so far is stored. */
   readonly stored: () => Promise<void> | undefined
+  /** Follows a step, for telemetry. Returns `undefined` where nothing observes it. */
+  readonly observe: (label: string, isReplayed: boolean) => StepFollower | undefined
   /** Does work in a transaction of the store, and records its entry there. Absent where there is none. */
   readonly transact: Transact | undefined
 }
@@ -125,22 +128,40 @@ export async function runRecorded<T extends StepOutput>(
   const label = journal.nameOf('step', name)
   const key = run.key(label)
   const recorded = await journal.next('step', label)
+  const follower = run.observe(label, recorded !== undefined)
   if (recorded?.error !== undefined) {
     const error = toError(recorded.error)
+    follower?.end({ error })
     run.onFailed(label, error)
     throw error
   }
-  // The work of an earlier attempt returned it.
-  if (recorded !== undefined) return recorded.output as T
+  if (recorded !== undefined) {
+    follower?.end()
+    // The work of an earlier attempt returned it.
+    return recorded.output as T
+  }
   journal.requireStep()
   const others = journal.inFlight
   const leave = journal.enter()
   try {
     const step = { label, key, others, signal: run.signal() }
+    const all = (): Promise<ReadonlyJson | undefined> =>
+      attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
     // The copy that the history keeps, as in a replay.
-    return (await attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))) as T
+    return (await (follower === undefined ? all() : followed(follower, all))) as T
   } finally {
     leave()
+  }
+}
+
+async function followed<T>(follower: StepFollower, work: () => Promise<T>): Promise<T> {
+  try {
+    const output = await follower.within(work)
+    follower.end()
+    return output
+  } catch (error) {
+    follower.end({ error })
+    throw error
   }
 }
 

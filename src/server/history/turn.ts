@@ -232,9 +232,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       throw new TypeError('run.continueAs() needs a task manager that keeps histories')
     const message = toContinued(input, before.request.message, settings.limits)
     const entry = continuedEntry(this.#begun ?? journal.turn, message, questions.answerIds)
-    const task = this.#host.task()
-    this.#host.change(() => tasks.recordHistory?.(task.id, [entry]))
-    return beginAgain(entry, task.show(undefined))
+    this.#host.change(() => tasks.recordHistory?.(this.#host.task().id, [entry]))
+    return beginAgain(entry, this.#host.task().show(undefined))
   }
 
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
@@ -358,7 +357,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   #stepHost(): StepHost {
-    const { settings, stored, tasks } = this.#context
+    const { settings, stored, tasks, onStep } = this.#context
     const { task, signal } = this.#host
     const { transact } = tasks
     const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
@@ -372,6 +371,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
+      observe: (name, isReplayed) => onStep?.({ taskId: task().id, name, isReplayed }),
       transact: transact && ((entry, work) => transact(task().id, entry, work)),
     }
   }

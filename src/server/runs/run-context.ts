@@ -15,6 +15,7 @@ import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../history/delegation-marks.js'
 import type { HistoryLimits } from '../history/history-size.js'
+import type { ObservedStep, StepFollower } from '../observers.js'
 import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { Principal } from '../caller.js'
@@ -86,6 +87,8 @@ export interface RunContext<P extends Principal> {
   readonly onTask: (task: TaskKey) => void
   /** Removes and returns the next queued message of the task. */
   readonly nextMessage: (taskId: string) => QueuedMessage<P> | undefined
+  /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
+  readonly onStep?: ((step: ObservedStep) => StepFollower | undefined) | undefined
   /** The code has left this run for another one, which begins the turn again. */
   readonly onContinued: (again: OpenTurn | undefined) => void
   /** Called when the run begins or stops to wait for the user: `runTimeoutMs` does not count this time. */

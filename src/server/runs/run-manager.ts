@@ -73,9 +73,8 @@ export class RunManager<P extends Principal> {
     this.#waitingTasks = new WaitingTasks(settings)
     this.#failures = new RunFailures(settings)
     this.#autoStart = new AutoStart(clock)
-    const release = (active: ActiveRun<P>): void => this.#leaveCode(active)
     const handsOver = (): boolean => this.#scheduler.handsOver
-    this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release })
+    this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release: this.#leaveCode })
     const host: RunHost<P> = {
       settings,
       registry: this.#registry,
@@ -241,6 +240,7 @@ export class RunManager<P extends Principal> {
         if (next !== undefined) scheduler.assigned(id, next)
         return next
       },
+      onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
         Object.assign(active, { again, isContinued: true })
         this.#leaveCode(active)
@@ -349,7 +349,7 @@ export class RunManager<P extends Principal> {
   }
 
   /** Ends the run, whose code is not called any more and may never return. */
-  #leaveCode(active: ActiveRun<P>): void {
+  readonly #leaveCode = (active: ActiveRun<P>): void => {
     this.#autoStart.delete(active.run)
     this.#registry.delete(active)
     active.stopTimer()
