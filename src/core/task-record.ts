@@ -1,6 +1,5 @@
 /**
- * Records of the tasks in a manager, with their logs, their lists, and the order of their owners. Callers receive only the frozen task of
- * `snapshot`.
+ * Records of the tasks in a manager, with their logs and lists. Callers receive only the frozen task of `snapshot`.
  *
  * @module
  */
@@ -47,10 +46,9 @@ export interface Chain<S extends string> {
   sorted: Map<string, Millisecond<S>> | undefined
 }
 
-/** The tasks of a list whose latest change was in the same millisecond. */
+/** The tasks of a list whose latest change was in the same millisecond, and the last link of an earlier one. */
 interface Millisecond<S extends string> {
   readonly records: readonly TaskRecord<S>[]
-  /** The last link of an earlier millisecond. */
   readonly before: Link<S> | undefined
 }
 

@@ -5,12 +5,14 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
+import { readLineage } from '../../core/lineage/lineage.js'
 import type { Clock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'
 import type { TaskKey } from '../../core/task.js'
 import { scheduleAt } from '../history/waits.js'
 import { TIMED_OUT } from './failure-texts.js'
 import { isPromise, type ServedTasks } from '../tasks.js'
+import type { SendRequest } from '../../wire/dialect.js'
 
 /** One timer for each task. It runs on between runs and while the task waits for the user. */
 export class Deadlines {
@@ -86,4 +88,11 @@ export async function failLate(tasks: ServedTasks, { id, createdAt }: TaskKey): 
 function isConflict(error: unknown): boolean {
   const codes = ['TASK_GENERATION_MISMATCH', 'TASK_TERMINAL', 'TASK_NOT_FOUND'] as const
   return codes.some((code) => A2AError.is(error, code))
+}
+
+/** When the work on a message has to end, in ms since 1970. */
+export function deadlineIn({ message, timeoutMs = Infinity }: SendRequest, clock: Clock): number | undefined {
+  const handedOn = Date.parse(readLineage(message.metadata)?.deadline ?? '')
+  const at = Math.min(clock.now() + timeoutMs, Number.isNaN(handedOn) ? Infinity : handedOn)
+  return at === Infinity ? undefined : at
 }

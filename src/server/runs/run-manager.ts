@@ -8,7 +8,6 @@ import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { readLineage } from '../../core/lineage/lineage.js'
 import type { MaybePromise } from '../../core/managers.js'
-import type { Clock } from '../../runtime/clock.js'
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -17,7 +16,7 @@ import { textOf } from '../../wire/text.js'
 import { acceptedAgain, acceptedBy, type AcceptedMessage } from './accepted-message.js'
 import { handOver, toActiveRun, type ActiveRun } from './active-run.js'
 import { AutoStart } from './auto-start.js'
-import { failLate } from './deadlines.js'
+import { deadlineIn, failLate } from './deadlines.js'
 import { finish, requeueUnread } from './finish-run.js'
 import { LocalRuns } from './local-runs.js'
 import type { QueuedMessage } from './message-queue.js'
@@ -385,13 +384,6 @@ export class RunManager<P extends Principal> {
     const { tasks, onError } = this.#settings
     failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
   }
-}
-
-/** When the work on a message has to end, in ms since 1970. */
-function deadlineIn({ message, timeoutMs = Infinity }: SendRequest, clock: Clock): number | undefined {
-  const handedOn = Date.parse(readLineage(message.metadata)?.deadline ?? '')
-  const at = Math.min(clock.now() + timeoutMs, Number.isNaN(handedOn) ? Infinity : handedOn)
-  return at === Infinity ? undefined : at
 }
 
 /** Messages are JSON: their interface only lacks an index signature. */
