@@ -5,11 +5,15 @@ import Database from 'libsql'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
 import { FUNCTIONS, TRANSACTIONS } from './functions.js'
 
-test.each(FUNCTIONS)('$name: every crash leaves the same task', async ({ execute, options }) => {
-  const { crashPoints, task } = await testDurable(execute, options)
-  expect(['completed', 'failed']).toContain(task.state)
-  expect(crashPoints).toBeGreaterThan(5)
-})
+test.each(FUNCTIONS)(
+  '$name: every crash leaves the same task',
+  { timeout: 240_000 },
+  async ({ execute, options }) => {
+    const { crashPoints, task } = await testDurable(execute, options)
+    expect(['completed', 'failed']).toContain(task.state)
+    expect(crashPoints).toBeGreaterThan(5)
+  },
+)
 
 test(
   'transactions: every crash leaves the same task, and each effect once',

@@ -1,7 +1,9 @@
 /** Durable functions that have to survive a crash at every write. */
 import type { Execute, Run } from 'a2a-tasks/server'
 import type { TestDurableOptions } from 'a2a-tasks/testing'
-import { textOf } from 'a2a-tasks/server'
+import type { Task } from 'a2a-tasks'
+import { A2AClient } from 'a2a-tasks/client'
+import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import type Database from 'libsql'
 
 export interface Case {
@@ -102,6 +104,49 @@ const beside = async (run: Run): Promise<string> => {
   return [textOf(city), ...others].join()
 }
 
+function byId(artifacts: Task['artifacts']): unknown {
+  return Object.fromEntries(artifacts.map(({ artifactId, parts }) => [artifactId, parts]))
+}
+
+/** An agent in this process, which outlives those of the functions. */
+const airlines = createRequestHandler({
+  card: { name: 'Airline', url: 'https://airline.test' },
+  // Recognizes messages that are sent again.
+  authenticate: () => ({ id: 'traveller' }),
+  execute: async (run) => {
+    await Promise.resolve()
+    return `Booked ${run.text}`
+  },
+})
+const airline = new A2AClient({
+  card: airlines.card,
+  fetch: (url, init) => airlines.fetch(new Request(url, init)),
+})
+
+/** Steps, sleeps and delegations at the same time, some of them one after the other within a branch. */
+const allAtOnce = async (run: Run): Promise<string> => {
+  const fly = async (city: string): Promise<string> => {
+    const flight = await run.delegate(`fly to ${city}`, airline, city)
+    return await run.step(`pay ${city}`, () => {
+      run.artifact({ artifactId: city, parts: [{ text: `${flight.ok} ` }] })
+      run.artifact({ artifactId: city, parts: [{ text: 'paid' }] })
+      return flight.text
+    })
+  }
+  const nap = async (name: string, ms: number): Promise<string> => {
+    const tired = await run.step(`tired ${name}`, () => name)
+    await run.sleep(name, { ms })
+    return await run.step(`awake ${name}`, () => `${tired} awake`)
+  }
+  const first = await Promise.all([
+    ...[fly('Rome'), nap('short', 2_000), nap('long', 3_600_000)],
+    ...[run.step('same', () => 'one'), run.step('same', () => 'two')],
+  ])
+  const approval = run.waitFor<string>('approval')
+  const second = await Promise.all([fly('Bonn'), approval, run.sleep('beside', { ms: 90_000 })])
+  return [...first, ...second.slice(0, 2)].join()
+}
+
 /** Four rounds of one turn: each has a step of the same name, an artifact, and the second one a question. */
 const rounds: Execute = async (run) => {
   const round = Number(run.text.split(' ')[1] ?? 0)
@@ -184,6 +229,15 @@ export const FUNCTIONS: readonly Case[] = [
     name: 'a question beside a sleep and a signal',
     execute: beside,
     options: { messages: ['go', { signal: 'note', value: 'noted' }, 'Rome'] },
+  },
+  {
+    name: 'steps, sleeps, delegations and a signal in parallel',
+    execute: allAtOnce,
+    options: {
+      messages: ['go', { signal: 'approval', value: 'approved' }],
+      // Which agent ends first is open.
+      resultOf: ({ state, artifacts }) => ({ state, artifacts: byId(artifacts) }),
+    },
   },
   { name: 'a turn that continues as another one', execute: rounds, options: { messages: ['go', 'yes'] } },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },

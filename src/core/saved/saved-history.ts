@@ -15,7 +15,6 @@ import {
   readTimestamp,
   requireArray,
   requireArtifact,
-  requireMessage,
   requireObject,
 } from '../validate.js'
 
@@ -141,15 +140,6 @@ function readEntry(value: JsonValue | undefined, path: string): HistoryEntry {
   // The line before checks that it is a key.
   for (const [key, type] of ENTRIES[kind as HistoryEntry['kind']]) {
     if (typeof entry[key] !== type) throw invalidParams(`${path}.${key}`, `must be of type ${type}`)
-  }
-  if (entry['continued'] !== undefined) {
-    const { round, read = null, message = null } = requireObject(entry['continued'], `${path}.continued`)
-    if (typeof round !== 'number') throw invalidParams(`${path}.continued.round`, 'must be of type number')
-    requireArray(read, `${path}.continued.read`)
-    requireMessage(
-      { ...requireObject(message, `${path}.continued.message`), role: 'user' },
-      `${path}.continued.message`,
-    )
   }
   // The kind and what belongs to it were checked.
   return entry as unknown as HistoryEntry

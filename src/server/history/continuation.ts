@@ -8,7 +8,7 @@ import { JsonReader } from '../../core/json.js'
 import { readLineage } from '../../core/lineage/lineage.js'
 import { withLineage } from '../../core/lineage/mark.js'
 import type { MessageInput, PartInput } from '../../core/params.js'
-import type { JsonValue } from '../../core/json-types.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { OpenTurn } from '../runs/run-context.js'
 import { refuseUnknownKeys, requireMessage } from '../../core/validate.js'
@@ -53,17 +53,28 @@ export function toContinued(
   return continued
 }
 
-/** The message that a history begins with; `undefined` where the conversation lacks it. */
+/**
+ * The message that a history begins with; `undefined` where the conversation lacks it.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` for a saved history that is none.
+ */
 export function startOf(
   { messageId, continued }: TurnEntry,
   { id, contextId, messages }: Pick<TaskSnapshot, 'id' | 'contextId' | 'messages'>,
 ): Message | undefined {
-  const message =
-    continued === undefined
-      ? messages.find((each) => each.role === 'user' && each.messageId === messageId)
-      : { ...continued.message, role: 'user', taskId: id, contextId }
-  // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
-  return message as Message | undefined
+  if (continued === undefined) {
+    const begun = messages.find((each) => each.role === 'user' && each.messageId === messageId)
+    // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
+    return begun as Message | undefined
+  }
+  // Histories that were saved are any JSON.
+  const message: JsonValue = {
+    ...(continued.message as unknown as JsonObject),
+    role: 'user',
+    taskId: id,
+    contextId,
+  }
+  return requireMessage(message, 'continued.message')
 }
 
 /** The ids of the user's messages that the turn has read before the history. */
