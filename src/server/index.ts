@@ -43,6 +43,7 @@ export type {
 export type { SignalOptions, SleepOptions } from './history/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { StepContext, StepOptions, StepOutput } from './history/steps.js'
+export type { TransactionWork } from './history/transactions.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { compact } from '../../runtime/compact.js'
 import type { ContinuedMessage, TurnEntry } from '../../core/events.js'
 import { JsonReader } from '../../core/json.js'
 import { readLineage } from '../../core/lineage/lineage.js'
@@ -49,8 +50,8 @@ export function toContinued(
   reader.check(read)
   const message = requireMessage(read, 'input')
   refuseUnknownKeys(message, 'input')
-  const { messageId: _id, role: _role, taskId: _taskId, contextId: _contextId, ...continued } = message
-  return continued
+  const { parts, metadata, extensions, referenceTaskIds } = message
+  return compact({ parts, metadata, extensions, referenceTaskIds })
 }
 
 /**
@@ -98,13 +99,14 @@ export function beginAgain(entry: TurnEntry, task: TaskSnapshot): OpenTurn | und
 
 /** The entry that ends the history of `turn` and begins the next one. */
 export function continuedEntry(
-  { ids: _ids, continued, ...turn }: TurnEntry,
+  { messageId: begun, note, origin, key, continued }: TurnEntry,
   message: Omit<ContinuedMessage, 'messageId'>,
   answers: readonly string[],
 ): TurnEntry {
   const round = (continued?.round ?? 0) + 1
   // The same in each attempt: ids of artifacts are made of it.
-  const messageId = derivedIds('continued', `${turn.messageId}/${round}`).next().value
+  const messageId = derivedIds('continued', `${begun}/${round}`).next().value
   const read = [...(continued?.read ?? []), ...answers]
-  return { ...turn, continued: { round, message: { ...message, messageId }, read } }
+  const next = { round, message: { ...message, messageId }, read }
+  return compact({ kind: 'turn' as const, messageId: begun, note, origin, key, continued: next })
 }

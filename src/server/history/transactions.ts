@@ -12,11 +12,16 @@ import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput } from
 /** Of the work, where the options have none. A connection of the database is occupied while it works. */
 const TIMEOUT_MS = 5_000
 
+/** The work of a transaction, with the client of the store. */
+export interface TransactionWork<T, C> {
+  (client: C, step: StepContext): T | Promise<T>
+}
+
 /** See `Run.transaction`. */
 export async function runTransaction<T extends StepOutput, C>(
   run: StepHost,
   name: string,
-  work: (client: C, step: StepContext) => T | Promise<T>,
+  work: TransactionWork<T, C>,
   options: StepOptions = {},
 ): Promise<T> {
   const { transact, journal } = run

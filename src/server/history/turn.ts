@@ -78,7 +78,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.isOpen ?? false
   }
 
-  /** Whether the code waits for the user, or for nothing but times, signals and other agents. */
+  /** Whether the code waits for the user, or only for times, signals and other agents. */
   get isIdle(): boolean {
     if (this.#parts === undefined) return false
     const { journal, questions } = this.#parts
@@ -376,16 +376,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /**
-   * Each turn of a task has keys of its own: those of later turns have the place of their message in the conversation, and those
-   * of a turn that has continued the number of its history.
-   */
+  /** Keys of later turns have the place of their message, and those of continued ones the round. Ids may have slashes. */
   #keyOf(taskId: string, label: string): string {
     const origin = originOf(this.#context.message)
     const messages = this.#host.task().peek()?.messages ?? []
     const place = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
     const { round } = this.#begun?.continued ?? {}
-    // Clients of some dialects choose ids, which may have a slash.
     const key = `${encodeURIComponent(taskId)}/${label}`
     if (round !== undefined) return `${key}@${place}.${round}`
     return place > 0 ? `${key}@${place}` : key

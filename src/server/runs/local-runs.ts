@@ -80,7 +80,10 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     // A task that refused its first message was never assigned to the run.
     if (active.task === undefined) return
     const { registry, failures, settings, begin } = this.#host
-    if (active.isContinued) return this.#beginAgain(taskId, active)
+    if (active.isContinued) {
+      this.#beginAgain(taskId, active)
+      return
+    }
     const { again } = active
     const next = again === undefined ? registry.queues.shift(taskId) : active.message
     if (next === undefined) return
@@ -100,7 +103,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     }
   }
 
-  /** The turn goes on with a new history. */
+  /** The turn continues with a new history. */
   #beginAgain(taskId: string, { again, message, task, break: onBroken }: ActiveRun<P>): void {
     const { registry, begin, settings } = this.#host
     try {

@@ -13,6 +13,7 @@ import type { DelegatedMessage, DelegateOptions } from '../history/delegation-ty
 import type { DelegationAgent, DelegationResult } from '../history/delegation-types.js'
 import type { ContinuedInput } from '../history/continuation.js'
 import type { StepContext, StepOptions, StepOutput } from '../history/steps.js'
+import type { TransactionWork } from '../history/transactions.js'
 import type { SignalOptions, SleepOptions } from '../history/waits.js'
 
 /** A message of the conversation, read-only. */
@@ -215,7 +216,7 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly transaction: <T extends StepOutput, C = unknown>(
     name: string,
-    work: (client: C, step: StepContext) => T | Promise<T>,
+    work: TransactionWork<T, C>,
     options?: StepOptions,
   ) => Promise<T>
   /**

@@ -42,17 +42,18 @@ async function attempt(
     return row === undefined ? 'missing' : ((row[0] as CommitResult | null) ?? undefined)
   }
   let refused: CommitResult | undefined
-  let failure: { readonly error: unknown; readonly isOfWork: boolean } | undefined
-  let hasWorked = false
+  const seen: { failure?: { readonly error: unknown; readonly isOfWork: boolean }; hasWorked: boolean } = {
+    hasWorked: false,
+  }
   try {
     await connection.transaction(async (client, statements) => {
       refused = await refusal(statements)
       if (refused !== undefined) throw ROLLBACK
       const events = await Promise.resolve(work(client)).catch(async (error: unknown) => {
-        failure = { error, isOfWork: !isDisconnected(error) && (await isAlive(statements)) }
+        seen.failure = { error, isOfWork: !isDisconnected(error) && (await isAlive(statements)) }
         throw error
       })
-      hasWorked = true
+      seen.hasWorked = true
       const { text, parameters } = commitStatement(sql, commit, events)
       if ((await statements.count(text, parameters)) === 0) throw ROLLBACK
     })
@@ -60,6 +61,7 @@ async function attempt(
   } catch (error) {
     if (refused !== undefined) return refused
     if (error === ROLLBACK || isStale(error)) return undefined
+    const { failure, hasWorked } = seen
     const isOfWork = failure?.isOfWork ?? (hasWorked && isRefused(error))
     if (!isOfWork) throw error
     // What the work ran into may be the effect of an attempt of this very transaction, whose answer was lost.

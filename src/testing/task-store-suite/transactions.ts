@@ -32,12 +32,12 @@ function kitOf({ store, counter }: StoreKit): TransactionKit {
 
 function begin(
   store: TaskStore,
-  { events: _events, checkpoint: _checkpoint, ...commit }: Commit,
+  { key, expectedGeneration, head, commitId, leaseId }: Commit,
   work: Transaction['work'],
 ): Promise<TransactionResult> {
   if (store.transact === undefined)
     throw new Error('A store that supports transactions has a method "transact"')
-  return store.transact({ ...commit, work })
+  return store.transact({ key, expectedGeneration, head, commitId, leaseId, work })
 }
 
 export const transactionTests: StoreTests = {

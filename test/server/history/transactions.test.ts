@@ -105,7 +105,9 @@ describe.each(SQL)('over %s', (_, open) => {
             if (attempt < 3) throw new Error('Not yet')
           }
           const doing = does(client, `INSERT INTO ${table} VALUES (${attempt})`)
-          return doing === undefined ? fail() : doing.then(fail)
+          if (doing !== undefined) return doing.then(fail)
+          fail()
+          return undefined
         },
         { retry: { attempts: 3, backoff: { initialMs: 1 } } },
       )
@@ -166,7 +168,7 @@ test.runIf(SQLITE)(
           client.exec('ROLLBACK')
         })
         .catch(String)
-      return `${late}; ${ended}; ${(await numbers(run, table)).length}`
+      return `${String(late)}; ${String(ended)}; ${(await numbers(run, table)).length}`
     })
     expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
       'TypeError: The work of a transaction over SQLite returned a promise: it has to be done when it returns; ' +
@@ -189,9 +191,15 @@ test('over PGlite, work that takes longer than its limit is undone', async () =>
   })
   const id = await say('go')
   let isOver = false
-  const reached = reaches(id, 'completed').finally(() => (isOver = true))
+  const hasEnded = (): boolean => isOver
+  const reached = reaches(id, 'completed').finally(() => {
+    isOver = true
+  })
   // What waits for the database cannot let the time pass.
-  for (; !isOver; await turn()) clock.advance(20)
+  while (!hasEnded()) {
+    await turn()
+    clock.advance(20)
+  }
   expect(textsOf(await reached)).toEqual(['RequestTimedOutError: The step took longer than 5000 ms; 0'])
 })
 
