@@ -120,6 +120,8 @@ const airlines = createRequestHandler({
 })
 const airline = new A2AClient({
   card: airlines.card,
+  // A process that takes over first looks for the task of a message whose response was lost.
+  retry: { baseDelayMs: 1, maxDelayMs: 1 },
   fetch: (url, init) => airlines.fetch(new Request(url, init)),
 })
 

@@ -7,7 +7,8 @@ import type { TaskEvent } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { Settings } from '../options.js'
 import type { TaskRecord } from '../task-record.js'
-import type { FeedPage, FeedSource, LocalEntries, LocalEntry, LocalPlace } from './types.js'
+import type { LocalEntries, LocalEntry, LocalPlace } from './local-entries.js'
+import type { FeedPage, FeedSource } from './types.js'
 
 /** Keeps the order of the events. The events themselves are in the logs of the tasks. */
 export class LocalFeed<S extends string> implements FeedSource<S>, LocalEntries<S> {

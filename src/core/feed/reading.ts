@@ -5,7 +5,8 @@
  * @module
  */
 import type { Filter } from '../queries.js'
-import type { FeedEntry, FeedPage, FeedSource, LocalEntries } from './types.js'
+import type { LocalEntries } from './local-entries.js'
+import type { FeedEntry, FeedPage, FeedSource } from './types.js'
 
 /** The most entries in a page of a local feed. */
 const PAGE = 100

@@ -7,7 +7,6 @@ import type { TaskEvent } from '../events.js'
 import type { TaskState } from '../lifecycle.js'
 import type { OwnerFilter } from '../queries.js'
 import type { TaskKey } from '../task.js'
-import type { TaskRecord } from '../task-record.js'
 
 /** Selects the entries of the tasks that have every given property. None of these properties changes. */
 export interface FeedFilter extends OwnerFilter {
@@ -85,26 +84,4 @@ export interface FeedSource<S extends string> {
   readonly isClosed: boolean
   /** Ends all feeds. */
   close(): void
-}
-
-/** Where the entries of a task find it. Empty once the task was removed. */
-export interface LocalPlace<S extends string> {
-  record: TaskRecord<S> | undefined
-}
-
-export interface LocalEntry<S extends string> {
-  readonly place: LocalPlace<S>
-  /** That of the event; 0 when the task was removed. */
-  readonly generation: number
-  /** The removed task. */
-  readonly task?: FeedTask
-}
-
-/** The entries in the memory of a process. */
-export interface LocalEntries<S extends string> {
-  readonly entries: readonly LocalEntry<S>[]
-  /** The position before the first entry. */
-  readonly start: number
-  /** The event of a task, frozen; `undefined` when its log no longer keeps it. */
-  eventOf(record: TaskRecord<S>, generation: number): TaskEvent<S> | undefined
 }

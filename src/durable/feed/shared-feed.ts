@@ -29,7 +29,7 @@ export function sharedFeed<S extends string>(context: DurableContext<S>): Shared
 }
 
 /** Reads pages from the store. The store is the buffer: between two pages a reader holds only its cursor. */
-export class SharedFeed<S extends string> implements FeedSource<S> {
+class SharedFeed<S extends string> implements FeedSource<S> {
   isClosed = false
   readonly #feed: StoreFeed
   readonly #context: FeedContext<S>

@@ -5,54 +5,11 @@
  */
 import { compact } from '../../runtime/compact.js'
 import type { ContinuedMessage, TurnEntry } from '../../core/events.js'
-import { JsonReader } from '../../core/json.js'
-import { readLineage } from '../../core/lineage/lineage.js'
-import { withLineage } from '../../core/lineage/mark.js'
-import type { MessageInput, PartInput } from '../../core/params.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { OpenTurn } from '../runs/run-context.js'
-import { refuseUnknownKeys, requireMessage } from '../../core/validate.js'
+import type { OpenTurn } from './open-turn.js'
+import { requireMessage } from '../../core/validate.js'
 import { derivedIds } from '../idempotency.js'
-import { toMessage } from '../runs/agent-message.js'
-
-/** With what a turn continues: a text, parts, or a message without what the run sets. */
-export type ContinuedInput =
-  string | readonly PartInput[] | Pick<MessageInput, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>
-
-interface Limits {
-  readonly maxStepBytes: number
-  readonly maxDepth: number
-}
-
-/**
- * Checks and copies what a turn continues with. The lineage of the message before stays, with its deadline.
- *
- * @throws {TypeError} for what is neither a text nor parts nor a message.
- * @throws {A2AError} `INVALID_PARAMS` with the path below `input`; `LIMIT_EXCEEDED`.
- */
-export function toContinued(
-  input: ContinuedInput,
-  before: Message,
-  { maxStepBytes, maxDepth }: Limits,
-): Omit<ContinuedMessage, 'messageId'> {
-  // The lists of arrays are told from messages.
-  const given = toMessage(Array.isArray(input) ? { parts: input as readonly PartInput[] } : (input as string))
-  const lineage = readLineage(before.metadata)
-  const whole = { ...(lineage === undefined ? given : withLineage(given, lineage)), messageId: 'input' }
-  const limit = {
-    option: 'limits.maxStepBytes',
-    subject: 'Input of run.continueAs()',
-    maxBytes: maxStepBytes,
-  }
-  const reader = new JsonReader(limit, maxDepth)
-  const read = reader.readObject(whole, 'input')
-  reader.check(read)
-  const message = requireMessage(read, 'input')
-  refuseUnknownKeys(message, 'input')
-  const { parts, metadata, extensions, referenceTaskIds } = message
-  return compact({ parts, metadata, extensions, referenceTaskIds })
-}
 
 /**
  * The message that a history begins with; `undefined` where the conversation lacks it.

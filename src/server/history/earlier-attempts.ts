@@ -9,7 +9,7 @@ import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import { artifactsBefore, restoredOf, type RestoredHistory } from '../../core/saved/restored-history.js'
 import { keyOf, type Artifact, type DeepReadonly, type Message, type TaskSnapshot } from '../../core/task.js'
 import { isShared, type ServedTasks } from '../tasks.js'
-import type { EarlierAttempts, OpenTurn } from '../runs/run-context.js'
+import type { EarlierAttempts, OpenTurn } from './open-turn.js'
 import { readBy, startOf } from './continuation.js'
 import { nextAttempt, replayable } from '../../core/history/attempts.js'
 

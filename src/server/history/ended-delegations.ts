@@ -24,7 +24,7 @@ import type { WorkedTasks } from '../tasks.js'
 import { isEnd } from './delegations.js'
 import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
 import { readOpenTurn } from './earlier-attempts.js'
-import type { OpenTurn } from '../runs/run-context.js'
+import type { OpenTurn } from './open-turn.js'
 
 /** Pause between two searches, in ms. */
 const INTERVAL_MS = 15_000

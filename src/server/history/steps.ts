@@ -6,7 +6,6 @@
 import { JsonReader } from '../../core/json.js'
 import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
-import type { MaybePromise } from '../../core/managers.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -19,6 +18,11 @@ import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
+
+/** The work of a transaction, with the client of the store. */
+export interface TransactionWork<T, C> {
+  (client: C, step: StepContext): T | Promise<T>
+}
 
 /** What the work of a step receives. */
 export interface StepContext {
@@ -68,7 +72,7 @@ export interface StepHost {
 
 export type Transact = (
   entry: HistoryEntry,
-  work: (client: unknown) => MaybePromise<HistoryEntry>,
+  work: (client: unknown) => HistoryEntry | Promise<HistoryEntry>,
 ) => Promise<HistoryEntry>
 
 const OPTION_KEYS = ['retry', 'timeoutMs']

@@ -7,15 +7,10 @@ import type { HistoryEntry } from '../../core/events.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { raceAbort } from '../../runtime/abort.js'
 import { limitOf, readOutput, runRecorded } from './steps.js'
-import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput } from './steps.js'
+import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput, TransactionWork } from './steps.js'
 
 /** Of the work, where the options have none. A connection of the database is occupied while it works. */
 const TIMEOUT_MS = 5_000
-
-/** The work of a transaction, with the client of the store. */
-export interface TransactionWork<T, C> {
-  (client: C, step: StepContext): T | Promise<T>
-}
 
 /** See `Run.transaction`. */
 export async function runTransaction<T extends StepOutput, C>(

@@ -4,22 +4,8 @@
  * @module
  */
 import type { Principal } from '../caller.js'
-import type { Run } from '../runs/run.js'
+import type { Run, TurnMethods } from '../runs/run.js'
 import { RunRequest } from '../runs/run-request.js'
-
-export type TurnMethods<P extends Principal> = Pick<
-  Run<P>,
-  | 'step'
-  | 'transaction'
-  | 'delegate'
-  | 'lineageTo'
-  | 'sleep'
-  | 'waitFor'
-  | 'now'
-  | 'random'
-  | 'uuid'
-  | 'changed'
->
 
 /** Getters: runs that use none of the methods have none. */
 export abstract class TurnRun<P extends Principal> extends RunRequest<P> implements TurnMethods<P> {

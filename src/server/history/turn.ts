@@ -10,8 +10,9 @@ import { platformRandom } from '../../runtime/crypto.js'
 import { randomId } from '../../runtime/ids.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { originOf, type QueuedMessage } from '../runs/message-queue.js'
-import type { OpenTurn, RunContext } from '../runs/run-context.js'
-import type { Run } from '../runs/run.js'
+import { toContinued } from '../runs/agent-message.js'
+import type { RunContext } from '../runs/run-context.js'
+import type { ContinuedInput, Run, TurnMethods } from '../runs/run.js'
 import type { Principal } from '../caller.js'
 import { derivedIds } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
@@ -20,13 +21,13 @@ import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
 import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
-import { beginAgain, continuedEntry, toContinued, type ContinuedInput } from './continuation.js'
+import { beginAgain, continuedEntry } from './continuation.js'
 import { Journal } from './journal.js'
 import { OpenDelegations } from './open-delegations.js'
+import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
 import { isCausedBy, runStep, toStepError, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
-import type { TurnMethods } from './turn-methods.js'
 import { Waits } from './waits.js'
 
 /** What replays and records a turn. */
@@ -73,7 +74,6 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.journal.isReplaying ?? false
   }
 
-  /** Whether a question is open. */
   get isAsking(): boolean {
     return this.#parts?.questions.isOpen ?? false
   }

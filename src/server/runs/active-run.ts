@@ -6,7 +6,7 @@
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../history/follower.js'
-import type { OpenTurn } from './run-context.js'
+import type { OpenTurn } from '../history/open-turn.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunController } from './run-controller.js'
 import type { Principal } from '../caller.js'

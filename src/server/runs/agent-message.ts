@@ -4,11 +4,15 @@
  * @module
  */
 import { refuseUnknownKeys, requireMessage } from '../../core/validate.js'
+import type { ContinuedMessage } from '../../core/events.js'
 import { JsonReader } from '../../core/json.js'
+import { readLineage } from '../../core/lineage/lineage.js'
+import { withLineage } from '../../core/lineage/mark.js'
+import { compact } from '../../runtime/compact.js'
 import { describe } from '../../runtime/describe.js'
-import type { ArtifactInput, MessageInput } from '../../core/params.js'
+import type { ArtifactInput, MessageInput, PartInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
-import type { Progress, Say } from './run.js'
+import type { ContinuedInput, Progress, Say } from './run.js'
 
 /** The default limit of a task's conversation. */
 const MAX_REPLY = { option: 'reply', subject: 'Reply', maxBytes: 16_777_216 }
@@ -55,4 +59,38 @@ export function toReply(say: Say, messageId: string, contextId: string): Message
   const message = requireMessage(new JsonReader(MAX_REPLY, MAX_DEPTH).readObject(given, 'reply'), 'reply')
   refuseUnknownKeys(message, 'reply')
   return message
+}
+
+interface Limits {
+  readonly maxStepBytes: number
+  readonly maxDepth: number
+}
+
+/**
+ * Checks and copies what a turn continues with. The lineage of the message before stays, with its deadline.
+ *
+ * @throws {TypeError} for what is neither a text nor parts nor a message.
+ * @throws {A2AError} `INVALID_PARAMS` with the path below `input`; `LIMIT_EXCEEDED`.
+ */
+export function toContinued(
+  input: ContinuedInput,
+  before: Message,
+  { maxStepBytes, maxDepth }: Limits,
+): Omit<ContinuedMessage, 'messageId'> {
+  // The lists of arrays are told from messages.
+  const given = toMessage(Array.isArray(input) ? { parts: input as readonly PartInput[] } : (input as string))
+  const lineage = readLineage(before.metadata)
+  const whole = { ...(lineage === undefined ? given : withLineage(given, lineage)), messageId: 'input' }
+  const limit = {
+    option: 'limits.maxStepBytes',
+    subject: 'Input of run.continueAs()',
+    maxBytes: maxStepBytes,
+  }
+  const reader = new JsonReader(limit, maxDepth)
+  const read = reader.readObject(whole, 'input')
+  reader.check(read)
+  const message = requireMessage(read, 'input')
+  refuseUnknownKeys(message, 'input')
+  const { parts, metadata, extensions, referenceTaskIds } = message
+  return compact({ parts, metadata, extensions, referenceTaskIds })
 }

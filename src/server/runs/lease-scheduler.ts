@@ -16,7 +16,7 @@ import { toNote, unansweredMessages, type RequestNotes } from './request-notes.j
 import type { DelegationMarks } from '../history/delegation-marks.js'
 import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
-import type { EarlierAttempts } from './run-context.js'
+import type { EarlierAttempts } from '../history/open-turn.js'
 import type { RunHost } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 

@@ -5,8 +5,7 @@
  */
 import type { JsonValue } from '../../core/json-types.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
-import type { HistoryRecorded } from '../../core/events.js'
-import type { Artifact, DeepReadonly, Message, TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
@@ -15,6 +14,7 @@ import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../history/delegation-marks.js'
 import type { HistoryLimits } from '../history/history-size.js'
+import type { EarlierAttempts, OpenTurn } from '../history/open-turn.js'
 import type { ObservedStep, StepFollower } from '../observers.js'
 import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
@@ -24,31 +24,6 @@ import type { Principal } from '../caller.js'
 export interface RunIds {
   readonly taskId: string
   readonly contextId: string
-}
-
-/** What earlier attempts of a turn have done, when the turn continues. */
-export interface EarlierAttempts {
-  /** The number of the attempt that begins. */
-  readonly attempt: number
-  /** The history of the turn, as far as the attempt replays it. */
-  readonly history: readonly HistoryRecorded[]
-  /**
-   * The artifacts that the last attempt has written after the end of its history, by id: what they held before;
-   * `undefined` for those that it created.
-   */
-  readonly artifacts: ReadonlyMap<string, DeepReadonly<Artifact> | undefined>
-}
-
-/** A turn whose code is not in memory. */
-export interface OpenTurn extends EarlierAttempts {
-  /** The message that began the turn, or with which it has continued. */
-  readonly message: Message
-  /** The id of the user's message that began the turn. */
-  readonly origin: string
-  /** What its request said beside the message. */
-  readonly note: JsonValue | undefined
-  /** The ids of the user's messages that the turn has read. */
-  readonly read: ReadonlySet<string>
 }
 
 export interface RunContext<P extends Principal> {

@@ -9,7 +9,6 @@ import type { HistoryEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
-import type { ContinuedInput } from '../history/continuation.js'
 import type { Follower } from '../history/follower.js'
 import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
@@ -17,7 +16,13 @@ import { TurnRun } from '../history/turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
 import { refuseComplete } from '../standard-schema.js'
-import type { ArtifactOptions, ConversationOptions, ConversationPage, Progress } from './run.js'
+import type {
+  ContinuedInput,
+  ArtifactOptions,
+  ConversationOptions,
+  ConversationPage,
+  Progress,
+} from './run.js'
 import type { ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
 import { earliestDeadline } from './task/deadline.js'

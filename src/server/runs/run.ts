@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ArtifactInput, MessageInput } from '../../core/params.js'
+import type { ArtifactInput, MessageInput, PartInput } from '../../core/params.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
@@ -11,9 +11,7 @@ import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 import type { DelegatedMessage, DelegateOptions } from '../history/delegation-types.js'
 import type { DelegationAgent, DelegationResult } from '../history/delegation-types.js'
-import type { ContinuedInput } from '../history/continuation.js'
-import type { StepContext, StepOptions, StepOutput } from '../history/steps.js'
-import type { TransactionWork } from '../history/transactions.js'
+import type { StepContext, StepOptions, StepOutput, TransactionWork } from '../history/steps.js'
 import type { SignalOptions, SleepOptions } from '../history/waits.js'
 
 /** A message of the conversation, read-only. */
@@ -30,6 +28,10 @@ export interface ReadonlyMessage {
 
 /** A message of the agent: a text, or a message without the fields that the run sets (`role`, `taskId`, `contextId`). */
 export type Say = string | Omit<MessageInput, 'role' | 'taskId' | 'contextId'>
+
+/** With what a turn continues: a text, parts, or a message without what the run sets. */
+export type ContinuedInput =
+  string | readonly PartInput[] | Pick<MessageInput, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>
 
 /** Progress of the work. Requires `message` or `current`. */
 export interface Progress {
@@ -336,3 +338,18 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly reply: (message: Say | Promise<Say | undefined>) => Promise<void>
 }
+
+/** The methods that replay and record a turn. */
+export type TurnMethods<P extends Principal> = Pick<
+  Run<P>,
+  | 'step'
+  | 'transaction'
+  | 'delegate'
+  | 'lineageTo'
+  | 'sleep'
+  | 'waitFor'
+  | 'now'
+  | 'random'
+  | 'uuid'
+  | 'changed'
+>

@@ -18,6 +18,8 @@ export class Recorder {
   stepsStored = 0
   /** Steps whose work began although their output was stored. */
   readonly repeated: string[] = []
+  /** The delegations that other agents have not ended. */
+  readonly delegations = new Set<string>()
   /** The steps of the present turn that are stored. */
   readonly #stored = new Set<string>()
 
@@ -28,6 +30,8 @@ export class Recorder {
       if (entry.kind === 'turn' || entry.kind === 'end') this.#stored.clear()
       if (entry.kind === 'question') this.questions += 1
       if (entry.kind === 'signal') this.signals += 1
+      if (entry.kind === 'delegate') this.delegations.add(entry.name)
+      if (entry.kind === 'delegated') this.delegations.delete(entry.name)
       if (entry.kind !== 'step') continue
       this.stepsStored += 1
       this.#stored.add(entry.name)

@@ -5,7 +5,7 @@
  */
 import type { Message, Task } from '../../core/task.js'
 import type { TaskStore } from '../../durable/task-store.js'
-import { yieldToEventLoop } from '../../runtime/timers.js'
+import { sleep, yieldToEventLoop } from '../../runtime/timers.js'
 import { ManualClock } from '../manual-clock.js'
 import type { CrashPoint } from './crashing-store.js'
 import { Recorder } from './recorder.js'
@@ -125,7 +125,7 @@ export async function play(
       }
       taskId ??= id
     }
-    quiet = task?.generation === generation ? quiet + 1 : 0
+    quiet = !(await awaitAgents(recorder)) && task?.generation === generation ? quiet + 1 : 0
     generation = task?.generation ?? 0
     clock.advance(pauseAfter(quiet))
   }
@@ -133,6 +133,13 @@ export async function play(
     `The task does not end: it is ${last?.state ?? 'not created'}, and has received ${sent} of ${script.length} entries of the test`,
     { cause: errors[0] },
   )
+}
+
+/** Waits a moment for other agents, which answer in their own time, not in that of the clock. Resolves to whether one works. */
+async function awaitAgents({ delegations }: Recorder): Promise<boolean> {
+  if (delegations.size === 0) return false
+  await sleep(1)
+  return true
 }
 
 /** In ms. After each long pause follow some short ones, in which stores answer the calls that were due. */

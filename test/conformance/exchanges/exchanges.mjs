@@ -184,7 +184,7 @@ export const EXCHANGES = [
   {
     name: 'across requests: its answer, which the run waits for',
     request: post('/message:send', {
-      message: { ...MESSAGE_1_0, taskId: '$asked', parts: [{ text: 'Ada' }] },
+      message: { ...MESSAGE_1_0, messageId: 'answer', taskId: '$asked', parts: [{ text: 'Ada' }] },
     }),
     json: { task: { id: '$asked', ...at('COMPLETED'), artifacts: [saying('Hello Ada')] } },
   },

@@ -149,36 +149,34 @@ describe.each(SQL)('over %s', (_, open) => {
   })
 })
 
-const [SQLITE, PGLITE] = SQL
+const SQLITE = MANAGERS.find(([name]) => name === 'SQLite')
+const PGLITE = MANAGERS.find(([name]) => name === 'PGlite')
 
-test.runIf(SQLITE)(
-  'over SQLite, work that is not done when it returns, or ends the transaction, is refused',
-  async () => {
-    if (SQLITE === undefined) return
-    const { say, reaches } = await agent(SQLITE[1], async (run) => {
-      const table = await newTable(run)
-      const late = await run
-        .transaction('late', async (client: Database.Database) => {
-          client.exec(`INSERT INTO ${table} VALUES (1)`)
-          await Promise.resolve()
-        })
-        .catch(String)
-      const ended = await run
-        .transaction('ended', (client: Database.Database) => {
-          client.exec('ROLLBACK')
-        })
-        .catch(String)
-      return `${String(late)}; ${String(ended)}; ${(await numbers(run, table)).length}`
-    })
-    expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
-      'TypeError: The work of a transaction over SQLite returned a promise: it has to be done when it returns; ' +
-        'TypeError: The work of a transaction must not end it: leave COMMIT and ROLLBACK to the store; 0',
-    ])
-  },
-)
+test('over SQLite, work that is not done when it returns, or ends the transaction, is refused', async () => {
+  if (SQLITE === undefined) throw new Error('There is no SQLite')
+  const { say, reaches } = await agent(SQLITE[1], async (run) => {
+    const table = await newTable(run)
+    const late = await run
+      .transaction('late', async (client: Database.Database) => {
+        client.exec(`INSERT INTO ${table} VALUES (1)`)
+        await Promise.resolve()
+      })
+      .catch(String)
+    const ended = await run
+      .transaction('ended', (client: Database.Database) => {
+        client.exec('ROLLBACK')
+      })
+      .catch(String)
+    return `${String(late)}; ${String(ended)}; ${(await numbers(run, table)).length}`
+  })
+  expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
+    'TypeError: The work of a transaction over SQLite returned a promise: it has to be done when it returns; ' +
+      'TypeError: The work of a transaction must not end it: leave COMMIT and ROLLBACK to the store; 0',
+  ])
+})
 
 test('over PGlite, work that takes longer than its limit is undone', async () => {
-  if (PGLITE === undefined) return
+  if (PGLITE === undefined) throw new Error('There is no PGlite')
   const { say, reaches, clock } = await agent(PGLITE[1], async (run) => {
     const table = await newTable(run)
     const late = await run
