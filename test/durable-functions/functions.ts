@@ -190,6 +190,10 @@ const transfers = async (run: Run): Promise<string> => {
   await run.transaction('create', (client: Client) =>
     does(client, 'CREATE TABLE IF NOT EXISTS effects (k TEXT)'),
   )
+  // Trials in one database have the same ids.
+  await run.transaction('clear', (client: Client) =>
+    does(client, `DELETE FROM effects WHERE k LIKE '${run.taskId}/%'`),
+  )
   const first = await add('debit')
   run.artifact({ artifactId: 'log', parts: [{ text: 'Debited. ' }] })
   const failed = await run
