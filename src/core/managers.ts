@@ -60,7 +60,7 @@ export interface TaskReader<S extends string = TaskState> {
   feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
-  /** Asks for room before each fork. Managers of your own need not have it. Returns a function that ends this. */
+  /** Asks for room before each fork. Your own managers need not have it. Returns a function that ends this. */
   limitForks?(requireRoom: RequireRoom): () => void
   /** A signal that aborts when work on the task is no longer wanted. Its reason is an `A2AError`. */
   signalOf(taskId: string): MaybePromise<AbortSignal>

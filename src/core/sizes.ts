@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { CreateCommand } from './commands.js'
 import type { TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, sizeOf, type Size } from './json.js'
@@ -51,14 +52,9 @@ const STATE_COST = 100
 /** A chunk of an artifact without its parts. The task keeps only these. */
 const CHUNK_COST = 240
 
-/** What a new task holds beside its JSON, and the cost of that. */
-interface NewTask extends Pick<TaskSnapshot<string>, 'id' | 'contextId' | 'skill'> {
-  readonly owner: string | undefined
-  readonly referenceTaskIds: readonly string[] | undefined
-  readonly jsonCost: number
-}
-
-export function costOfNew({ id, contextId, skill, owner, referenceTaskIds, jsonCost }: NewTask): number {
+/** The cost of a new task. */
+export function costOfNew(command: CreateCommand): number {
+  const { id, contextId, skill, owner, referenceTaskIds, jsonCost } = command
   const names = id.length + contextId.length + skill.length + (owner?.length ?? 0)
   return TASK_COST + jsonCost + 2 * names + (referenceTaskIds === undefined ? 0 : costOf(referenceTaskIds))
 }

@@ -5,7 +5,7 @@
  */
 import { copyTask } from '../evolve.js'
 import type { Settings } from '../options.js'
-import type { RequireRoom } from '../queries.js'
+import type { OwnerFilter, RequireRoom } from '../queries.js'
 import type { UnfinishedTurns } from '../saved/unfinished.js'
 import { entriesAfter } from '../subscription.js'
 import type { TaskRecord } from '../task-record.js'
@@ -41,18 +41,30 @@ export class LocalForks<S extends string> {
     const { toFork } = await import('./fork.js')
     const record = this.#table.recordOf(taskId)
     const log = entriesAfter(record, {}, this.#settings.eventLogSize)
-    return await this.#make(record, toFork(log, options, this.#settings), requireRoom)
+    const made = toFork(log, options, this.#settings)
+    await requireRoom(ownerOf(record), made.isWorking)
+    const copy = this.#add(made)
+    this.#announce(made)
+    return copy
   }
 
-  /** Synchronous once the code is loaded: of calls at once, one makes a task. */
   async redrive(taskId: string, requireRoom: RequireRoom): Promise<Task<S>> {
     const { requireDeadLetter, toRedrive } = await import('./fork.js')
     const record = this.#table.recordOf(taskId)
     requireDeadLetter(record.task)
-    if (record.redriven !== undefined) return copyTask(this.#table.recordOf(record.redriven).task)
-    const log = entriesAfter(record, {}, this.#settings.eventLogSize)
-    const made = toRedrive(log, this.#settings.generateId(), this.#settings)
-    return await this.#make(record, made, requireRoom, () => (record.redriven = made.id))
+    if (record.redriven === undefined) {
+      const log = entriesAfter(record, {}, this.#settings.eventLogSize)
+      const made = toRedrive(log, this.#settings.generateId(), this.#settings)
+      await requireRoom(ownerOf(record), made.isWorking)
+      // Another call may have made a task in between: one is made for all.
+      if (record.redriven === undefined) {
+        const copy = this.#add(made)
+        record.redriven = made.id
+        this.#announce(made)
+        return copy
+      }
+    }
+    return copyTask(this.#table.recordOf(record.redriven).task)
   }
 
   redriven(tasks: readonly TaskKey[]): ReadonlySet<string> {
@@ -60,19 +72,16 @@ export class LocalForks<S extends string> {
     return new Set(tasks.filter(isRedriven).map(({ id }) => id))
   }
 
-  /** Awaits nothing before the task is made. `onMade` is called before listeners are. */
-  async #make(
-    { task }: TaskRecord<S>,
-    { id, log, isWorking }: Fork<S>,
-    requireRoom: RequireRoom,
-    onMade = (): unknown => undefined,
-  ): Promise<Task<S>> {
-    const refusing = requireRoom({ owner: task.owner ?? null }, isWorking)
-    if (refusing !== undefined) await refusing
-    const copy = copyTask(this.#host.add(log).task)
-    onMade()
+  #add({ log }: Fork<S>): Task<S> {
+    return copyTask(this.#host.add(log).task)
+  }
+
+  #announce({ id, isWorking }: Fork<S>): void {
     this.#host.deliver()
     if (isWorking) this.#unfinished.begin(id)
-    return copy
   }
+}
+
+function ownerOf<S extends string>({ task }: TaskRecord<S>): OwnerFilter {
+  return { owner: task.owner ?? null }
 }

@@ -10,7 +10,7 @@ import type { MaybePromise } from '../../core/managers.js'
 import type { Work } from '../cache/change.js'
 import { WorkFailure } from '../cache/transaction.js'
 import type { DurableContext } from '../context.js'
-import type { LeasedTask } from './leased-task.js'
+import { namedBy, type LeasedTask } from './leased-task.js'
 
 interface TransactContext<S extends string> {
   readonly context: DurableContext<S>
@@ -28,7 +28,8 @@ export async function transact<S extends string>(
   work: (client: unknown) => MaybePromise<HistoryEntry>,
 ): Promise<HistoryEntry> {
   const { cached, leaseId } = leased
-  const decide = context.decideFor(toHistory([entry], {}, context.settings))
+  const named = namedBy(leased, [entry], context.settings.replica)
+  const decide = context.decideFor(toHistory(named, {}, context.settings))
   const workOf: Work<S> = (client, events) => {
     const worked = work(client)
     return worked instanceof Promise
@@ -40,6 +41,7 @@ export async function transact<S extends string>(
     const stored = await cached.execute(decide, (_, events) => entryOf(events, entry), origin).stored
     // The work makes progress. A process that recovers the task reads this from the log.
     leased.note = { ...leased.note, restarts: 0 }
+    leased.isNamed = true
     return stored
   } catch (error) {
     if (error instanceof WorkFailure) throw error.reason
@@ -48,8 +50,13 @@ export async function transact<S extends string>(
   }
 }
 
+/** The events with the entry in place of the one that was known before, whose process it keeps. */
 function withEntry<S extends string>(events: readonly TaskEvent<S>[], entry: HistoryEntry): TaskEvent<S>[] {
-  return events.map((event) => (event.type === 'history' ? { ...event, entry: copyJson(entry) } : event))
+  return events.map((event) => {
+    if (event.type !== 'history') return event
+    const { by } = event.entry
+    return { ...event, entry: copyJson({ ...entry, ...(by !== undefined && { by }) }) }
+  })
 }
 
 function entryOf(events: readonly TaskEvent<string>[], otherwise: HistoryEntry): HistoryEntry {

@@ -135,18 +135,20 @@ class PgConnection implements Connection {
   readonly #pool: PgPool
   readonly #prepare: boolean
   readonly #names = new Map<string, string>()
+  readonly #statements: Statements
 
   constructor(pool: PgPool, prepare: boolean) {
     this.#pool = pool
     this.#prepare = prepare
+    this.#statements = this.#statementsOf(pool)
   }
 
   rows(text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    return this.#statementsOf(this.#pool).rows(text, parameters)
+    return this.#statements.rows(text, parameters)
   }
 
   count(text: string, parameters: readonly Parameter[]): Promise<number> {
-    return this.#statementsOf(this.#pool).count(text, parameters)
+    return this.#statements.count(text, parameters)
   }
 
   async transaction(work: TransactionWork): Promise<void> {

@@ -54,6 +54,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors).toHaveLength(2)
   })
 
+  test('calls that wait for room make one task', async () => {
+    const { execute, mend } = flaky()
+    const { tasks, say, reaches } = await agent(open, execute, RETRY)
+    const id = await say('go')
+    await reaches(id, 'failed')
+    mend()
+    tasks.limitForks(() => Promise.resolve())
+    const [first, second] = await Promise.all([tasks.redrive(id), tasks.redrive(id)])
+    expect(second.id).toBe(first.id)
+    await reaches(first.id, 'completed')
+    expect(await tasks.size()).toBe(2)
+  })
+
   test('a fork of a redriven task has its own keys', async () => {
     const { execute, keys, mend } = flaky()
     const { tasks, say, reaches } = await agent(open, execute, RETRY)
