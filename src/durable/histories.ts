@@ -4,15 +4,16 @@
  * @module
  */
 import { A2AError, invalidParams } from '../core/errors.js'
-import type { HistoryRecorded, TaskEvent } from '../core/events.js'
+import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import {
   artifactsBefore,
+  entriesOf,
+  logAfter,
   RESTORED,
-  restoredOf,
-  type RestoredHistory,
+  type HeldLog,
 } from '../core/saved/restored-history.js'
 import type { SavedHistory } from '../core/saved/saved-history.js'
 import type { TaskRecord } from '../core/task-record.js'
@@ -28,12 +29,6 @@ import { documentsOf } from './store-client.js'
 /** A task that {@link restoreTasks} accepts. */
 export type Saved<S extends string> = TaskSnapshot<S> & SavedHistory
 
-interface Log<S extends string> {
-  readonly events: readonly TaskEvent<S>[]
-  /** What came before the events. */
-  readonly restored: RestoredHistory | undefined
-}
-
 /** The entries of the task's history after a generation, oldest first, frozen. */
 export async function historyOf<S extends string>(
   context: DurableContext<S>,
@@ -43,30 +38,16 @@ export async function historyOf<S extends string>(
   return entriesOf(await readLog(context, taskId, after)).filter(({ generation }) => generation > after)
 }
 
-function entriesOf<S extends string>({ events, restored }: Log<S>): HistoryRecorded[] {
-  return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
-}
-
-/** The events after a generation; for a restored task that is older than its log, all of them. */
-async function readLog<S extends string>(
+/** See {@link logAfter}. */
+function readLog<S extends string>(
   context: DurableContext<S>,
   taskId: string,
-  after: number,
-): Promise<Log<S>> {
-  const entries = await new LogReader<S>(context, taskId, { after }).rest()
-  const [first] = entries
-  if (first?.type !== 'resync') return { events: eventsAmong(entries), restored: undefined }
+  generation: number,
+): Promise<HeldLog<S>> {
   const { settings, storeClient } = context
-  const restored = await restoredOf(documentsOf(settings.store, storeClient), keyOf(first.task))
-  if (restored === undefined) return { events: [], restored }
-  const later = await new LogReader<S>(context, taskId, { after: restored.generation }).rest()
-  return { events: eventsAmong(later), restored }
-}
-
-function eventsAmong<S extends string>(
-  entries: Awaited<ReturnType<LogReader<S>['rest']>>,
-): readonly TaskEvent<S>[] {
-  return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
+  const read = (after: number): Promise<TaskStreamEvent<S>[]> =>
+    new LogReader<S>(context, taskId, { after }).rest()
+  return logAfter(read, generation, documentsOf(settings.store, storeClient))
 }
 
 /** All tasks, oldest first, frozen: those whose turn is not over, and dead letters, with their histories. */
@@ -90,7 +71,7 @@ async function withHistory<S extends string>(
     const recorded = entriesOf(log).filter(isOld)
     const isLatest = ({ entry }: HistoryRecorded): boolean => !['attempt', 'signal'].includes(entry.kind)
     const { generation: latest = 0 } = recorded.findLast(isLatest) ?? {}
-    const written = artifactsBefore(task, log.events.filter(isOld), latest, log.restored?.artifacts ?? [])
+    const written = artifactsBefore(task, { ...log, events: log.events.filter(isOld) }, latest)
     const rewritten = [...written].map(([artifactId, before = null]) => ({ artifactId, before }))
     const { settings, storeClient } = context
     const isDead = task.failure !== undefined

@@ -52,24 +52,27 @@ export class LocalForks<S extends string> {
     const { requireDeadLetter, toRedrive } = await import('./fork.js')
     const record = this.#table.recordOf(taskId)
     requireDeadLetter(record.task)
-    if (record.redriven === undefined) {
-      const log = entriesAfter(record, {}, this.#settings.eventLogSize)
-      const made = toRedrive(log, this.#settings.generateId(), this.#settings)
-      await requireRoom(ownerOf(record), made.isWorking)
-      // Another call may have made a task in between: one is made for all.
-      if (record.redriven === undefined) {
-        const copy = this.#add(made)
-        record.redriven = made.id
-        this.#announce(made)
-        return copy
-      }
-    }
-    return copyTask(this.#table.recordOf(record.redriven).task)
+    const known = this.#continuationOf(record)
+    if (known !== undefined) return known
+    const log = entriesAfter(record, {}, this.#settings.eventLogSize)
+    const made = toRedrive(log, this.#settings.generateId(), this.#settings)
+    await requireRoom(ownerOf(record), made.isWorking)
+    // Another call may have made the task in between.
+    const other = this.#continuationOf(record)
+    if (other !== undefined) return other
+    const copy = this.#add(made)
+    record.redriven = made.id
+    this.#announce(made)
+    return copy
   }
 
   redriven(tasks: readonly TaskKey[]): ReadonlySet<string> {
     const isRedriven = ({ id }: TaskKey): boolean => this.#table.get(id)?.redriven !== undefined
     return new Set(tasks.filter(isRedriven).map(({ id }) => id))
+  }
+
+  #continuationOf({ redriven }: TaskRecord<S>): Task<S> | undefined {
+    return redriven === undefined ? undefined : copyTask(this.#table.recordOf(redriven).task)
   }
 
   #add({ log }: Fork<S>): Task<S> {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent } from '../events.js'
+import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../events.js'
 import { apply, thawTask } from '../evolve.js'
 import { freezeDeep } from '../json.js'
-import type { TaskDocuments } from '../managers.js'
-import type { Artifact, DeepReadonly, TaskKey, TaskSnapshot } from '../task.js'
+import type { MaybePromise, TaskDocuments } from '../managers.js'
+import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../task.js'
 
 /** The kind and the id of the document. */
 export const RESTORED = 'restored'
@@ -20,32 +20,59 @@ export interface RestoredHistory {
   readonly artifacts: readonly DeepReadonly<Artifact>[]
 }
 
-/** @throws {A2AError} `STORE_FAILED`, as a rejection. */
-export async function restoredOf(
-  documents: Pick<TaskDocuments, 'documents'>,
-  key: TaskKey,
-): Promise<RestoredHistory | undefined> {
-  const [document] = await documents.documents(key, RESTORED)
+/** The log of a task, as far as it is held. */
+export interface HeldLog<S extends string> {
+  readonly events: readonly TaskEvent<S>[]
+  /** What came before the events; `undefined` where they follow the generation that was asked for, or are not held. */
+  readonly restored: RestoredHistory | undefined
+}
+
+/**
+ * The events after a generation. For a task that was restored after it: all events of its log, and what came before.
+ *
+ * @param read - `events` of the manager.
+ * @param documents - Of a store. Without one, nothing is known of what came before the log.
+ * @throws What `read` throws; `STORE_FAILED`, as a rejection.
+ */
+export async function logAfter<S extends string>(
+  read: (after: number) => MaybePromise<readonly TaskStreamEvent<S>[]>,
+  after: number,
+  documents: Pick<TaskDocuments, 'documents'> | undefined,
+): Promise<HeldLog<S>> {
+  const entries = await read(after)
+  const [first] = entries
+  if (first?.type !== 'resync') return { events: eventsAmong(entries), restored: undefined }
+  const [document] = (await documents?.documents(keyOf(first.task), RESTORED)) ?? []
+  if (document === undefined) return { events: [], restored: undefined }
   // `restore` of the manager wrote it.
-  return freezeDeep(document?.value) as RestoredHistory | undefined
+  const restored = freezeDeep(document.value) as unknown as RestoredHistory
+  return { events: eventsAmong(await read(restored.generation)), restored }
+}
+
+function eventsAmong<S extends string>(entries: readonly TaskStreamEvent<S>[]): readonly TaskEvent<S>[] {
+  return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
+}
+
+/** The entries of the history in a log, oldest first. */
+export function entriesOf<S extends string>({ events, restored }: HeldLog<S>): HistoryRecorded[] {
+  return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
 }
 
 /**
  * The artifacts that events after `generation` have written, as they were at it; `undefined` for those that they created.
  *
- * @param events - The events since the artifacts were `base`.
+ * @param log - From the creation of the task on, or from its restoration.
  */
 export function artifactsBefore<S extends string>(
   task: TaskSnapshot<S>,
-  events: readonly TaskEvent<S>[],
+  { events, restored }: HeldLog<S>,
   generation: number,
-  base: readonly DeepReadonly<Artifact>[],
 ): Map<string, DeepReadonly<Artifact> | undefined> {
   const writes = events.filter((event) => event.type === 'artifact')
   const later = writes.filter((event) => event.generation > generation)
   const written = new Set(later.flatMap(({ artifact: { artifactId } }) => artifactId ?? []))
   if (written.size === 0) return new Map()
-  const before = thawTask({ ...task, messages: [], history: [], artifacts: base })
+  const before = thawTask({ ...task, messages: [], history: [], artifacts: restored?.artifacts ?? [] })
   for (const event of writes) if (event.generation <= generation) apply(before, event)
   const known = new Map(before.artifacts.map((artifact) => [artifact.artifactId, artifact]))
   return new Map([...written].map((id) => [id, known.get(id)]))

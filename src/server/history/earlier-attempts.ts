@@ -6,8 +6,9 @@
 import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
-import { artifactsBefore, restoredOf, type RestoredHistory } from '../../core/saved/restored-history.js'
-import { keyOf, type Artifact, type DeepReadonly, type Message, type TaskSnapshot } from '../../core/task.js'
+import type { TaskState } from '../../core/lifecycle.js'
+import { artifactsBefore, entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-history.js'
+import type { Artifact, DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { isShared, type ServedTasks } from '../tasks.js'
 import type { EarlierAttempts, OpenTurn } from './open-turn.js'
 import { readBy, startOf } from './continuation.js'
@@ -20,10 +21,8 @@ import { nextAttempt, replayable } from '../../core/history/attempts.js'
 export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Promise<OpenTurn | undefined> {
   const { turn } = task
   if (turn === undefined) return undefined
-  const recent = await eventsAfter(tasks, task.id, turn - 1)
-  const isHeld = recent[0]?.generation === turn
-  const { events, restored } = isHeld ? { events: recent, restored: undefined } : await wholeLog(tasks, task)
-  const inLog = [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
+  const log = await logOf(tasks, task, turn - 1)
+  const inLog = entriesOf(log)
   // The log in memory may have dropped what the history keeps.
   const kept = isShared(tasks) ? inLog : (tasks.history?.(task.id) ?? inLog)
   // Others send signals: where one comes says nothing of the code.
@@ -43,7 +42,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     history,
-    artifacts: await artifactsAt(tasks, task, events, history),
+    artifacts: await artifactsAt(tasks, task, log.events, history),
   }
 }
 
@@ -64,7 +63,8 @@ export async function readUnmarkedTurn(
   task: TaskSnapshot,
   messageId: string,
 ): Promise<UnmarkedTurn> {
-  const { events, restored } = await wholeLog(tasks, task)
+  const log = await wholeLog(tasks, task)
+  const { events } = log
   const begun = events.findIndex(
     (event) =>
       event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId,
@@ -80,7 +80,7 @@ export async function readUnmarkedTurn(
   }
   const isOver = read.has(messageId)
   const { generation = Infinity } = events[begun] ?? {}
-  const artifacts = isOver ? new Map() : artifactsBefore(task, events, generation, restored?.artifacts ?? [])
+  const artifacts = isOver ? new Map() : artifactsBefore(task, log, generation)
   return { isOver, read, attempt: 1, history: [], artifacts }
 }
 
@@ -134,8 +134,7 @@ async function artifactsAt(
   // The log of a restored task begins later.
   if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
   if (!events.some(({ type, generation }) => type === 'artifact' && generation > last)) return new Map()
-  const { events: all, restored } = await wholeLog(tasks, task)
-  return artifactsBefore(task, all, last, restored?.artifacts ?? [])
+  return artifactsBefore(task, await wholeLog(tasks, task), last)
 }
 
 function rewrittenIn(
@@ -146,27 +145,12 @@ function rewrittenIn(
   return new Map([...written].map(([artifactId, before]) => [artifactId, before ?? undefined]))
 }
 
-interface Log {
-  readonly events: readonly TaskEvent[]
-  /** What came before the events. */
-  readonly restored: RestoredHistory | undefined
+/** The log from the creation of the task on, or from its restoration. */
+function wholeLog(tasks: ServedTasks, task: TaskSnapshot): Promise<HeldLog<TaskState>> {
+  return logOf(tasks, task, 0)
 }
 
-/** The events from the creation of the task on, or from its restoration. Empty where they are not held. */
-async function wholeLog(tasks: ServedTasks, task: TaskSnapshot): Promise<Log> {
-  const events = await eventsAfter(tasks, task.id, 0)
-  if (events.length > 0 || !isShared(tasks)) return { events, restored: undefined }
-  const restored = await restoredOf(tasks.documents, keyOf(task))
-  if (restored === undefined) return { events, restored }
-  return { events: await eventsAfter(tasks, task.id, restored.generation), restored }
-}
-
-/** The events after a generation; none where the log does not reach back to it. */
-async function eventsAfter(
-  tasks: Pick<TaskReader, 'events'>,
-  taskId: string,
-  after: number,
-): Promise<TaskEvent[]> {
-  const entries = await tasks.events(taskId, { after })
-  return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
+function logOf(tasks: ServedTasks, { id }: TaskSnapshot, generation: number): Promise<HeldLog<TaskState>> {
+  const read = (after: number): ReturnType<TaskReader['events']> => tasks.events(id, { after })
+  return logAfter(read, generation, isShared(tasks) ? tasks.documents : undefined)
 }
