@@ -252,7 +252,10 @@ function isOf0(version: string): boolean {
   return version.startsWith('0.')
 }
 
-/** Rejects A2A 0.1 by name: errors about its content would be misleading, because it has neither the kinds of 0.3 nor the names of 1.0. */
+/**
+ * Rejects A2A 0.1 by name: errors about its content would be misleading, because it has neither the kinds of 0.3 nor
+ * the names of 1.0.
+ */
 function requireReadable(version: string): void {
   if (version !== '0.1') return
   const supported = ['1.0', '0.3']

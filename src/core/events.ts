@@ -140,7 +140,7 @@ export interface TurnEntry {
  * One entry of a history.
  *
  * - `turn`: a turn of work began with the user's message `messageId`, in this task or in the one that it is a fork of. With
- *   `continued`, the turn goes on with a new history.
+ *   `continued`, the turn continues with a new history.
  * - `step`: a step is done, with its output or, after all its attempts, its error.
  * - `question`: the user was asked.
  * - `answer`: the user's message `messageId` answered the question of this name.

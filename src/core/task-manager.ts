@@ -15,7 +15,6 @@ import { LocalFeed } from './feed/local-feed.js'
 import type { FeedSource } from './feed/types.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
-import { LocalForks } from './history/local-forks.js'
 import type { ChildTask } from './lineage/children.js'
 import { TaskViews, type Forks } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
@@ -59,7 +58,6 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #unfinished = new UnfinishedTurns<S>((taskId) => this.#table.recordOf(taskId))
   /** Turns of restored tasks and of forks, for request handlers. */
   readonly unfinished: UnfinishedTasks = this.#unfinished
-  protected readonly forks: Forks<S>
   protected readonly feedSource: FeedSource<S> | undefined
   /** The states of this manager's tasks, and the transitions between them. */
   readonly lifecycle: Lifecycle<S>
@@ -78,10 +76,6 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
       evict: (record) => this.#evict(record),
       timeOut: (record) => this.#timeOut(record),
       pruned: () => this.deliver(),
-    })
-    this.forks = new LocalForks(this.#settings, this.#table, this.#unfinished, {
-      add: this.#add,
-      deliver: () => this.deliver(),
     })
   }
 
@@ -320,6 +314,12 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     for (const record of records)
       rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.task.state), this.post)
     this.deliver()
+  }
+
+  protected async loadForks(): Promise<Forks<S>> {
+    const { LocalForks } = await import('./history/local-forks.js')
+    const host = { add: this.#add, deliver: () => this.deliver() }
+    return new LocalForks(this.#settings, this.#table, this.#unfinished, host)
   }
 
   protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {

@@ -66,7 +66,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   protected readonly feedSource: FeedSource<S> | undefined
   readonly #context: DurableContext<S>
   readonly #maintenance: Maintenance<S>
-  protected readonly forks: Forks<S>
+  readonly #forks: Forks<S>
   readonly #holders = new Set<LeaseHolder<S>>()
 
   constructor(options: DurableTaskManagerOptions<S>) {
@@ -86,7 +86,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
         this.deliver()
       },
     })
-    this.forks = new StoredForks(this.#context, this.documents, () => this.#maintenance.recoverSoon())
+    this.#forks = new StoredForks(this.#context, this.documents, () => this.#maintenance.recoverSoon())
   }
 
   /**
@@ -338,6 +338,10 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
+  }
+
+  protected loadForks(): Promise<Forks<S>> {
+    return Promise.resolve(this.#forks)
   }
 
   protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {

@@ -76,8 +76,9 @@ export interface HandlerLimits {
    */
   readonly maxHistoryBytes?: number | undefined
   /**
-   * How long a run that waits for the user, a signal or another agent stays in memory, in ms. Over a `DurableTaskManager` its turn continues from its
-   * history when the answer arrives. A run over a `TaskManager` stays. Default is `60_000` (1 minute).
+   * How long a run that waits for the user, a signal or another agent stays in memory, in ms. Over a `DurableTaskManager`
+   * its turn continues from its history when the answer arrives. A run over a `TaskManager` stays. Default is `60_000`
+   * (1 minute).
    */
   readonly waitingRunMs?: number | undefined
   /** How many runs may work at a time. Further messages are refused with `UNAVAILABLE`. Default is `10_000`. */

@@ -93,7 +93,8 @@ const shared = new AgentCardCache({ softTtlMs: 300_000, hardTtlMs: 300_000 })
  * Fetches the card at `baseUrl` + `/.well-known/agent-card.json`, from the cache if it is fresh.
  *
  * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if the agent cannot be reached or responds with a status other than 2xx;
- *   `INVALID_PARAMS` if `baseUrl` is no URL; `VALIDATION_ERROR` if the card has no `name` or `version`; `INVALID_AGENT_RESPONSE` if it is not a JSON object;
+ *   `INVALID_PARAMS` if `baseUrl` is no URL; `VALIDATION_ERROR` if the card has no `name` or `version`;
+ *   `INVALID_AGENT_RESPONSE` if it is not a JSON object;
  *   `LIMIT_EXCEEDED` if it exceeds 1 MiB or 64 levels; `REQUEST_TIMED_OUT`; `REQUEST_ABORTED`; `URL_BLOCKED`.
  * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */

@@ -1,5 +1,5 @@
 /**
- * Forks of tasks in memory. What makes them is loaded on demand, because most programs fork nothing.
+ * Forks of tasks in memory, loaded on demand.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { entriesAfter } from '../subscription.js'
 import type { TaskRecord } from '../task-record.js'
 import type { TaskTable } from '../task-table.js'
 import type { Task, TaskKey } from '../task.js'
-import type { Fork, ForkOptions } from './fork.js'
+import { requireDeadLetter, toFork, toRedrive, type Fork, type ForkOptions } from './fork.js'
 
 /** The manager, which adds the tasks. */
 interface Host<S extends string> {
@@ -38,7 +38,6 @@ export class LocalForks<S extends string> {
   }
 
   async fork(taskId: string, options: ForkOptions, requireRoom: RequireRoom): Promise<Task<S>> {
-    const { toFork } = await import('./fork.js')
     const record = this.#table.recordOf(taskId)
     const log = entriesAfter(record, {}, this.#settings.eventLogSize)
     const made = toFork(log, options, this.#settings)
@@ -49,7 +48,6 @@ export class LocalForks<S extends string> {
   }
 
   async redrive(taskId: string, requireRoom: RequireRoom): Promise<Task<S>> {
-    const { requireDeadLetter, toRedrive } = await import('./fork.js')
     const record = this.#table.recordOf(taskId)
     requireDeadLetter(record.task)
     const known = this.#continuationOf(record)

@@ -39,7 +39,8 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   abstract peekTask(taskId: string): Eventual<TaskSnapshot<S> | null>
   abstract pageTasks(query?: TaskQuery<S> | null): Eventual<TaskPage<S>>
   abstract history(taskId: string): Eventual<HistoryRecorded[]>
-  protected abstract readonly forks: Forks<S>
+  /** Loads what makes forks: most programs fork nothing. */
+  protected abstract loadForks(): Promise<Forks<S>>
   /** `undefined` without the option `feedSize`. */
   protected abstract readonly feedSource: FeedSource<S> | undefined
   protected abstract childTasks(parentId: string): Promise<ChildTask<S>[]>
@@ -69,7 +70,8 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   /**
    * Continues a dead letter in a new task, as {@link fork} does. Steps that are done stay done. The failed step that ended the
-   * last attempt is done again, with the same `key`. Attempts and restarts count from the start. The dead letter stays `failed`, and
+   * last attempt is done again, with the same `key`. Attempts and restarts count from the start. The dead letter stays
+   * `failed`, and
    * leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
    *
    * @returns A copy of the new task: of the present one when the dead letter was redriven before.
@@ -77,7 +79,8 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    *   `UNSUPPORTED_OPERATION` for a task of a gateway.
    */
   async redrive(taskId: string): Promise<Task<S>> {
-    return await this.forks.redrive(taskId, this.#requireRoom)
+    const forks = await this.loadForks()
+    return await forks.redrive(taskId, this.#requireRoom)
   }
 
   /**
@@ -109,7 +112,8 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
    *   begin.
    */
   async fork(taskId: string, options: ForkOptions = {}): Promise<Task<S>> {
-    return await this.forks.fork(taskId, options, this.#requireRoom)
+    const forks = await this.loadForks()
+    return await forks.fork(taskId, options, this.#requireRoom)
   }
 
   /** Asks for room before each fork and redrive, as request handlers do. Returns a function that ends this. */
@@ -136,12 +140,12 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   }
 
   get #letters(): DeadLetters<S> {
-    const { lifecycle, forks } = this
+    const { lifecycle } = this
     return {
       lifecycle,
       pageTasks: (query) => this.pageTasks(query),
-      redriven: (tasks) => forks.redriven(tasks),
-      redrive: (taskId) => forks.redrive(taskId, this.#requireRoom),
+      redriven: async (tasks) => (await this.loadForks()).redriven(tasks),
+      redrive: (taskId) => this.redrive(taskId),
     }
   }
 }

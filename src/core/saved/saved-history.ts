@@ -15,6 +15,7 @@ import {
   readTimestamp,
   requireArray,
   requireArtifact,
+  requireMessage,
   requireObject,
 } from '../validate.js'
 
@@ -141,8 +142,17 @@ function readEntry(value: JsonValue | undefined, path: string): HistoryEntry {
   for (const [key, type] of ENTRIES[kind as HistoryEntry['kind']]) {
     if (typeof entry[key] !== type) throw invalidParams(`${path}.${key}`, `must be of type ${type}`)
   }
+  if (entry['continued'] !== undefined) checkContinued(entry['continued'], `${path}.continued`)
   // The kind and what belongs to it were checked.
   return entry as unknown as HistoryEntry
+}
+
+function checkContinued(value: JsonValue, path: string): void {
+  const continued = requireObject(value, path)
+  const { round = null, message } = continued
+  readGeneration(round, `${path}.round`)
+  elements(continued, 'read', path).forEach((id, index) => readName(id, `${path}.read[${index}]`))
+  requireMessage({ ...requireObject(message, `${path}.message`), role: 'user' }, `${path}.message`)
 }
 
 function elements(json: JsonObject, key: string, root: string): JsonValue[] {

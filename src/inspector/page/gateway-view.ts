@@ -49,7 +49,7 @@ export function GatewayView({ session }: { session: Session }): VNode {
       asked !== undefined &&
       html`<${Confirm}
         title=${isServing ? `Take ${asked.name} out of service?` : `Put ${asked.name} back into service?`}
-        text=${isServing ? 'It gets no further tasks. Those that it works on go on.' : 'Its health is checked, and it gets tasks again if it is online.'}
+        text=${isServing ? 'It gets no further tasks. It continues those that it works on.' : 'Its health is checked, and it gets tasks again if it is online.'}
         verb=${isServing ? 'Take out' : 'Put back'}
         isDangerous=${isServing}
         act=${async () => setAgents(await api.maintain(asked.id, isServing ? 'maintenance' : 'online'))}

@@ -86,8 +86,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   /**
-   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it only
-   * waits for the user, for signals, or for other agents. `undefined` where the code does something else, or cannot continue from its history.
+   * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it
+   * waits for no time. `undefined` where the code does something else, or cannot continue from its history.
    */
   get wakeAt(): number | undefined {
     if (this.#parts === undefined) return undefined

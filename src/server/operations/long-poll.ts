@@ -21,7 +21,8 @@ export interface LongPoll {
  * Resolves when the task has a generation after `after` or has ended. Resolves without a change when the time is up, the
  * client disconnects, or the agent shuts down. Counts as an open stream while it waits.
  *
- * @throws {A2AError} As a rejection: `UNAVAILABLE` or `RATE_LIMITED` when too many streams are open; `TASK_EXPIRED` or `MANAGER_DESTROYED` when the task is removed.
+ * @throws {A2AError} As a rejection: `UNAVAILABLE` or `RATE_LIMITED` when too many streams are open; `TASK_EXPIRED` or
+ *   `MANAGER_DESTROYED` when the task is removed.
  */
 export async function waitForChange(
   tasks: ServedTasks,

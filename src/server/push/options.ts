@@ -73,7 +73,8 @@ export interface PushOptions {
   /**
    * How many bytes of first notifications of one task are sent per minute, repetitions included. The first notification
    * is the whole task, and a client can register webhooks again and again: beyond this, first notifications wait, and
-   * nothing is lost. In 0.3 and 0.1, where every notification is the whole task, all count. The first attempt for a webhook that comes with the message that begins the task is not counted.
+   * nothing is lost. In 0.3 and 0.1, where every notification is the whole task, all count. The first attempt for a
+   * webhook that comes with the message that begins the task is not counted.
    * The bytes of one minute may be sent at once. Counted in each process. Default is `4_194_304` (4 MiB).
    */
   readonly maxFirstBytesPerTask?: number | undefined

@@ -225,7 +225,10 @@ export class LeaseScheduler<P extends Principal> {
     this.#host.settings.onError(error, { during: 'execute', taskId })
   }
 
-  /** Releases a task that sleeps or waits for a signal. Messages that wait for the end of its turn are left to the process that continues it. */
+  /**
+   * Releases a task that sleeps or waits for a signal. Messages that wait for the end of its turn are left to the
+   * process that continues it.
+   */
   async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<boolean> {
     const { leased, notes } = this.#context
     const { queues } = this.#host.registry

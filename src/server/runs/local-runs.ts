@@ -125,7 +125,10 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     return Promise.resolve()
   }
 
-  /** Continues the turn of a task whose code is not in memory: its manager was restored, it is a fork, or its last handler was closed. */
+  /**
+   * Continues the turn of a task whose code is not in memory: its manager was restored, it is a fork, or its last
+   * handler was closed.
+   */
   continueTurn(taskId: string): void {
     void this.#jobs.run(taskId, async () => {
       try {

@@ -318,7 +318,7 @@ export class RunManager<P extends Principal> {
       if (needsTask) run.start()
       await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {
-      // The turn goes on without this code.
+      // The turn continues without this code.
       if (active.isContinued) return
       // The required task could not be created, so there is none to fail.
       if (needsTask && run.createdId === undefined) run.response.reject(error as Error)

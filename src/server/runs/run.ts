@@ -228,7 +228,8 @@ export interface Run<P extends Principal = Principal> {
    *
    * The `messageId` is made of the task and the name, so that agents that recognize repeated messages begin one task only.
    * Others are asked for the message before it is sent again. A run that waits for an agent does not count towards
-   * `limits.maxRuns` and `limits.runTimeoutMs`, and leaves the memory after `limits.waitingRunMs`. When this task is canceled or times out while its run is in a
+   * `limits.maxRuns` and `limits.runTimeoutMs`, and leaves the memory after `limits.waitingRunMs`. When this task is
+   * canceled or times out while its run is in a
    * process, the agent's task is canceled. Questions of the agent are put to the user, unless `onInputRequired` answers them.
    *
    * @returns The result. Check `ok`: an agent that fails, or cannot be reached, does not reject. Rejects with `LIMIT_EXCEEDED`

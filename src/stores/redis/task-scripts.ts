@@ -35,7 +35,8 @@ end
 `
 
 /**
- * id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head from createdAt on, events → 1, or 0 when the id
+ * id, commit, checkpoint, now, lease, its note and ttl, number of texts of the head, head from createdAt on, events → 1,
+ * or 0 when the id
  * exists
  */
 export const CREATE = script(`

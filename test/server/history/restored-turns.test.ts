@@ -266,6 +266,16 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     expect(() => restore([{ ...entry, entry: { kind: 'turn' } }])).toThrow(
       'tasks[0].recorded[0].entry.messageId',
     )
+    const message = { messageId: 'c', parts: [{ text: 'on' }] }
+    for (const [path, continued] of Object.entries({
+      continued: 'on',
+      'continued.round': { message, read: [] },
+      'continued.read[0]': { round: 1, message, read: [1] },
+      'continued.message.parts': { round: 1, message: { messageId: 'c' }, read: [] },
+    })) {
+      const turn = { kind: 'turn', messageId: 'm', continued }
+      expect(() => restore([{ ...entry, entry: turn }])).toThrow(`tasks[0].recorded[0].entry.${path} `)
+    }
     expect(() => restore([entry, entry])).toThrow('tasks[0].recorded[0].entry')
     expect(() => restore([{ ...entry, generation: 99 }])).toThrow('tasks[0].recorded[0].generation')
   })

@@ -49,7 +49,7 @@ export function Fork({ session, task, entries, isPast }: ForkProps): VNode | nul
       isAsking &&
       html`<${Confirm}
         title=${isPast ? `Fork from event ${task.generation}?` : 'Fork this task?'}
-        text="A new task of the same owner shares the past of this one, and goes on from there. This one stays as it is."
+        text="A new task of the same owner shares the past of this one, and continues from there. This one stays as it is."
         verb="Fork"
         act=${act}
         close=${() => setAsking(false)}
