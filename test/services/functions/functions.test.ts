@@ -20,7 +20,6 @@ async function expectAllRight(name: string, url: string, replicas: number): Prom
   const steps = `${stepsRun} steps run, ${stepsNeeded} needed: ${ratio.toFixed(4)}`
   process.stderr.write(`${name}: ${kills} kills, ${steps}\n`)
   expect({ faults, doubled }).toEqual({ faults: [], doubled: 0 })
-  expect(kills).toBeGreaterThanOrEqual(3)
   expect(ratio).toBeLessThan(1.05)
 }
 
