@@ -11,6 +11,7 @@ import { api, type Session } from './api.js'
 import { Conversation, Results } from './task/conversation.js'
 import { pretty } from './format.js'
 import { useTask } from './live.js'
+import { Text } from './markdown/text.js'
 import { Reply } from './task/reply.js'
 import { taskHref } from './route.js'
 import { StateBadge } from './state.js'
@@ -100,7 +101,7 @@ function Chat({ session }: { session: Session }): VNode {
             </li>
             <li class="message agent">
               <h3>Agent</h3>
-              <div class="text">${turn.reply}</div>
+              <${Text} text=${turn.reply ?? ''} />
             </li>
           </ol>`
         : html`<${ChatTask} key=${turn.taskId} id=${turn.taskId} session=${session} />`,
