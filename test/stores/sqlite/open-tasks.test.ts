@@ -139,7 +139,9 @@ const WITHOUT_SQLITE = {
   'says which packages will do, and how, where there is no node:sqlite': async () => {
     const refusal = openTasks(file.path)
     await expect(refusal).rejects.toThrow('openTasks() needs "node:sqlite", which this runtime does not have')
-    await expect(refusal).rejects.toThrow('Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3"')
+    await expect(refusal).rejects.toThrow(
+      'Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3"',
+    )
     await expect(refusal).rejects.toThrow(`
   npm install libsql
 
