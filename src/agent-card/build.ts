@@ -57,7 +57,7 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
   requireCard(input)
   const { url, protocolVersions = ['1.0', '0.3'], ...given } = input
   if (url === undefined && given.supportedInterfaces === undefined) {
-    throw invalidParams('card.url', 'is missing: say where the agent is reached, as https://agent.example')
+    throw invalidParams('card.url', 'is missing: pass the URL of the agent, such as https://agent.example')
   }
   const unknown = Object.keys(given).find((key) => !(key in AgentCardSchema.shape))
   if (unknown !== undefined) {

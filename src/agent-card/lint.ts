@@ -141,7 +141,7 @@ function oneInterface(path: string, agentInterface: object, source: string): Car
   if (typeof url !== 'string' || !URL.canParse(url)) return [error(`${path}.url`, 'is not an absolute URL')]
   const version = typeof protocolVersion === 'string' ? protocolVersion : ''
   if (!/^\d+\.\d+/.test(version)) {
-    problems.push(error(`${path}.protocolVersion`, 'is missing: clients cannot tell which A2A it speaks'))
+    problems.push(error(`${path}.protocolVersion`, 'is missing: clients cannot know its version of A2A'))
   }
   if (
     typeof protocolBinding === 'string' &&

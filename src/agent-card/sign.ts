@@ -130,8 +130,8 @@ export async function signAgentCard(card: AgentCard, options: SignOptions): Prom
   const { key, exact = false, jku } = options
   const jwk = isJwk(key) ? key : {}
   const { kid = jwk.kid, alg = jwk.alg } = options
-  if (!kid) throw invalidParams('options.kid', 'is missing: it names the key to those who verify')
-  if (!alg) throw invalidParams('options.alg', 'is missing: the algorithm of the key, as ES256')
+  if (!kid) throw invalidParams('options.kid', 'is missing: pass the name by which verifiers find the key')
+  if (!alg) throw invalidParams('options.alg', 'is missing: pass the algorithm of the key, such as ES256')
   const { signatures = [], ...checked } = check(AgentCardSchema, plain(card), 'card')
   if (!exact) requireTexts(checked)
   const { FlattenedSign, decodeProtectedHeader } = await loadJose()
@@ -229,7 +229,7 @@ function headerOf({ decodeProtectedHeader }: Jose, signature: AgentCardSignature
     throw new Error('its protected header does not have alg and kid (§8.4.2)')
   }
   // No JWS extension applies to cards.
-  if (crit !== undefined) throw new Error('its header demands an extension')
+  if (crit !== undefined) throw new Error('its header requires an extension of JWS, which is not supported')
   return { alg, kid, ...(typeof jku === 'string' && { jku }) }
 }
 

@@ -369,7 +369,7 @@ export class A2AClient {
   /** @throws {A2AError} `INVALID_PARAMS` for a client without a card. */
   get #agent(): Connection {
     if (this.#connection !== undefined) return this.#connection
-    throw invalidParams('card', 'is missing: this client is of no agent. Use A2AClient.connect(url)')
+    throw invalidParams('card', 'is missing: this client has no agent. Create it with A2AClient.connect(url)')
   }
 
   #requireStreams(operation: Operation): void {

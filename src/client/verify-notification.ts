@@ -218,7 +218,7 @@ async function asNotificationError<T>(work: () => Promise<T>): Promise<T> {
 async function receive(request: Request, settings: Settings): Promise<PushNotification> {
   const { method, headers } = request
   if (method !== 'POST') {
-    throw new A2AError('METHOD_NOT_FOUND', `Notifications come by POST, not by ${method}`, { method })
+    throw new A2AError('METHOD_NOT_FOUND', `A notification must be a POST, got ${method}`, { method })
   }
   requireMediaType(headers.get('content-type'))
   for (const { header, expected } of settings.secrets) {
@@ -287,7 +287,7 @@ function givenSecret({ headers }: Request, header: string): string {
 async function requireSame(header: string, given: string, expected: unknown): Promise<void> {
   const secret = typeof expected === 'string' ? expected : ''
   if (await equals(withPlainScheme(header, given), withPlainScheme(header, secret))) return
-  throw new A2AError('UNAUTHENTICATED', `${header} is not what is expected`, {})
+  throw new A2AError('UNAUTHENTICATED', `${header} has the wrong value`, {})
 }
 
 /** Case does not matter in the name of an authentication scheme (RFC 9110 §11.1). */
@@ -372,7 +372,7 @@ async function readText(
   } catch (cause) {
     throw A2AError.is(cause)
       ? cause
-      : new A2AError('REQUEST_ABORTED', 'The notification did not come whole', {}, { cause })
+      : new A2AError('REQUEST_ABORTED', 'The notification ended before its body was complete', {}, { cause })
   } finally {
     scope.dispose()
     reader.releaseLock()

@@ -45,8 +45,8 @@ export interface ErrorData {
    */
   STORE_FAILED: { operation: string }
   /**
-   * The code of a run asked for something other than its history holds: the function was changed while a turn of it was
-   * unfinished. `generation` is that of the entry that the history holds next.
+   * The code of a run called a step or question that does not match its history, because the function was changed while a turn
+   * was unfinished. `generation` is that of the next entry in the history.
    */
   HISTORY_MISMATCH: { taskId: string; generation: number; recorded: string; asked: string }
   /** The reason of a signal: this process lost the lease, and another process can work on the task. */

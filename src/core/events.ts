@@ -116,7 +116,7 @@ export interface TurnEntry {
   readonly kind: 'turn'
   /** The user's message that the turn works on. */
   readonly messageId: string
-  /** What the request said beside the message. */
+  /** The data of the request that are not in the message. */
   readonly note?: ReadonlyJson | undefined
   /** The first artifact id that the turn has made, from which the others follow. */
   readonly ids?: string | undefined

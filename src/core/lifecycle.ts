@@ -126,10 +126,12 @@ function checkTable(table: Readonly<Record<string, unknown>>): void {
     for (const [index, target] of targets.entries()) {
       const step = `"${state}" leads to "${String(target)}"`
       if (!states.some((known) => known === target)) {
-        throw new TypeError(`${step}, which is no state of the table: ${states.join(', ')}`)
+        throw new TypeError(`${step}, which is not a state of the table: ${states.join(', ')}`)
       }
       if (target === state)
-        throw new TypeError(`"${state}" leads to itself: an update without a state says that`)
+        throw new TypeError(
+          `"${state}" leads to itself: remove this step. To report progress, send an update without a state`,
+        )
       if (targets.indexOf(target) !== index) throw new TypeError(`"${state}" lists "${String(target)}" twice`)
     }
   }
@@ -139,12 +141,14 @@ function checkEnds(lifecycle: Lifecycle<string>): void {
   const { initial, states, terminal, interrupted } = lifecycle
   for (const end of ['canceled', 'failed']) {
     if (states.includes(end) && !terminal.includes(end)) {
-      throw new TypeError(`"${end}" must be terminal: a cancel, or a timeout, ends a task there`)
+      throw new TypeError(
+        `"${end}" must be terminal, with an empty list, because a cancellation or a timeout ends a task in it`,
+      )
     }
   }
   for (const state of interrupted) {
     if (!states.includes(state))
-      throw new TypeError(`"interrupted" names "${state}", which is no state of the table`)
+      throw new TypeError(`"interrupted" names "${state}", which is not a state of the table`)
     if (terminal.includes(state)) throw new TypeError(`"interrupted" names "${state}", which is terminal`)
   }
   for (const state of states) {

@@ -147,7 +147,7 @@ export function toPosition(cursor: string): PagePosition {
   try {
     return { updatedAt: new Date(parseInt(ms, 36)).toISOString(), id: decodeURIComponent(id) }
   } catch (cause) {
-    throw invalidParams('cursor', 'must be a nextCursor that pageTasks() gave', cause)
+    throw invalidParams('cursor', 'must be a nextCursor that pageTasks() returned', cause)
   }
 }
 

@@ -142,7 +142,7 @@ function toProviders(given: A2AGatewayOptions['providers'] | undefined): Readonl
       (method) => typeof (provider as Partial<AgentProvider> | undefined)?.[method] !== 'function',
     )
     if (missing !== undefined)
-      throw new TypeError(`"providers.${name}" has no ${missing}(): is it called, as in langGraph()?`)
+      throw new TypeError(`"providers.${name}" has no ${missing}(): call the function, as in langGraph()`)
     providers.set(providerName(name), provider)
   }
   return providers
@@ -177,6 +177,6 @@ export function requireConfig(config: GatewayConfig): GatewayConfig['gateway'] {
   const { gateway, agents } = (config as Partial<GatewayConfig> | undefined) ?? {}
   if (gateway !== undefined && Array.isArray(agents)) return gateway
   throw new TypeError(
-    'A2AGateway.fromConfig takes what loadGatewayConfig gives: await loadGatewayConfig(text)',
+    'A2AGateway.fromConfig takes the result of loadGatewayConfig: await loadGatewayConfig(text)',
   )
 }

@@ -134,7 +134,7 @@ function selectAgent(gateway: A2AGateway<GatewayTasks>, text: string): string {
   if (agent !== null) return agent.id
   throw new A2AError(
     'CAPABILITY_MISMATCH',
-    'No agent that is online says that it can do this: name one as metadata.agentId',
+    'No online agent has a capability for this message: name an agent in metadata.agentId',
     { capabilities: [] },
   )
 }

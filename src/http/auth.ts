@@ -300,5 +300,8 @@ function bearer(token: string): string {
 /** Throws without quoting the text, which may be a secret. */
 function requireCredential(path: string, text: unknown, pattern: RegExp): asserts text is string {
   if (typeof text === 'string' && pattern.test(text)) return
-  throw invalidParams(path, text === '' || text === undefined ? 'is required' : 'cannot stand in a request')
+  throw invalidParams(
+    path,
+    text === '' || text === undefined ? 'is required' : 'has characters that a request cannot contain',
+  )
 }

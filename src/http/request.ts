@@ -222,7 +222,7 @@ async function send(
 function addHeaders(sent: Headers, headers: HttpCall['callerHeaders'] = {}): void {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw invalidParams('headers', `cannot hold this ${JSON.stringify(name)}`)
+      throw invalidParams('headers', `has an invalid name or value: ${JSON.stringify(name)}`)
     }
     sent.set(name, value)
   }

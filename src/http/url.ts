@@ -15,7 +15,7 @@ export function trimSlashes(text: string): string {
 /** The URL, or the reason, as text, why it cannot be requested. */
 export function webUrl(text: string, base?: URL): URL | string {
   const url = parseUrl(text, base)
-  if (url === undefined || !isWeb(url)) return 'is no URL of http or https: is http:// missing?'
+  if (url === undefined || !isWeb(url)) return 'is not an http or https URL: is http:// missing?'
   // An error of `fetch` would quote the password.
   return url.username || url.password ? 'holds credentials: use auth' : url
 }

@@ -92,6 +92,6 @@ async function scopeOf(request: Request, settings: Settings): Promise<Scope | Re
   const scope = toScope(access, settings.actions)
   if (settings.client === undefined || scope.filter.owner === undefined) return scope
   throw new TypeError(
-    '"authorize" must not bind the tasks of "client" to an owner: agents do not show owners',
+    '"authorize" must not return an "owner" with "client", because agents do not report owners',
   )
 }

@@ -103,8 +103,8 @@ export interface InspectorOptions {
   /** Decides about each request. */
   readonly authorize: Authorize
   /**
-   * The actions that people may take. `true` is all that the other options make possible, and needs `handler` beside `tasks`.
-   * Default is `false`: people see, and change nothing.
+   * The actions that people may take. `true` allows all that the other options make possible. With `tasks` it needs
+   * `handler`. Default is `false`: people see tasks, and change nothing.
    */
   readonly actions?: boolean | readonly InspectorAction[]
   /** Called before each action. If it throws, the action is not taken. */
@@ -158,12 +158,11 @@ export function toSettings(options: InspectorOptions): Settings {
     requireMethods('tasks', tasks, ['pageTasks', 'events', 'subscribe'], 'be a task manager')
   if (client !== undefined) requireMethods('client', client, ['listTasks', 'getTask'], 'be an A2AClient')
   if (handler !== undefined) {
-    if (client !== undefined) throw new TypeError('"handler" is for "tasks": a client sends messages itself')
+    if (client !== undefined)
+      throw new TypeError('"handler" cannot be used with "client", which sends messages itself')
     requireFunction('handler.dispatch', (handler as Partial<InspectedHandler>).dispatch)
     if (handler.tasks !== undefined && handler.tasks !== tasks) {
-      throw new TypeError(
-        '"handler" must be that of "tasks", and has another manager: pass tasks: handler.tasks',
-      )
+      throw new TypeError('"handler" and "tasks" have different managers: pass tasks: handler.tasks')
     }
   }
   if (gateway !== undefined) requireGateway(gateway, tasks)
@@ -188,8 +187,6 @@ export function toSettings(options: InspectorOptions): Settings {
 function requireGateway(gateway: InspectedGateway, tasks: InspectedTasks | undefined): void {
   requireMethods('gateway', gateway, ['loadOf', 'waitMsOf', 'readAgentOf'], 'be an A2AGateway')
   if (gateway.tasks !== tasks) {
-    throw new TypeError(
-      '"gateway" must be that of "tasks", and has another manager: pass tasks: gateway.tasks',
-    )
+    throw new TypeError('"gateway" and "tasks" have different managers: pass tasks: gateway.tasks')
   }
 }

@@ -37,7 +37,12 @@ export function fromAgentExecutor<P extends Principal = Principal>(
   executor: AgentExecutorLike,
   options: FromAgentExecutorOptions = {},
 ): Execute<P> {
-  requireMethods('executor', executor, ['execute', 'cancelTask'], 'be an AgentExecutor of @a2a-js/sdk')
+  requireMethods(
+    'executor',
+    executor,
+    ['execute', 'cancelTask'],
+    'be an AgentExecutor of @a2a-js/sdk, with execute() and cancelTask()',
+  )
   const { version = '1.0', onIgnored = warnOnce() } = readOptions(
     options,
     ['version', 'onIgnored'],

@@ -53,7 +53,7 @@ export function requirePrincipal<P extends Principal>(principal: P): P {
   if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id) && !hasLoneSurrogate(id))
     return principal
   throw new TypeError(
-    'A principal, such as authenticate() returns, must be null or an object whose "id" is a string of 1 to 512 characters, none a control character',
+    'A principal, such as authenticate() returns, must be null or an object with an "id": a string of 1 to 512 characters without control characters',
   )
 }
 

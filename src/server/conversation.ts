@@ -108,7 +108,7 @@ function toPosition(before: unknown): Position {
   } catch {
     // Refused below.
   }
-  throw invalidParams('before', 'must be the "before" of a page that run.history() gave')
+  throw invalidParams('before', 'must be the "before" of a page that run.history() returned')
 }
 
 function isPosition(value: unknown): value is Position {

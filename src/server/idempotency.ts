@@ -18,8 +18,8 @@ export interface IdempotencyOptions {
    */
   readonly ttlMs?: number | undefined
   /**
-   * Whether to recognize messages of callers without a principal as well. All of them are one caller then: whoever sends the
-   * id and the content of another's message receives the task of that message. Default is `false`.
+   * Whether to recognize messages of callers without a principal as well. They then count as one caller: a
+   * caller that sends the id and the content of another caller's message receives its task. Default is `false`.
    */
   readonly anonymous?: boolean | undefined
 }

@@ -58,13 +58,13 @@ export interface HandlerLimits {
    */
   readonly maxPendingBytes?: number | undefined
   /**
-   * How long a reader may take nothing of an answer or event that waits for it, in ms; after that its connection is closed.
+   * How long a client may read nothing of an answer or event that waits for it, in ms; after that its connection is closed.
    * Default is `30_000` (30 seconds).
    */
   readonly stalledTimeoutMs?: number | undefined
   /** How long a run may work until it ends or waits, in ms; after that its task fails. Default is no limit. */
   readonly runTimeoutMs?: number | undefined
-  /** The most delegations from agent to agent that lead to one by `run.delegate`. Default is `8`. */
+  /** How many delegations a chain of agents may have, including that of `run.delegate`. Default is `8`. */
   readonly maxDelegationDepth?: number | undefined
   /** The largest output of a step of a run, in bytes of JSON. Default is `1_048_576` (1 MiB). */
   readonly maxStepBytes?: number | undefined
@@ -97,7 +97,7 @@ export interface HandlerLimits {
    */
   readonly waitingTimeoutMs?: number | undefined
   /**
-   * How many tasks of one owner may be unended. Messages that would begin further ones are refused with `RATE_LIMITED`. Over a
+   * How many live tasks one owner may have. Messages that would begin further ones are refused with `RATE_LIMITED`. Over a
    * store, all processes count together. Default is no limit.
    */
   readonly maxTasksPerOwner?: number | undefined

@@ -121,7 +121,7 @@ export interface RequestHandlerOptions<
   /** Limits on requests, runs, streams, and tasks that wait for the user. */
   readonly limits?: HandlerLimits | undefined
   /**
-   * The rate limit of the requests of each principal, whatever tenant they name. Requests beyond it get `RATE_LIMITED` (429) with
+   * The rate limit of the requests of each principal, in all tenants together. Requests beyond it get `RATE_LIMITED` (429) with
    * the time to wait. All callers without a principal share one. The card is not limited. Each process counts its own requests.
    * Default is no limit.
    */

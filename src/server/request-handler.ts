@@ -50,7 +50,7 @@ export interface RequestHandler<
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>
 }
 
-/** With a schema for the result. The type of what `execute` returns is that of the schema's input. */
+/** Creates an A2A agent whose results a schema checks, the option `output`. `execute` returns what the schema accepts. */
 export function createRequestHandler<
   P extends Principal = Principal,
   M extends AnyTasks = TaskManager,
@@ -74,7 +74,7 @@ export function createRequestHandler<
 export function createRequestHandler<P extends Principal = Principal, M extends AnyTasks = TaskManager>(
   options: RequestHandlerOptions<P, M>,
 ): RequestHandler<P, M>
-/** With the type of the principal alone, over any manager. */
+/** For programs that pass the type of the principal, and not that of the manager. */
 export function createRequestHandler<P extends Principal>(
   options: RequestHandlerOptions<P, AnyTasks>,
 ): RequestHandler<P, AnyTasks>

@@ -29,8 +29,8 @@ export interface RetryOptions {
   readonly attempts?: number | undefined
   readonly backoff?: BackoffOptions | undefined
   /**
-   * Whether to try again after this error. Default is yes, except for errors of this package that a repetition does not mend,
-   * such as `INVALID_PARAMS`. An aborted run, `HISTORY_MISMATCH` and a lost task are never tried again.
+   * Whether to try again after this error. Default is yes, except for errors of this package that would happen again, such as
+   * `INVALID_PARAMS`. An aborted run, `HISTORY_MISMATCH` and a lost task are never tried again.
    */
   readonly isRetryable?: ((error: unknown) => boolean) | undefined
 }

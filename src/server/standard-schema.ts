@@ -46,7 +46,9 @@ export function requireSchema(value: unknown, option = 'output'): void {
 /** @throws {TypeError} A task that completes has a result that the schema has checked. */
 export function refuseComplete(output: StandardSchema | undefined): void {
   if (output === undefined) return
-  throw new TypeError('With "output", return the result instead of run.complete() or a reply of a task')
+  throw new TypeError(
+    'With "output", return the result: do not call run.complete(), or run.reply() after the task exists',
+  )
 }
 
 /** @throws {TypeError} The parts of a stream are no result. */

@@ -58,7 +58,9 @@ export function lastSeen(tasks: ServedTasks, taskId: string): TaskSnapshot | und
  */
 export function requireTasks(tasks: unknown): ServedTasks {
   if (typeof tasks === 'string')
-    throw new TypeError(`"tasks" must be a TaskManager, got ${quote(tasks)}: await openTasks() opens a file`)
+    throw new TypeError(
+      `"tasks" must be a TaskManager, got ${quote(tasks)}: to open a file, pass await openTasks(path)`,
+    )
   if (typeof tasks !== 'object' || tasks === null)
     throw new TypeError(`"tasks" must be a TaskManager, got ${quote(tasks)}`)
   if (!('createTask' in tasks && 'lifecycle' in tasks))

@@ -84,5 +84,5 @@ function requireHandler(handler: unknown): void {
   const isHandler = typeof handler === 'object' && handler !== null && 'observe' in handler
   if (isHandler && typeof handler.observe === 'function') return
   const hint = typeof handler === 'function' ? ': pass the handler itself, not its fetch' : ''
-  throw new TypeError(`"handler" must be what createRequestHandler gives${hint}`)
+  throw new TypeError(`"handler" must be a handler of createRequestHandler${hint}`)
 }

@@ -88,7 +88,9 @@ export class Telemetry {
     requireKnown(options, keys, where)
     const { prefix = 'a2a', api = registeredApi } = options
     if (!/^[a-z][\w.-]{0,99}$/i.test(prefix)) {
-      throw new TypeError('"prefix" must be a letter, and at most 99 more letters, digits, "_", "." and "-"')
+      throw new TypeError(
+        '"prefix" must begin with a letter, and have at most 100 letters, digits, "_", "." and "-"',
+      )
     }
     const missing = PARTS.find((part) => typeof Reflect.get(api, part) !== 'object')
     if (missing !== undefined) {

@@ -53,7 +53,9 @@ export class ManualClock implements Clock {
   /** Advances the clock by `ms` and fires each timer at its time, earliest first. */
   advance(ms: number): void {
     if (!Number.isFinite(ms) || ms < 0) {
-      throw new RangeError(`A clock advances by milliseconds, got ${String(ms)}: set() goes back`)
+      throw new RangeError(
+        `advance() takes milliseconds, 0 or more, got ${String(ms)}. To go back, call set()`,
+      )
     }
     const end = this.#passed + ms
     for (;;) {

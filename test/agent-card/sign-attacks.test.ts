@@ -225,7 +225,7 @@ describe('headers', () => {
 
   test('that demand an extension are refused', async () => {
     const critical = await forge(text, adaKey, { alg: 'ES256', kid: 'ada', crit: ['b64'], b64: true })
-    expect(await reasonOf(signedBy(critical))).toContain('demands an extension')
+    expect(await reasonOf(signedBy(critical))).toContain('requires an extension')
     await reasonOf(signedBy({ ...signature, header: { crit: ['x'], x: 1 } }))
   })
 

@@ -35,8 +35,8 @@ describe('connect', () => {
   })
 
   test.each([
-    ['ftp://agent.example', '"ftp:" is no URL of http or https: is http:// missing?'],
-    ['me:secret@agent.example', '"me:" is no URL of http or https: is http:// missing?'],
+    ['ftp://agent.example', '"ftp:" is not an http or https URL: is http:// missing?'],
+    ['me:secret@agent.example', '"me:" is not an http or https URL: is http:// missing?'],
   ])('to %s says that the scheme is not http or https', async (url, message) => {
     const { fetch, asked } = fakeFetch(() => ({}))
     expect(await failureOf(A2AClient.connect(url, { fetch }))).toMatchObject({ code: 'URL_BLOCKED', message })

@@ -296,7 +296,7 @@ describe('what fails in a run', () => {
     const result = await clientOf(agent, { random }).run('hi')
     expect(result).toMatchObject({
       type: 'error',
-      error: { code: 'INTERNAL', message: 'The run broke off: TypeError: no luck' },
+      error: { code: 'INTERNAL', message: 'The run failed: TypeError: no luck' },
       handle: { taskId: 't-1' },
     })
   })

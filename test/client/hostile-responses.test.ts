@@ -133,9 +133,9 @@ describe('a redirect', () => {
 
 describe('a URL', () => {
   test.each([
-    ['localhost:3000', '"localhost:" is no URL of http or https: is http:// missing?'],
-    ['data:application/json,{}', '"data:" is no URL of http or https: is http:// missing?'],
-    ['agent', '"agent" is no URL of http or https: is http:// missing?'],
+    ['localhost:3000', '"localhost:" is not an http or https URL: is http:// missing?'],
+    ['data:application/json,{}', '"data:" is not an http or https URL: is http:// missing?'],
+    ['agent', '"agent" is not an http or https URL: is http:// missing?'],
     [`https://me:${SECRET}@h/`, '"https://h/" holds credentials: use auth'],
   ])('%s is refused before it is asked', async (url, message) => {
     const { fetch, urls } = sentBy(() => ({}))

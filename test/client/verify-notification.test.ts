@@ -179,7 +179,9 @@ describe('secrets', () => {
     const options = { ...OPTIONS, authorization }
     expect((await refusal({}, options)).message).toBe('Authorization is missing')
     const headers = { authorization, 'x-a2a-notification-token': 'no' }
-    expect((await refusal({ headers }, options)).message).toContain('X-A2A-Notification-Token is not')
+    expect((await refusal({ headers }, options)).message).toContain(
+      'X-A2A-Notification-Token has the wrong value',
+    )
     expect((await verify({ headers: { authorization } }, options)).taskId).toBe('t1')
   })
 

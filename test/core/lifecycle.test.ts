@@ -194,7 +194,7 @@ describe('defineLifecycle', () => {
     [
       'a target that is no state',
       { a: ['b', 'x'], b: [] },
-      '"a" leads to "x", which is no state of the table: a, b',
+      '"a" leads to "x", which is not a state of the table: a, b',
     ],
     ['a state that nothing reaches', { a: ['b'], b: [], c: ['b'] }, 'Nothing leads from "a" to "c"'],
     ['a circle apart', { a: ['b'], b: [], c: ['d'], d: ['c'] }, 'Nothing leads from "a" to "c"'],
@@ -213,7 +213,7 @@ describe('defineLifecycle', () => {
     ],
     ['a state that is a number', { a: ['1'], 1: [] }, '"1" cannot name a state'],
     ['a state without an array', { a: 'b', b: [] }, '"a" must have an array of the states it leads to'],
-    ['a target from the prototype', { a: ['toString'] }, '"a" leads to "toString", which is no state'],
+    ['a target from the prototype', { a: ['toString'] }, '"a" leads to "toString", which is not a state'],
   ])('refuses %s', (_, table, message) => {
     expect(() => defineLifecycle(table as Record<string, never[]>)).toThrow(TypeError)
     expect(() => defineLifecycle(table as Record<string, never[]>)).toThrow(message)
@@ -225,7 +225,7 @@ describe('defineLifecycle', () => {
       '"interrupted" names "b", which is terminal',
     )
     expect(() => defineLifecycle(table, { interrupted: ['x' as 'a'] })).toThrow(
-      'names "x", which is no state',
+      'names "x", which is not a state',
     )
     expect(defineLifecycle(table, { interrupted: ['a'] }).interrupted).toEqual(['a'])
   })

@@ -182,7 +182,7 @@ describe('pageTasks', () => {
     [{ pageSize: 0 }, 'pageSize must be an integer from 1 to 1000, got 0'],
     [{ pageSize: 1001 }, 'pageSize must be'],
     [{ pageSize: '5' }, 'pageSize must be'],
-    [{ cursor: 'x' }, 'cursor must be a nextCursor that pageTasks() gave'],
+    [{ cursor: 'x' }, 'cursor must be a nextCursor that pageTasks() returned'],
     [{ cursor: '' }, 'cursor must be a nextCursor'],
     [{ cursor: 7 }, 'cursor must be a string, got a number'],
     [{ updatedSince: 'yesterday' }, 'updatedSince must be an ISO 8601 timestamp'],

@@ -235,7 +235,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
   test('is refused without feedSize, and with options that it does not know', async () => {
     const [without] = await open(undefined)
     expect(() => without.feed()).toThrow(
-      'feed() needs "feedSize": an option of TaskManager and openTasks, and with DurableTaskManager of its store',
+      'feed() needs the option "feedSize" of the TaskManager, of openTasks(), or of the store of the DurableTaskManager',
     )
     const [a] = await open(5)
     const refused = [

@@ -31,7 +31,7 @@ describe('a gateway is refused', () => {
     [{ providers, handleSecret: '' }, '"handleSecret" must have at least 32 characters'],
     [
       { providers: { langgraph: () => 1 } },
-      '"providers.langgraph" has no sendTask(): is it called, as in langGraph()?',
+      '"providers.langgraph" has no sendTask(): call the function, as in langGraph()',
     ],
     [{ providers: { langgraph: undefined } }, '"providers.langgraph" has no sendTask()'],
   ])('for %j', (options, text) => {

@@ -49,7 +49,7 @@ const NOT_FOUND: Case['expected'] = {
   retryAfter: null,
 }
 
-const NOBODY = 'No agent that is online says that it can do this: name one as metadata.agentId'
+const NOBODY = 'No online agent has a capability for this message: name an agent in metadata.agentId'
 
 const MISMATCH: Case['expected'] = {
   code: 'CAPABILITY_MISMATCH',

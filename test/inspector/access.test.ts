@@ -40,8 +40,11 @@ describe('createInspector() refuses', () => {
     [{ ...OPEN, tasks, actions: ['redeliver'] }, '"redeliver" needs "push", or a "handler" with webhooks'],
     [{ ...OPEN, client: CLIENT, actions: ['fork'] }, '"fork" needs "tasks" with fork()'],
     [{ ...OPEN, tasks, actions: ['maintain'] }, '"maintain" needs "gateway"'],
-    [{ ...OPEN, tasks, handler: OTHER }, '"handler" must be that of "tasks"'],
-    [{ ...READ, tasks, gateway: new A2AGateway({ providers: {} }) }, '"gateway" must be that of "tasks"'],
+    [{ ...OPEN, tasks, handler: OTHER }, '"handler" and "tasks" have different managers'],
+    [
+      { ...READ, tasks, gateway: new A2AGateway({ providers: {} }) },
+      '"gateway" and "tasks" have different managers',
+    ],
     [{ ...READ, tasks, gateway: {} }, '"gateway" must be an A2AGateway'],
     [{ ...READ, tasks, pollIntervalMs: 0 }, '"pollIntervalMs" must be'],
     [{ ...OPEN, tasks, auth: 1 }, 'Unknown option "auth"'],
@@ -109,7 +112,7 @@ describe('authorize', () => {
   it.each([
     [{ owner: undefined }, '"owner" must be a string'],
     [{ tenant: undefined }, '"tenant" must be a string'],
-    [{ owner: '\nacme\nbob' }, 'none a control character'],
+    [{ owner: '\nacme\nbob' }, 'without control characters'],
   ])('is refused %j, which would show tasks of others', async (access, text) => {
     const errors: unknown[] = []
     // What JavaScript lets pass.
@@ -127,7 +130,7 @@ describe('authorize', () => {
       onError: (error) => errors.push(error),
     })
     expect((await page.get('tasks')).status).toBe(500)
-    expect(String(errors[0])).toContain('agents do not show owners')
+    expect(String(errors[0])).toContain('agents do not report owners')
   })
 
   it('that throws gives a fixed text, and the error to onError', async () => {

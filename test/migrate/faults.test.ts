@@ -449,7 +449,7 @@ test('what is no executor, and options that are not there, are refused', () => {
   const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
   const call = fromAgentExecutor as (...given: unknown[]) => unknown
   expect(String(thrown(() => call({ execute: executor.execute })))).toBe(
-    'TypeError: "executor" must be an AgentExecutor of @a2a-js/sdk, got an object',
+    'TypeError: "executor" must be an AgentExecutor of @a2a-js/sdk, with execute() and cancelTask(), got an object',
   )
   expect(String(thrown(() => call(executor, { version: '2.0' })))).toMatch(
     /"version" must be one of "1.0", "0.3"/,

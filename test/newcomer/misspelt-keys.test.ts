@@ -77,7 +77,7 @@ test('a card without an address is refused', () => {
   const execute = (): string => 'x'
   expect(thrown(() => createRequestHandler({ card: { name: 'Echo' }, execute } as never))).toMatchObject({
     code: 'INVALID_PARAMS',
-    message: 'card.url is missing: say where the agent is reached, as https://agent.example',
+    message: 'card.url is missing: pass the URL of the agent, such as https://agent.example',
   })
 })
 

@@ -98,9 +98,9 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'the path of a database',
       { tasks: 'tasks.db' },
-      '"tasks" must be a TaskManager, got "tasks.db": await openTasks() opens a file',
+      '"tasks" must be a TaskManager, got "tasks.db": to open a file, pass await openTasks(path)',
     ],
-    ['a card without a place', { card: { name: 'Test' } }, 'card.url is missing: say where'],
+    ['a card without a place', { card: { name: 'Test' } }, 'card.url is missing: pass the URL'],
     [
       'a place that is none',
       { card: { name: 'Test', url: 'localhost:3000' } },
@@ -130,12 +130,12 @@ describe('the methods of a run', () => {
     [
       'nothing said',
       (run) => run.requireInput(undefined as never),
-      'A run says a text, or a message with parts',
+      'A message of a run must be a text, or an object with parts',
     ],
     [
       'a number said',
       (run) => run.complete(5 as never),
-      'A run says a text, or a message with parts, got a number',
+      'A message of a run must be a text, or an object with parts, got a number',
     ],
     ['no parts', (run) => run.artifact({ name: 'report' }), 'an artifact with at least one part'],
     [

@@ -136,7 +136,7 @@ it('what is given in place of something like it is said', () => {
   // @ts-expect-error -- a function
   expect(() => instrumentHandler(handler.fetch)).toThrow(/: pass the handler itself, not its fetch$/)
   // @ts-expect-error -- nothing
-  expect(() => instrumentHandler(null)).toThrow(/^"handler" must be what createRequestHandler gives$/)
+  expect(() => instrumentHandler(null)).toThrow(/^"handler" must be a handler of createRequestHandler$/)
   // @ts-expect-error -- options in place of a fetch
   expect(() => instrumentFetch({})).toThrow(/^"fetch" must be a function/)
 })

@@ -315,8 +315,8 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
     })
 
     it.each([
-      [{ prefix: '' }, '"prefix" must be a letter'],
-      [{ prefix: 'a b' }, '"prefix" must be a letter'],
+      [{ prefix: '' }, '"prefix" must begin with a letter'],
+      [{ prefix: 'a b' }, '"prefix" must begin with a letter'],
       [{ api: {} as typeof otel }, '"api" must be the package @opentelemetry/api: it has no trace'],
       [
         { prefx: 'a2a', prefix: 'a2a' },

@@ -281,8 +281,9 @@ function hasUnavailableReason(text: string): boolean {
 function errorForStatus({ status, headers, url }: Answer, clock: Clock): A2AError | undefined {
   const shown = shownUrl(url)
   if (status === 401)
-    return new A2AError('UNAUTHENTICATED', `${shown} wants other credentials (HTTP 401)`, {})
-  if (status === 403) return new A2AError('PERMISSION_DENIED', `${shown} does not allow it (HTTP 403)`, {})
+    return new A2AError('UNAUTHENTICATED', `${shown} requires valid credentials (HTTP 401)`, {})
+  if (status === 403)
+    return new A2AError('PERMISSION_DENIED', `${shown} does not permit this request (HTTP 403)`, {})
   // A proxy sends 503 also when the agent broke off. Only `Retry-After` indicates that nothing was done.
   if (status === 429 || (status === 503 && headers.has('retry-after'))) {
     return unavailable(`${shown} is busy (HTTP ${status})`, retryAfterMs(headers, clock))
@@ -329,14 +330,14 @@ function isSegment(value: unknown): value is string {
 
 function encodeSegment(name: string, value: JsonValue | undefined): string {
   if (isSegment(value)) return encodeURIComponent(value)
-  throw invalidParams(name, `cannot stand in a path: ${JSON.stringify(value)}`)
+  throw invalidParams(name, `cannot be part of a URL path: ${JSON.stringify(value)}`)
 }
 
 /** @throws {A2AError} `URL_BLOCKED`, after which another interface is tried. */
 function tenantOf({ url, tenant }: AgentInterface): string {
   if (!tenant) return ''
   if (isSegment(tenant)) return `/${encodeURIComponent(tenant)}`
-  const reason = `its tenant cannot stand in a path: ${JSON.stringify(tenant)}`
+  const reason = `its tenant cannot be part of a URL path: ${JSON.stringify(tenant)}`
   throw new A2AError('URL_BLOCKED', `${shownUrl(url)}: ${reason}`, { url: shownUrl(url), reason })
 }
 

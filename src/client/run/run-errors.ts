@@ -26,7 +26,7 @@ export function toFailureReason(cause: unknown): A2AError {
   if (cause instanceof RunAbandoned) return toAborted(cause.reason)
   return A2AError.is(cause)
     ? cause
-    : new A2AError('INTERNAL', `The run broke off: ${String(cause)}`, {}, { cause })
+    : new A2AError('INTERNAL', `The run failed: ${String(cause)}`, {}, { cause })
 }
 
 function toAborted(cause: unknown): A2AError {

@@ -28,7 +28,7 @@ export interface RunHandle {
 /** One event of a run. */
 export interface RunUpdate {
   readonly event: RemoteEvent
-  /** The task after this event. The run goes on changing this object: copy what you keep. */
+  /** The task after this event. The run keeps changing this object: copy what you want to keep. */
   readonly task: RemoteTask
   /** The position of the run after this event. */
   readonly handle: RunHandle
@@ -51,9 +51,9 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
   readonly onStart?: ((handle: RunHandle) => void | Promise<void>) | undefined
   /**
    * The handle that `onStart` received from a run that may or may not have sent the same message, as in a process that
-   * has died. The agent is asked for the message first: if it has the message, the run follows its task, and sends it
-   * otherwise only if the agent certainly has no trace of it. If the agent does not say, the run follows the task of the
-   * handle, or without one ends with the result `error`. Give the message the `messageId` that it had.
+   * has died. The run first looks for the message in the agent's tasks. If the agent has it, the run follows its task. If
+   * the agent certainly does not have it, the run sends it. If the run cannot find out, it follows the task of the handle, or
+   * ends with the result `error` if the handle has none. Give the message the `messageId` that it had.
    */
   readonly repeats?: RunHandle | undefined
   /**

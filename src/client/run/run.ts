@@ -96,7 +96,7 @@ export class Run {
     if (found.type === 'found') this.#state.bind(found.task)
     else if (found.type === 'unknown' && found.error !== undefined) throw found.error
     else
-      throw new A2AError('TASK_NOT_FOUND', `The agent tells of no task for message ${messageId}`, {
+      throw new A2AError('TASK_NOT_FOUND', `The agent reports no task for message ${messageId}`, {
         taskId: '',
       })
   }

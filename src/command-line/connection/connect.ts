@@ -60,7 +60,7 @@ export function requireUrl(url: string): void {
   const guess = `${isLocal ? 'http' : 'https'}://${url}`
   const isHost = /^[\w.-]+(:\d+)?(\/|$)/.test(url) && URL.canParse(guess)
   throw usageFailure(
-    `"${url}" is no URL of http or https`,
+    `"${url}" is not an http or https URL`,
     isHost ? `Did you mean ${guess}?` : 'Write it as https://agent.example',
   )
 }

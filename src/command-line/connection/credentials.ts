@@ -40,7 +40,7 @@ export async function readCredentials(
   for (const value of [token ?? '', ...Object.values(all)]) secrets.add(value)
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw usageFailure(
-      'The bearer token has characters that no token has, such as a space',
+      'The bearer token has characters that a token cannot have, such as a space',
       'Pass the token alone',
     )
   }

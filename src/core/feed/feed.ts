@@ -14,7 +14,7 @@ export function feedOf<S extends string>(
 ): TaskFeed<S> {
   if (source === undefined) {
     throw new TypeError(
-      'feed() needs "feedSize": an option of TaskManager and openTasks, and with DurableTaskManager of its store',
+      'feed() needs the option "feedSize" of the TaskManager, of openTasks(), or of the store of the DurableTaskManager',
     )
   }
   const { after, filter = {}, signal } = readParams(options, ['after', 'filter', 'signal'], 'feed')

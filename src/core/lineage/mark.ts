@@ -18,7 +18,7 @@ export interface Lineage {
   readonly depth: number
   /** The agents of the chain, in order: their URLs, or their names where a card has no URL. */
   readonly path: readonly string[]
-  /** The instant until which the work is wanted, in ISO 8601. Absent where there is none. */
+  /** The time limit of the work, in ISO 8601. Absent without a time limit. */
   readonly deadline?: string
 }
 

@@ -19,11 +19,14 @@ import {
   requireObject,
 } from '../validate.js'
 
-/** What is saved of the work on a task, beside the task. */
+/** The saved history of the work on a task. */
 export interface SavedHistory {
   /** The entries of the task's history. Absent where there are none. */
   readonly recorded?: readonly HistoryRecorded[]
-  /** What the artifacts held that an unfinished turn has written since its latest entry. Absent where there are none. */
+  /**
+   * Artifacts that an unfinished turn has written since its latest entry, as they were at that entry. Absent if there are
+   * none.
+   */
   readonly rewritten?: readonly {
     readonly artifactId: string
     /** `null` for an artifact that the turn has created. */

@@ -332,7 +332,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   #requireOpen(): void {
     if (!this.#isClosed) return
-    throw new A2AError('UNAVAILABLE', 'This process works on no tasks any more', { reason: 'closed' })
+    throw new A2AError('UNAVAILABLE', 'This process is closing: it takes no tasks', { reason: 'closed' })
   }
 
   #require(taskId: string): LeasedTask<S> {

@@ -14,7 +14,7 @@ import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } f
 import { providerError } from './shared/service.js'
 import { fold } from './shared/fold.js'
 
-/** Arguments of every handler beside the task. */
+/** Arguments that every handler receives in addition to the task. */
 export interface CustomCall extends ProviderCall {
   readonly agent: RegisteredAgent
 }
@@ -174,7 +174,11 @@ class CustomProvider implements AgentProvider {
 function requireResult(result: unknown, agent: RegisteredAgent): Said {
   if (typeof result === 'string') return result
   if (typeof result !== 'object' || result === null)
-    throw providerError(agent.provider, agent, `it must say a text or an update, got ${describe(result)}`)
+    throw providerError(
+      agent.provider,
+      agent,
+      `it must return or yield a text or an update, got ${describe(result)}`,
+    )
   requireUpdate(result, agent)
   return result
 }

@@ -73,7 +73,7 @@ export class HandleSeal {
         if (plain !== undefined) return JSON.parse(new TextDecoder().decode(plain)) as HandleContents
       }
     }
-    throw new A2AError('TASK_NOT_FOUND', 'Task not found: the handle is of no gateway with this secret', {
+    throw new A2AError('TASK_NOT_FOUND', 'Task not found: the handle was not made with this secret', {
       taskId: handle.slice(0, 40),
     })
   }

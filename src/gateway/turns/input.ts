@@ -127,9 +127,13 @@ export function requireInterrupted(task: TaskSnapshot | null, taskId: string): T
 }
 
 export function takesNoMessage(): A2AError<'UNSUPPORTED_OPERATION'> {
-  return new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
-    operation: 'sendTask',
-  })
+  return new A2AError(
+    'UNSUPPORTED_OPERATION',
+    'The agent is working on the task and accepts no message now',
+    {
+      operation: 'sendTask',
+    },
+  )
 }
 
 /** @throws {TypeError} when the task is in a manager other than the gateway's. */

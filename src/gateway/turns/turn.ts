@@ -188,7 +188,7 @@ export class Turn {
     if (start.mode === 'follow' && start.known !== undefined) this.#apply(start.known)
     let failedPolls = 0
     for (let polls = 0; !this.#isFinished; polls += 1) {
-      if (this.#ref === undefined) throw new Error('The service has not said where it keeps the task')
+      if (this.#ref === undefined) throw new Error('The service has not reported its id of the task')
       await this.#pause(polls + failedPolls)
       if (this.#isStopped) return
       try {

@@ -68,7 +68,7 @@ export interface ObservedAgent<P extends Principal = Principal> {
   ) => Promise<JsonObject | AsyncIterableIterator<JsonObject>>
   /**
    * Makes functions that answer as those of this handler, and notify the observer of each request. From now on the observer
-   * also receives the runs and deliveries of the handler, whichever function the requests arrive by. `instrumentHandler`
+   * also receives the runs and deliveries of all requests to the handler, also through its other functions. `instrumentHandler`
    * of `a2a-tasks/telemetry` uses it.
    */
   readonly observe: (observer: HandlerObserver) => ObservedAgent<P>

@@ -76,7 +76,7 @@ export class Question<P extends Principal> {
 
   #dropped(): A2AError {
     const data = { taskId: this.#taskId }
-    return new A2AError('WAIT_ABORTED', 'The run went on, or ended, without an answer', data)
+    return new A2AError('WAIT_ABORTED', 'The run continued or ended before an answer arrived', data)
   }
 }
 

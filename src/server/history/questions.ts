@@ -72,7 +72,7 @@ export class Questions<P extends Principal> {
   /** @throws {TypeError} when a question is open already. */
   ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
     if (this.isOpen || this.#replayed !== undefined)
-      throw new TypeError('The run waits for an answer already')
+      throw new TypeError('The run already waits for an answer: await it before you ask again')
     const { journal } = this.#run
     const { id } = this.#run.task()
     const question = new Question<P>(id, journal.nameOf('question', state))

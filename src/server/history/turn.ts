@@ -226,7 +226,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { journal, questions } = this.#made
     journal.requirePassed('continueAs')
     if (journal.inFlight > 0 || questions.areUnread)
-      throw new TypeError('run.continueAs() ends the history: await all that the run waits for before')
+      throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
     const { settings, message: before, tasks } = this.#context
     if (tasks.recordHistory === undefined)
       throw new TypeError('run.continueAs() needs a task manager that keeps histories')

@@ -149,7 +149,7 @@ function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
 function requireServed(version: string): void {
   if (!UNSUPPORTED.includes(version)) return
   throw new TypeError(
-    `"dialects" must be kaos(), v1(), v0_3() or of your own, got that of ${version}: createRequestHandler() speaks it`,
+    `"dialects" must be kaos(), v1(), v0_3() or your own, got that of ${version}: createRequestHandler() speaks it`,
   )
 }
 
@@ -175,9 +175,9 @@ function requireTaskManager(manager: SessionTaskManager): void {
   const given = manager as Partial<SessionTaskManager> | null | undefined
   if (typeof given?.sendMessage === 'function' && typeof given.keepsTasks === 'boolean') return
   if (typeof given === 'object' && given !== null && 'createTask' in given) {
-    throw new TypeError(
-      '"taskManager" works on tasks, and this is a store of them: new LocalTaskManager(fn, { tasks })',
-    )
+    throw new TypeError('"taskManager" must be a LocalTaskManager: pass new LocalTaskManager(fn, { tasks })')
   }
-  throw new TypeError('"taskManager" must be a LocalTaskManager, a NullTaskManager or one like them')
+  throw new TypeError(
+    '"taskManager" must be a LocalTaskManager, a NullTaskManager or an object with their methods',
+  )
 }

@@ -57,7 +57,7 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
     const { message, historyLength, tenant } = request
     if (request.pushConfig !== undefined) throw pushNotSupported()
     if (message.role !== 'user') {
-      throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
+      throw invalidParams('message.role', 'must be that of the user, not of the agent')
     }
     if (message.taskId !== undefined) await this.#refuseFollowUp({ ...request, id: message.taskId }, caller)
     const sent = this.#manager.sendMessage(textOf(message.parts), {

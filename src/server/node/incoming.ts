@@ -89,7 +89,9 @@ export function parsedBody(req: IncomingMessage): Uint8Array {
     return body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : toText(body))
   }
   if (Number(req.headers['content-length'] ?? 0) === 0) return Buffer.alloc(0)
-  throw new TypeError('The body has been read already: put this listener before whatever reads it')
+  throw new TypeError(
+    'The body has been read already: mount this listener before the middleware that reads it',
+  )
 }
 
 function toText(body: unknown): string {

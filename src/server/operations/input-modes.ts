@@ -22,7 +22,7 @@ export function requireInputModes(card: AgentCard, parts: readonly Part[]): void
   const refused = parts.find(({ mediaType }) => mediaType !== undefined && !isAccepted(mediaType))
   if (refused === undefined) return
   const mediaType = refused.mediaType ?? ''
-  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `The agent takes no parts of type ${mediaType}`, {
+  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `The agent does not accept parts of type ${mediaType}`, {
     mediaType,
   })
 }

@@ -93,7 +93,7 @@ function requireFields({ id, url, token, authentication }: PushConfig): void {
 function requireId(id: string): void {
   requireSize('id', id, MAX.id)
   if (/[\u0000-\u001f\u007f]/.test(id) || hasLoneSurrogate(id)) {
-    throw invalidParams('id', 'must not hold control characters, nor halves of characters')
+    throw invalidParams('id', 'must not contain control characters or lone surrogates')
   }
 }
 
@@ -103,7 +103,8 @@ function requireSize(path: string, text: string, max: number): void {
 
 function requireHeader(path: string, text: string, max: number, pattern: RegExp): void {
   requireSize(path, text, max)
-  if (!pattern.test(text)) throw invalidParams(path, 'must be what an HTTP header can hold')
+  if (!pattern.test(text))
+    throw invalidParams(path, 'must contain only characters that an HTTP header can contain')
 }
 
 /** Refuses with one text whatever the reason, so that clients cannot probe the names in the agent's network. */

@@ -61,7 +61,7 @@ export interface PushDeliveries {
   /**
    * Enables a disabled configuration: sends the failed notification again, and then those after it, in order. If the
    * task's log no longer has that notification, the webhook receives the current task instead. Over a store, this process
-   * takes over the delivery, whichever process disabled it.
+   * takes over the delivery, even if another process disabled it.
    *
    * @returns Whether the configuration was disabled.
    */

@@ -69,7 +69,8 @@ export function pageOf(
   { taskId, pageSize, pageToken }: Requests['ListTaskPushNotificationConfigs'],
 ): Results['ListTaskPushNotificationConfigs'] {
   const after = pageToken ? Number(pageToken) : 0
-  if (!/^\d{0,15}$/.test(pageToken ?? '')) throw invalidParams('pageToken', 'is none that was given out')
+  if (!/^\d{0,15}$/.test(pageToken ?? ''))
+    throw invalidParams('pageToken', 'must be a nextPageToken of this list')
   const rest = known.filter(({ number }) => number > after).sort((a, b) => a.number - b.number)
   const page = pageSize ? rest.slice(0, pageSize) : rest
   const last = page.length < rest.length ? page.at(-1) : undefined

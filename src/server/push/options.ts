@@ -56,7 +56,7 @@ export interface PushOptions {
   /**
    * `'challenge'` verifies each URL before it is registered: the agent sends a GET with a random `validationToken` in the
    * query, and the webhook must respond with 2xx and this token as its body within `timeoutMs`. `answerChallenge` of
-   * `a2a-tasks/client` does so. A URL that the task has a webhook for is not verified again. A message with a
+   * `a2a-tasks/client` does so. If the task already has a webhook with the URL, it is not verified again. A message with a
    * webhook waits for its verification. Default is `false`: the agent sends notifications to every URL that is allowed.
    */
   readonly verifyWebhooks?: 'challenge' | false | undefined
@@ -72,7 +72,7 @@ export interface PushOptions {
   readonly maxPerTask?: number | undefined
   /**
    * How many bytes of first notifications of one task are sent per minute, repetitions included. The first notification
-   * is the whole task, and a client can register webhooks again and again: beyond this, first notifications wait, and
+   * is the whole task, and a client can register webhooks repeatedly. Beyond this limit, first notifications wait, and
    * nothing is lost. In 0.3 and 0.1, where every notification is the whole task, all count. The first attempt for a
    * webhook that comes with the message that begins the task is not counted.
    * The bytes of one minute may be sent at once. Counted in each process. Default is `4_194_304` (4 MiB).
@@ -146,7 +146,7 @@ export function toPushSettings(
   clock: Clock,
 ): PushSettings | undefined {
   if (push === false && capabilities.pushNotifications === true) {
-    throw new TypeError('"push" must not be false: the card says that there are push notifications')
+    throw new TypeError('"push" must not be false: the card has capabilities.pushNotifications')
   }
   if (push === false || (push === undefined && capabilities.pushNotifications !== true)) return undefined
   const given = readOptions(
@@ -208,7 +208,7 @@ function toResolve(resolve: PushOptions['resolve']): Resolve | undefined {
   const asked = resolve ?? lookUp()
   if (asked !== undefined) return asked
   throw new TypeError(
-    '"push.resolve" is required here: without it nothing keeps webhooks from names of private addresses',
+    '"push.resolve" is required on this runtime: without it, webhooks could have names of private addresses',
   )
 }
 

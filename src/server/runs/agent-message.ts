@@ -21,7 +21,7 @@ const MAX_DEPTH = 100
 /** @throws {TypeError} when `say` is neither a text nor a message. */
 export function toMessage(say: Say): MessageInput {
   if (typeof say !== 'string' && !Array.isArray((say as Partial<MessageInput> | undefined)?.parts)) {
-    throw new TypeError(`A run says a text, or a message with parts, got ${describe(say)}`)
+    throw new TypeError(`A message of a run must be a text, or an object with parts, got ${describe(say)}`)
   }
   const message = typeof say === 'string' ? { parts: [{ text: say }] } : say
   return { ...message, role: 'agent' }

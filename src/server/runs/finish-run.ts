@@ -39,7 +39,7 @@ export async function finish<P extends Principal>(
   const content = output === undefined ? returned(outcome) : await checked(run, outcome, output)
   if (content !== undefined) {
     if (run.replied !== undefined)
-      throw new TypeError('execute() returned a result, and replied: do one of the two')
+      throw new TypeError('execute() returned a result after run.reply(): do only one of the two')
     requireAwaited(run, outcome)
     requeueUnread(active, queues)
     await completeWith(run, queues, content)

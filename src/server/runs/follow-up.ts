@@ -66,7 +66,7 @@ export function policyFor(
     throw new TypeError(`onFollowUp() must return ${POLICIES.join(', ')}, got ${describe(policy)}`)
   }
   if (policy !== 'reject') return policy
-  throw new A2AError('UNSUPPORTED_OPERATION', 'The task is being worked on and takes no message now', {
+  throw new A2AError('UNSUPPORTED_OPERATION', 'The agent is working on the task and accepts no message now', {
     operation: 'SendMessage',
   })
 }

@@ -161,7 +161,7 @@ export class LeaseScheduler<P extends Principal> {
         } else if (task !== null && isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
           // The lease expires, and another process recovers the task.
           if (registry.isClosing) break
-          this.report(new Error('The work on this task is over, and the task is not'), taskId)
+          this.report(new Error('execute() has ended, but its task has not'), taskId)
           this.#fail(taskId, FAILED)
         } else if (await leased.release(taskId)) break
       }

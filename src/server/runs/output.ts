@@ -20,8 +20,8 @@ export type ArtifactOutput = ArtifactInput & { readonly parts: readonly PartInpu
  * A result of a run:
  *
  * - A string becomes a text part.
- * - A {@link Part} stays as it is. An object is a part if it has exactly one of `text`, `raw`, `url` and `data`, and beside
- *   it only `metadata`, `filename` and `mediaType`.
+ * - A {@link Part} stays as it is. An object is a part if it has exactly one of `text`, `raw`, `url` and `data`, and no
+ *   other properties than `metadata`, `filename` and `mediaType`.
  * - An object with `parts` is an artifact, or with `role: 'agent'` a message.
  * - Any other plain object becomes a data part. To return data that looks like one of the above, return `{ data: value }`.
  */

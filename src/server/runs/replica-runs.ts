@@ -346,5 +346,8 @@ class StoringMessages {
 
 /** The reason for a run whose task's signal has no better one. */
 function endedElsewhere({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
-  return new A2AError('TASK_TERMINAL', `Task ${id} was ended by others: ${state}`, { taskId: id, state })
+  return new A2AError('TASK_TERMINAL', `Task ${id} was ended by another process: ${state}`, {
+    taskId: id,
+    state,
+  })
 }

@@ -135,7 +135,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   readonly continueAs = (input: ContinuedInput): Promise<never> => {
     if (this.#hasReturned || this.replied !== undefined)
-      throw new TypeError('The run is over, or has replied: nothing can continue it')
+      throw new TypeError('The run has ended or replied, so it cannot continue')
     const { id: taskId } = this.#requireWorking()
     const again = this.turn.continueAs(input)
     this.letGo(new A2AError('LEASE_LOST', 'The run has continued as another one', { taskId }))
@@ -252,7 +252,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     if (this.#task !== undefined && !this.isTerminal && this.abortReason === undefined) this.turn.end()
     this.#task?.keepLast(this.#controller)
     this.turn.drop()
-    if (this.response.value === undefined) this.response.reject(new Error('The run came to nothing'))
+    if (this.response.value === undefined) this.response.reject(new Error('The run ended without a result'))
   }
 
   /** Aborts the run's signal and its question. Does not change the task. */
@@ -331,7 +331,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   }
 
   #ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
-    if (this.#hasReturned) throw new TypeError('The run is over: nothing would receive the answer')
+    if (this.#hasReturned) throw new TypeError('The run has ended, so it cannot receive an answer')
     // Refuses a prompt that is no message, before the task changes.
     toMessage(prompt)
     return this.turn.questions.ask(state, prompt)

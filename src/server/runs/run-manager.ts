@@ -160,7 +160,7 @@ export class RunManager<P extends Principal> {
     const identifying = identified(this.#settings, given, owner)
     const request = isPromise(identifying) ? await identifying : identifying
     if (request.message.role !== 'user') {
-      throw invalidParams('message.role', "must be the user's: only the agent speaks as the agent")
+      throw invalidParams('message.role', 'must be that of the user, not of the agent')
     }
     // The same checks as the core's, before any work begins.
     const { taskId } = requireMessage(asJson(request.message), 'message')

@@ -47,9 +47,9 @@ export interface Progress {
 export interface ConversationEntry {
   /** `'artifact'` for a result: an artifact of a task that has ended. */
   readonly type: 'message' | 'artifact'
-  /** Who has written it. Results are the agent's. */
+  /** The author. Results are of the agent. */
   readonly role: 'user' | 'agent'
-  /** The texts of {@link parts}, joined. Empty where there is none, as in data. */
+  /** The texts of {@link parts}, joined. Empty if no part has a text. */
   readonly text: string
   readonly parts: readonly DeepReadonly<Part>[]
   readonly taskId: string
@@ -112,7 +112,7 @@ export interface Run<P extends Principal = Principal> {
   readonly principal: P | undefined
   /** The tenant that the request names. */
   readonly tenant: string | undefined
-  /** The metadata of the request, beside that of the message. Empty if there is none. */
+  /** The metadata of the request; the message has its own. Empty if there is none. */
   readonly metadata: JsonObject
   /** The extensions that the client declares and the agent card lists. */
   readonly extensions: readonly string[]
@@ -125,11 +125,11 @@ export interface Run<P extends Principal = Principal> {
   readonly signal: AbortSignal
 
   /**
-   * Reads what was said and produced in the earlier tasks of this context, as far as they belong to the same owner: their
-   * messages, and the artifacts of those that have ended. Not this task, whose conversation is {@link messages}, nor tasks
-   * that were created after it. Removed tasks are missing.
+   * Reads the earlier tasks of this context that belong to the same owner: their messages, and the artifacts of the tasks that
+   * have ended. It leaves out this task, whose conversation is {@link messages}, and tasks that were created after it. Removed
+   * tasks are missing.
    *
-   * Entries are oldest first. What belongs to one task is together, and tasks are in the order of their latest change. A
+   * Entries are oldest first. The entries of a task are together, and tasks are in the order of their latest change. A
    * page has at most `limit` entries, the latest ones or those before `before`, and about 1 MiB of parts: a larger entry is a
    * page of its own.
    *
@@ -209,8 +209,8 @@ export interface Run<P extends Principal = Principal> {
    * - Over PostgreSQL it has to end within `timeoutMs`, 5 s by default, and occupies a connection until then. Statements that
    *   hang are bounded by `statement_timeout` of the database. Other changes of the task wait: do not await other methods of the
    *   run in it, nor other methods of the task manager over PGlite, which has one connection.
-   * - The work is called again when the database rolls it back for the sake of another transaction. What it does elsewhere, as
-   *   in {@link artifact}, is not undone.
+   * - The work is called again when the database rolls it back because of another transaction. Effects outside of the database,
+   *   such as those of {@link artifact}, are not undone.
    *
    * @returns As {@link step}.
    * @throws As {@link step}; `TypeError`, as a rejection, over a store without transactions, and for work over SQLite that
@@ -226,11 +226,11 @@ export interface Run<P extends Principal = Principal> {
    * result becomes part of the task's history: when the turn continues in another process, this process follows the same task
    * of the agent, or returns the result.
    *
-   * The `messageId` is made of the task and the name, so that agents that recognize repeated messages begin one task only.
-   * Others are asked for the message before it is sent again. A run that waits for an agent does not count towards
-   * `limits.maxRuns` and `limits.runTimeoutMs`, and leaves the memory after `limits.waitingRunMs`. When this task is
-   * canceled or times out while its run is in a
-   * process, the agent's task is canceled. Questions of the agent are put to the user, unless `onInputRequired` answers them.
+   * The `messageId` consists of the task and the name, so agents that recognize repeated messages begin one task only. With
+   * other agents, the run looks for the message in their tasks before it sends it again. A run that waits for an agent counts
+   * neither towards `limits.maxRuns` nor towards `limits.runTimeoutMs`, and leaves the memory after `limits.waitingRunMs`. When
+   * this task is canceled or times out, the agent's task is canceled too. Questions of the agent become questions to the user,
+   * unless `onInputRequired` answers them.
    *
    * @returns The result. Check `ok`: an agent that fails, or cannot be reached, does not reject. Rejects with `LIMIT_EXCEEDED`
    *   beyond `limits.maxDelegationDepth`, and for a result over `limits.maxStepBytes`; `UNSUPPORTED_OPERATION` for an agent
@@ -247,9 +247,9 @@ export interface Run<P extends Principal = Principal> {
    *
    * Over a store the due time becomes part of the task's history. A run that only sleeps, for longer than
    * `limits.waitingRunMs`, leaves the memory of its process at once, and holds no lease and no timer: after the due time, at
-   * most the manager's `sweepIntervalMs` later, any process continues the turn. What the code does beside the sleep belongs in
-   * steps. A run that sleeps does not count towards `limits.maxRuns` and `limits.runTimeoutMs`. Names repeat as those of
-   * steps.
+   * most the manager's `sweepIntervalMs` later, any process continues the turn. If the code does other work during the sleep,
+   * do it in steps. A run that sleeps does not count towards `limits.maxRuns` and `limits.runTimeoutMs`. Names may repeat, as
+   * those of steps.
    *
    * @returns Rejects with the signal's reason when the task ends before, and with `HISTORY_MISMATCH`.
    * @throws {TypeError | RangeError} naming the invalid option.
@@ -270,8 +270,8 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly waitFor: <T = ReadonlyJson>(name: string, options?: SignalOptions<T>) => Promise<T>
   /**
-   * The lineage of a message that this run sends by another client than {@link delegate}: the clients and the gateway of this
-   * library take the run as their option `lineage`.
+   * The lineage of a message that this run sends without {@link delegate}. The clients and the gateway of this library take the
+   * run as their option `lineage` instead.
    *
    * @param agent - The URL of the agent, or its name.
    * @throws {A2AError} `LIMIT_EXCEEDED` beyond `limits.maxDelegationDepth`; `UNSUPPORTED_OPERATION` for an agent that has led
@@ -279,10 +279,9 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly lineageTo: LineageSource['lineageTo']
   /**
-   * The instant until which the run may work, in ms since 1970: that which the caller has handed on in the lineage of its
-   * message, that of a request with a time limit, or that of the manager's `taskTimeoutMs`, whichever comes first. Then the
-   * task fails with `Task timed out`, and {@link signal} aborts. It is handed on with every lineage. `undefined` where there
-   * is none.
+   * The time until which the run may work, in ms since 1970. It is the earliest of the deadline in the lineage of the message,
+   * the time limit of the request, and the manager's `taskTimeoutMs`. Then the task fails with `Task timed out`, and
+   * {@link signal} aborts. Every lineage that the run sends contains it. `undefined` without a limit.
    */
   readonly deadline: number | undefined
   /**
@@ -297,17 +296,17 @@ export interface Run<P extends Principal = Principal> {
   /** A new UUID v4, the same when the turn continues in another process. */
   readonly uuid: () => string
   /**
-   * Whether this turn goes the new way of a function that you have changed: `true` unless an earlier attempt of the turn has
-   * passed this point with the old function. Pass each change its own name.
+   * Whether this turn uses the new code of a function that you have changed: `true`, unless an earlier attempt of the turn has
+   * passed this point with the old function. Give each change its own name.
    */
   readonly changed: (name: string) => boolean
   /**
-   * Ends the history of this turn, and begins a new one: `execute` is called again, with `input` as its message. For work that
-   * goes on without end, whose history would reach `limits.maxSteps`. Limits count from the beginning again, and so do the names
-   * of steps, whose keys are new. The task stays as it is, with its artifacts and its conversation, which `input` does not join.
+   * Ends the history of this turn, and begins a new one: `execute` is called again, with `input` as its message. Use it for loops
+   * whose history would reach `limits.maxSteps`. Limits and names of steps count from the beginning again, and the keys of steps
+   * are new. The task keeps its artifacts and its conversation, which `input` does not join.
    *
-   * Await all that the run waits for before. The function is left where it is: what comes after does not run, nor do its `finally`
-   * blocks, and later calls of this run's methods throw `LEASE_LOST`.
+   * Before the call, await all steps and waits that the run has started. The call does not return: neither the code after it nor
+   * `finally` blocks run, and later calls of this run's methods throw `LEASE_LOST`.
    *
    * @param input - A text, parts, or a message without `messageId` and `role`.
    * @returns Never resolves.

@@ -48,7 +48,7 @@ export function connectionOf(option: string, client: PostgresClient, prepare: bo
     if ('totalCount' in client) return new PgConnection(client, prepare)
   }
   throw new TypeError(
-    `"${option}" must be a Pool of "pg" (not a Client), what postgres() of "postgres" gives, or a PGlite`,
+    `"${option}" must be a Pool of "pg" (not a Client), the result of postgres() of "postgres", or a PGlite`,
   )
 }
 

@@ -81,7 +81,7 @@ export class PostgresFeed implements StoreFeed {
     if (rows[0] === undefined || cursorOf(rows[0]) !== after) {
       const [last] = await this.#rows(this.#sql.last, [])
       if (last === undefined)
-        throw new Error('The feed is that of another database: call migrate() after a dump was restored')
+        throw new Error('The feed belongs to another database: call migrate() after you restore a dump')
       return { entries: [], cursor: cursorOf(last), isResync: true }
     }
     const last = rows.at(-1) ?? rows[0]

@@ -44,8 +44,8 @@ export function validated(options: PostgresStoreOptions) {
   const { schema = 'a2a_tasks', now, prepare = true, listen, feedSize } = options
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
     throw new RangeError(
-      '"schema" must be of lower-case letters, digits and "_", no more than 50, ' +
-        `and no name of the database's own, got ${JSON.stringify(schema)}`,
+      '"schema" must be 1 to 50 lower-case letters, digits and "_", ' +
+        `and not a name that the database reserves, got ${JSON.stringify(schema)}`,
     )
   }
   requireFunctions(options, ['now'])
@@ -58,7 +58,7 @@ export function validated(options: PostgresStoreOptions) {
 export function requireRoom(client: PostgresClient): void {
   if (!('totalCount' in client) || client.options?.max !== 1) return
   throw new RangeError(
-    'Hints take a connection of the Pool for themselves, and this one has no other (max: 1): ' +
-      'raise "max", or set listen: false, or to a Pool of its own',
+    'Hints occupy one connection of the Pool, and this Pool has no other (max: 1): ' +
+      'raise "max", or set "listen" to false, or to another Pool',
   )
 }

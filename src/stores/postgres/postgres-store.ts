@@ -310,7 +310,7 @@ class Store implements PostgresStore {
       const answer = (await change()) ?? (await this.#row(operation, why, whyParameters))
       if (answer?.[0] !== null) return answer
     }
-    throw new Error(`The database makes no change, and says of nothing why not: ${operation}`)
+    throw new Error(`The database made no change and reported no reason: ${operation}`)
   }
 
   async #row(

@@ -26,7 +26,9 @@ export async function transact(
     const result = await attempt(connection, sql, transaction)
     if (result !== undefined) return result
   }
-  throw new Error('The database rolls the transaction back again and again, for the sake of others')
+  throw new Error(
+    'The database rolled the transaction back too often, because of conflicts with other transactions',
+  )
 }
 
 /** `undefined` where the transaction has to be tried again. */

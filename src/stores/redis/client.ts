@@ -69,7 +69,7 @@ export function toConnection(client: IoRedisClient | NodeRedisClient): Connectio
       listen: (...subscription) => listenByNodeRedis(nodeRedis, ...subscription),
     }
   }
-  throw new TypeError('"client" must be a Redis of ioredis, or what createClient of redis makes')
+  throw new TypeError('"client" must be a Redis of ioredis, or the result of createClient() of redis')
 }
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {

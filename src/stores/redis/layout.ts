@@ -101,7 +101,7 @@ export async function refuseEviction({ command }: Connection): Promise<void> {
   if (limit === '0' || !policy.startsWith('allkeys')) return
   throw storeFailed(
     'migrate',
-    `Redis is set to remove keys when its memory is full (maxmemory-policy ${policy}), and tasks with them: ` +
-      'set it to noeviction',
+    `Redis removes keys, and tasks with them, when its memory is full (maxmemory-policy ${policy}): ` +
+      'set the policy to noeviction',
   )
 }

@@ -139,7 +139,7 @@ function requireDatabase(database: unknown): void {
 
 function requireSynchronous(statement: unknown): void {
   if (hasMethods(statement, 'all', 'run') && Array.isArray(statement.all())) return
-  throw new TypeError(`${WANTED}, which answer at once: this one is asynchronous, as "libsql/promise" is`)
+  throw new TypeError(`${WANTED}, which are synchronous: this one is asynchronous, as "libsql/promise" is`)
 }
 
 function hasMethods<M extends string>(

@@ -102,7 +102,7 @@ function enterWal(connection: Connection): void {
   const mode = connection.rows('PRAGMA journal_mode = WAL')[0]?.['journal_mode']
   if (mode === 'wal' || mode === 'memory') return
   throw new Error(
-    `The database cannot be in WAL mode, and stays in "${String(mode)}": is it in a file on a local disk?`,
+    `The database cannot use WAL mode, and stays in "${String(mode)}": put its file on a local disk`,
   )
 }
 
@@ -142,8 +142,8 @@ function open(path: string): ClosableDatabase {
   return database
 }
 
-const NO_SQLITE = `This runtime has no "node:sqlite" (Node has it from 22.13 on), which opens a path. \
-Take "libsql", or on Node 22 and later "better-sqlite3", and pass a database of it:
+const NO_SQLITE = `To open a path, openTasks() needs "node:sqlite", which this runtime does not have. Use Node 22.13 or later. \
+Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3":
 
   npm install libsql
 

@@ -26,7 +26,7 @@ export function validated(options: SqliteStoreOptions) {
   requireFunctions(options, ['now'])
   if (typeof prefix !== 'string' || !/^[a-z_][a-z0-9_]{0,50}$/i.test(prefix) || /^sqlite_/i.test(prefix)) {
     throw new TypeError(
-      '"prefix" must be a letter or _, then letters, digits and _, and not begin with sqlite_',
+      '"prefix" must begin with a letter or _, contain only letters, digits and _, and not begin with sqlite_',
     )
   }
   if (feedSize !== undefined) requireWhole('feedSize', feedSize, 0)

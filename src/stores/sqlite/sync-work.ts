@@ -35,7 +35,7 @@ export class SyncWork {
       if (events instanceof Promise) {
         events.catch(() => undefined)
         throw new TypeError(
-          'The work of a transaction over SQLite returned a promise: it has to be done when it returns',
+          'The work of a transaction over SQLite must not return a promise: do all of it before it returns',
         )
       }
       this.#requireOpen()
@@ -62,7 +62,7 @@ export class SyncWork {
     try {
       this.#connection.exec('RELEASE a2a_work')
     } catch {
-      throw new TypeError('The work of a transaction must not end it: leave COMMIT and ROLLBACK to the store')
+      throw new TypeError('The work must not end its transaction: leave COMMIT and ROLLBACK to the store')
     }
   }
 }

@@ -41,7 +41,7 @@ export interface DurableReport {
   readonly task: Task
   /** The number of moments at which a process crashed. */
   readonly crashPoints: number
-  /** How often the work of steps began in all trials, beside how often it would have without crashes. */
+  /** How often the work of steps began in all trials, and how often it would have begun without crashes. */
   readonly steps: { readonly begun: number; readonly needed: number }
 }
 

@@ -353,7 +353,7 @@ describe('closing', () => {
     expect(await peek(all, id)).toMatchObject({ state: 'failed' })
     const error = await rejection(here.leased.take(waits))
     expect(A2AError.is(error, 'UNAVAILABLE')).toBe(true)
-    expect(() => here.leased.createTask({ skill: 'test' })).toThrow('no tasks any more')
+    expect(() => here.leased.createTask({ skill: 'test' })).toThrow('takes no tasks')
   })
 
   test('does not release a task that was answered at the last moment', async () => {

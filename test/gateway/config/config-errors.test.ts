@@ -131,7 +131,11 @@ describe('an error names the place:', () => {
       agents({ capabilities: '[a, { name: "" }]' }),
       '6:33 a2a.agents[0].capabilities[1].name: must not be empty',
     ],
-    ['no URL', agents({ endpoint: '{ url: one.test }' }), '7:24 a2a.agents[0].endpoint.url: is no URL'],
+    [
+      'no URL',
+      agents({ endpoint: '{ url: one.test }' }),
+      '7:24 a2a.agents[0].endpoint.url: is not an http or https URL',
+    ],
     [
       'no status',
       agents({ status: 'asleep' }),
@@ -150,7 +154,7 @@ describe('an error names the place:', () => {
     [
       'a header that is none',
       agents({ endpoint: '{ url: "https://x", auth: { type: api_key, header: "x y", key: k } }' }),
-      '7:68 a2a.agents[0].endpoint.auth.header: cannot stand in a request',
+      '7:68 a2a.agents[0].endpoint.auth.header: has characters that a request cannot contain',
     ],
     [
       'no token URL',
@@ -158,7 +162,7 @@ describe('an error names the place:', () => {
         endpoint:
           '{ url: "https://x", auth: { type: oauth2, client_id: a, client_secret: b, token_url: c } }',
       }),
-      '7:102 a2a.agents[0].endpoint.auth.token_url: is no URL',
+      '7:102 a2a.agents[0].endpoint.auth.token_url: is not an http or https URL',
     ],
     ['half a variable', agents({ name: '"${A B}"' }), '8:13 a2a.agents[0].name: has ${ without a variable'],
     [

@@ -53,7 +53,7 @@ describe('an agent that is a function', () => {
   ])('must say something of the task, not %j', async (nonsense, shown) => {
     // As functions in JavaScript may have it.
     const said = nonsense as string
-    const reason = `it must say a text or an update, got ${shown}`
+    const reason = `it must return or yield a text or an update, got ${shown}`
     const [once, streaming] = [
       custom(() => said),
       custom(async function* () {
@@ -233,8 +233,8 @@ describe('work that continues elsewhere', () => {
 /* eslint-enable */
 
 it.each<[unknown, string]>([
-  [42, 'it must say a text or an update, got a number'],
-  [undefined, 'it must say a text or an update, got undefined'],
+  [42, 'it must return or yield a text or an update, got a number'],
+  [undefined, 'it must return or yield a text or an update, got undefined'],
   [{ answer: 42 }, expect.stringContaining('its update has "answer"; known are ref, state, ') as string],
   [{ state: 'done' }, 'it says a state that is not known'],
 ])(

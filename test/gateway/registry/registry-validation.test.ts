@@ -46,13 +46,13 @@ describe('an agent is refused', () => {
       'with no URL',
       { ...AGENT, endpoint: { url: 'agent' } },
       'endpoint.url',
-      'endpoint.url is no URL of http or https: is http:// missing?',
+      'endpoint.url is not an http or https URL: is http:// missing?',
     ],
     [
       'with a URL of something else',
       { ...AGENT, endpoint: { url: 'file:///etc/passwd' } },
       'endpoint.url',
-      'endpoint.url is no URL of http or https: is http:// missing?',
+      'endpoint.url is not an http or https URL: is http:// missing?',
     ],
     [
       'with credentials in its URL',

@@ -133,7 +133,7 @@ describe('a task that is working when it is given back', () => {
     const { a, b, id } = await moved(false)
     expect(await state(b, id)).toBe('failed')
     expect(a.errors).toMatchObject([
-      { error: { message: 'The work on this task is over, and the task is not' }, context: { taskId: id } },
+      { error: { message: 'execute() has ended, but its task has not' }, context: { taskId: id } },
     ])
   })
 

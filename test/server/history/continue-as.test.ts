@@ -96,9 +96,9 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       return await run.continueAs([{ text: 'fine' }])
     })
     expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
-      'TypeError: run.continueAs() ends the history: await all that the run waits for before; ' +
-        'TypeError: run.continueAs() ends the history: await all that the run waits for before; ' +
-        'TypeError: A run says a text, or a message with parts, got a number; ' +
+      'TypeError: Before run.continueAs(), await all steps and waits that the run has started; ' +
+        'TypeError: Before run.continueAs(), await all steps and waits that the run has started; ' +
+        'TypeError: A message of a run must be a text, or an object with parts, got a number; ' +
         'InvalidParamsError: input.parts must not be empty',
       'fine',
     ])

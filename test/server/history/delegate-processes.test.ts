@@ -146,7 +146,7 @@ describe('a run that waits for another agent', () => {
     await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
     clock.advance(61_000)
     await settle()
-    await expect(begin(a, 'more', id)).rejects.toThrow('takes no message now')
+    await expect(begin(a, 'more', id)).rejects.toThrow('accepts no message now')
     slow.finish('Booked')
     await until(async () => (await stateAt(a, id)) === 'completed')
   })

@@ -170,8 +170,8 @@ test('over SQLite, work that is not done when it returns, or ends the transactio
     return `${String(late)}; ${String(ended)}; ${(await numbers(run, table)).length}`
   })
   expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
-    'TypeError: The work of a transaction over SQLite returned a promise: it has to be done when it returns; ' +
-      'TypeError: The work of a transaction must not end it: leave COMMIT and ROLLBACK to the store; 0',
+    'TypeError: The work of a transaction over SQLite must not return a promise: do all of it before it returns; ' +
+      'TypeError: The work must not end its transaction: leave COMMIT and ROLLBACK to the store; 0',
   ])
 })
 

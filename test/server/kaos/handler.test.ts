@@ -403,6 +403,6 @@ test.each<[option: string, options: object]>([
 test('a store of tasks is no task manager of sessions, and the error says how it becomes one', () => {
   const taskManager: object = new TaskManager()
   expect(() => serve(taskManager as SessionTaskManager)).toThrow(
-    '"taskManager" works on tasks, and this is a store of them: new LocalTaskManager(fn, { tasks })',
+    '"taskManager" must be a LocalTaskManager: pass new LocalTaskManager(fn, { tasks })',
   )
 })

@@ -75,7 +75,7 @@ describe('the versions of A2A', () => {
     (dialect) => {
       expect(() => serve(undefined, { dialects: [v1(), dialect] })).toThrow(
         new TypeError(
-          `"dialects" must be kaos(), v1(), v0_3() or of your own, got that of ${dialect.version}: createRequestHandler() speaks it`,
+          `"dialects" must be kaos(), v1(), v0_3() or your own, got that of ${dialect.version}: createRequestHandler() speaks it`,
         ),
       )
     },

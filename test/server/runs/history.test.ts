@@ -230,8 +230,8 @@ test.each<[object, string]>([
   [{ limit: 0 }, '"limit" must be an integer from 1 to 1000, got 0'],
   [{ limit: '3' }, '"limit" must be an integer from 1 to 1000, got "3"'],
   [{ max: 3 }, 'Unknown option "max" of run.history; known are limit, before'],
-  [{ before: 'page 2' }, 'before must be the "before" of a page that run.history() gave'],
-  [{ before: 'e30' }, 'before must be the "before" of a page that run.history() gave'],
+  [{ before: 'page 2' }, 'before must be the "before" of a page that run.history() returned'],
+  [{ before: 'e30' }, 'before must be the "before" of a page that run.history() returned'],
 ])('refuses %j', async (options, message) => {
   let error: unknown
   const { say } = await conversation(inMemory, async (run) => {

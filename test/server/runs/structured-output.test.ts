@@ -92,12 +92,8 @@ test('no more than five issues are shown', async () => {
 
 test.each<[string, (run: Run) => unknown, string]>([
   ['nothing', () => undefined, 'execute() returned nothing, which does not match "output": '],
-  ['run.complete()', (run) => run.complete('Done'), 'return the result instead of run.complete()'],
-  [
-    'a reply of a task',
-    (run) => (run.start(), run.reply('Done')),
-    'instead of run.complete() or a reply of a task',
-  ],
+  ['run.complete()', (run) => run.complete('Done'), 'return the result: do not call run.complete()'],
+  ['a reply of a task', (run) => (run.start(), run.reply('Done')), 'or run.reply() after the task exists'],
   [
     'a generator',
     async function* () {

@@ -8,7 +8,10 @@ const single = new pg.Pool({ max: 1 })
 
 describe('postgresStore', () => {
   it.each([
-    [{}, '"client" must be a Pool of "pg" (not a Client), what postgres() of "postgres" gives, or a PGlite'],
+    [
+      {},
+      '"client" must be a Pool of "pg" (not a Client), the result of postgres() of "postgres", or a PGlite',
+    ],
     [null, '"client" must be'],
     ['postgres://localhost', '"client" must be'],
     [new pg.Client(), '"client" must be'],
@@ -48,7 +51,7 @@ describe('postgresStore', () => {
   })
 
   it('refuses a pool whose only connection would be the one that listens', () => {
-    const text = 'set listen: false'
+    const text = 'set "listen" to false'
     expect(() => postgresStore(single)).toThrow(RangeError)
     expect(() => postgresStore(single)).toThrow(text)
     expect(() => postgresStore(single, { listen: single })).toThrow(text)

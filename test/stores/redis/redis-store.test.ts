@@ -29,7 +29,7 @@ describe('redisStore', () => {
   })
 
   it.each([
-    [null, {}, '"client" must be a Redis of ioredis, or what createClient of redis makes'],
+    [null, {}, '"client" must be a Redis of ioredis, or the result of createClient() of redis'],
     [{ get: () => null }, {}, '"client" must be a Redis of ioredis'],
     [client, { prefix: '' }, '"prefix" must be a text that is not empty and has no braces'],
     [client, { prefix: 'a{b}' }, '"prefix" must be'],

@@ -82,7 +82,7 @@ describe('openTasks() with an open database', () => {
       prepare: (sql) =>
         database.prepare(sql.replace('PRAGMA journal_mode = WAL', 'PRAGMA journal_mode = DELETE')),
     }
-    await expect(openTasks(stubborn)).rejects.toThrow('cannot be in WAL mode, and stays in "delete"')
+    await expect(openTasks(stubborn)).rejects.toThrow('cannot use WAL mode, and stays in "delete"')
   })
 
   test.each([
@@ -138,8 +138,10 @@ const WITH_SQLITE = {
 const WITHOUT_SQLITE = {
   'says which packages will do, and how, where there is no node:sqlite': async () => {
     const refusal = openTasks(file.path)
-    await expect(refusal).rejects.toThrow('has no "node:sqlite" (Node has it from 22.13 on)')
-    await expect(refusal).rejects.toThrow('Take "libsql", or on Node 22 and later "better-sqlite3"')
+    await expect(refusal).rejects.toThrow('openTasks() needs "node:sqlite", which this runtime does not have')
+    await expect(refusal).rejects.toThrow(
+      'Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3"',
+    )
     await expect(refusal).rejects.toThrow(`
   npm install libsql
 

@@ -111,7 +111,7 @@ function filesOf(agent: RegisteredAgent, artifactId: string, { files }: Unread):
 function questionOf(agent: RegisteredAgent, sessionId: string, returned: Unread): TaskUpdate {
   const { invocationId, invocationInputs } = returned
   if (typeof invocationId !== 'string' || !Array.isArray(invocationInputs)) {
-    throw providerError(NAME, agent, 'it returns control, and does not say for what')
+    throw providerError(NAME, agent, 'it returned control without saying for which action')
   }
   const text = `The agent asks for the results of ${invocationInputs.map(callOf).join(', ')}`
   const data = { invocationId, invocationInputs: toJson(invocationInputs) }
@@ -138,7 +138,7 @@ function callOf(input: unknown): string {
 function bytesOf(agent: RegisteredAgent, bytes: unknown): Uint8Array {
   if (bytes === undefined) return new Uint8Array()
   if (bytes instanceof Uint8Array) return bytes
-  throw providerError(NAME, agent, 'its bytes are none')
+  throw providerError(NAME, agent, 'its bytes are not a Uint8Array')
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -162,7 +162,7 @@ class InvokeAgent implements AgentProvider {
         const client = await this.#clientOf(agent)
         return await client.invokeAgent(input, { abortSignal: scope.signal })
       })
-      if (completion === undefined) throw providerError(NAME, agent, 'it answers with no completion')
+      if (completion === undefined) throw providerError(NAME, agent, 'its response has no completion')
       yield { ref: { sessionId }, state: 'working' }
       const artifactId = sessionState?.invocationId ?? 'answer'
       yield* updatesOf(agent, sessionId, artifactId, withIdleTimeout(completion, scope))

@@ -111,7 +111,7 @@ export class AzureResponses {
     const pending = known?.pending ?? []
     if (task.ref !== undefined && pending.length > 0 && answers.length === 0) {
       const example = `{"type": "function_call_output", "call_id": ${JSON.stringify(pending[0])}, "output": "…"}`
-      throw invalidParams('message.parts', `must have a data part that answers, as ${example}`)
+      throw invalidParams('message.parts', `must have a data part with the answer, such as ${example}`)
     }
     const content = contentOf(task.message)
     const input = [...answers, ...(content.length > 0 ? [{ type: 'message', role: 'user', content }] : [])]

@@ -43,7 +43,8 @@ export class AzureThreads {
   readonly #apiVersion: string
 
   constructor(service: Service, { agentId, assistantId = agentId, apiVersion = 'v1' }: ThreadsSettings) {
-    if (assistantId === undefined) throw invalidParams('settings.assistantId', 'is missing: asst_…')
+    if (assistantId === undefined)
+      throw invalidParams('settings.assistantId', 'is missing: pass the id of the assistant, asst_…')
     this.#service = service
     this.#assistantId = assistantId
     this.#apiVersion = apiVersion
@@ -179,7 +180,7 @@ function toolOutputsOf({ parts }: DeepReadonly<Message>): JsonObject[] {
   const outputs = parts.flatMap(({ data }) => OutputsSchema.safeParse(data).data?.tool_outputs ?? [])
   if (outputs.length > 0) return outputs
   const example = '{"tool_outputs": [{"tool_call_id": "…", "output": "…"}]}'
-  throw invalidParams('message.parts', `must have a data part that answers, as ${example}`)
+  throw invalidParams('message.parts', `must have a data part with the answer, such as ${example}`)
 }
 
 function toContent({ text, raw, url, data, mediaType }: DeepReadonly<Part>): JsonObject {

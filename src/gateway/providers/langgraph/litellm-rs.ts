@@ -128,7 +128,7 @@ export class LiteLlmRsServer implements AgentProvider {
 
   #bodyOf(agent: RegisteredAgent, task: ProviderTask): JsonObject {
     if (task.ref !== undefined) {
-      throw new A2AError('UNSUPPORTED_OPERATION', 'A run without a thread takes no answer', {
+      throw new A2AError('UNSUPPORTED_OPERATION', 'A run without a thread cannot receive an answer', {
         operation: 'answer',
       })
     }

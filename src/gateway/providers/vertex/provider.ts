@@ -136,7 +136,7 @@ function engineOf(service: Service, settings: Settings): VertexEngine {
 function pathOf({ resource, project, location, engineId, profile }: Settings, version = 'v1'): string {
   if (resource !== undefined && profile === undefined) return `/${version}/${resource}`
   for (const [name, value] of Object.entries({ project, location, engineId })) {
-    if (value === undefined) throw invalidParams(`settings.${name}`, 'is missing: it says which engine it is')
+    if (value === undefined) throw invalidParams(`settings.${name}`, 'is missing: it selects the engine')
   }
   const kind = profile === undefined ? 'reasoningEngines' : 'agents'
   const parts = ['projects', project, 'locations', location, kind, engineId]

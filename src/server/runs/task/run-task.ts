@@ -161,5 +161,9 @@ function abortBy(controller: AbortController): (reason: Error) => void {
 
 function closedError({ id, state }: TaskSnapshot): A2AError {
   if (isTerminal(state)) return terminal({ id, state }, 'update')
-  return new A2AError('LEASE_LOST', `Task ${id} is not held by the run any more: it is over`, { taskId: id })
+  return new A2AError(
+    'LEASE_LOST',
+    `Task ${id} cannot be changed by this run any more, because the run has ended`,
+    { taskId: id },
+  )
 }
