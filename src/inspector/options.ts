@@ -63,8 +63,11 @@ export interface InspectedHandler {
   readonly push?: PushDeliveries
   /** The manager of its tasks, which must be the one that is shown. */
   readonly tasks?: object
-  /** The limits of its turns. */
-  readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxHistoryBytes'>
+  /** The limits of its turns and of its messages. */
+  readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxHistoryBytes'> & {
+    /** The largest message that the page sends, its files included. */
+    readonly maxBodyBytes?: number
+  }
   /** Serves the card, which the page checks for what clients would stumble on. */
   readonly fetch?: (request: Request) => Promise<Response>
 }

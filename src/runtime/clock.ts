@@ -39,6 +39,11 @@ export const keepAliveClock: Clock = {
   },
 }
 
+/** The clock for a pause of work that only this process can continue. Another clock than the platform's stays as it is. */
+export function withKeepAlive(clock: Clock): Clock {
+  return clock === systemClock ? keepAliveClock : clock
+}
+
 /** Milliseconds since an arbitrary moment. Changes of the system time have no effect if the clock has `monotonic`. */
 export function elapsed(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()

@@ -1,53 +1,15 @@
 /** The page of the inspector in a real browser, over an agent on SQLite. */
 import { createServer } from 'node:http'
-import axe from 'axe-core'
 import { TaskManager } from 'a2a-tasks'
 import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
-import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
 import { createRequestHandler } from 'a2a-tasks/server'
-import { toNodeListener } from 'a2a-tasks/server/node'
 import { ManualClock } from 'a2a-tasks/testing'
-import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { listen, openPage, requireChromium } from '../support/browser.js'
 import { agentOver, OPEN, READ, talk } from './support/inspected.js'
+import { serve, violationsIn, visit } from './support/visit.js'
 
 const SQLITE = 'DurableTaskManager over SQLite'
-
-async function serve(options: InspectorOptions): Promise<string> {
-  const { fetch } = createInspector({ ...options, pollIntervalMs: 50 })
-  return `${await listen(createServer(toNodeListener(fetch)))}/inspector/`
-}
-
-/** The page, and what it did that it must not: errors, refused loads, requests to elsewhere. */
-async function visit(chromium: string, url: string): Promise<{ page: Page; faults: string[] }> {
-  const { page } = await openPage(chromium, 'about:blank')
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-  page.on('dialog', (dialog) => {
-    faults.push(`dialog ${dialog.message()}`)
-    void dialog.dismiss()
-  })
-  page.on('request', (request) => {
-    if (!request.url().startsWith(new URL(url).origin) && !/^(data|blob):/.test(request.url())) {
-      faults.push(`request to ${request.url()}`)
-    }
-  })
-  await page.goto(url)
-  return { page, faults }
-}
-
-async function violationsIn(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const found = await page.evaluate(async () => {
-    // The line before defines it.
-    const { axe: inPage } = globalThis as unknown as { axe: typeof axe }
-    const { violations } = await inPage.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
-  return found
-}
 
 it(
   'lists tasks, follows them, replays one and answers its question',

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readBody } from '../guard.js'
+import { maxMessageBytes, readBody } from '../guard.js'
 import { describeFailure, Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
@@ -18,7 +18,8 @@ import {
 } from './parameters.js'
 
 export async function send(call: Call): Promise<Response> {
-  const body = await readBody(call.request)
+  const maySend = call.scope.actions.has('send') || call.scope.actions.has('answer')
+  const body = await readBody(call.request, maySend ? maxMessageBytes(call.settings) : undefined)
   const parts = readParts(body)
   const taskId = optionalText(body, 'taskId')
   const contextId = optionalText(body, 'contextId')

@@ -14,6 +14,8 @@ const MAX_ANSWERS = 100
 const MAX_PAGE = 200
 const PAGE_SIZE = 100
 const MAX_MESSAGE = 32_768
+export const MAX_FILES = 20
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** @throws {A2AError} `INVALID_PARAMS`. */
 export function readListQuery(query: URLSearchParams): ListQuery {
@@ -76,16 +78,42 @@ export function optionalText(body: Body, name: string): string | undefined {
   return body[name] === undefined ? undefined : requiredText(body, name)
 }
 
-/** The parts of a message: its `text`, its `data`, or both. @throws {A2AError} `INVALID_PARAMS`. */
+/** The parts of a message: its `text`, its `data` and its `files`, at least one. @throws {A2AError} `INVALID_PARAMS`. */
 export function readParts(body: Body): Part[] {
   const { data } = body
-  const text = data === undefined ? requiredText(body, 'text') : optionalText(body, 'text')
+  const files = readFiles(body)
+  const isText = data === undefined && files.length === 0
+  const text = isText ? requiredText(body, 'text') : optionalText(body, 'text')
   if (data !== undefined && (typeof data !== 'object' || data === null || Array.isArray(data))) {
     throw invalidParams('data', 'must be an object')
   }
   // It comes from JSON.
   const json = data as JsonObject | undefined
-  return [...(text === undefined ? [] : [{ text }]), ...(json === undefined ? [] : [{ data: json }])]
+  return [
+    ...(text === undefined ? [] : [{ text }]),
+    ...(json === undefined ? [] : [{ data: json }]),
+    ...files,
+  ]
+}
+
+function readFiles({ files = [] }: Body): Part[] {
+  if (!Array.isArray(files)) throw invalidParams('files', 'must be an array')
+  if (files.length > MAX_FILES) throw invalidParams('files', `must have at most ${MAX_FILES}`)
+  return files.map((file: unknown, index) => {
+    const path = `files[${index}]`
+    if (typeof file !== 'object' || file === null) throw invalidParams(path, 'must be an object')
+    // Objects of JSON have only names that are texts.
+    const { filename, mediaType, raw } = file as Body
+    if (!isShort(filename) || !isShort(mediaType)) {
+      throw invalidParams(path, `must have a filename and a mediaType of at most ${MAX_TEXT} characters`)
+    }
+    if (typeof raw !== 'string' || !BASE64.test(raw)) throw invalidParams(`${path}.raw`, 'must be base64')
+    return { filename, mediaType, raw }
+  })
+}
+
+function isShort(text: unknown): text is string {
+  return typeof text === 'string' && text !== '' && text.length <= MAX_TEXT
 }
 
 /** The generation of a body; `undefined` where it has none. @throws {A2AError} `INVALID_PARAMS`. */

@@ -6,6 +6,7 @@
 import { taskNotFound } from '../../core/errors.js'
 import { LINEAGE } from '../../core/lineage/mark.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { maxMessageBytes } from '../guard.js'
 import type { InspectedHandler, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
@@ -16,7 +17,7 @@ import { agents, maintain } from './agents.js'
 import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
-import { MAX_GENERATION, readInteger, readListQuery } from './parameters.js'
+import { MAX_FILES, MAX_GENERATION, readInteger, readListQuery } from './parameters.js'
 import { wireView } from './wire.js'
 
 type Limits = NonNullable<InspectedHandler['limits']>
@@ -82,12 +83,14 @@ function session({ source, scope, settings }: Call): Response {
     hasGateway: settings.gateway !== undefined && owner === undefined,
     limits: settings.handler?.limits === undefined ? null : limitsOf(settings.handler.limits),
     taskTimeoutMs: timeoutOf(settings.tasks?.taskTimeoutMs),
+    maxFiles: MAX_FILES,
+    maxMessageBytes: maxMessageBytes(settings),
     ...(owner !== undefined && { owner }),
     now: new Date(settings.clock.now()).toISOString(),
   })
 }
 
-function limitsOf({ maxSteps, maxHistoryBytes }: Limits): Limits {
+function limitsOf({ maxSteps, maxHistoryBytes }: Limits): Omit<Limits, 'maxBodyBytes'> {
   return { maxSteps, maxHistoryBytes }
 }
 

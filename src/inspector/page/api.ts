@@ -14,6 +14,7 @@ import type { LogPage } from '../api/log.js'
 import type { WireView } from '../api/wire.js'
 import type { ListPage } from '../source/listing.js'
 import type { Summary } from '../summary.js'
+import type { FilePart } from './message.js'
 import type { Entry, Snapshot } from './task/log.js'
 
 export interface Session {
@@ -26,6 +27,8 @@ export interface Session {
   readonly hasGateway: boolean
   readonly limits: { readonly maxSteps: number; readonly maxHistoryBytes: number } | null
   readonly taskTimeoutMs: number | null
+  readonly maxFiles: number
+  readonly maxMessageBytes: number
 }
 
 export interface Details {
@@ -45,6 +48,14 @@ export type ListChange =
 /** The mount path: the page works at any. */
 const BASE = `${location.pathname.replace(/\/$/, '')}/api/`
 const PAGE_HEADER = 'x-a2a-inspector'
+
+interface Outgoing {
+  readonly text?: string
+  readonly data?: object
+  readonly files?: readonly FilePart[]
+  readonly taskId?: string
+  readonly contextId?: string
+}
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
@@ -95,8 +106,7 @@ export const api = {
   events: (id: string, after: number) => get<LogPage>(taskPath(id, '/events'), { after }),
   wire: (id: string, version: string, generation: number) =>
     get<WireView>(taskPath(id, '/wire'), { version, generation }),
-  send: (message: { text?: string; data?: object; taskId?: string; contextId?: string }) =>
-    post<{ taskId?: string; text?: string }>('messages', message),
+  send: (message: Outgoing) => post<{ taskId?: string; text?: string }>('messages', message),
   again: (id: string) => post<{ taskId?: string; text?: string }>(taskPath(id, '/again'), {}),
   fork: (id: string, options: { answers: Readonly<Record<string, string>>; generation?: number }) =>
     post<{ taskId?: string }>(taskPath(id, '/fork'), options),

@@ -52,13 +52,17 @@ export function shortId(id: string): string {
 
 /** JSON to read, and the beginning of what is very long. */
 export function pretty(value: unknown): string {
-  const text = JSON.stringify(value, null, 2)
+  return beginning(JSON.stringify(value, null, 2))
+}
+
+const MAX_TEXT = 100_000
+
+/** A text, or the beginning of a very long one. */
+export function beginning(text: string): string {
   return text.length > MAX_TEXT
     ? `${text.slice(0, MAX_TEXT)}\n… ${text.length - MAX_TEXT} more characters`
     : text
 }
-
-export const MAX_TEXT = 100_000
 
 /** The name of a state as a sentence begins with it. */
 export function stateName(state: string): string {

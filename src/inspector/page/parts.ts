@@ -6,8 +6,9 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { DeepReadonly, Part } from '../../core/task.js'
-import { bytes, MAX_TEXT, pretty } from './format.js'
+import { bytes, pretty } from './format.js'
 import { download } from './files.js'
+import { Text } from './markdown/text.js'
 
 /** SVG is not among them: it can contain scripts. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/i
@@ -22,7 +23,8 @@ function joined(parts: readonly DeepReadonly<Part>[]): readonly DeepReadonly<Par
   const all: DeepReadonly<Part>[] = []
   for (const part of parts) {
     const last = all.at(-1)
-    const isPlain = part.filename === undefined && part.metadata === undefined
+    const isPlain =
+      part.filename === undefined && part.metadata === undefined && part.mediaType === last?.mediaType
     if (isPlain && last?.text !== undefined && part.text !== undefined) {
       all[all.length - 1] = { ...last, text: last.text + part.text }
     } else all.push(part)
@@ -31,16 +33,10 @@ function joined(parts: readonly DeepReadonly<Part>[]): readonly DeepReadonly<Par
 }
 
 function PartView({ part }: { part: DeepReadonly<Part> }): VNode {
-  if (part.text !== undefined) return html`<div class="text">${cut(part.text)}</div>`
+  if (part.text !== undefined) return html`<${Text} text=${part.text} mediaType=${part.mediaType} />`
   if (part.data !== undefined) return html`<pre class="json" tabindex="0">${pretty(part.data)}</pre>`
   if (part.url !== undefined) return html`<${Address} part=${part} url=${part.url} />`
   return html`<${File} part=${part} raw=${part.raw} />`
-}
-
-function cut(text: string): string {
-  return text.length > MAX_TEXT
-    ? `${text.slice(0, MAX_TEXT)}\n… ${text.length - MAX_TEXT} more characters`
-    : text
 }
 
 function Address({ part, url }: { part: DeepReadonly<Part>; url: string }): VNode {

@@ -4,14 +4,14 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { Clock } from '../../runtime/clock.js'
+import { withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { sleep } from '../../runtime/timers.js'
 import type { Principal } from '../caller.js'
 import { readOpenTurn } from './earlier-attempts.js'
 import type { OpenTurn } from './open-turn.js'
 import type { Settings } from '../options.js'
 import type { RetrySettings } from '../retry.js'
-import type { ServedTasks } from '../tasks.js'
+import { isShared, type ServedTasks } from '../tasks.js'
 import type { ActiveRun } from '../runs/active-run.js'
 
 interface RetryContext {
@@ -43,7 +43,7 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  await sleep(retry.pauseMs(run.attempt), run.signal, clock)
+  await sleep(retry.pauseMs(run.attempt), run.signal, isShared(tasks) ? clock : withKeepAlive(clock))
   active.isPausing = false
   return isOver() ? undefined : await readOpenTurn(tasks, run.task)
 }

@@ -328,7 +328,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         ...{ ...host, context: this.#context, journal },
         onWaiting: () => this.#onWaiting(),
       }),
-      waits: new Waits({ journal, clock, work, signal, peek, receive }),
+      waits: new Waits({ journal, clock, work, signal, peek, receive, isLocal: tasks.finish === undefined }),
       followers: new Set(),
       delegations: new OpenDelegations({
         marks,

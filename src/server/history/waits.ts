@@ -7,7 +7,7 @@ import { invalidParams } from '../../core/errors.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
+import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
 import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
@@ -37,6 +37,8 @@ interface WaitsHost {
   readonly peek: () => TaskSnapshot | null
   /** Receives the next signal for this wait, where no history is recorded. */
   readonly receive: (wait: string) => ReadonlyJson | undefined
+  /** Whether only this process can continue the task. */
+  readonly isLocal: boolean
 }
 
 /** The latest time of a `Date`, in ms. */
@@ -114,7 +116,7 @@ export class Waits {
   }
 
   async #sleep(name: string, dueAtOf: (now: number) => number): Promise<void> {
-    const { journal, clock, work } = this.#host
+    const { journal, clock, work, isLocal } = this.#host
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
@@ -122,8 +124,9 @@ export class Waits {
     const dueAt = begun === undefined ? dueAtOf(clock.now()) : Date.parse(begun.dueAt)
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
+    const timers = isLocal ? withKeepAlive(clock) : clock
     if (dueAt > clock.now())
-      await this.#until((wake) => ({ dueAt, stop: scheduleAt(clock, dueAt, () => wake(undefined)) }))
+      await this.#until((wake) => ({ dueAt, stop: scheduleAt(timers, dueAt, () => wake(undefined)) }))
     journal.record({ kind: 'wake', name: label })
   }
 

@@ -129,10 +129,10 @@ async function answer(
   await sendEvents(res, body, respond.output)
 }
 
-/** `undefined` for a malformed `Host` header: a path within it would bypass checks of the path. */
+/** `undefined` for a malformed host: a path within it would bypass checks of the path. HTTP/2 has it in `:authority`. */
 function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
-  const host = headers.host || 'localhost'
-  if (!/^[\w.\-:[\]]+$/.test(host)) return undefined
+  const host = headers[':authority'] || headers.host || 'localhost'
+  if (typeof host !== 'string' || !/^[\w.\-:[\]]+$/.test(host)) return undefined
   // Proxies receive the absolute form. Only its path counts.
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
   // Concatenated, not resolved: `//host` in a request line is a path.

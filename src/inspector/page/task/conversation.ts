@@ -7,6 +7,7 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { Artifact, DeepReadonly, Message } from '../../../core/task.js'
 import { pretty } from '../format.js'
+import { Text } from '../markdown/text.js'
 import type { Snapshot } from './log.js'
 import { Parts } from '../parts.js'
 
@@ -30,7 +31,7 @@ export function Conversation({ task }: { task: Snapshot }): VNode {
         status !== undefined &&
         html`<li class="message status">
           <h3>Status</h3>
-          ${typeof status === 'string' ? html`<div class="text">${status}</div>` : html`<${Parts} parts=${status.parts} />`}
+          ${typeof status === 'string' ? html`<${Text} text=${status} />` : html`<${Parts} parts=${status.parts} />`}
         </li>`
       }
     </ol>
@@ -62,7 +63,7 @@ export function Results({ task }: { task: Snapshot }): VNode | null {
       output !== null &&
       html`<article class="artifact">
         <h3>Output</h3>
-        ${typeof output === 'string' ? html`<div class="text">${output}</div>` : html`<pre class="json" tabindex="0">${pretty(output)}</pre>`}
+        ${typeof output === 'string' ? html`<${Text} text=${output} />` : html`<pre class="json" tabindex="0">${pretty(output)}</pre>`}
       </article>`
     }
   </section>`

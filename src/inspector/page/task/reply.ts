@@ -9,6 +9,7 @@ import { useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
 import { Confirm } from '../confirm.js'
 import { pretty } from '../format.js'
+import { useDraft } from '../message.js'
 import type { Snapshot } from './log.js'
 import { dataOf, fieldsOf, isComplete, type Field, type Values } from './schema-fields.js'
 import { statusText } from '../../summary.js'
@@ -19,19 +20,22 @@ interface ReplyProps {
 }
 
 export function Reply({ session, task }: ReplyProps): VNode | null {
-  const [text, setText] = useState('')
   const [values, setValues] = useState<Values>({})
   const [isAsking, setAsking] = useState(false)
+  const draft = useDraft(session)
   const { lifecycle, actions } = session
   if (!actions.includes('answer') || lifecycle.terminal.includes(task.state)) return null
   const isQuestion = lifecycle.interrupted.includes(task.state)
   const fields = isQuestion ? fieldsOf(task.message) : []
   const isForm = fields.length > 0
-  const isReady = isForm ? isComplete(fields, values) : text.trim() !== ''
+  const isReady = isForm ? isComplete(fields, values) : draft.isReady
   const label = !isQuestion
     ? 'Message to the agent'
     : statusText(task.message) || 'The agent waits for an answer'
-  const message = isForm ? { data: dataOf(fields, values) } : { text }
+  const send = async (): Promise<unknown> => {
+    const content = isForm ? { data: dataOf(fields, values) } : await draft.content()
+    return await api.send({ ...content, taskId: task.id })
+  }
   const submit = (event: Event): void => {
     event.preventDefault()
     if (isReady) setAsking(true)
@@ -40,28 +44,22 @@ export function Reply({ session, task }: ReplyProps): VNode | null {
     ${
       isForm
         ? html`<${Fields} label=${label} fields=${fields} values=${values} setValues=${setValues} />`
-        : html`<label>
-            <span>${label}</span>
-            <textarea
-              rows="2"
-              value=${text}
-              onInput=${(event: Event) => setText((event.currentTarget as HTMLTextAreaElement).value)}
-            ></textarea>
-          </label>`
+        : draft.textField(label)
     }
     <button type="submit" class="solid" disabled=${!isReady}>${isQuestion ? 'Answer' : 'Send'}</button>
+    ${!isForm && draft.fileField}
     ${
       isAsking &&
       html`<${Confirm}
         title=${isQuestion ? 'Send this answer?' : 'Send this message?'}
-        text=${isForm ? pretty(message.data) : text}
+        text=${isForm ? pretty(dataOf(fields, values)) : draft.summary}
         verb="Send"
-        act=${() => api.send({ ...message, taskId: task.id })}
+        act=${send}
         close=${(done: boolean) => {
           setAsking(false)
           if (!done) return
-          setText('')
           setValues({})
+          draft.clear()
         }}
       />`
     }

@@ -1,0 +1,159 @@
+/**
+ * The blocks of a markdown text, as data: a page makes elements of them, and never HTML.
+ *
+ * @module
+ */
+import { inlineOf, type Inline } from './inline.js'
+
+type Row = readonly (readonly Inline[])[]
+
+export type Block =
+  | { readonly type: 'paragraph'; readonly content: readonly Inline[] }
+  /** Its depth among the headings around it, from 1: without gaps, whatever the text has. */
+  | { readonly type: 'heading'; readonly depth: number; readonly content: readonly Inline[] }
+  | { readonly type: 'code'; readonly text: string }
+  | { readonly type: 'quote'; readonly blocks: readonly Block[] }
+  | { readonly type: 'list'; readonly start?: number; readonly items: readonly (readonly Block[])[] }
+  | { readonly type: 'table'; readonly head: Row; readonly rows: readonly Row[] }
+  | { readonly type: 'rule' }
+
+const MAX_DEPTH = 8
+const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})/
+const HEADING = /^ {0,3}(#{1,6})(?: (.*))?$/
+const RULE = /^ {0,3}([-*_]) *(?:\1 *){2,}$/
+const QUOTE = /^ {0,3}> ?/
+const ITEM = /^ {0,3}([-*+]|\d{1,9}[.)])(?: +|$)/
+const TABLE_RULE = /^[ :|-]+$/
+/** Something that looks other when it is rendered. */
+const MARKUP = /^ {0,3}(#{1,6} |[-*+] |\d{1,9}[.)] |> |```|~~~)|\*\*\S|`[^`\n]+`|\]\([^)\s]|^\|.*\|/m
+
+export function hasMarkup(text: string): boolean {
+  return MARKUP.test(text)
+}
+
+export function blocksOf(text: string): Block[] {
+  return parse(text.replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n'), 0, [])
+}
+
+/** The lines of a block and the position after them. */
+type Read = readonly [block: Block, end: number]
+
+/** @param open - The levels of the headings around a block. */
+function parse(lines: readonly string[], depth: number, open: number[]): Block[] {
+  const blocks: Block[] = []
+  for (let at = 0; at < lines.length;) {
+    if (lineAt(lines, at).trim() === '') {
+      at += 1
+      continue
+    }
+    const [block, end] = blockAt(lines, at, depth, open) ?? paragraphAt(lines, at)
+    blocks.push(block)
+    at = end
+  }
+  return blocks
+}
+
+function lineAt(lines: readonly string[], at: number): string {
+  return lines[at] ?? ''
+}
+
+function blockAt(lines: readonly string[], at: number, depth: number, open: number[]): Read | undefined {
+  const line = lineAt(lines, at)
+  const [, hashes, title = ''] = HEADING.exec(line) ?? []
+  if (hashes !== undefined) return [headingOf(hashes.length, title, open), at + 1]
+  const [, fence] = FENCE.exec(line) ?? []
+  if (fence !== undefined) return codeAt(lines, at, fence)
+  if (RULE.test(line)) return [{ type: 'rule' }, at + 1]
+  if (isTable(lines, at)) return tableAt(lines, at)
+  if (depth >= MAX_DEPTH) return undefined
+  if (QUOTE.test(line)) return quoteAt(lines, at, depth, open)
+  return ITEM.test(line) ? listAt(lines, at, depth, open) : undefined
+}
+
+function headingOf(level: number, title: string, open: number[]): Block {
+  while ((open.at(-1) ?? 0) >= level) open.pop()
+  open.push(level)
+  const text = title.trim().replace(/ #{1,6}$/, '')
+  return { type: 'heading', depth: open.length, content: inlineOf(text) }
+}
+
+/** Code without an end is that of a text that still grows. */
+function codeAt(lines: readonly string[], at: number, fence: string): Read {
+  let end = at + 1
+  while (end < lines.length && !(lineAt(lines, end).trim().startsWith(fence) && isMark(lineAt(lines, end))))
+    end += 1
+  return [{ type: 'code', text: lines.slice(at + 1, end).join('\n') }, end + 1]
+}
+
+function isMark(line: string): boolean {
+  return /^ *(`+|~+) *$/.test(line)
+}
+
+function quoteAt(lines: readonly string[], at: number, depth: number, open: number[]): Read {
+  let end = at
+  while (QUOTE.test(lineAt(lines, end))) end += 1
+  const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ''))
+  return [{ type: 'quote', blocks: parse(inner, depth + 1, open) }, end]
+}
+
+function listAt(lines: readonly string[], at: number, depth: number, open: number[]): Read {
+  const kind = bulletOf(lineAt(lines, at)).slice(-1)
+  const items: Block[][] = []
+  let end = at
+  while (kind === bulletOf(lineAt(lines, end)).slice(-1)) {
+    const [mark = ''] = ITEM.exec(lineAt(lines, end)) ?? []
+    const inner = [lineAt(lines, end).slice(mark.length)]
+    for (end += 1; end < lines.length && /^( {2}| *$)/.test(lineAt(lines, end)); end += 1) {
+      inner.push(unindented(lineAt(lines, end), mark.length))
+    }
+    items.push(parse(inner.map(withBox), depth + 1, open))
+  }
+  const start = Number.parseInt(bulletOf(lineAt(lines, at)), 10)
+  return [{ type: 'list', items, ...(Number.isNaN(start) ? {} : { start }) }, end]
+}
+
+/** `-`, `*`, `+`, or a number and what follows it. Empty where no item begins. */
+function bulletOf(line: string): string {
+  return RULE.test(line) ? '' : (ITEM.exec(line)?.[1] ?? '')
+}
+
+function unindented(line: string, indent: number): string {
+  const spaces = line.length - line.trimStart().length
+  return line.slice(Math.min(spaces, indent))
+}
+
+/** A task of a list, as people read it. */
+function withBox(line: string, index: number): string {
+  return index === 0 ? line.replace(/^\[ \] /, '☐ ').replace(/^\[[xX]\] /, '☑ ') : line
+}
+
+function isTable(lines: readonly string[], at: number): boolean {
+  const rule = lineAt(lines, at + 1)
+  return lineAt(lines, at).includes('|') && rule.includes('-') && rule.includes('|') && TABLE_RULE.test(rule)
+}
+
+function tableAt(lines: readonly string[], at: number): Read {
+  let end = at + 2
+  while (lineAt(lines, end).includes('|')) end += 1
+  const head = cellsOf(lineAt(lines, at))
+  const rows = lines.slice(at + 2, end).map((line) => cellsOf(line).slice(0, head.length))
+  return [{ type: 'table', head, rows }, end]
+}
+
+function cellsOf(line: string): Row {
+  const inner = line.trim().replace(/^\|/, '').replace(/\|$/, '')
+  return inner.split(/(?<!\\)\|/).map((cell) => inlineOf(cell.trim().replace(/\\\|/g, '|')))
+}
+
+function paragraphAt(lines: readonly string[], at: number): Read {
+  let end = at + 1
+  while (end < lines.length && !endsParagraph(lines, end)) end += 1
+  const text = lines.slice(at, end).map((line) => line.trim())
+  return [{ type: 'paragraph', content: inlineOf(text.join('\n')) }, end]
+}
+
+function endsParagraph(lines: readonly string[], at: number): boolean {
+  const line = lineAt(lines, at)
+  const begins = [HEADING, FENCE, RULE, QUOTE, ITEM].some((pattern) => pattern.test(line))
+  return line.trim() === '' || begins || isTable(lines, at)
+}
