@@ -200,6 +200,26 @@ const parallelDelegations = async (run: Run): Promise<string> => {
   return [...same.map(({ text }) => text), ...flights].join()
 }
 
+/** Delegations under way at the same time, whose questions the function answers, beside a question to the user. */
+const askingDelegations = async (run: Run): Promise<string> => {
+  const stay = async (city: string): Promise<string> => {
+    const { ok, text } = await run.delegate(`stay in ${city}`, hotel, city, {
+      onInputRequired: ({ text }) => run.step(`answer ${city}`, () => `two (${text})`),
+    })
+    return await run.step(`pay ${city}`, () => `${ok} ${text}`)
+  }
+  const flight = run.delegate('fly', airline, 'Rome')
+  const found = await Promise.all([
+    stay('Rome'),
+    run.step('beside', () => 'beside'),
+    stay('Bonn'),
+    run.requireInput('Sure?').then(textOf),
+    flight.then(({ text }) => text),
+  ])
+  const asked = await run.delegate('asks the user', hotel, 'Oslo')
+  return [...found, asked.text].join()
+}
+
 /** Four rounds of one turn: each has a step of the same name, an artifact, and the second one a question. */
 const rounds: Execute = async (run) => {
   const round = Number(run.text.split(' ')[1] ?? 0)
@@ -303,6 +323,11 @@ export const FUNCTIONS: readonly Case[] = [
       messages: ['go'],
       resultOf: ({ state, artifacts }) => ({ state, artifacts: byId(artifacts) }),
     },
+  },
+  {
+    name: 'delegations in parallel that ask, beside a question',
+    execute: askingDelegations,
+    options: { messages: ['go', 'yes', 'three'] },
   },
   { name: 'a turn that continues as another one', execute: rounds, options: { messages: ['go', 'yes'] } },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
