@@ -32,6 +32,13 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer)
 }
 
+/** As {@link sleep}, and keeps the process alive until then, whatever the clock. */
+export async function pauseWork(delayMs: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  const letGo = keepAlive()
+  await sleep(delayMs, signal, clock)
+  letGo()
+}
+
 interface Immediate {
   readonly setImmediate?: (callback: () => void) => unknown
 }

@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { Clock } from '../../runtime/clock.js'
-import { sleep } from '../../runtime/timers.js'
+import { pauseWork } from '../../runtime/timers.js'
 import type { Principal } from '../caller.js'
 import { readOpenTurn } from './earlier-attempts.js'
 import type { OpenTurn } from './open-turn.js'
@@ -43,7 +43,7 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  await sleep(retry.pauseMs(run.attempt), run.signal, clock)
+  await pauseWork(retry.pauseMs(run.attempt), run.signal, clock)
   active.isPausing = false
   return isOver() ? undefined : await readOpenTurn(tasks, run.task)
 }

@@ -11,7 +11,7 @@ import { raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
 import { describe } from '../../runtime/describe.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
-import { sleep } from '../../runtime/timers.js'
+import { pauseWork } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
 import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
@@ -192,7 +192,7 @@ async function attempts<T>(
       run.onFailed(label, failure)
       throw failure
     }
-    await sleep(retry.pauseMs(count), signal, run.clock)
+    await pauseWork(retry.pauseMs(count), signal, run.clock)
     run.restoreArtifacts(before)
   }
 }
