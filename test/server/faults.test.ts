@@ -257,8 +257,10 @@ describe('faults of the agent', () => {
       throw new Error('s3cret')
     },
     'throws nothing at all': () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- agents do
-      throw undefined
+      const texts = (function* () {
+        yield 'text'
+      })()
+      texts.throw(undefined)
     },
     'throws what cannot be shown': () => {
       throw Object.create(null)

@@ -7,18 +7,17 @@ import { gatewayOf } from '../support/request-handler.js'
 
 const agent = agentAt('https://agent.test', { provider: 'poets' })
 
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
 describe('an agent that is a function', () => {
   it('answers with a text, soon or later', async () => {
     const echo = custom(({ text }) => `You said ${text}`)
     expect(textsOf(await echo.sendTask(agent, asked('Hi'), calling()))).toEqual(['You said Hi'])
-    const slow = custom(async ({ text }) => `You said ${text}`)
+    const slow = custom(({ text }) => Promise.resolve(`You said ${text}`))
     expect(await slow.sendTask(agent, asked('Hi'), calling())).toMatchObject({ state: 'completed' })
   })
 
   it('streams texts into one result', async () => {
     const poet = custom(async function* ({ text }) {
-      yield `Ode to ${text}: `
+      yield await Promise.resolve(`Ode to ${text}: `)
       yield 'O!'
     })
     const updates = await collect(poet.streamTask(agent, asked('rain'), calling()))
@@ -57,7 +56,7 @@ describe('an agent that is a function', () => {
     const [once, streaming] = [
       custom(() => said),
       custom(async function* () {
-        yield said
+        yield await Promise.resolve(said)
       }),
     ]
     for (const strange of [once, streaming]) {
@@ -77,7 +76,7 @@ describe('an agent that is a function', () => {
     let isLeft = false
     const asker = custom(async function* () {
       try {
-        yield 'Let me see. '
+        yield await Promise.resolve('Let me see. ')
         yield { state: 'input-required', message: 'Which city?', ref: { step: 1 } }
         after += 1
         yield 'never'
@@ -101,7 +100,7 @@ describe('an agent that is a function', () => {
 
   it('says whatever there is to say of a task', async () => {
     const worker = custom(async function* () {
-      yield { state: 'working', message: 'Reading', progress: 0.5 }
+      yield await Promise.resolve({ state: 'working', message: 'Reading', progress: 0.5 })
       yield { artifacts: [{ artifactId: 'a', parts: [{ text: '1' }] }] }
       yield {
         artifacts: [
@@ -124,7 +123,7 @@ describe('an agent that is a function', () => {
   it('fails with what it throws, which only the gateway receives', async () => {
     const cause = new Error('no such table')
     const broken = custom(async function* () {
-      yield 'Wait'
+      yield await Promise.resolve('Wait')
       throw cause
     })
     const error = await fault(broken.sendTask(agent, asked('Hi'), calling()))
@@ -196,7 +195,8 @@ describe('work that continues elsewhere', () => {
   const queue = custom({
     run: ({ text }) => ({ ref: { job: text } }),
     getTask: ({ job }) => ({ state: 'completed', output: job }),
-    cancelTask: async ({ job }) => ({ state: 'canceled', message: `Job ${JSON.stringify(job)} is off` }),
+    cancelTask: ({ job }) =>
+      Promise.resolve({ state: 'canceled', message: `Job ${JSON.stringify(job)} is off` }),
     healthCheck: () => 'degraded',
   })
 
@@ -230,7 +230,6 @@ describe('work that continues elsewhere', () => {
     })
   })
 })
-/* eslint-enable */
 
 it.each<[unknown, string]>([
   [42, 'it must say a text or an update, got a number'],

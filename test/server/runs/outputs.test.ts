@@ -147,17 +147,16 @@ test('a number that is yielded fails the task, and says what may be', async () =
 
 describe('the promise of a question that was not awaited', () => {
   const NOT_AWAITED = new TypeError('execute() used the promise of run.requireInput() as a text: await it')
+  const answerWith = (answer: unknown): string => `done ${String(answer)}`
 
   test('fails the task when it is returned in a text', async () => {
-    // eslint-disable-next-line @typescript-eslint/no-base-to-string, @typescript-eslint/restrict-template-expressions -- the mistake
-    const { task, errors } = await run(new TaskManager(), (it) => `done ${it.requireInput('Really?')}`)
+    const { task, errors } = await run(new TaskManager(), (it) => answerWith(it.requireInput('Really?')))
     expect([task.state, errors]).toEqual(['failed', [NOT_AWAITED]])
   })
 
   test('fails the task when it is yielded in a text', async () => {
     const { task, errors } = await run(new TaskManager(), async function* (it) {
-      // eslint-disable-next-line @typescript-eslint/no-base-to-string, @typescript-eslint/restrict-template-expressions -- the mistake
-      yield await Promise.resolve(`done ${it.requireInput('Really?')}`)
+      yield await Promise.resolve(answerWith(it.requireInput('Really?')))
     })
     expect([task.state, errors]).toEqual(['failed', [NOT_AWAITED]])
   })

@@ -145,9 +145,8 @@ const fetchImpl: typeof fetch = (input, init) => {
 }
 
 function clientOf(binding: (typeof BINDINGS)[number], polling = false): Promise<Client> {
-  const options = { fetchImpl }
+  const options: Readonly<{ fetchImpl: typeof fetch }> = { fetchImpl }
   const factory = new ClientFactory({
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class without public constructor
     transports: [new JsonRpcTransportFactory(options), new RestTransportFactory(options)],
     cardResolver: new DefaultAgentCardResolver(options),
     preferredTransports: [binding],
