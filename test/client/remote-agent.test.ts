@@ -309,7 +309,7 @@ describe('the arguments', () => {
     expect(() => new RemoteAgent(options)).toThrow(text)
   })
 
-  test('are what is known', () => {
+  test('refuse unknown names', () => {
     expect(() => remote({}, { timeoutMs: 0 })).toThrow(RangeError)
     expect(() => remote({}, { card_url: BASE } as object)).toThrow('Unknown option "card_url" of RemoteAgent')
   })

@@ -23,7 +23,7 @@ function later(): ManualClock {
 }
 
 describe('snapshot and restore', () => {
-  test('carry every task over, as it was', () => {
+  test('preserve every task unchanged', () => {
     const tasks = new TaskManager({ clock: later() })
     const before = saved()
     const heard = vi.fn()

@@ -79,7 +79,7 @@ describe('A2AProvider', () => {
     await gateway.close()
   })
 
-  it('lacks no field', () => {
+  it('refuses a provider that lacks a method', () => {
     const lacking = { ...provider([]), healthCheck: undefined } as unknown as AgentProvider
     expect(() => new A2AGateway({ providers: { langgraph: lacking } })).toThrow(
       '"providers.langgraph" has no healthCheck()',
@@ -106,7 +106,7 @@ describe('A2AGateway', () => {
     expect(errors).toEqual([])
   })
 
-  it('stores a task, sends it, and stores what comes of it', async () => {
+  it('stores a task, sends it, and stores its result', async () => {
     const sent = gate<TaskState | undefined>()
     const { gateway } = gatewayOf({
       echo: ({ id, text }) => {

@@ -98,7 +98,7 @@ describe('an agent that is a function', () => {
     expect(ids).toEqual(['answer-our-message', 'answer-second'])
   })
 
-  it('says whatever there is to say of a task', async () => {
+  it('reports states, progress, artifacts, chunks and failures', async () => {
     const worker = custom(async function* () {
       yield await Promise.resolve({ state: 'working', message: 'Reading', progress: 0.5 })
       yield { artifacts: [{ artifactId: 'a', parts: [{ text: '1' }] }] }
@@ -155,7 +155,7 @@ describe('a task whose caller has aborted', () => {
       },
     ],
   ]
-  it.each(deaf)('is left, also by %s that does not listen', async (_name, run) => {
+  it.each(deaf)('rejects at once, also for %s that ignores the signal', async (_name, run) => {
     const controller = new AbortController()
     const sent = custom(run).sendTask(agent, asked('Hi'), { signal: controller.signal })
     controller.abort(new Error('Canceled'))
@@ -217,7 +217,7 @@ describe('work that continues elsewhere', () => {
     expect(await sick.healthCheck(agent, calling())).toBe('offline')
   })
 
-  it('has to be said how: a function alone is online, and cannot be asked', async () => {
+  it('needs handlers: a function alone is online, and cannot be polled or canceled', async () => {
     const plain = custom(() => '')
     expect(await plain.healthCheck(agent, calling())).toBe('online')
     expect((await fault(plain.getTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
@@ -236,27 +236,24 @@ it.each<[unknown, string]>([
   [undefined, 'it must say a text or an update, got undefined'],
   [{ answer: 42 }, expect.stringContaining('its update has "answer"; known are ref, state, ') as string],
   [{ state: 'done' }, 'it says a state that is not known'],
-])(
-  'what is no answer fails the task, and only whoever runs the gateway is told why: %j',
-  async (said, reason) => {
-    // As functions in JavaScript may have it.
-    const { gateway, errors } = gatewayOf({ strange: () => said as string })
-    for (const returnImmediately of [false, true]) {
-      const { id } = await gateway.sendTask('strange', 'x', { returnImmediately })
-      expect(await gateway.tasks.waitFor(id)).toMatchObject({
-        state: 'failed',
-        message: {
-          parts: [{ text: SERVICE_FAILED }],
-          metadata: { code: 'PROVIDER_ERROR', retryable: false },
-        },
-      })
-    }
-    const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
-    expect(errors).toMatchObject([told, told])
-  },
-)
+])('an invalid result fails the task, and only onError receives the reason: %j', async (said, reason) => {
+  // As functions in JavaScript may have it.
+  const { gateway, errors } = gatewayOf({ strange: () => said as string })
+  for (const returnImmediately of [false, true]) {
+    const { id } = await gateway.sendTask('strange', 'x', { returnImmediately })
+    expect(await gateway.tasks.waitFor(id)).toMatchObject({
+      state: 'failed',
+      message: {
+        parts: [{ text: SERVICE_FAILED }],
+        metadata: { code: 'PROVIDER_ERROR', retryable: false },
+      },
+    })
+  }
+  const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
+  expect(errors).toMatchObject([told, told])
+})
 
-it('what is no handler is refused', () => {
+it('invalid handlers are refused', () => {
   // @ts-expect-error -- nothing to run
   expect(() => custom({})).toThrow('"run" of custom() must be a function')
   // @ts-expect-error -- no function

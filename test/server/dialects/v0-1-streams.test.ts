@@ -157,7 +157,7 @@ describe('a stream that begins in the middle', () => {
     run.complete()
   }
 
-  test('of the next message reports what there is', async () => {
+  test('of the next message reports the existing artifacts', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await (await listen(a, 'tasks/sendSubscribe', say('t', 'yes'))).results()
@@ -232,7 +232,7 @@ test('the number of an artifact is the same in each stream and answer, whatever 
 })
 
 test.each(['requireInput', 'requireAuth'] as const)(
-  'what reads input-required ends the stream of a message, and no other: %s',
+  'a state shown as input-required ends the stream of a message, and no other: %s',
   async (ask) => {
     const go = gate()
     const a = agent(async (run) => {

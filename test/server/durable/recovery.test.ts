@@ -190,7 +190,7 @@ describe('close', () => {
     expect(textsOf(await get(b, id))).toEqual(['done'])
   })
 
-  test('fails those that do not end, and says so at once everywhere', async () => {
+  test('fails runs that do not end, and every process reports it at once', async () => {
     const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
@@ -362,7 +362,7 @@ describe('a message that arrives before any process has noticed the death of ano
   })
 })
 
-test('what was sent to a process that died while it took the task for another message is done by the next one', async () => {
+test('a message to a process that died while it acquired the task is handled by the next process', async () => {
   const { way, next } = holdUp('acquire', 'after')
   const texts: string[] = []
   const execute: Execute = (run) => {

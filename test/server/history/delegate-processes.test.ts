@@ -120,7 +120,7 @@ describe('a run that waits for another agent', () => {
     expect(slow.received).toEqual([`${id}/book#1`])
   })
 
-  test('and has left the memory, reads what was said in between', async () => {
+  test('and has left the memory, reads messages from the meantime', async () => {
     const slow = await slowChild()
     const { a, clock } = replicas(async (run) => {
       if (run.text === 'more') return 'and more'

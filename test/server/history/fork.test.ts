@@ -151,7 +151,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(await from.tasks.size()).toBe(1)
   })
 
-  test('what cannot be forked is refused, and leaves no task', async () => {
+  test('a task that cannot be forked is refused, and leaves no task', async () => {
     const from = await agent(open, async (run) => {
       if (run.text === 'plain') return 'Done'
       await run.step('price', () => 1)

@@ -228,7 +228,7 @@ describe('a webhook is looked at again', () => {
   })
 })
 
-describe('what a client says of a webhook', () => {
+describe('the fields of a webhook', () => {
   const url = 'http://127.0.0.1:9999/'
 
   test.each<[string, object, string]>([

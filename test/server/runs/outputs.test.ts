@@ -123,7 +123,7 @@ test.each<[string, unknown, string]>([
   ['an instance of a class', new Weather(), 'an instance of Weather'],
   ['a message of the user', { role: 'user', parts: [] }, 'an object'],
   ['null', null, 'null'],
-])('%s that is returned fails the task, and says what may be', async (_kind, outcome, got) => {
+])('%s that is returned fails the task, and the error lists valid results', async (_kind, outcome, got) => {
   const { task, errors } = await run(new TaskManager(), () => outcome as Outcome)
   expect(task.state).toBe('failed')
   expect(errors).toEqual([
@@ -133,7 +133,7 @@ test.each<[string, unknown, string]>([
   ])
 })
 
-test('a number that is yielded fails the task, and says what may be', async () => {
+test('a number that is yielded fails the task, and the error lists valid results', async () => {
   const { task, errors } = await run(new TaskManager(), async function* () {
     yield await Promise.resolve(42 as unknown as string)
   })

@@ -214,7 +214,7 @@ test('123. both bindings say the same', async () => {
   expect(second).toBe(first)
 })
 
-test('118. what is required is there even where it is empty', async () => {
+test('118. required fields are present even where they are empty', async () => {
   const { handler } = agent(() => 'done')
   const list = JsonObjectSchema.parse(await (await handler.fetch(get('/tasks'))).json())
   expect(list).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })

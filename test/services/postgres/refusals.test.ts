@@ -79,7 +79,7 @@ whenPostgres('postgresStore', () => {
     await expect(creating).rejects.toMatchObject({ code: 'STORE_FAILED', data: { operation: 'create' } })
   })
 
-  it('says what helps when a connection has forgotten what was prepared', async () => {
+  it('names the remedy when a connection has lost its prepared statements', async () => {
     const { pool, store } = single({ schema: 'forgetful' })
     await store.migrate()
     await store.get('a')
@@ -89,7 +89,7 @@ whenPostgres('postgresStore', () => {
     expect(await single({ schema: 'forgetful', prepare: false }).store.get('a')).toBeUndefined()
   })
 
-  it('says what helps when a connection has had it prepared by another client', async () => {
+  it('names the remedy when another client has prepared the statement on the connection', async () => {
     const first = single({ schema: 'shared' })
     await first.store.migrate()
     await first.store.get('a')
@@ -137,7 +137,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.orphans(10)).toEqual([{ key, leaseId: 'l', note: 'second' }])
   })
 
-  it('takes the id of a task of which only a part is left for taken', async () => {
+  it('refuses the id of a task of which only a part is left', async () => {
     const store = postgresStore(admin, { schema: 'torn' })
     await store.migrate()
     const made = await put(store, 'a')
@@ -146,7 +146,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.create(made)).toBe(false)
   })
 
-  it('does not try forever where the database makes no change', async () => {
+  it('stops trying where the database makes no change', async () => {
     const store = postgresStore(admin, { schema: 'stuck' })
     await store.migrate()
     const { task } = await put(store, 'a')

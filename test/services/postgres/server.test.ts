@@ -46,7 +46,7 @@ whenPostgres('postgresStore over a real server', () => {
     })
   })
 
-  it('deletes what was committed while it waited', async () => {
+  it('deletes a task with changes that were committed while it waited', async () => {
     const store = await open('deleting')
     const { task } = await put(store, 'a')
     let deleting: Promise<readonly TaskKey[]> | undefined
@@ -74,7 +74,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(rows).toEqual([])
   })
 
-  it('answers by what it finds when it has waited', async () => {
+  it('answers by the state that it finds after it has waited', async () => {
     const store = await open('answering')
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
     const first = change(task)
@@ -151,7 +151,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(await result).toBe('committed')
   })
 
-  it('renews and deletes many at once without waiting in a circle', async () => {
+  it('renews and deletes many at once without a deadlock', async () => {
     const store = await open('circle')
     const lease = { id: 'l', ttlMs: 60_000 }
     const made = await Promise.all(range(40).map((n) => put(store, `task ${n}`, { lease })))

@@ -88,7 +88,7 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([])
     })
 
-    test('work that the database rolls back for the sake of others is done again', async () => {
+    test('work that the database rolls back after a conflict runs again', async () => {
       const made = await fresh()
       const { result, calls } = await transact(made, async (client, call) => {
         await add(client, call)
@@ -112,7 +112,7 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([1])
     })
 
-    test('what is refused at the end of the transaction is the failure of the work', async () => {
+    test('a constraint that fails at the commit is the failure of the work', async () => {
       const made = await fresh()
       const { result } = await transact(made, async (client) => {
         await execute(client, 'SET CONSTRAINTS ALL DEFERRED')
@@ -133,7 +133,7 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([])
     })
 
-    test('an attempt that runs into the effect of an earlier one, whose answer is late, is that one', async () => {
+    test('an attempt that conflicts with the late commit of an earlier attempt returns the result of that commit', async () => {
       const made = await fresh()
       const [inserted, commit] = [gate(), gate()]
       const first = transact(made, async (client) => {

@@ -273,7 +273,7 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     expect(() => read(codecs, 'GetTask', json)).toThrow(`result.artifacts[0].parts[0]${expected}`)
   })
 
-  test('whatever comes, it is read, or an error of ours', () => {
+  test('any value is read, or fails with an A2AError', () => {
     const operations = Object.keys(codecs) as Operation[]
     const near = fc.record(
       {
