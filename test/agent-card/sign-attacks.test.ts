@@ -203,7 +203,7 @@ describe('the algorithm', () => {
 })
 
 describe('headers', () => {
-  test('142. that are not protected count for nothing', async () => {
+  test('142. that are not protected are ignored', async () => {
     const kid = await forge(text, adaKey, { alg: 'ES256' }, { kid: 'ada' })
     expect(await reasonOf(signedBy(kid))).toContain('does not have alg and kid')
     const alg = await forge(text, adaKey, { kid: 'ada' }, { alg: 'ES256' })

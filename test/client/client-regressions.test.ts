@@ -58,7 +58,7 @@ describe('a message whose answer says nothing of it', () => {
     expect(await submissions(answer)).toEqual(['completed', 1])
   })
 
-  it('is not confused with a message of another agent', async () => {
+  it('is not sent again when the agent reports a fault of another agent', async () => {
     expect(await submissions(failure({ code: -32006, message: 'My helper is mad' }))).toEqual(['error', 1])
   })
 
@@ -166,7 +166,7 @@ describe('traps', () => {
     [{ auth: 'secret' }, '"auth" must have apply()'],
     [{ protocolVersions: '1.0' }, '"protocolVersions" must be an array'],
     [{ url: 'https://a.test' }, 'A2AClient.connect(url)'],
-  ])('options in the place of other arguments are refused (%#)', (options, text) => {
+  ])('options of a wrong type are refused (%#)', (options, text) => {
     expect(() => new A2AClient(options as never)).toThrow(text)
   })
 })

@@ -56,7 +56,7 @@ describe('JsonTaker', () => {
   })
 })
 
-test('copyJson does not freeze its input, and freezeDeep does not copy it', () => {
+test('freezeDeep does not freeze a copy of copyJson, and copies of frozen values are not frozen', () => {
   fc.assert(
     fc.property(json, (value) => {
       const copy = copyJson(value)

@@ -13,7 +13,7 @@ function inState(state: TaskState): ReturnType<typeof setup> {
 }
 
 describe('createTask', () => {
-  test('makes a task with every documented property', () => {
+  test('returns a task with every documented property', () => {
     const { tasks, id } = setup()
     expect(tasks.getTask(id)).toEqual({
       id: 'task-1',
@@ -32,7 +32,7 @@ describe('createTask', () => {
     })
   })
 
-  test('uses the given id, context and metadata', () => {
+  test('stores the given properties', () => {
     const { tasks } = setup()
     const params = {
       skill: 'summarize',

@@ -222,7 +222,7 @@ describe('eviction', () => {
     expect(order).toEqual(['c', 'a', 'd', 'b'])
   })
 
-  test('takes nothing from others for an owner that holds more than half', () => {
+  test('removes no task of others for an owner that holds more than half', () => {
     for (const whenFull of ['evict-terminal', 'evict'] as const) {
       const tasks = new TaskManager({ maxTasks: 10, whenFull })
       const bobs = Array.from({ length: 7 }, () => done(tasks, 'bob'))

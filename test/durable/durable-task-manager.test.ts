@@ -152,7 +152,7 @@ describe('listing', () => {
   })
 })
 
-test('checks all saved tasks before it stores each of them', async () => {
+test('restores saved tasks: checks all, then stores each', async () => {
   const { a, b } = replicas(2)
   await a.createTask({ skill: 'one', id: 'x' })
   await a.updateTask('x', { state: 'working', output: { deep: [1] } })

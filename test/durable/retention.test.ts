@@ -150,7 +150,7 @@ test('a change goes to the task that has the id now, whichever is remembered', a
   expect(await b.updateTask('x', { state: 'working' })).toMatchObject({ skill: 'anew', generation: 2 })
 })
 
-test('a removed task leaves the memory, also when it is followed or held', async () => {
+test('a held task that is removed is reported as lost, and its signal aborts', async () => {
   const { a, b, clock } = replicas(2, { retention: { default: { maxAgeMs: 0 } } })
   const { leased, told } = worker(a)
   leased.createTask({ skill: 'test', id: 'x' })

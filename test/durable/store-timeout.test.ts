@@ -210,7 +210,7 @@ describe('callers that wait receive an error while the store is silent', () => {
     expect(nexts.map(({ now }) => now)).toEqual(['done', 'done'])
   })
 
-  test('and a late answer of the store changes nothing', async () => {
+  test('and the manager reads nothing for them later', async () => {
     const { a, faults, clock, asked } = world()
     const { id } = await a.createTask({ skill: 'test' })
     const { opened, open } = gate()

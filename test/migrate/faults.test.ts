@@ -355,7 +355,7 @@ test('the samples copy the metadata of the message to the task: the message keep
   expect(ignored).toEqual([])
 })
 
-test('a message after the task completes it, and what follows is late', async () => {
+test('a message after the task completes it, and later events are late', async () => {
   const { send, ignored } = agent(async (publish, context, bus) => {
     publish.task()
     bus.publish(AgentEvent.message(say('Done', context)))

@@ -28,7 +28,7 @@ describe.each([
     expect(others).toEqual([])
   })
 
-  it.each(files)('%s adds nothing else', async (file) => {
+  it.each(files)('%s loads nothing else', async (file) => {
     expect(await bleeds(read(file), forbidden)).toEqual([])
   })
 })

@@ -69,7 +69,7 @@ describe('illegal transitions', () => {
     expect((await send('go')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('what follows a question without a waiting run is not lost', async () => {
+  test('a message after a question without a waiting run is not lost', async () => {
     const { stream, get } = agent((run) => {
       void run.requireInput('?').catch(() => undefined)
       run.artifact('and yet')
@@ -406,7 +406,7 @@ describe('leaving a stream', () => {
     ])
   })
 
-  test('a reader that stalls gets the task again instead of all that it missed', async () => {
+  test('a reader that stalls gets the task again instead of the missed events', async () => {
     const CHUNKS = 25_000
     const { stream } = agent((run) => {
       for (let chunk = 0; chunk < CHUNKS; chunk += 1)

@@ -125,7 +125,7 @@ describe('a call with options that cannot be read', () => {
   })
 })
 
-it('the error for a wrong argument names what was given', () => {
+it('the error for a wrong argument says what to pass', () => {
   const gateway = new A2AGateway({ providers: {} })
   const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.test' }, execute: () => 'Hi' })
   expect(() => instrumentTasks(gateway as never)).toThrow(

@@ -180,7 +180,7 @@ describe('a client with a taskManager', () => {
     expect(taskManager.listTasks()[0]?.state).toBe('failed')
   })
 
-  it('names no agent where it has no card', async () => {
+  it('refuses to send where it has no card', async () => {
     const client = new A2AClient({ taskManager: new TaskManager() })
     await expect(client.send('x')).rejects.toSatisfy((error) => A2AError.is(error, 'INVALID_PARAMS'))
   })

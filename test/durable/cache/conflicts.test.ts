@@ -129,7 +129,7 @@ test('a change that always conflicts fails with UNAVAILABLE', async () => {
   expect(textsOf(await b.getTask(id))).not.toContain('slower')
 })
 
-test('a task whose log is incomplete is read again as a whole', async () => {
+test('a task whose log has a gap is refused with STORE_FAILED', async () => {
   const clock = new ManualClock()
   const inner = memoryStore()
   const { a } = replicas(1, { store: inner }, clock)

@@ -87,7 +87,7 @@ describe('taking', () => {
     expect(other.told).toEqual([])
   })
 
-  test('reports the note of the previous holder', async () => {
+  test('returns the task with the last changes of the previous holder', async () => {
     const all = await held()
     const { here, there, id } = all
     here.leased.addMessage(id, says('the last'))

@@ -129,7 +129,7 @@ describe('what is no update is refused:', () => {
     expect(thrown(() => requireUpdate(update, agent))).toMatchObject({ code: 'PROVIDER_ERROR', data })
   })
 
-  test('an update may have few fields, and null ones are ignored', () => {
+  test('an update may have few fields, and undefined ones', () => {
     for (const update of [{}, { state: undefined }, { state: 'rejected' }]) requireUpdate(update, agent)
   })
 })

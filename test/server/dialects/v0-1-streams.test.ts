@@ -134,18 +134,21 @@ describe('after a gap', () => {
     expect(collector.texts).toEqual(await held(a, 't'))
   })
 
-  test.each(['requireInput', 'requireAuth'] as const)('in which the task waits, it ends: %s', async (ask) => {
-    const { rest } = await behind(
-      async (run, ahead) => {
-        write(run, 'a', 'one')
-        await ahead
-        write(run, 'a', 'two three four five')
-        await run[ask]('Who?')
-      },
-      ({ artifact }) => artifact !== undefined,
-    )
-    expect(rest).toMatchObject([{ artifact: {} }, { status: { state: 'input-required' }, final: true }])
-  })
+  test.each(['requireInput', 'requireAuth'] as const)(
+    'in which the task waits, the stream ends: %s',
+    async (ask) => {
+      const { rest } = await behind(
+        async (run, ahead) => {
+          write(run, 'a', 'one')
+          await ahead
+          write(run, 'a', 'two three four five')
+          await run[ask]('Who?')
+        },
+        ({ artifact }) => artifact !== undefined,
+      )
+      expect(rest).toMatchObject([{ artifact: {} }, { status: { state: 'input-required' }, final: true }])
+    },
+  )
 })
 
 describe('a stream that begins in the middle', () => {

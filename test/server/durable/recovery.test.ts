@@ -175,7 +175,7 @@ describe('close', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('lets runs end, and stores what they made', async () => {
+  test('lets runs end, and stores their results', async () => {
     const ended = gate()
     const { a, b } = replicas(async (run) => {
       run.start()
@@ -348,7 +348,7 @@ describe('a message that arrives before any process has noticed the death of ano
     return { b, id, texts }
   }
 
-  test('comes after what was being done, and what waited there', async () => {
+  test('comes after the interrupted work and the waiting messages', async () => {
     const { b, id, texts } = await orphaned('resume')
     expect(stateName((await send(b, 'more', id)).status.state)).toBe('completed')
     expect(texts).toEqual(['long', 'queued', 'more'])

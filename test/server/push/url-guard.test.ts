@@ -151,7 +151,7 @@ describe("the agent's operator receives the reason why a webhook is refused", ()
   })
 })
 
-describe('a webhook is looked at again', () => {
+describe('a webhook is checked again', () => {
   test('before every attempt: a name that has moved to a private address gets nothing', async () => {
     let addresses = ['93.184.215.14']
     const asked: string[] = []

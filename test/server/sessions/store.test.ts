@@ -82,7 +82,7 @@ describe('a request is refused', () => {
   })
 })
 
-test('a promise of agents counts as none, and its rejection is reported', async () => {
+test('a promise of agents counts as no agents, and its rejection is reported', async () => {
   const listAgents = (): never => Promise.reject(new Error('Offline')) as never
   const { handleTaskSend, handleTaskGet, errors } = own({ listAgents })
   expect(() => handleTaskSend({ message: 'Hello' })).toThrow(

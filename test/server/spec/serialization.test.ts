@@ -132,7 +132,7 @@ describe.each(BINDINGS)('$name: what comes in', (binding) => {
     }
   })
 
-  test('118, 121. what an object has to have is asked for', async () => {
+  test('118, 121. a missing required field is refused', async () => {
     for (const [params, message] of [
       [{ message: { role: 'ROLE_USER', parts: [{ text: 'x' }] } }, 'message.messageId is missing'],
       [{ message: { messageId: 'm', parts: [{ text: 'x' }] } }, 'message.role'],

@@ -275,7 +275,7 @@ whenRedis('a store in Redis', () => {
     expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
   }, 120_000)
 
-  it('refuses a Redis with an eviction policy, and no other', async () => {
+  it('refuses a Redis whose policy evicts any key, and no other', async () => {
     const own = await ownRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
     const { store, command } = await closedAfter(openIoRedis(own))
     await expect(store.migrate()).rejects.toThrow('maxmemory-policy allkeys-lru')

@@ -256,7 +256,7 @@ describe.each(BINDINGS)('%s', (binding) => {
     })
   })
 
-  test('a client that polls gets its task at once', async () => {
+  test('a client that polls asks for an immediate answer', async () => {
     answer = { type: 'message', message: coreMessage }
     const client = await clientOf(binding, true)
     const got = await client.sendMessage({ message })
