@@ -111,6 +111,7 @@ export const api = {
   fork: (id: string, options: { answers: Readonly<Record<string, string>>; generation?: number }) =>
     post<{ taskId?: string }>(taskPath(id, '/fork'), options),
   redrive: (id: string) => post<{ taskId?: string }>(taskPath(id, '/redrive'), {}),
+  delete: (id: string) => post<object>(taskPath(id, '/delete'), {}),
   agents: () => get<readonly AgentRow[]>('agents'),
   maintain: (id: string, status: 'maintenance' | 'online') =>
     post<readonly AgentRow[]>('agents', { id, status }),
