@@ -247,7 +247,7 @@ export function requireEnded<S extends string>(
   { id, state }: TaskSnapshot<S>,
   lifecycle: Lifecycle<S>,
 ): void {
-  if (!isTerminal(state, lifecycle)) throw invalid(id, state, 'deleted', 'cancel it first')
+  if (!isTerminal(state, lifecycle)) throw invalid(id, state, 'deletion', 'cancel it first')
 }
 
 function invalid(taskId: string, from: string, to: string, advice: string): A2AError {

@@ -18,7 +18,7 @@ describe.each(Object.entries(MANAGERS))('deleteTask of a %s', (_, create) => {
     try {
       return await call()
     } catch (error) {
-      return error instanceof A2AError ? { code: error.code, message: error.message } : error
+      return A2AError.is(error) ? { code: error.code, message: error.message } : error
     }
   }
 
@@ -48,7 +48,7 @@ describe.each(Object.entries(MANAGERS))('deleteTask of a %s', (_, create) => {
       if (state !== 'submitted') await tasks.updateTask('a', { state })
       expect(await failure(() => tasks.deleteTask('a'))).toEqual({
         code: 'INVALID_TRANSITION',
-        message: `Invalid transition from ${state} to deleted: cancel it first`,
+        message: `Invalid transition from ${state} to deletion: cancel it first`,
       })
       expect(await tasks.stateOf('a')).toBe(state)
     }
