@@ -252,7 +252,7 @@ describe('hostile parameters', () => {
     ['{"data":[]}', 400],
     ['{"data":"x"}', 400],
     [JSON.stringify({ text: 'x'.repeat(40_000) }), 400],
-    [JSON.stringify({ text: 'x'.repeat(70_000) }), 413],
+    [JSON.stringify({ text: 'x'.repeat(4_200_000) }), 413],
     ['{"text":"x","taskId":"none"}', 404],
   ])('the body %s gets %i', async (body, status) => {
     const agent = await agentOver('TaskManager')
