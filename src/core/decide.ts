@@ -89,11 +89,7 @@ function requireStep<S extends string>(
     to === from
       ? 'leave the state out to report progress'
       : `${from} leads to ${lifecycle.transitions[from].join(', ')}`
-  throw new A2AError(
-    'INVALID_TRANSITION',
-    `Invalid transition from ${from} to ${to.slice(0, 80)}: ${advice}`,
-    { taskId, from, to },
-  )
+  throw invalid(taskId, from, to, advice)
 }
 
 function decideUpdate<S extends string>(
@@ -244,6 +240,19 @@ export function terminal(
   return command === 'cancel'
     ? new A2AError('TASK_NOT_CANCELABLE', `Cannot cancel task in terminal state: ${state}`, data)
     : new A2AError('TASK_TERMINAL', `Cannot update task in terminal state: ${state}`, data)
+}
+
+/** @throws {A2AError} `INVALID_TRANSITION` for a task that may still change. */
+export function requireEnded<S extends string>(
+  { id, state }: TaskSnapshot<S>,
+  lifecycle: Lifecycle<S>,
+): void {
+  if (!isTerminal(state, lifecycle)) throw invalid(id, state, 'deletion', 'cancel it first')
+}
+
+function invalid(taskId: string, from: string, to: string, advice: string): A2AError {
+  const text = `Invalid transition from ${from} to ${to.slice(0, 80)}: ${advice}`
+  return new A2AError('INVALID_TRANSITION', text, { taskId, from, to })
 }
 
 function tooMany(subject: string, limit: string, max: number, actual: number): A2AError {

@@ -255,7 +255,7 @@ export interface TaskEvents<S extends string = TaskState> {
   'task:artifact': (event: ArtifactChanged) => void
   /** A message was added to the conversation. */
   'task:message': (event: MessageAdded) => void
-  /** The task exceeded `expiryMs` and was removed. */
+  /** The task exceeded `expiryMs`, or was deleted, and was removed. */
   'task:expired': (task: TaskSnapshot<S>) => void
   /** The task was removed to make room for another. */
   'task:evicted': (task: TaskSnapshot<S>) => void

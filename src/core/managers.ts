@@ -92,6 +92,12 @@ export interface TaskWriter<S extends string = TaskState> {
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   signal(taskId: string, name: string, value?: unknown): MaybePromise<void>
+  /**
+   * Removes a task that has ended, with its log and its documents, as retention does. Emits `task:expired`.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_TRANSITION` for a task that has not ended: cancel it first.
+   */
+  deleteTask(taskId: string): MaybePromise<void>
 }
 
 /** The methods that running code needs. They take effect in this process before they return. */

@@ -5,7 +5,7 @@
  */
 import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
-import { decide } from './decide.js'
+import { decide, requireEnded } from './decide.js'
 import { invalidParams } from './errors.js'
 import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
@@ -105,13 +105,12 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
-    return this.#copyAndDeliver(this.#change(taskId, toUpdate(update, this.#settings)).record)
+    return this.#change(taskId, toUpdate(update, this.#settings), copyTask)
   }
 
   /** As {@link updateTask}, without a copy: costs O(size of the change), whatever the size of the task. */
   patchTask(taskId: string, update: TaskUpdate<S>): void {
     this.#change(taskId, toUpdate(update, this.#settings))
-    this.deliver()
   }
 
   /**
@@ -121,7 +120,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; `TASK_GENERATION_MISMATCH`.
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
-    return this.#copyAndDeliver(this.#change(taskId, toCancel(options, this.#settings)).record)
+    return this.#change(taskId, toCancel(options, this.#settings), copyTask)
   }
 
   /**
@@ -134,9 +133,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @see A2A 1.0 §4.2.2
    */
   appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
-    const { events } = this.#change(taskId, toAppend(artifact, options, this.#settings))
-    this.deliver() // an update with a single artifact makes one artifact event
-    return freezeDeep(events[0] as ArtifactChanged)
+    return this.#change(taskId, toAppend(artifact, options, this.#settings), firstOf<S>) as ArtifactChanged
   }
 
   /**
@@ -145,16 +142,20 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * @throws {A2AError} As {@link updateTask}, except `INVALID_TRANSITION`.
    */
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
-    const { events } = this.#change(taskId, toMessage(message, options, this.#settings))
+    return this.#change(taskId, toMessage(message, options, this.#settings), firstOf<S>) as MessageAdded
+  }
+
+  /** Removes a task that has ended, as `TaskWriter.deleteTask` describes. */
+  deleteTask(taskId: string): void {
+    const record = this.#table.recordOf(taskId)
+    requireEnded(record.task, this.lifecycle)
+    this.#expire(record)
     this.deliver()
-    // A message command makes one message event.
-    return freezeDeep(events[0] as MessageAdded)
   }
 
   /** Sends a JSON value to the code of a task, as `TaskWriter.signal` describes. */
   signal(taskId: string, name: string, value: unknown = null): void {
     this.#change(taskId, toSignal(name, value, this.#settings))
-    this.deliver()
   }
 
   /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
@@ -167,7 +168,6 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   /** Adds entries to the history of the task's turn, with the message and the update that belong to them. */
   recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
     this.#change(taskId, toHistory(entries, change, this.#settings))
-    this.deliver()
   }
 
   /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
@@ -284,8 +284,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
    * `resync`. An earlier cursor is valid only if its event was part of the saved task; if saves can lag behind,
    * subscribe without a cursor.
    *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of an id that is in use;
-   *   `TASK_LIMIT_REACHED`.
+   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of an id that is in use; `TASK_LIMIT_REACHED`.
    */
   restore(tasks: Iterable<SavedTask<S>>): void {
     try {
@@ -302,10 +301,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     }
   }
 
-  /**
-   * Removes all tasks, listeners and timers. Signals abort; waiters and subscribers of tasks that have not ended are
-   * rejected with `MANAGER_DESTROYED`.
-   */
+  /** Removes all tasks, listeners and timers. Signals abort, and who waits for an end is rejected with `MANAGER_DESTROYED`. */
   destroy(): void {
     const records = [...this.#table]
     this.#table.clear()
@@ -346,21 +342,19 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     if (this.#table.get(id) !== undefined) throw invalidParams(path, `is taken: ${id}`)
   }
 
-  #change(taskId: string, command: TaskCommand<S>): { record: TaskRecord<S>; events: TaskEvent<S>[] } {
+  /** @param select - Its result shows this change, and none that listeners make. */
+  #change(taskId: string, command: TaskCommand<S>): void
+  #change<T>(taskId: string, command: TaskCommand<S>, select: Select<S, T>): T
+  #change<T>(taskId: string, command: TaskCommand<S>, select?: Select<S, T>): T | undefined {
     // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
     const record = this.#table.recordOf(taskId)
     const events = decide(record.task, command, this.#settings, record.usage, iso)
     const sizes = this.#retention.makeRoomFor(record, events)
     this.#commit(record, events, sizes)
-    return { record, events }
-  }
-
-  /** Copies the task before listeners run: the copy shows this change and none of theirs. */
-  #copyAndDeliver(record: TaskRecord<S>): Task<S> {
-    const copy = copyTask(record.task)
+    const selected = select?.(record.task, events)
     this.deliver()
-    return copy
+    return selected
   }
 
   #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
@@ -379,7 +373,6 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   #timeOut(record: TaskRecord<S>): void {
     record.endReason = 'TASK_TIMED_OUT'
     this.#change(record.task.id, { type: 'timeout' })
-    this.deliver()
   }
 
   #expire(record: TaskRecord<S>): void {
@@ -397,4 +390,11 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
   }
+}
+
+type Select<S extends string, T> = (task: TaskRecord<S>['task'], events: readonly TaskEvent<S>[]) => T
+
+/** The event of a command that makes only this one. */
+function firstOf<S extends string>(_: unknown, [first]: readonly TaskEvent<S>[]): TaskEvent<S> | undefined {
+  return first && freezeDeep(first)
 }

@@ -118,12 +118,10 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   }
 
   /**
-   * Moves a task to `canceled`, and aborts its signals in every process. Emits `task:stateChange` and
-   * `task:updated`.
+   * Moves a task to `canceled`, and aborts its signals in every process. Emits `task:stateChange` and `task:updated`.
    *
    * @returns A copy of the canceled task.
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when it has ended; `TASK_GENERATION_MISMATCH`.
-   * @see A2A 1.0 §3.1.5
    */
   async cancelTask(taskId: string, options: CancelOptions = {}): Promise<Task<S>> {
     return await this.#change(taskId, toCancel(options, this.#context.settings), copyOf)
@@ -136,7 +134,6 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
    *
    * @returns The log entry, frozen.
    * @throws {A2AError} As `updateTask`, except `INVALID_TRANSITION`.
-   * @see A2A 1.0 §4.2.2
    */
   async appendArtifact(
     taskId: string,
@@ -168,6 +165,11 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   async signal(taskId: string, name: string, value: unknown = null): Promise<void> {
     const command = toSignal<S>(name, value, this.#context.settings)
     await this.#maintenance.waking(taskId, () => this.#change(taskId, command, () => undefined))
+  }
+
+  /** Removes a task that has ended, in every process, as `TaskWriter.deleteTask` describes. */
+  async deleteTask(taskId: string): Promise<void> {
+    await this.#maintenance.deleteEnded(taskId)
   }
 
   /** A copy of the task; `null` when there is none. O(size of the task). */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireEnded } from '../core/decide.js'
 import { A2AError, endError } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../runtime/ids.js'
@@ -66,6 +67,16 @@ export class Maintenance<S extends string> {
       for (const query of this.#queriesOf(state, rule)) count += await this.#remove(query, batches)
     }
     return count
+  }
+
+  /** Removes a task that has ended. */
+  async deleteEnded(taskId: string): Promise<void> {
+    const { cache, settings } = this.#context
+    const key = await cache.use(taskId, true, (cached) => {
+      requireEnded(cached.record.task, settings.lifecycle)
+      return cached.key
+    })
+    await this.#delete([key])
   }
 
   /**

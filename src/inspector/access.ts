@@ -14,12 +14,14 @@ import { ownedBy, requirePrincipal } from '../server/caller.js'
  * - `redeliver`: a disabled webhook is delivered to again.
  * - `fork`: a new task that shares the past of another one.
  * - `redrive`: a task that has failed for good is continued in a new one.
+ * - `delete`: a task that has ended is removed, with all that is stored of it.
  * - `maintain`: an agent of the gateway gets no more tasks, or gets them again.
  */
-export type InspectorAction = 'send' | 'answer' | 'cancel' | 'redeliver' | 'fork' | 'redrive' | 'maintain'
+export type InspectorAction =
+  'send' | 'answer' | 'cancel' | 'redeliver' | 'fork' | 'redrive' | 'delete' | 'maintain'
 
 export const ACTIONS: readonly InspectorAction[] = [
-  ...(['send', 'answer', 'cancel', 'redeliver', 'fork', 'redrive', 'maintain'] as const),
+  ...(['send', 'answer', 'cancel', 'redeliver', 'fork', 'redrive', 'delete', 'maintain'] as const),
 ]
 
 /** What a person may see and do. */

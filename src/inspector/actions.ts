@@ -7,7 +7,7 @@ import { ACTIONS, readActions, type InspectorAction } from './access.js'
 
 /** What decides about them, of the options. */
 interface Given {
-  readonly tasks?: { readonly fork?: unknown; readonly redrive?: unknown }
+  readonly tasks?: { readonly fork?: unknown; readonly redrive?: unknown; readonly deleteTask?: unknown }
   readonly client?: object
   readonly handler?: { readonly push?: unknown }
   readonly push?: object
@@ -23,6 +23,7 @@ const NEEDS: Readonly<Record<InspectorAction, readonly [need: string, isMet: (gi
   redeliver: ['"push", or a "handler" with webhooks', hasPush],
   fork: ['"tasks" with fork()', ({ tasks }) => tasks?.fork !== undefined],
   redrive: ['"tasks" with redrive()', ({ tasks }) => tasks?.redrive !== undefined],
+  delete: ['"tasks" with deleteTask()', ({ tasks }) => tasks?.deleteTask !== undefined],
   maintain: ['"gateway"', ({ gateway }) => gateway !== undefined],
 }
 

@@ -51,6 +51,7 @@ export interface InspectedTasks {
   feed?(options?: FeedOptions): TaskFeed<string>
   fork?(taskId: string, options?: ForkOptions): Promise<{ readonly id: string }>
   redrive?(taskId: string): Promise<{ readonly id: string }>
+  deleteTask?(taskId: string): MaybePromise<unknown>
 }
 
 /** What an inspector uses of a request handler: its card, and its operations. */

@@ -31,7 +31,7 @@ describe('createInspector() refuses', () => {
     [{ authorize: () => ({}) }, 'either "tasks" or "client"'],
     [{ ...OPEN, tasks, client: CLIENT }, 'either "tasks" or "client"'],
     [{ ...OPEN, tasks: {} }, '"tasks" must be a task manager'],
-    [{ ...OPEN, tasks, actions: ['delete'] }, '"actions" must be a boolean, or an array of send'],
+    [{ ...OPEN, tasks, actions: ['erase'] }, '"actions" must be a boolean, or an array of send'],
     [
       { ...OPEN, tasks },
       '"actions": true needs "handler" beside "tasks": pass it, or list actions of \'cancel\'',

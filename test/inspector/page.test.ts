@@ -191,6 +191,31 @@ it('redrives a task that has failed for good, and shows its usage', { timeout: 6
   expect(faults).toEqual([])
 })
 
+it('deletes a task that has ended after a confirmation', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const agent = await agentOver(SQLITE)
+  const id = await talk(agent, 'the old one')
+  await talk(agent, 'another')
+  const audits: unknown[] = []
+  const options = {
+    ...OPEN,
+    tasks: agent.tasks,
+    handler: agent,
+    onAction: (audit: object) => void audits.push(audit),
+  }
+  const { page, faults } = await visit(chromium, `${await serve(options)}#/t/${id}`)
+  await page.getByRole('button', { name: 'Delete task' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+  expect(await agent.tasks.stateOf(id)).toBe('completed')
+  await page.getByRole('button', { name: 'Delete task' }).click()
+  expect(await violationsIn(page)).toEqual([])
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete task' }).click()
+  await expect.poll(() => page.url()).not.toContain(id)
+  expect(await agent.tasks.stateOf(id)).toBeNull()
+  expect(audits).toMatchObject([{ action: 'delete', taskId: id }])
+  expect(faults).toEqual([])
+})
+
 it('shows children as lanes, with their own children in them', { timeout: 60_000 }, async (context) => {
   const chromium = requireChromium(context)
   const tasks = new TaskManager()

@@ -103,3 +103,12 @@ export async function redrive(call: Call, taskId: string): Promise<Response> {
   await audit(call, 'redrive', { taskId })
   return jsonResponse(await call.source.redrive(taskId))
 }
+
+/** Removes a task that has ended. */
+export async function remove(call: Call, taskId: string): Promise<Response> {
+  await readBody(call.request)
+  await call.source.task(call.scope, taskId)
+  await audit(call, 'delete', { taskId })
+  await call.source.delete(taskId)
+  return jsonResponse({ ok: true })
+}

@@ -12,7 +12,7 @@ import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
 import { summaryOf } from '../summary.js'
-import { again, cancel, cancelAll, fork, redeliver, redrive, send } from './acts.js'
+import { again, cancel, cancelAll, fork, redeliver, redrive, remove, send } from './acts.js'
 import { agents, maintain } from './agents.js'
 import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
@@ -46,6 +46,7 @@ const ROUTES: readonly Route[] = [
   { verb: 'POST', path: /^tasks\/([^/]+)\/redeliver$/, answer: redeliver },
   { verb: 'POST', path: /^tasks\/([^/]+)\/fork$/, answer: fork },
   { verb: 'POST', path: /^tasks\/([^/]+)\/redrive$/, answer: redrive },
+  { verb: 'POST', path: /^tasks\/([^/]+)\/delete$/, answer: remove },
   { verb: 'GET', path: /^agents$/, answer: agents },
   { verb: 'POST', path: /^agents$/, answer: maintain },
 ]

@@ -14,7 +14,6 @@ import type { LogPage } from '../api/log.js'
 import type { WireView } from '../api/wire.js'
 import type { ListPage } from '../source/listing.js'
 import type { Summary } from '../summary.js'
-import type { FilePart } from './message.js'
 import type { Entry, Snapshot } from './task/log.js'
 
 export interface Session {
@@ -48,6 +47,13 @@ export type ListChange =
 /** The mount path: the page works at any. */
 const BASE = `${location.pathname.replace(/\/$/, '')}/api/`
 const PAGE_HEADER = 'x-a2a-inspector'
+
+export interface FilePart {
+  readonly filename: string
+  readonly mediaType: string
+  /** Base64. */
+  readonly raw: string
+}
 
 interface Outgoing {
   readonly text?: string
@@ -111,6 +117,7 @@ export const api = {
   fork: (id: string, options: { answers: Readonly<Record<string, string>>; generation?: number }) =>
     post<{ taskId?: string }>(taskPath(id, '/fork'), options),
   redrive: (id: string) => post<{ taskId?: string }>(taskPath(id, '/redrive'), {}),
+  delete: (id: string) => post<object>(taskPath(id, '/delete'), {}),
   agents: () => get<readonly AgentRow[]>('agents'),
   maintain: (id: string, status: 'maintenance' | 'online') =>
     post<readonly AgentRow[]>('agents', { id, status }),

@@ -6,15 +6,8 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import type { Session } from './api.js'
+import type { FilePart, Session } from './api.js'
 import { bytes } from './format.js'
-
-export interface FilePart {
-  readonly filename: string
-  readonly mediaType: string
-  /** Base64. */
-  readonly raw: string
-}
 
 const OCTETS = 'application/octet-stream'
 /** What the message takes beside its files. */

@@ -129,6 +129,10 @@ export class ClientSource implements TaskSource {
     throw unsupported('redrive')
   }
 
+  delete(): Promise<void> {
+    throw unsupported('delete')
+  }
+
   async #heads(scope: Scope): Promise<string> {
     const { tasks } = await this.page(scope, {}, MAX_PAGE)
     return tasks.map(({ id, state, updatedAt }) => `${id} ${state} ${updatedAt}`).join('\n')

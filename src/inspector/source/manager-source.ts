@@ -130,6 +130,10 @@ export class ManagerSource implements TaskSource {
     return taskOf(await this.#tasks.redrive?.(taskId))
   }
 
+  async delete(taskId: string): Promise<void> {
+    await this.#tasks.deleteTask?.(taskId)
+  }
+
   #handler(): InspectedHandler {
     const { handler } = this.#settings
     if (handler === undefined) throw new Refusal(409, 'The inspector has no handler that takes messages')

@@ -74,4 +74,5 @@ export interface TaskSource {
   redeliver(taskId: string, webhookId: string): Promise<boolean>
   fork(taskId: string, options: ForkOptions): Promise<Reply>
   redrive(taskId: string): Promise<Reply>
+  delete(taskId: string): Promise<void>
 }

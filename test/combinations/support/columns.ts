@@ -19,7 +19,7 @@ import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, onTestFinished } from 'vitest'
 import { endless, gate } from './executors.js'
-import { feed, fork, redrive, signal } from './histories.js'
+import { deletion, feed, fork, redrive, signal } from './histories.js'
 import { PEERS, type Peer } from './peers.js'
 import type { Manager, Row } from './rows.js'
 import { receiver } from '../../server/push/support/push.js'
@@ -343,5 +343,6 @@ export const COLUMNS: readonly Column[] = [
   { name: '`feed`', cell: everywhere, test: feed },
   { name: '`fork`', cell: everywhere, test: fork },
   { name: '`redrive`, `deadLetters`', cell: everywhere, test: redrive },
+  { name: '`deleteTask`', cell: everywhere, test: deletion },
   { name: '`signal`, `run.waitFor`', cell: everywhere, test: signal },
 ]

@@ -102,6 +102,28 @@ export async function redrive(row: Row): Promise<void> {
   expect(steps).toEqual(['go'])
 }
 
+/** A task that has ended is removed with all that was stored of it. */
+export async function deletion(row: Row): Promise<void> {
+  const tasks: Manager = await row.open(undefined, { feedSize: 100 })
+  const { say, reaches } = agentOver(tasks, async (run) => `To ${textOf(await run.requireInput('Where?'))}`)
+  const id = await say('go')
+  await reaches(id, 'input-required')
+  await expect(Promise.resolve().then(() => tasks.deleteTask(id))).rejects.toMatchObject({
+    code: 'INVALID_TRANSITION',
+  })
+  await say('Rome', id)
+  await reaches(id, 'completed')
+  const entries = tasks.feed()
+  await entries.next()
+  await tasks.deleteTask(id)
+  expect((await entries.next()).value).toMatchObject({ type: 'deleted', taskId: id })
+  expect(await tasks.getTask(id)).toBeNull()
+  expect(await tasks.countTasks({})).toBe(0)
+  await expect(Promise.resolve().then(() => tasks.deleteTask(id))).rejects.toMatchObject({
+    code: 'TASK_NOT_FOUND',
+  })
+}
+
 /** A run waits for a signal that anybody with the manager sends. */
 export async function signal(row: Row): Promise<void> {
   const tasks: Manager = await row.open()

@@ -56,7 +56,7 @@ export function Actions({ session, task, log, children }: ActProps): VNode {
     </details>
     ${isEnded && task.messages.length > 0 && session.actions.includes('send') && html`<${Again} task=${task} />`}
     ${task.failure !== undefined && task.failure.worker === undefined && session.actions.includes('redrive') && html`<${Redrive} task=${task} />`}
-    ${children}
+    ${children} ${isEnded && session.actions.includes('delete') && html`<${Delete} task=${task} />`}
     ${
       !isEnded &&
       session.actions.includes('cancel') &&
@@ -112,6 +112,26 @@ function Redrive({ task }: { task: Snapshot }): VNode {
         title="Redrive this task?"
         text="A new task continues it. Steps that are done stay done, and the one that has failed is done again."
         verb="Redrive"
+        act=${act}
+        close=${() => setAsking(false)}
+      />`
+    }`
+}
+
+/** Removes a task that has ended, and shows the list. */
+function Delete({ task }: { task: Snapshot }): VNode {
+  const [isAsking, setAsking] = useState(false)
+  const act = async (): Promise<void> => {
+    await api.delete(task.id)
+    location.hash = '#/'
+  }
+  return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>Delete task</button> ${
+      isAsking &&
+      html`<${Confirm}
+        title="Delete this task?"
+        text="Its log, its messages, its results and its webhooks are removed for good."
+        verb="Delete task"
+        isDangerous=${true}
         act=${act}
         close=${() => setAsking(false)}
       />`
