@@ -138,7 +138,8 @@ function dispatcher<P extends Principal>(
   return async (body, given, trail) => {
     const context = given === undefined ? {} : readParams(given, CONTEXT_KEYS, 'dispatch')
     const admit = (): void => requireRate(settings.rateLimiter, context.principal)
-    const answer = await answerRpc({ admit, settings, operations, trail }, body, context.version, (dialect) =>
+    const agent = { admit, settings, operations, trail }
+    const answer = await answerRpc(agent, { value: body }, context.version, (dialect) =>
       callerOf(settings, context, dialect),
     )
     if (answer.type === 'json') return answer.json

@@ -170,8 +170,8 @@ export class HttpBinding<P extends Principal> {
     request.trail?.record({ binding: 'JSONRPC' })
     try {
       const principal = await this.#admit(request)
-      const body = await this.#bodies.readJson(request, [JSON_TYPE])
-      if (body === undefined) throw noBody()
+      const body = { value: await this.#bodies.readJson(request, [JSON_TYPE]) }
+      if (body.value === undefined) throw noBody()
       const answer = await answerRpc(
         {
           settings: this.#settings,
@@ -212,18 +212,15 @@ export class HttpBinding<P extends Principal> {
     match: RouteMatch,
     principal: P | undefined,
   ): Promise<HttpAnswer> {
-    const { dialect, route, params } = match
+    const { dialect, route } = match
     const { trail } = request
     trail?.record({ binding: 'HTTP+JSON' })
-    const body =
-      route.verb === 'POST' ? await this.#bodies.readJson(request, [A2A_TYPE, JSON_TYPE]) : undefined
-    requireSafeJson(body, this.#settings.limits.maxDepth)
+    const received = { value: await this.#paramsOf(request, query, match) }
     const connection: Connection = { request }
     const caller = this.#callerOf(request, dialect, principal, versionOf(request, query), connection)
-    const asked = paramsOf(route, query, body, params)
     const { operation } = route
     const performing = { encode: this.#encode, trail }
-    const performed = await perform(operation, this.#operations, dialect.rest, asked, caller, performing)
+    const performed = await perform(operation, this.#operations, dialect.rest, received, caller, performing)
     connection.request = undefined
     const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
     if (performed.type === 'stream') {
@@ -238,6 +235,17 @@ export class HttpBinding<P extends Principal> {
     // Responses differ by principal and change over time.
     headers['cache-control'] = 'private, no-cache'
     return await this.#answer(performed.json ?? {}, 200, headers)
+  }
+
+  async #paramsOf(
+    request: HttpRequest,
+    query: URLSearchParams,
+    { route, params }: RouteMatch,
+  ): Promise<unknown> {
+    const body =
+      route.verb === 'POST' ? await this.#bodies.readJson(request, [A2A_TYPE, JSON_TYPE]) : undefined
+    requireSafeJson(body, this.#settings.limits.maxDepth)
+    return paramsOf(route, query, body, params)
   }
 
   /** The client, if it may send a request now. */

@@ -15,7 +15,7 @@ import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import type { Trail } from '../observers.js'
 import { requireSafeJson } from './safe-json.js'
-import { perform, type Performing } from '../operations/perform.js'
+import { perform, type Performing, type Received } from '../operations/perform.js'
 import { isPromise } from '../tasks.js'
 import type { Caller, Principal } from '../caller.js'
 
@@ -33,7 +33,7 @@ type Id = string | number | null
 interface RpcRequest {
   readonly id: Id
   readonly method: string
-  readonly params: unknown
+  readonly params: Received
 }
 
 interface RpcAgent<P extends Principal> extends Performing {
@@ -43,10 +43,10 @@ interface RpcAgent<P extends Principal> extends Performing {
   readonly operations: Operations<P>
 }
 
-/** Answers one JSON-RPC request. Never rejects: errors are answers. */
+/** Answers one JSON-RPC request, the body of which it forgets. Never rejects: errors are answers. */
 export async function answerRpc<P extends Principal>(
   { admit, settings, operations, encode, trail }: RpcAgent<P>,
-  body: unknown,
+  body: Received,
   version: string | null | undefined,
   callerOf: (dialect: Dialect) => Caller<P>,
 ): Promise<RpcAnswer> {
@@ -56,11 +56,10 @@ export async function answerRpc<P extends Principal>(
   try {
     id = idOf(body)
     admit?.()
-    requireSafeJson(body, settings.limits.maxDepth)
-    const request = toRequest(body)
+    const request = readRequest(body, settings.limits.maxDepth)
+    const { method, params } = request
     id = request.id
     trail?.record({ binding: 'JSONRPC', rpcId: id })
-    const { method, params } = request
     // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
     const spoken = dialectsFor(settings.dialects, version)
@@ -69,7 +68,7 @@ export async function answerRpc<P extends Principal>(
     if (candidates === undefined) throw methodNotFound(method, dialect)
     const [first] = candidates
     operation = first.methods.get(method)
-    const chosen = chooseDialect(candidates, params, (taskId) =>
+    const chosen = chooseDialect(candidates, params.value, (taskId) =>
       operations.dialectOf?.(taskId, callerOf(first).principal),
     )
     dialect = isPromise(chosen) ? await chosen : chosen
@@ -83,8 +82,7 @@ export async function answerRpc<P extends Principal>(
     const { entries, encode: encodeEntry } = performed
     const frames = new FrameStream(entries, {
       encode: (entry) => success(encodeEntry(entry)),
-      encodeError: (thrown) =>
-        failure(id, dialect, toA2AError(thrown, request.method, settings.onError), trail),
+      encodeError: (thrown) => failure(id, dialect, toA2AError(thrown, method, settings.onError), trail),
       // A JSON-RPC response says itself that it is an error. Clients of 0.3 take a named event for another fault.
       namesErrors: false,
     })
@@ -119,6 +117,13 @@ export function failure(id: Id, dialect: Dialect, error: A2AError, trail?: Trail
   return { jsonrpc: '2.0', id, error: { ...encoded } }
 }
 
+function readRequest(body: Received, maxDepth: number): RpcRequest {
+  const { value } = body
+  body.value = undefined
+  requireSafeJson(value, maxDepth)
+  return toRequest(value)
+}
+
 /** Reads the envelope (JSON-RPC 2.0 §4). A2A has no notifications and no batches. */
 function toRequest(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalidRequest('Batch requests are not supported')
@@ -134,12 +139,12 @@ function toRequest(body: unknown): RpcRequest {
   if (params !== undefined && params !== null && typeof params !== 'object') {
     throw invalidRequest(`params must be an object, got ${describe(params)}`)
   }
-  return { id, method, params: params ?? {} }
+  return { id, method, params: { value: params ?? {} } }
 }
 
 /** The id of a request that may otherwise be invalid. */
-function idOf(body: unknown): Id {
-  const id: unknown = typeof body === 'object' && body !== null ? (body as { id?: unknown }).id : null
+function idOf({ value }: Received): Id {
+  const id: unknown = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : null
   return isId(id) ? id : null
 }
 

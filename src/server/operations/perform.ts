@@ -40,12 +40,20 @@ export interface Performing {
 
 const encodeAlways: Encode = (codec, view) => codec.encode(view)
 
+/**
+ * Parameters that are forgotten once they are read. An async function keeps its arguments and variables for as long as it
+ * waits, so those of a stream or of a run would stay in memory with fields that no limit counts.
+ */
+export interface Received {
+  value: unknown
+}
+
 /** @throws {A2AError} As a rejection: `METHOD_NOT_FOUND` where the dialect lacks the operation; errors of both steps. */
 export async function perform<P extends Principal>(
   operation: Operation,
   operations: Operations<P>,
   codecs: Codecs,
-  params: unknown,
+  received: Received,
   caller: Caller<P>,
   { encode = encodeAlways, trail }: Performing = {},
 ): Promise<Performed> {
@@ -58,8 +66,7 @@ export async function perform<P extends Principal>(
   }
   // A client learns that the agent lacks an operation before it learns how to call it.
   operations.requireSupported?.(operation)
-  if (Array.isArray(params)) throw invalidParams('params', 'must be an object, got an array')
-  const request = codec.decode(params)
+  const request = decode(codec, received)
   trail?.record(factsOfRequest(request))
   const answer = await (operations as unknown as UntypedOperations<P>)[operation](request, caller)
   if (!isStream) {
@@ -73,4 +80,11 @@ export async function perform<P extends Principal>(
     entries: trail === undefined ? entries : recordEntries(entries, trail),
     encode: (entry) => encode(codec, shownEntry(entry), entry),
   }
+}
+
+function decode(codec: Codec<unknown, unknown>, received: Received): unknown {
+  const { value } = received
+  received.value = undefined
+  if (Array.isArray(value)) throw invalidParams('params', 'must be an object, got an array')
+  return codec.decode(value)
 }
