@@ -1,5 +1,5 @@
 /** Questions beside sleeps and signals: what is due first continues the turn, whichever process lives then. */
-import { DurableTaskManager, type DurableTaskManagerOptions, type TaskStore } from 'a2a-tasks/durable'
+import { DurableTaskManager, type DurableTaskManagerOptions } from 'a2a-tasks/durable'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import {

@@ -2,8 +2,8 @@
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
-import { keyOf } from '../../../src/core/task.js'
-import { move, put } from '../../../src/testing/task-store-suite/samples.js'
+import { put } from '../../../src/testing/task-store-suite/samples.js'
+import { endOf, testWrittenFeed } from '../support/written-feed.js'
 
 let database: PGlite
 beforeAll(async () => {
@@ -17,46 +17,7 @@ async function open(schema: string, feedSize?: number): Promise<PostgresStore> {
   return store
 }
 
-async function endOf(store: PostgresStore): Promise<string> {
-  return (await store.feed?.read(undefined, 1))?.cursor ?? ''
-}
-
-it('is written by a process without the option, too', async () => {
-  const plain = await open('untold')
-  expect(plain.feed).toBeUndefined()
-  const before = await put(plain, 'before')
-  const store = await open('untold', 10)
-  const start = await endOf(store)
-  await move(plain, before.task)
-  await put(plain, 'a')
-  // It leaves the feed as it is.
-  const later = await open('untold')
-  await later.delete([keyOf(before.task)])
-  const { entries } = (await store.feed?.read(start, 10)) ?? {}
-  expect(entries?.map(({ task, event }) => [task.id, event?.generation])).toEqual([
-    ['a', 1],
-    ['before', undefined],
-  ])
-})
-
-it('ends with the size 0, and does not know the cursors of the one before when it begins again', async () => {
-  const store = await open('ended', 10)
-  const cursors = [await endOf(store)]
-  await put(store, 'a')
-  cursors.push(await endOf(store))
-  const off = await open('ended', 0)
-  expect(off.feed).toBeUndefined()
-  cursors.push(await endOf(store))
-  await put(off, 'b')
-  const again = await open('ended', 10)
-  for (const cursor of cursors) {
-    expect(await again.feed?.read(cursor, 10)).toMatchObject({ entries: [], isResync: true })
-  }
-  const start = await endOf(again)
-  await open('ended', 10)
-  await put(off, 'c')
-  expect((await again.feed?.read(start, 10))?.entries.map(({ task }) => task.id)).toEqual(['c'])
-})
+testWrittenFeed(open)
 
 it('does not know the cursors of before a dump was restored, when transactions count from the start again', async () => {
   const store = await open('restored', 10)
