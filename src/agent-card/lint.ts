@@ -39,7 +39,8 @@ interface LintedCard {
  * throw for a card that clients refuse.
  *
  * @example
- * for (const { level, path, text } of lintAgentCard(json, { url })) console.log(level, path, text)
+ * const errors = lintAgentCard(json, { url }).filter(({ level }) => level === 'error')
+ * if (errors.length > 0) throw new Error(errors.map(({ path, text }) => `${path}: ${text}`).join('\n'))
  */
 export function lintAgentCard(json: object, options: LintOptions = {}): CardProblem[] {
   requireKnown(options, ['url', 'headers', 'refusal'], 'lintAgentCard')

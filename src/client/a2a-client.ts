@@ -63,7 +63,8 @@ import type { StreamOptions } from './connection/transport.js'
  * @example
  * const agent = await A2AClient.connect('https://agent.example')
  * const result = await agent.run('Translate: Guten Tag')
- * if (result.ok) console.log(result.text)
+ * if (!result.ok) throw new Error(result.text)
+ * const translation = result.text
  */
 export class A2AClient {
   readonly #options: ClientOptions

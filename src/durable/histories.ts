@@ -6,6 +6,7 @@
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import type { JsonObject } from '../core/json-types.js'
+import type { TaskDocuments } from '../core/managers.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import {
@@ -14,10 +15,11 @@ import {
   logAfter,
   RESTORED,
   type HeldLog,
+  type RestoredHistory,
 } from '../core/saved/restored-history.js'
 import type { SavedHistory } from '../core/saved/saved-history.js'
 import type { TaskRecord } from '../core/task-record.js'
-import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
+import { keyOf, type Artifact, type DeepReadonly, type TaskKey, type TaskSnapshot } from '../core/task.js'
 import { randomId } from '../runtime/ids.js'
 import { headOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
@@ -110,11 +112,16 @@ export async function restoreTasks<S extends string>(
   }
 }
 
-/** @returns `false`, with nothing changed, when the id is in use. */
+/**
+ * First creates the task, then stores what belongs to it. A task that an earlier call has created is completed.
+ *
+ * @returns `false`, with nothing changed, when the id is in use by another task.
+ */
 async function restore<S extends string>(
-  { storeClient, settings }: DurableContext<S>,
+  context: DurableContext<S>,
   record: TaskRecord<S>,
 ): Promise<boolean> {
+  const { storeClient, settings } = context
   const { store, lifecycle } = settings
   const { history: recorded, redriven } = record
   const { turn, state, generation } = record.task
@@ -122,9 +129,12 @@ async function restore<S extends string>(
   const task = isOpen ? { ...record.task, artifacts: artifactsAtEntry(record) } : record.task
   const { artifacts } = task
   const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }
-  if (!(await storeClient.callForUser('create', () => store.create(creation)))) return false
   const key = keyOf(task)
   const documents = documentsOf(store, storeClient)
+  if (!(await storeClient.callForUser('create', () => store.create(creation)))) {
+    const present = await restoredBefore(context, { ...key, generation }, documents)
+    if (present !== 'unchanged') return present === 'changed'
+  }
   const put = (kind: string, id: string, value: object): Promise<boolean> =>
     // All of it is JSON.
     documents.putDocument({ key, kind, id, value: value as JsonObject }, 0)
@@ -136,6 +146,22 @@ async function restore<S extends string>(
   const lease = { id: PARKED, ttlMs: 0, note: toStoredNote({ ...NO_NOTE, restarts: -1 }) }
   await storeClient.callForUser('acquire', () => store.acquire(key, lease))
   return true
+}
+
+/** Whether the task with this id was restored from the same snapshot; `undefined` for another task. */
+async function restoredBefore<S extends string>(
+  { storeClient, settings: { store } }: DurableContext<S>,
+  { generation, ...key }: TaskKey & { readonly generation: number },
+  documents: Pick<TaskDocuments, 'documents'>,
+): Promise<'unchanged' | 'changed' | undefined> {
+  const [head] = await storeClient.callForUser('heads', () => store.heads([key.id]))
+  if (head?.createdAt !== key.createdAt) return undefined
+  const [first] = await storeClient.callForUser('events', () => store.events(key, 0, 1))
+  if (first === undefined && head.generation === generation) return 'unchanged'
+  const [document] = await documents.documents(key, RESTORED)
+  // This file wrote it.
+  const restored = document?.value as Partial<RestoredHistory> | undefined
+  return restored?.generation === generation ? 'changed' : undefined
 }
 
 /** The artifacts as they were at the latest entry of the history: the turn shows again what came after it. */

@@ -39,7 +39,7 @@ export const keepAliveClock: Clock = {
   },
 }
 
-/** The clock for a pause of work that only this process can continue. Another clock than the platform's stays as it is. */
+/** The clock for a pause of work: the platform's timers keep the process alive until then. Other clocks stay as they are. */
 export function withKeepAlive(clock: Clock): Clock {
   return clock === systemClock ? keepAliveClock : clock
 }

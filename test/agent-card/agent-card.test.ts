@@ -41,7 +41,7 @@ test('the example of the task manager holds to the letter', () => {
 describe('AgentCard', () => {
   const card = new AgentCard(built)
 
-  test('is what the card of 1.0 is', () => {
+  test('is a valid card of 1.0', () => {
     expect(Object.fromEntries(Object.entries(card))).toStrictEqual(built)
     expect(JSON.parse(JSON.stringify(card))).toStrictEqual(built)
     expect(AgentCardSchema.parse(card)).toEqual(built)
@@ -51,7 +51,7 @@ describe('AgentCard', () => {
     expectTypeOf<Exclude<keyof Card, keyof AgentCard>>().toEqualTypeOf<never>()
   })
 
-  test('is one of any generation', () => {
+  test('reads as a card of every version', () => {
     expect(new AgentCard(toHybridCard(built))).toEqual(card)
     expect(new AgentCard(toV03Card(built)).speaks('JSONRPC', '0.3.0')).toBe(true)
     expect(new AgentCard({ name: 'A', url: 'https://a.example' }).speaks('JSONRPC')).toBe(true)
@@ -73,7 +73,7 @@ describe('AgentCard', () => {
     }
   })
 
-  test('is frozen through and through, and what it was made of is not', () => {
+  test('is frozen deeply, and its input is not', () => {
     const info = structuredClone(built)
     const frozen = new AgentCard(info)
     const parts = [

@@ -72,7 +72,7 @@ describe('urlFromEnvironment', () => {
 })
 
 describe('buildAgentCard', () => {
-  test('takes the slashes off the end of a URL, so that paths can follow', () => {
+  test('removes slashes at the end of a URL, so that paths can follow', () => {
     for (const url of ['https://a.example', 'https://a.example/', 'https://a.example//']) {
       const { supportedInterfaces } = buildAgentCard({ name: 'A', url })
       expect(new Set(supportedInterfaces.map((each) => each.url))).toEqual(new Set(['https://a.example']))
@@ -93,7 +93,7 @@ describe('buildAgentCard', () => {
       'card.supportedInterfaces[0].protocolVersion',
       { supportedInterfaces: [{ url: 'x', protocolBinding: 'y' }] },
     ],
-  ])('says that it is %s that is wrong', (path, fault) => {
+  ])('names %s as the invalid option', (path, fault) => {
     expect(pathOf(() => buildAgentCard({ name: 'A', url: 'https://a.example', ...fault } as never))).toBe(
       path,
     )
@@ -116,7 +116,7 @@ describe('toHybridCard', () => {
     expect(parseAgentCard(toV03Card(card)).securitySchemes).toEqual(card.securitySchemes)
   })
 
-  test('lets the first encoder speak where two would say something else', () => {
+  test('uses the value of the first encoder where two differ', () => {
     const one = { encodeCard: () => ({ name: 'one', deep: { a: 1 }, list: [1, 2], same: [{ a: 1 }] }) }
     const two = {
       encodeCard: () => ({ name: 'two', deep: { a: 2, b: 2 }, list: [3], same: [{ b: 2 }], own: null }),

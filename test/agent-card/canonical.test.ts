@@ -88,7 +88,7 @@ describe('RFC 8785', () => {
 })
 
 describe('`canonicalizeAgentCard`', () => {
-  test('144. gives what §8.4.1 gives', () => {
+  test('144. returns the canonical form of the example in §8.4.1', () => {
     const fragment = {
       name: 'Example Agent',
       description: '',

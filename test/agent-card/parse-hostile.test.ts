@@ -113,7 +113,7 @@ test('`__proto__` neither pollutes nor passes through', () => {
   expect({}).not.toHaveProperty('polluted')
 })
 
-test('JSON that nests without end is refused, and what is within params is as it was', () => {
+test('deeply nested JSON is refused, and params are unchanged', () => {
   let deep: unknown = 1
   for (let depth = 0; depth < 20_000; depth++) deep = depth % 2 === 0 ? [deep] : { a: deep }
   for (const given of [deep, { name: 'A', url: 'https://a.example', skills: deep, other: deep }]) {
@@ -129,7 +129,7 @@ test('JSON that nests without end is refused, and what is within params is as it
   expect(card.capabilities.extensions?.[0]?.params).not.toBe(params)
 })
 
-test('what one version writes, each reader reads', () => {
+test('every reader reads the cards of every version', () => {
   const words = fc.stringMatching(/^[a-z]{1,5}$/)
   const skill = fc.record({
     id: words,

@@ -51,7 +51,7 @@ describe('a card of 1.0', () => {
     },
   )
 
-  test('may leave out what agents leave out', () => {
+  test('may lack the fields that agents leave out', () => {
     expect(
       parseAgentCard({ name: 'A', supportedInterfaces: [{ url, protocolBinding: 'JSONRPC' }] }),
     ).toStrictEqual({
@@ -61,7 +61,7 @@ describe('a card of 1.0', () => {
     })
   })
 
-  test('goes before 0.3 where one card is both', () => {
+  test('is read as 1.0 where a card is valid in 0.3 too', () => {
     const interfaces = [{ url: 'https://new.example', protocolBinding: 'GRPC', protocolVersion: '1.0' }]
     expect(interfacesOf({ url, supportedInterfaces: interfaces })).toEqual(['https://new.example GRPC 1.0'])
     expect(interfacesOf({ url, supportedInterfaces: [] })).toEqual([`${url} JSONRPC 0.3`])
@@ -85,7 +85,7 @@ describe('a card of 0.3', () => {
     expect(read).toMatchObject({ name: card.name, skills: card.skills.map(({ id, tags }) => ({ id, tags })) })
   })
 
-  test('comes back from 0.3 but for what 0.3 cannot say', () => {
+  test('survives a round trip through 0.3, but for fields that 0.3 lacks', () => {
     const [, [, { wire }] = ['', { wire: undefined }]] = [
       0,
       corpus('1.0').find(([name]) => name === 'valid-everything.json'),

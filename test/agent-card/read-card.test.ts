@@ -106,7 +106,7 @@ function outcomeOf(read: () => unknown): unknown {
   }
 }
 
-test('everything that a card may have', () => {
+test('reads every field of a card', () => {
   expect(parseAgentCard(CARD)).toEqual(CARD)
   expect(AgentCardSchema.parse(CARD)).toEqual(CARD)
 })
@@ -122,7 +122,7 @@ function isForgiven(path: Path, to: unknown): boolean {
   )
 }
 
-test('whatever is wrong with it, the schema says the same', () => {
+test('reports the same fault as the schema', () => {
   const paths = pathsOf(CARD).filter((path) => path.length > 0)
   const wrong = fc.constantFrom<unknown>(undefined, 1, true, {}, 'text', ['text'], [1])
   fc.assert(

@@ -55,7 +55,7 @@ test('143. a card that was changed after it was signed is refused', async () => 
   }
 })
 
-test('what is empty and was not signed does not come out', async () => {
+test('empty fields that were not signed are not returned', async () => {
   const securityRequirements = [{ schemes: { none: { list: [] } } }, {}]
   const { card } = await verifyAgentCard({ ...signed, securityRequirements, iconUrl: '' }, { keys })
   expect(card).toEqual(signed)
@@ -63,14 +63,14 @@ test('what is empty and was not signed does not come out', async () => {
 })
 
 describe('a key', () => {
-  test('that is another is refused, whatever it is called', async () => {
+  test('with another value is refused, whatever its key id', async () => {
     expect(await reasonOf(await signAgentCard(plainCard, { key: eve.privateKey }))).toContain('is not known')
     const named = await signAgentCard(plainCard, { key: eve.privateKey, kid: 'ada' })
     expect(await reasonOf(named)).toContain('does not match')
     expect(await reasonOf(signed, { keys: [{ ...eve.publicKey, kid: 'ada' }] })).toContain('does not match')
   })
 
-  test('that is there twice is tried twice', async () => {
+  test('that is listed twice is tried twice', async () => {
     const twice = [{ ...eve.publicKey, kid: 'ada' }, ada.publicKey]
     expect(await verifyAgentCard(signed, { keys: twice })).toMatchObject({ kid: 'ada' })
     // The one that is valid has expired: the other one does not help.
@@ -103,7 +103,7 @@ describe('a key', () => {
     await reasonOf(signed, { keys: [{ ...ada.publicKey, exp: 1_000_000_000 }] })
   })
 
-  test('that is revoked is not used, and is asked about by its name', async () => {
+  test('that is revoked is not used, and is looked up by its key id', async () => {
     const isRevoked = vi.fn(() => Promise.resolve(true))
     expect(await reasonOf(signed, { keys, isRevoked })).toContain('is revoked')
     expect(isRevoked).toHaveBeenCalledWith({ alg: 'ES256', kid: 'ada' })
@@ -132,7 +132,7 @@ describe('one valid signature', () => {
     expect(await verifyAgentCard(signedBy(bad, bad, signature), { keys })).toMatchObject({ kid: 'ada' })
   })
 
-  test('is looked for among the first 16', async () => {
+  test('is searched among the first 16', async () => {
     const bad = { protected: encode({ alg: 'ES256', kid: 'eve' }), signature: 'AAAA' }
     const getKey = vi.fn(() => null)
     const many = Array.from({ length: 1_000 }, () => bad)
@@ -183,7 +183,7 @@ describe('the algorithm', () => {
     })
   })
 
-  test('is the one of the key: a public key is no secret', async () => {
+  test('must be that of the key: a public key is refused as a shared secret', async () => {
     const algorithms = ['ES256', 'RS256', 'HS256']
     const rsa = await pair('rsa', 'RS256')
     const spki = await jose.exportSPKI((await jose.importJWK(rsa.publicKey)) as jose.CryptoKey)
@@ -203,7 +203,7 @@ describe('the algorithm', () => {
 })
 
 describe('headers', () => {
-  test('142. that are not protected count for nothing', async () => {
+  test('142. that are not protected are ignored', async () => {
     const kid = await forge(text, adaKey, { alg: 'ES256' }, { kid: 'ada' })
     expect(await reasonOf(signedBy(kid))).toContain('does not have alg and kid')
     const alg = await forge(text, adaKey, { kid: 'ada' }, { alg: 'ES256' })

@@ -79,7 +79,7 @@ describe('143. keys at a `jku`', () => {
     expect(await reasonOf(URL_OF_KEYS, { allowedJku: [URL_OF_KEYS], fetch })).toContain(fault)
   })
 
-  test('a body without end is left', async () => {
+  test('an endless body is not read to its end', async () => {
     let isLeft = false
     const body = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(65_536)),

@@ -96,7 +96,7 @@ describe('what a card can make its reader do', () => {
     expect(fetch).toHaveBeenCalledTimes(2)
   })
 
-  test('one that cannot be fetched is asked for once, too', async () => {
+  test('a key set that cannot be fetched is requested once, too', async () => {
     const signatures = [...(signed.signatures ?? []), ...(signed.signatures ?? [])]
     const fetch = vi.fn<FetchKeys>(() => Promise.reject(new TypeError('fetch failed')))
     const run = () => verifyAgentCard({ ...plainCard, signatures }, { allowedJku: [URL_OF_KEYS], fetch })

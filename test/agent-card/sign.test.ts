@@ -133,14 +133,14 @@ describe('143. `verifyAgentCard`', () => {
     }
   })
 
-  test('gives nothing that was not signed', async () => {
+  test('returns no field that was not signed', async () => {
     const signed = await signAgentCard(plainCard, { key: privateKey })
     const url = 'https://evil.example'
     const { card } = await verifyAgentCard({ ...signed, url, preferredTransport: 'JSONRPC' }, { keys })
     expect(JSON.stringify(card)).not.toContain('evil')
   })
 
-  test('has a way to find keys, or is refused', async () => {
+  test('refuses options without a source of keys', async () => {
     const error = await rejected(() => verifyAgentCard(plainCard, {}))
     expect(error).toBeInstanceOf(TypeError)
     expect(String(error)).toContain('"keys" is missing')

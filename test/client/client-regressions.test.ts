@@ -58,7 +58,7 @@ describe('a message whose answer says nothing of it', () => {
     expect(await submissions(answer)).toEqual(['completed', 1])
   })
 
-  it('is not what the agent says of another agent', async () => {
+  it('is not sent again when the agent reports a fault of another agent', async () => {
     expect(await submissions(failure({ code: -32006, message: 'My helper is mad' }))).toEqual(['error', 1])
   })
 
@@ -144,7 +144,7 @@ it('a task that had ended is not mirrored again when it is resumed', async () =>
 describe('traps', () => {
   const remote = fakeAgent((run) => run.requireInput('?').then(() => 'done'))
 
-  it('what makes guards is no guard, and one that answers lets nothing through', async () => {
+  it('the factory of guards is refused as a guard, and a guard that returns a value blocks', async () => {
     for (const guard of [urlGuard, () => false, () => true]) {
       const options = { fetch: remote.fetch, urlGuard: guard as never }
       await expect(A2AClient.connect(remote.url, options)).rejects.toMatchObject({ code: 'URL_BLOCKED' })
@@ -166,7 +166,7 @@ describe('traps', () => {
     [{ auth: 'secret' }, '"auth" must have apply()'],
     [{ protocolVersions: '1.0' }, '"protocolVersions" must be an array'],
     [{ url: 'https://a.test' }, 'A2AClient.connect(url)'],
-  ])('options are not taken for something else (%#)', (options, text) => {
+  ])('options of a wrong type are refused (%#)', (options, text) => {
     expect(() => new A2AClient(options as never)).toThrow(text)
   })
 })

@@ -134,13 +134,13 @@ describe('a message', () => {
     return { result, answers, asked: agent.asked }
   }
 
-  it('that answers, and that a history of the latest does not show, is not sent again', async () => {
+  it('that is an answer is not sent again if a partial history lacks it', async () => {
     const { result, answers } = await forgetful(1, true)
     expect(failureOf(result).type).toBe('error')
     expect(answers).toBe(1)
   })
 
-  it('that answers, and that a whole history does not show, is sent again', async () => {
+  it('that is an answer is sent again if the whole history lacks it', async () => {
     const { result, answers, asked } = await forgetful(9, false)
     expect(result.type).toBe('completed')
     expect(answers).toBe(2)
@@ -268,7 +268,7 @@ describe('the URL of an interface', () => {
     ])
   })
 
-  it('has a tenant that leads elsewhere: that is no fault of the caller', async () => {
+  it('has a tenant that leads elsewhere: the error does not blame the caller', async () => {
     const { client, asked } = rest(() => ({}), { tenant: '..' })
     expect(failureOf(await client.run('hi'))).toEqual({ type: 'error', code: 'URL_BLOCKED' })
     expect(asked).toEqual([])
@@ -323,7 +323,7 @@ describe('what fails in a run', () => {
   })
 })
 
-test('pages come to an end where an agent names them in turns', async () => {
+test('paging ends where an agent repeats page tokens in turns', async () => {
   const turns: Record<string, string> = { '': 'a', a: 'b', b: 'a' }
   const pages = rest(() => ({ body: {} }))
   const client = new A2AClient({

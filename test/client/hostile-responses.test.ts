@@ -106,7 +106,7 @@ describe('a redirect', () => {
     },
   )
 
-  test('brings no credentials back home', async () => {
+  test('sends no credentials when it returns to the first origin', async () => {
     const hops = [to(EVIL), to(`${HOME}/admin`), { status: 401 }]
     let renewed = 0
     const auth = { ...bearerAuth(SECRET), renew: () => (renewed += 1) > 0 }

@@ -347,7 +347,7 @@ describe('protocol: auto', () => {
     expect(handler.tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
   })
 
-  test('is up in time, and when the caller aborts', async () => {
+  test('ends in time, and when the caller aborts', async () => {
     const { fetch } = fakeFetch(() => 'never')
     const clock = new ManualClock()
     const caller = new AbortController()

@@ -2,7 +2,7 @@
 import { A2AError, type ErrorCode } from 'a2a-tasks'
 import { A2AClient, AgentCardCache, apiKeyAuth, bearerAuth, type A2AClientOptions } from 'a2a-tasks/client'
 import { fakeAgent, type FakeAgent, type FakeAgentOptions, type FakeStep } from 'a2a-tasks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 const JSON_RPC = { protocolBindings: ['JSONRPC'] }
 const REST = { protocolBindings: ['HTTP+JSON'] }
@@ -82,7 +82,7 @@ describe('versions and service parameters', () => {
     expect(lastOf(agent).url).toBe(`https://agent.test/tasks/${id}`)
   })
 
-  test('112. versions and transports are the card’s, and the caller’s to choose from', () => {
+  test('112. versions and transports are those of the card, and the caller chooses among them', () => {
     const { card } = fakeAgent('')
     const chosen = (options: A2AClientOptions) => {
       const { protocolBinding, protocolVersion } = new A2AClient({ card, ...options }).interface
@@ -125,7 +125,7 @@ describe('what an agent answers', () => {
 })
 
 describe('HTTP+JSON', () => {
-  test('131, 132. what a GET is asked stands in path and query', async () => {
+  test('131, 132. parameters of a GET stand in path and query', async () => {
     const { agent, client, id } = await asked(REST)
     const since = '2026-01-01T00:00:00.000Z'
     await client.listTasks({ contextId: id, state: 'completed', pageSize: 5, since, includeArtifacts: true })
@@ -155,7 +155,7 @@ describe('HTTP+JSON', () => {
 })
 
 describe('interfaces', () => {
-  test('146. the first that is spoken is taken, at its URL', async () => {
+  test('146. the first supported one is used, at its URL', async () => {
     const supportedInterfaces = [
       face('grpc.test', 'GRPC'),
       face('next.test', 'JSONRPC', '9.0'),
@@ -185,7 +185,7 @@ describe('interfaces', () => {
     expect(await tenantOf('HTTP+JSON')).toEqual(['message:send', 'tasks'])
   })
 
-  test('148. the next one is taken where one fails', async () => {
+  test('148. the next one is used where one fails', async () => {
     const supportedInterfaces = [face('down.test', 'JSONRPC'), face('agent.test', 'HTTP+JSON')]
     const agent = fakeAgent('Done', { card: { supportedInterfaces } })
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
@@ -199,7 +199,7 @@ describe('interfaces', () => {
     expect(client.interface.url).toBe('https://agent.test')
   })
 
-  test('148. what the card does not offer is not asked for', async () => {
+  test('148. operations that the card does not offer are not called', async () => {
     const agent = fakeAgent('Done', SILENT)
     const client = connect(agent)
     const codes = [
@@ -249,12 +249,18 @@ describe('a run', () => {
       await run.requireAuth('Log in')
       return 'Logged in'
     }, given)
-    const onAuthRequired = ({ id }: { id: string }) =>
-      void setTimeout(() => void connect(agent).send('done', { taskId: id, returnImmediately: true }), 5)
+    const waited = async (): Promise<void> => {
+      const sent = await Promise.all(agent.requests.map((request) => request.clone().text()))
+      expect(sent.join()).toMatch(operation)
+    }
+    const logIn = async (taskId: string): Promise<void> => {
+      await vi.waitFor(waited, { interval: 1 })
+      await connect(agent).send('done', { taskId, returnImmediately: true })
+    }
+    const onAuthRequired = ({ id }: { id: string }) => void logIn(id)
     const result = await connect(agent).run('Hello', { onAuthRequired, pollIntervalMs: 1 })
     expect(result).toMatchObject({ type: 'completed', text: 'Logged in' })
-    const said = await Promise.all(agent.requests.map((request) => request.clone().text()))
-    expect(said.join()).toMatch(operation)
+    await waited()
   })
 })
 

@@ -250,11 +250,14 @@ describe('an agent that fails', () => {
 })
 
 describe('the card', () => {
-  test.each([{ status: 404 }, { body: '<html>' }])('is where A2A has it if %j', async (missing) => {
-    const { agent, paths } = remote({ ...KAOS, [CARD]: missing, [NEW_CARD]: { body: { name: 'a' } } })
-    expect(await agent.processMessage(MESSAGES)).toBe('By chat')
-    expect(paths()).toEqual([`GET ${CARD}`, `GET ${NEW_CARD}`, `POST ${COMPLETIONS}`])
-  })
+  test.each([{ status: 404 }, { body: '<html>' }])(
+    'is fetched from the path of A2A if %j',
+    async (missing) => {
+      const { agent, paths } = remote({ ...KAOS, [CARD]: missing, [NEW_CARD]: { body: { name: 'a' } } })
+      expect(await agent.processMessage(MESSAGES)).toBe('By chat')
+      expect(paths()).toEqual([`GET ${CARD}`, `GET ${NEW_CARD}`, `POST ${COMPLETIONS}`])
+    },
+  )
 
   test('is fetched once for all callers that wait, even if some of them abort', async () => {
     const { agent, paths } = remote(KAOS)
@@ -309,7 +312,7 @@ describe('the arguments', () => {
     expect(() => new RemoteAgent(options)).toThrow(text)
   })
 
-  test('are what is known', () => {
+  test('refuse unknown names and invalid values', () => {
     expect(() => remote({}, { timeoutMs: 0 })).toThrow(RangeError)
     expect(() => remote({}, { card_url: BASE } as object)).toThrow('Unknown option "card_url" of RemoteAgent')
   })

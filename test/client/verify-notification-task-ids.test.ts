@@ -35,7 +35,7 @@ describe('what names two tasks is refused', () => {
     expect(await failureOf(verify(body))).toMatchObject({ code: 'INVALID_PARAMS', statusCode: 400 })
   })
 
-  it('and what names one twice is not', async () => {
+  it('a notification that names one task twice is accepted', async () => {
     const history = [of(ofTask), of({}), of({ taskId: '' })]
     const task = { ...TASK, taskId: 't1', history }
     expect(await verify({ task })).toMatchObject({ taskId: 't1' })

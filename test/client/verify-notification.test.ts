@@ -127,7 +127,7 @@ describe('a notification is read', () => {
     expect((await verify({ headers })).taskId).toBe('t1')
   })
 
-  it('without what would be a prototype', async () => {
+  it('without keys that would change a prototype', async () => {
     const text =
       '{"task":{"id":"t1","__proto__":{"x":1},"status":{"state":"completed"},"metadata":{"__proto__":{"x":1}}}}'
     const { event } = await verify({ body: text })
@@ -212,7 +212,7 @@ describe('secrets', () => {
     expect([error.code, token.mock.calls]).toEqual(['UNAUTHENTICATED', []])
   })
 
-  it('need not be checked here, if that is said', async () => {
+  it('need not be checked here, if an option says so', async () => {
     const headers = { 'x-a2a-notification-token': 'any' }
     expect((await verify({ headers }, { token: false, taskId: 't1' })).taskId).toBe('t1')
   })
@@ -322,7 +322,7 @@ describe('what is no notification is refused', () => {
     expect((await refusal({ body: nameless })).message).toBe('notification.message.taskId is missing')
   })
 
-  it('whatever it is', async () => {
+  it('for any JSON value', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), async (body) => {
         expect((await refusal({ body }, { token: TOKEN, isExpected: () => true })).statusCode).toBe(400)
@@ -423,14 +423,14 @@ describe('options that check too little, or are invalid, are errors', () => {
     expect(error).not.toBeInstanceOf(NotificationError)
   })
 
-  it('as are none at all', async () => {
+  it('as are missing options', async () => {
     const bare = verifyNotification as (request: Request) => Promise<PushNotification>
     const error = await failureOf(bare(post()))
     expect(error).toBeInstanceOf(TypeError)
     expect(String(error)).toContain('verifyNotification() takes options: { token, taskId }')
   })
 
-  it("as is what Node's servers get", async () => {
+  it("as is a request of Node's servers", async () => {
     const incoming: object = new IncomingMessage(new Socket())
     for (const request of [incoming, undefined]) {
       const error = await failureOf(verifyNotification(request as Request, OPTIONS))

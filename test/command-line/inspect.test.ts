@@ -24,7 +24,7 @@ async function start(args: readonly string[], cwd: string): Promise<{ url: strin
   throw new Error(`The program has ended: ${printed}`)
 }
 
-test('the tasks of a SQLite file are shown only with the token, and nothing else is', async () => {
+test('a SQLite file is shown only with the token, and only its tasks are', async () => {
   const folder = temporaryFolder()
   install(folder, 'libsql')
   const database = new Database(join(folder, 'tasks.db'))

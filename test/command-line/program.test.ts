@@ -70,7 +70,7 @@ test('a file, data and standard input are parts of the message', async () => {
   ])
 })
 
-describe('what is wrong is said, with what to do', () => {
+describe('an error says what is wrong and what to do', () => {
   test.each<
     [string, (urls: { agent: string; other: string; closed: string }) => readonly string[], number, RegExp]
   >([

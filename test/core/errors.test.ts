@@ -10,7 +10,7 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 describe('A2AError', () => {
   const error = thrown(() => new TaskManager().cancelTask('nobody'))
 
-  test('says what, where, and in which class', () => {
+  test('has a name, a code, a message and data', () => {
     expect(error).toBeInstanceOf(A2AError)
     expect(error).toBeInstanceOf(Error)
     expect(error).toMatchObject({

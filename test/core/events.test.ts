@@ -275,7 +275,7 @@ describe('a listener that gives commands', () => {
     ])
   })
 
-  test('sees only what is stored', () => {
+  test('sees only stored changes', () => {
     const { tasks, id } = setup()
     const stored: boolean[] = []
     tasks.on('task:updated', (task) => stored.push(tasks.peekTask(id) === task))
@@ -286,7 +286,7 @@ describe('a listener that gives commands', () => {
     expect(stored).toEqual([true, true, true, true])
   })
 
-  test('may continue for long without holding on to what is done', () => {
+  test('may continue for long without holding finished commands in memory', () => {
     const { tasks, id } = setup()
     const seen: number[] = []
     tasks.on('task:updated', ({ generation }) => {

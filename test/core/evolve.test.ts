@@ -14,7 +14,7 @@ function log(): { events: TaskEvent[]; task: TaskSnapshot } {
 }
 
 describe('evolve', () => {
-  test('leaves what it is given as it was, at every step', () => {
+  test('does not change its arguments, at any step', () => {
     const { events, task } = log()
     const steps: { task: TaskSnapshot; text: string }[] = []
     let current: TaskSnapshot | undefined
@@ -26,7 +26,7 @@ describe('evolve', () => {
     expect(current).toEqual(task)
   })
 
-  test('takes a snapshot or a resync for the task that it is', () => {
+  test('returns the task of a snapshot or a resync', () => {
     const { task } = log()
     const entry = { type: 'resync', taskId: task.id, generation: 6, timestamp: task.updatedAt, task } as const
     expect(evolve(undefined, entry)).toBe(task)

@@ -76,7 +76,7 @@ describe('what is not JSON', () => {
     }
   })
 
-  test('the cause of what could not be read is kept', () => {
+  test('an unreadable value is reported with its cause', () => {
     const error = thrown(() => setup().tasks.createTask({ skill: 'test', input: throwing }))
     expect((error as Error).cause).toEqual(new Error('from the getter'))
   })
@@ -134,7 +134,7 @@ describe('depth', () => {
 })
 
 describe('what JSON.stringify would take too', () => {
-  test('is taken the same way', () => {
+  test('is copied as JSON.stringify writes it', () => {
     const { tasks } = setup()
     const plain = Object.assign(Object.create(null) as object, { a: 1 })
     const input = {
@@ -189,7 +189,7 @@ describe('what JSON.stringify would take too', () => {
 })
 
 describe('size', () => {
-  test('is bytes of UTF-8 JSON of input and metadata, exactly', () => {
+  test('is the exact number of bytes of UTF-8 JSON of input and metadata', () => {
     const input = { text: 'é😀"\n\u0001' }
     const metadata = { k: [1, true, null, 1.5] }
     const size = Buffer.byteLength(JSON.stringify(input)) + Buffer.byteLength(JSON.stringify(metadata))
@@ -204,7 +204,7 @@ describe('size', () => {
     })
   })
 
-  test('far beyond the limit nothing is copied any more', () => {
+  test('stops copying once it is far beyond the limit', () => {
     const tasks = new TaskManager({ maxInputSize: 100 })
     let read = 0
     const input = new Proxy(new Array(1_000_000).fill(0), {

@@ -34,7 +34,7 @@ describe('jsonSize', () => {
 })
 
 describe('JsonTaker', () => {
-  test('takes JSON as it is, and never bounds it too low', () => {
+  test('copies JSON, and never underestimates its size', () => {
     fc.assert(
       fc.property(json, (value) => {
         const taker = new JsonReader(limit, 100)
@@ -56,7 +56,7 @@ describe('JsonTaker', () => {
   })
 })
 
-test('copyJson and freezeDeep keep apart what is copied and what is frozen', () => {
+test('freezeDeep does not freeze a copy of copyJson, and copies of frozen values are not frozen', () => {
   fc.assert(
     fc.property(json, (value) => {
       const copy = copyJson(value)

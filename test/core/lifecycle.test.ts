@@ -182,7 +182,7 @@ describe('defineLifecycle', () => {
     expect(isTerminal('done', review)).toBe(true)
   })
 
-  test('is not touched by what becomes of the table it was given', () => {
+  test('does not change when the given table changes', () => {
     const targets: ('b' | 'c')[] = ['b']
     const table = { a: targets, b: ['c'] as 'c'[], c: [] }
     const lifecycle = defineLifecycle(table)

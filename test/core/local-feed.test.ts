@@ -57,7 +57,7 @@ describe('a removed task', () => {
     expect(await next(2)).toEqual(['a deleted', 'b 1'])
   })
 
-  test('is not taken for a later one with its id', async () => {
+  test('is not confused with a later one of its id', async () => {
     const { tasks, clock, next } = await open({ expiryMs: 1_000 })
     tasks.createTask({ id: 'a', skill: 's' })
     tasks.updateTask('a', { state: 'working' })
@@ -77,7 +77,7 @@ test('an event that the log of its task no longer keeps leads to a resync', asyn
   expect(await next(1)).toEqual(['c 1'])
 })
 
-test('a restored task has no events in the feed, and its later ones are', async () => {
+test('a restored task has only its later events in the feed', async () => {
   const saved = new TaskManager()
   saved.createTask({ id: 'a', skill: 's' })
   saved.updateTask('a', { state: 'working' })

@@ -138,7 +138,7 @@ describe('after any commands', () => {
     )
   })
 
-  test('the bytes that are counted are the bytes that are there', () => {
+  test('the counted bytes are the bytes of the stored tasks', () => {
     fc.assert(
       fc.property(script, (commands) =>
         run(commands, (tasks, id) => {

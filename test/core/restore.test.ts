@@ -23,7 +23,7 @@ function later(): ManualClock {
 }
 
 describe('snapshot and restore', () => {
-  test('carry every task over, as it was', () => {
+  test('preserve every task unchanged', () => {
     const tasks = new TaskManager({ clock: later() })
     const before = saved()
     const heard = vi.fn()
@@ -113,7 +113,7 @@ describe('snapshot and restore', () => {
     expect(tasks.getTask('old')).toEqual({ ...old, contextId: 'old', messages: [], generation: 2 })
   })
 
-  test('count a task from the future as made now', () => {
+  test('treat a task from the future as created now', () => {
     const clock = new ManualClock()
     const tasks = new TaskManager({ clock, expiryMs: 100 })
     tasks.restore(saved().map((task) => ({ ...task, createdAt: '2099-01-01T00:00:00.000Z' })))
@@ -175,7 +175,7 @@ describe('snapshot and restore', () => {
     expect(() => new TaskManager().restore(tasks as never)).toThrow('tasks must be an array of tasks, got')
   })
 
-  test('take all that a manager accepts, to the limit of depth', () => {
+  test('accept all tasks that a manager accepts, to the limit of depth', () => {
     for (const maxDepth of [1, 3, 100]) {
       const { tasks, id } = setup({ limits: { maxDepth } })
       const deep = (depth: number): unknown => (depth === 0 ? 'core' : [deep(depth - 1)])
@@ -188,7 +188,7 @@ describe('snapshot and restore', () => {
     }
   })
 
-  test('count what another clock dated ahead as happening now', () => {
+  test('treat times ahead of the clock as now', () => {
     const restored = new TaskManager({ clock: new ManualClock('2025-01-01T00:00:00Z') })
     restored.restore(saved())
     const task = restored.updateTask('task-1', { state: 'completed' })

@@ -138,7 +138,7 @@ describe('maxTasks', () => {
     })
   })
 
-  test('with evict-terminal drops what ended first, a tenth at a time, and never a live task', () => {
+  test('with evict-terminal drops the tasks that ended first, a tenth at a time, and never a live task', () => {
     const { tasks } = setup({ maxTasks: 40, whenFull: 'evict-terminal' })
     const evicted: string[] = []
     tasks.on('task:evicted', ({ id }) => evicted.push(id))

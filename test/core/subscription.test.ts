@@ -65,7 +65,7 @@ describe('subscribe', () => {
     expect((await reading.next()).value).toMatchObject({ type: 'resync', generation: 1 })
   })
 
-  test('of a task that has ended gives what there is, and ends', async () => {
+  test('of a task that has ended yields the remaining events, and ends', async () => {
     const { tasks, id } = setup()
     walk(tasks, id, 'working', 'completed')
     expect((await collect(tasks.subscribe(id))).map(label)).toEqual(['snapshot 3'])
@@ -129,7 +129,7 @@ describe('subscribe', () => {
     ])
   })
 
-  test('throws when the task goes before it ends, after all that was read', async () => {
+  test('throws when the task is removed before it ends, after the last read event', async () => {
     const { tasks, clock, id } = setup({ expiryMs: 100 })
     const expiring = tasks.subscribe(id, { after: 0 })
     walk(tasks, id, 'working')
@@ -162,7 +162,7 @@ describe('subscribe', () => {
 })
 
 describe('events', () => {
-  test('gives what comes after a cursor', () => {
+  test('returns the entries after a cursor', () => {
     const { tasks, id } = setup()
     walk(tasks, id, 'working', 'completed')
     expect(tasks.events(id).map(label)).toEqual(['created 1', 'status 2', 'status 3'])

@@ -14,7 +14,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { setup, thrown, walk } from '../support/manager.js'
 
 describe('a manager without options', () => {
-  test('holds so many tasks, for so long, of such a size', () => {
+  test('has the default limits of count, age and size', () => {
     const { tasks, clock, id } = setup()
     const input = 'x'.repeat(DEFAULT_MAX_INPUT_SIZE - '""'.length)
     expect(() => tasks.createTask({ skill: 'test', input })).not.toThrow()
@@ -79,14 +79,14 @@ describe('updateTask', () => {
     expect(told.mock.calls).toEqual([[tasks.getTask(id)]])
   })
 
-  test('takes an empty message, which is one', () => {
+  test('accepts an empty message', () => {
     const { tasks, id } = setup()
     tasks.updateTask(id, { message: 'Reading' })
     expect(tasks.updateTask(id, { message: '' }).message).toBe('')
   })
 })
 
-test('the table of transitions has a row for each state, and none leads out of the last ones', () => {
+test('the table of transitions has a row for each state, and terminal states have no target', () => {
   expect(TERMINAL_STATES.map((state) => VALID_TRANSITIONS[state])).toEqual(TERMINAL_STATES.map(() => []))
   expect(Object.isFrozen(VALID_TRANSITIONS)).toBe(true)
 })

@@ -13,7 +13,7 @@ function inState(state: TaskState): ReturnType<typeof setup> {
 }
 
 describe('createTask', () => {
-  test('makes a task with every documented property', () => {
+  test('returns a task with every documented property', () => {
     const { tasks, id } = setup()
     expect(tasks.getTask(id)).toEqual({
       id: 'task-1',
@@ -32,7 +32,7 @@ describe('createTask', () => {
     })
   })
 
-  test('takes what it is given', () => {
+  test('stores the given properties', () => {
     const { tasks } = setup()
     const params = {
       skill: 'summarize',
@@ -135,7 +135,7 @@ describe('updateTask', () => {
     }
   })
 
-  test('with nothing is progress too', () => {
+  test('without changes reports progress too', () => {
     const { tasks, id } = inState('working')
     expect(tasks.updateTask(id, {}).generation).toBe(3)
     expect(tasks.events(id).at(-1)).toMatchObject({ type: 'status', from: 'working', to: 'working' })
@@ -280,7 +280,7 @@ describe('cancelTask', () => {
 })
 
 describe('a task that does not exist', () => {
-  test('is null to getTask and peekTask, and TASK_NOT_FOUND to all that would change or follow it', async () => {
+  test('is null for getTask and peekTask, and TASK_NOT_FOUND for methods that change or follow it', async () => {
     const { tasks } = setup()
     expect(tasks.getTask('nobody')).toBeNull()
     expect(tasks.peekTask('nobody')).toBeNull()
@@ -301,7 +301,7 @@ describe('a task that does not exist', () => {
     await expect(tasks.waitFor('nobody')).rejects.toMatchObject(notFound)
   })
 
-  test('is not echoed at length', () => {
+  test('appears in errors with a shortened id', () => {
     expect(String(thrown(() => setup().tasks.cancelTask('x'.repeat(100_000)))).length).toBeLessThan(200)
   })
 })

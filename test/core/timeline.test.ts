@@ -5,7 +5,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { uncaughtBy } from '../support/uncaught.js'
 
 describe('Timeline', () => {
-  test('runs what was added and not removed, in the order of the deadlines, each at its time', () => {
+  test('runs the deadlines that were not removed, in order, each at its time', () => {
     const step = fc.record({ delay: fc.integer({ min: 1, max: 50 }), remove: fc.boolean() })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

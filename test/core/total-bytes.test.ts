@@ -102,7 +102,7 @@ describe('maxTotalBytes', () => {
     expect(small.size()).toBe(0)
   })
 
-  test('has room again for what expired, was evicted or destroyed', () => {
+  test('has room again after tasks expired, were evicted or destroyed', () => {
     const { tasks, clock } = setup({ limits: { maxTotalBytes: 15_000 }, expiryMs: 100 })
     for (let round = 0; round < 20; round++) {
       clock.advance(101)
@@ -116,7 +116,7 @@ describe('maxTotalBytes', () => {
     for (let round = 0; round < 20; round++) done(evicting)
   })
 
-  test('has room again for what was replaced and left the log', () => {
+  test('has room again after contents were replaced and left the log', () => {
     const { tasks, id } = setup({ limits: { maxTotalBytes: 100_000 }, eventLogSize: 1 })
     walk(tasks, id, 'working')
     for (let round = 0; round < 50; round++) {
@@ -188,7 +188,7 @@ describe('a manager that is full of', () => {
   })
 })
 
-test('names that are small integers take no room for those between', () => {
+test('names that are small integers allocate no array', () => {
   const tasks = new TaskManager()
   const data = Array.from({ length: 5_000 }, () => ({ 1000: 1, a: { 999: 2 } }))
   gc()
@@ -222,7 +222,7 @@ describe('eviction', () => {
     expect(order).toEqual(['c', 'a', 'd', 'b'])
   })
 
-  test('takes nothing from others for an owner that holds more than half', () => {
+  test('removes no task of others for an owner that holds more than half', () => {
     for (const whenFull of ['evict-terminal', 'evict'] as const) {
       const tasks = new TaskManager({ maxTasks: 10, whenFull })
       const bobs = Array.from({ length: 7 }, () => done(tasks, 'bob'))

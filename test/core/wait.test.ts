@@ -41,7 +41,7 @@ describe('waitFor', () => {
     await expect(asked).resolves.toMatchObject({ state: 'input-required', generation: 3 })
   })
 
-  test('resolves when the task ends elsewhere than hoped', async () => {
+  test('resolves when the task ends in another state', async () => {
     const { tasks, id } = setup()
     const waiting = tasks.waitFor(id, { until: 'input-required' })
     walk(tasks, id, 'failed')
@@ -103,7 +103,7 @@ describe('waitFor', () => {
     })
   })
 
-  test('leaves nothing behind', async () => {
+  test('removes its listeners and timers', async () => {
     const { tasks, clock, id } = setup()
     const signal = new AbortController().signal
     const removed: string[] = []
@@ -135,7 +135,7 @@ describe('waitFor', () => {
     ],
     [{ signal: new AbortController() }, 'signal must be an AbortSignal, got an instance of AbortController'],
     [null, 'waitFor() takes an object, got null'],
-  ])('rejects %j, and leaves nothing behind', async (options, message) => {
+  ])('rejects %j, and adds no listener or timer', async (options, message) => {
     const { tasks, clock, id } = setup()
     const error: unknown = await tasks.waitFor(id, options as never).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'INVALID_PARAMS' })
@@ -143,7 +143,7 @@ describe('waitFor', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('costs nothing while the task does what it does not wait for', () => {
+  test('does no work for events that it does not wait for', () => {
     const { tasks, id } = setup()
     void tasks.waitFor(id)
     void tasks.waitFor(id, { until: 'input-required' })

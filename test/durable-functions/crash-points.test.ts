@@ -3,13 +3,13 @@ import { testDurable } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import Database from 'libsql'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
-import { FUNCTIONS, TRANSACTIONS } from './functions.js'
+import { FUNCTIONS, TRANSACTIONS, withNewAgents } from './functions.js'
 
 test.each(FUNCTIONS)(
   '$name: every crash leaves the same task',
   { timeout: 240_000 },
   async ({ execute, options }) => {
-    const { crashPoints, task } = await testDurable(execute, options)
+    const { crashPoints, task } = await testDurable(execute, { ...options, createStore: withNewAgents() })
     expect(['completed', 'failed']).toContain(task.state)
     expect(crashPoints).toBeGreaterThan(5)
   },

@@ -3,8 +3,11 @@ import type { Execute, Run } from 'a2a-tasks/server'
 import type { TestDurableOptions } from 'a2a-tasks/testing'
 import type { Task } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
-import { createRequestHandler, textOf } from 'a2a-tasks/server'
+import { memoryStore } from 'a2a-tasks/durable'
+import { createRequestHandler, textOf, type RequestHandler } from 'a2a-tasks/server'
 import type Database from 'libsql'
+
+export type CreateStore = NonNullable<TestDurableOptions['createStore']>
 
 export interface Case {
   readonly name: string
@@ -108,22 +111,47 @@ function byId(artifacts: Task['artifacts']): unknown {
   return Object.fromEntries(artifacts.map(({ artifactId, parts }) => [artifactId, parts]))
 }
 
-/** An agent in this process, which outlives those of the functions. */
-const airlines = createRequestHandler({
-  card: { name: 'Airline', url: 'https://airline.test' },
-  // Recognizes messages that are sent again.
-  authenticate: () => ({ id: 'traveller' }),
-  execute: async (run) => {
+/** Agents in this process, which outlive the processes of the functions. */
+const startAgents = (): Record<'airline' | 'hotel', RequestHandler> => ({
+  airline: startAgent('airline', async (run) => {
     await Promise.resolve()
     return `Booked ${run.text}`
-  },
+  }),
+  hotel: startAgent(
+    'hotel',
+    async (run) => `${run.text} for ${textOf(await run.requireInput(`How many for ${run.text}?`))}`,
+  ),
 })
-const airline = new A2AClient({
-  card: airlines.card,
-  // A process that takes over first looks for the task of a message whose response was lost.
-  retry: { baseDelayMs: 1, maxDelayMs: 1 },
-  fetch: (url, init) => airlines.fetch(new Request(url, init)),
-})
+
+function startAgent(name: string, execute: Execute): RequestHandler {
+  return createRequestHandler({
+    card: { name, url: `https://${name}.test` },
+    // Recognizes messages that are sent again.
+    authenticate: () => ({ id: 'traveller' }),
+    execute,
+  })
+}
+
+let agents = startAgents()
+const [airline, hotel] = (['airline', 'hotel'] as const).map(
+  (name) =>
+    new A2AClient({
+      card: agents[name].card,
+      // A process that takes over first looks for the task of a message whose response was lost.
+      retry: { baseDelayMs: 1, maxDelayMs: 1 },
+      fetch: (url, init) => agents[name].fetch(new Request(url, init)),
+    }),
+) as [A2AClient, A2AClient]
+
+/** Creates the store of a trial, and other agents: all trials send the same message ids, which an agent recognizes. */
+export function withNewAgents(createStore: CreateStore = memoryStore): CreateStore {
+  return async (options) => {
+    const before = Object.values(agents)
+    agents = startAgents()
+    await Promise.all(before.map((agent) => agent.close()))
+    return await createStore(options)
+  }
+}
 
 /** Steps, sleeps and delegations at the same time, some of them one after the other within a branch. */
 const allAtOnce = async (run: Run): Promise<string> => {
@@ -147,6 +175,49 @@ const allAtOnce = async (run: Run): Promise<string> => {
   const approval = run.waitFor<string>('approval')
   const second = await Promise.all([fly('Bonn'), approval, run.sleep('beside', { ms: 90_000 })])
   return [...first, ...second.slice(0, 2)].join()
+}
+
+/** Several delegations under way at the same time, beside steps. */
+const parallelDelegations = async (run: Run): Promise<string> => {
+  const fly = async (city: string): Promise<string> => {
+    const { text } = await run.delegate(`fly to ${city}`, airline, city)
+    return await run.step(`pay ${city}`, () => {
+      run.artifact({ artifactId: city, parts: [{ text: `${text} ` }] })
+      run.artifact({ artifactId: city, parts: [{ text: 'paid' }] })
+      return text
+    })
+  }
+  const same = await Promise.all([
+    run.delegate('same', airline, 'first'),
+    run.delegate('same', airline, 'second'),
+  ])
+  const flights = await Promise.all([
+    fly('Rome'),
+    run.step('beside', () => 'beside'),
+    fly('Bonn'),
+    fly('Oslo'),
+  ])
+  return [...same.map(({ text }) => text), ...flights].join()
+}
+
+/** Delegations under way at the same time, whose questions the function answers, beside a question to the user. */
+const askingDelegations = async (run: Run): Promise<string> => {
+  const stay = async (city: string): Promise<string> => {
+    const { ok, text } = await run.delegate(`stay in ${city}`, hotel, city, {
+      onInputRequired: ({ text }) => run.step(`answer ${city}`, () => `two (${text})`),
+    })
+    return await run.step(`pay ${city}`, () => `${ok} ${text}`)
+  }
+  const flight = run.delegate('fly', airline, 'Rome')
+  const found = await Promise.all([
+    stay('Rome'),
+    run.step('beside', () => 'beside'),
+    stay('Bonn'),
+    run.requireInput('Sure?').then(textOf),
+    flight.then(({ text }) => text),
+  ])
+  const asked = await run.delegate('asks the user', hotel, 'Oslo')
+  return [...found, asked.text].join()
 }
 
 /** Four rounds of one turn: each has a step of the same name, an artifact, and the second one a question. */
@@ -244,6 +315,19 @@ export const FUNCTIONS: readonly Case[] = [
       // Which agent ends first is open.
       resultOf: ({ state, artifacts }) => ({ state, artifacts: byId(artifacts) }),
     },
+  },
+  {
+    name: 'delegations in parallel',
+    execute: parallelDelegations,
+    options: {
+      messages: ['go'],
+      resultOf: ({ state, artifacts }) => ({ state, artifacts: byId(artifacts) }),
+    },
+  },
+  {
+    name: 'delegations in parallel that ask, beside a question',
+    execute: askingDelegations,
+    options: { messages: ['go', 'yes', 'three'] },
   },
   { name: 'a turn that continues as another one', execute: rounds, options: { messages: ['go', 'yes'] } },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },

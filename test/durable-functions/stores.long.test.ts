@@ -2,7 +2,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { redisStore } from 'a2a-tasks/stores/redis'
-import { testDurable, type TestDurableOptions } from 'a2a-tasks/testing'
+import { testDurable } from 'a2a-tasks/testing'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -10,16 +10,14 @@ import { skipWithoutPostgres, startPostgres, whenPostgres } from '../support/pos
 import { skipWithoutRedis, startRedis } from '../support/redis-server.js'
 import { whenRedis } from '../services/redis/clients.js'
 import { databaseFile } from '../stores/sqlite/support/sqlite.js'
-import { FUNCTIONS, TRANSACTIONS, type Case } from './functions.js'
-
-type CreateStore = NonNullable<TestDurableOptions['createStore']>
+import { FUNCTIONS, TRANSACTIONS, withNewAgents, type Case, type CreateStore } from './functions.js'
 
 const TIMEOUT_MS = 240_000
 let stores = 0
 
 function crashAtEveryWrite(createStore: CreateStore, others: readonly Case[] = []): void {
   it.each([...FUNCTIONS, ...others])('$name', { timeout: TIMEOUT_MS }, async ({ execute, options }) => {
-    await testDurable(execute, { ...options, createStore })
+    await testDurable(execute, { ...options, createStore: withNewAgents(createStore) })
   })
 }
 

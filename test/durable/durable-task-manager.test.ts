@@ -152,7 +152,7 @@ describe('listing', () => {
   })
 })
 
-test('restores what was saved, all checked before, each stored by itself', async () => {
+test('restores saved tasks: checks all, then stores each', async () => {
   const { a, b } = replicas(2)
   await a.createTask({ skill: 'one', id: 'x' })
   await a.updateTask('x', { state: 'working', output: { deep: [1] } })
@@ -202,7 +202,7 @@ describe('memory', () => {
     expect(asked).toContain('get')
   })
 
-  test('is bounded in bytes, beside the tasks in use', async () => {
+  test('is bounded in bytes, apart from the tasks in use', async () => {
     const ofOne = 50_000
     const { a } = replicas(1, { limits: { maxTotalBytes: 10 * ofOne } })
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`)
@@ -219,7 +219,7 @@ describe('memory', () => {
     expect(follow.entries).toHaveLength(2)
   })
 
-  test('has one picture of a task, however many load it at once, and push each other out', async () => {
+  test('has one copy of a task, however many callers load and evict it at once', async () => {
     const { a, store: shared, clock } = replicas(1)
     for (let index = 0; index < 8; index += 1) await a.createTask({ skill: 'test', id: `${index}` })
     const { a: b } = replicas(1, { store: shared, maxCached: 1 }, clock)
@@ -230,7 +230,7 @@ describe('memory', () => {
     for (const { entries } of reads) expect(entries).toHaveLength(1)
   })
 
-  test('needs a step of the store for what changes only', async () => {
+  test('calls the store for changes only', async () => {
     const asked: StepName[] = []
     const counting = faultyStore(memoryStore(), { before: (step) => asked.push(step) })
     const { a } = replicas(1, { store: counting })

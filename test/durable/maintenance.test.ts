@@ -15,7 +15,7 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('what cannot be read', () => {
-  test('does not keep the others from being recovered', async () => {
+  test('does not prevent the recovery of others', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ now: () => clock.now() })
     const dead = new DurableTaskManager({ store, lifecycle: OTHER, clock: new ManualClock() })
@@ -37,7 +37,7 @@ describe('what cannot be read', () => {
     await dead.destroy()
   })
 
-  test('does not keep the others from being timed out', async () => {
+  test('does not prevent the time-out of others', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ now: () => clock.now() })
     const other = new DurableTaskManager({ store, lifecycle: OTHER, clock, sweepIntervalMs: false })
@@ -52,7 +52,7 @@ describe('what cannot be read', () => {
   })
 })
 
-test('tasks that there is no room for here do not keep others from being seen to', async () => {
+test('tasks without room in this process do not block the maintenance of others', async () => {
   const clock = new ManualClock()
   const store = memoryStore({ now: () => clock.now() })
   const dead = new DurableTaskManager({ store, recover: 'resume', clock: new ManualClock() })
@@ -129,7 +129,7 @@ describe('removing', () => {
     expect(heard.toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
   })
 
-  test('shows no other task that has the id by then', async () => {
+  test('does not report a later task of the same id', async () => {
     const clock = new ManualClock()
     const faults: Faults = {}
     const inner = memoryStore({ now: () => clock.now() })

@@ -126,7 +126,7 @@ describe('recover: fail', () => {
     await Promise.all([dead.destroy(), left.destroy()])
   })
 
-  test('leaves what the dead did at the last moment', async () => {
+  test('keeps the last changes of the dead process', async () => {
     const { clock, store, dead, b, faults } = await crash(begin('x', 'working'), FAIL)
     let isDone = false
     faults.before = async (step) => {
@@ -141,7 +141,7 @@ describe('recover: fail', () => {
     expect(await store.orphans(10)).toEqual([])
   })
 
-  test('does not take from this very process what it holds, when it has stood still', async () => {
+  test('does not fail tasks that this process holds after it was stopped for a while', async () => {
     const { here, a, clock, faults } = workers()
     const { id } = here.leased.createTask({ skill: 'test' })
     await here.leased.stored(id)
@@ -191,7 +191,7 @@ describe('recover: resume', () => {
 })
 
 describe('taskTimeoutMs', () => {
-  test('fails what is late, once, wherever it is worked on, and aborts its signals everywhere', async () => {
+  test('fails late tasks once, wherever they are worked on, and aborts their signals everywhere', async () => {
     const { here, a, b, clock, store } = workers({ taskTimeoutMs: 25_000 })
     const { id } = here.leased.createTask({ skill: 'slow' })
     const signals = [here.leased.signalOf(id), await a.signalOf(id), await b.signalOf(id)]

@@ -20,7 +20,7 @@ async function idsOf(tasks: Replicas['a']): Promise<string[]> {
 }
 
 describe('by age', () => {
-  test('what ended 30 days ago goes by itself, and nothing that lives', async () => {
+  test('removes tasks that ended 30 days ago, and no live ones', async () => {
     const { a, b, clock } = replicas(2)
     await ended(a, 'completed', 'old')
     await a.createTask({ skill: 'test', id: 'live' })
@@ -50,7 +50,7 @@ describe('by age', () => {
 })
 
 describe('by count', () => {
-  test('the latest of each outcome stay, and what lives does not count', async () => {
+  test('keeps the latest tasks of each outcome, and does not count live ones', async () => {
     const { a, clock } = replicas(1, { retention: { completed: { maxCount: 2 }, failed: { maxCount: 0 } } })
     for (let index = 0; index < 5; index += 1) {
       clock.advance(1)
@@ -150,7 +150,7 @@ test('a change goes to the task that has the id now, whichever is remembered', a
   expect(await b.updateTask('x', { state: 'working' })).toMatchObject({ skill: 'anew', generation: 2 })
 })
 
-test('one that is followed when it is removed is dropped from memory, and so is one that is held', async () => {
+test('a held task that is removed is reported as lost, and its signal aborts', async () => {
   const { a, b, clock } = replicas(2, { retention: { default: { maxAgeMs: 0 } } })
   const { leased, told } = worker(a)
   leased.createTask({ skill: 'test', id: 'x' })

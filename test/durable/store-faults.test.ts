@@ -147,7 +147,7 @@ describe('while the store is slow', () => {
     expect(read.entries).toHaveLength(1)
   })
 
-  test('what is read is not older than the question', async () => {
+  test('a read returns no state older than the call', async () => {
     const { a, b, faults } = setup(2)
     await a.createTask({ skill: 'test', id: 'x' })
     const { opened, open } = gate()
@@ -175,7 +175,7 @@ describe('while the store is slow', () => {
     expect(await logOf(inner, 'x')).toEqual([expect.anything(), ...entries])
   })
 
-  test('a change is refused by what is on its way, once that has arrived', async () => {
+  test('a change that a pending one makes illegal is refused once that one is stored', async () => {
     const { a, faults } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
     const { opened, open } = gate()
@@ -188,7 +188,7 @@ describe('while the store is slow', () => {
     expect(await late).toMatchObject({ code: 'TASK_TERMINAL' })
   })
 
-  test('a change is not refused by what came to nothing', async () => {
+  test('a change is not refused because of one that failed', async () => {
     const { a, faults, clock } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
     faults.before = (step) => {
@@ -225,7 +225,7 @@ test('errors of background calls go to onError, whose own errors affect nothing'
   await tasks.destroy()
 })
 
-test('what fails in the background is a warning without onError, at most one a minute', async () => {
+test('background failures without onError are warnings, at most one a minute', async () => {
   const warnings = expectWarnings(
     /^DurableTaskManager: StoreFailedError: .*orphans.*\. The call is repeated\. Pass "onError"/,
   )
@@ -294,7 +294,7 @@ test('a listener that never receives a hint does not end polling', async () => {
   open()
 })
 
-test('destroying asks once more for what waits to be asked again, and leaves no timer', async () => {
+test('destroying tries pending calls once more, and leaves no timer', async () => {
   const { a, faults, clock, inner } = setup()
   await a.createTask({ skill: 'test', id: 'x' })
   faults.before = failing('commit', 1)
@@ -306,7 +306,7 @@ test('destroying asks once more for what waits to be asked again, and leaves no 
   expect(clock.pending).toBe(0)
 })
 
-test('a store that has forgotten a task is taken at its word', async () => {
+test('a task that the store no longer has is reported as removed', async () => {
   const { a, b, inner } = setup(2)
   await a.createTask({ skill: 'test', id: 'x' })
   const read = reading(b.subscribe('x'))

@@ -135,7 +135,7 @@ describe('a step that is not answered', () => {
   })
 
   test.each(['commit', 'heads', 'listen', 'publish', 'orphans', 'renew', 'all'] as const)(
-    'keeps nobody from destroying the manager: %s',
+    'does not prevent destroying the manager: %s',
     async (name) => {
       const { a, faults, clock } = world()
       const { id } = await a.createTask({ skill: 'test' })
@@ -210,7 +210,7 @@ describe('callers that wait receive an error while the store is silent', () => {
     expect(nexts.map(({ now }) => now)).toEqual(['done', 'done'])
   })
 
-  test('and nothing is left of it when the store answers', async () => {
+  test('and the manager reads nothing for them later', async () => {
     const { a, faults, clock, asked } = world()
     const { id } = await a.createTask({ skill: 'test' })
     const { opened, open } = gate()
@@ -283,7 +283,7 @@ describe('a change that a store refuses for good', () => {
     expect(await logOf(inner, id)).toHaveLength(4)
   })
 
-  test("costs a run no more than that: a user's message is not its affair", async () => {
+  test('does not fail the run when it is a message of a user', async () => {
     const { a, faults } = world()
     const lost: unknown[] = []
     const leased = a.lease({ ...LISTENER, onLost: (...given) => void lost.push(given) })
@@ -299,7 +299,7 @@ describe('a change that a store refuses for good', () => {
     expect((await a.getTask(id))?.artifacts).toHaveLength(1)
   })
 
-  test('is the creation: then all that was to follow fails', async () => {
+  test('fails all later changes when it is the creation', async () => {
     const { a, faults } = world()
     const lost: unknown[] = []
     const leased = a.lease({ ...LISTENER, onLost: (taskId) => void lost.push(taskId) })

@@ -109,7 +109,7 @@ const steps = fc.oneof(
   }),
 )
 
-test('whatever happens in whatever order, tasks end once, and nothing is left', async () => {
+test('tasks end once in any order of events, and no timer or listener is left', async () => {
   const turns = fc.array(fc.tuple(steps, fc.boolean()), { maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(turns, fc.boolean(), async (script, heedsSignals) => {

@@ -84,7 +84,7 @@ describe('an agent that a client may not have', () => {
 })
 
 describe('an id that another task has by now', () => {
-  it('gets no place from a task that is gone', async () => {
+  it('does not get the service location of a removed task', async () => {
     const made = setUp({ manager: { maxTasks: 1, whenFull: 'evict-terminal' } })
     const { gateway, tasks, provider, clock } = made
     const first = gateway.sendTask('a', 'of alice', { id: 'x', owner: 'alice' })

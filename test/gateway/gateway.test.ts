@@ -5,7 +5,7 @@ import { collect } from '../support/manager.js'
 import { agentInput, codeOf, pass, setUp, textsOf } from './support/gateway.js'
 
 describe('sending a task', () => {
-  test('waits for its end, and gives what came of it', async () => {
+  test('waits for the end of the task, and returns it', async () => {
     const { gateway, provider } = setUp()
     const sent = gateway.sendTask('a', 'Say hello')
     const call = await provider.last('sendTask')
@@ -56,7 +56,7 @@ describe('sending a task', () => {
     })
   })
 
-  test('and not waiting gives the task at once, and shows what comes of it as it comes', async () => {
+  test('without waiting returns the task at once, and emits its events as they come', async () => {
     const { gateway, provider, tasks } = setUp()
     const { id, state } = await gateway.sendTask('a', 'x', { returnImmediately: true })
     expect(state).toBe('submitted')
@@ -159,7 +159,7 @@ describe('sending a task', () => {
     expect([provider.of('cancelTask'), told]).toEqual([[], []])
   })
 
-  test('streams what happens to it from its creation on', async () => {
+  test('streams its events from its creation on', async () => {
     const { gateway, provider } = setUp()
     const events = collect(gateway.streamTask('a', 'x'))
     const call = await provider.last('streamTask')
@@ -344,7 +344,7 @@ describe('the agent for a task', () => {
 })
 
 describe('closing', () => {
-  test('takes no new tasks, and waits for those that are worked on', async () => {
+  test('refuses new tasks, and waits for working ones', async () => {
     const { gateway, provider, clock } = setUp()
     const sent = gateway.sendTask('a', 'x')
     const closed = gateway.close()
@@ -385,7 +385,7 @@ describe('closing', () => {
     await closed
   })
 
-  test('may be asked without end, and twice', async () => {
+  test('may wait without a limit, and be called twice', async () => {
     const { gateway, provider, clock } = setUp()
     void gateway.sendTask('a', 'x')
     const all = Promise.all([gateway.close({ graceMs: Infinity }), gateway.close({ graceMs: 1e12 })])

@@ -11,8 +11,6 @@ import { site } from '../http/support/http.js'
 import { gate, rejection } from '../server/interop/support/agent.js'
 import { gatewayOf, untilAborted, type TestAgent } from './support/request-handler.js'
 
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
-
 const echo: TestAgent = ({ text }) => text
 
 const RESEARCH = {
@@ -31,25 +29,26 @@ describe('A2AProvider', () => {
   /** The five methods of the document's trait, and what each was asked. */
   function provider(asked: unknown[]): AgentProvider {
     return {
-      async sendTask({ id }, { text }) {
+      sendTask({ id }, { text }) {
         asked.push(['send', id, text])
-        return { ref: { run: 1 }, state: 'working' }
+        return Promise.resolve({ ref: { run: 1 }, state: 'working' })
       },
-      async getTask({ id }, ref) {
+      getTask({ id }, ref) {
         asked.push(['get', id, ref])
-        return { state: 'completed', artifacts: [{ parts: [{ text: 'Done' }] }] }
+        return Promise.resolve({ state: 'completed', artifacts: [{ parts: [{ text: 'Done' }] }] })
       },
-      async cancelTask({ id }, ref) {
+      cancelTask({ id }, ref) {
         asked.push(['cancel', id, ref])
-        return {}
+        return Promise.resolve({})
       },
       async *streamTask({ id }, { text }): AsyncGenerator<TaskUpdate> {
         asked.push(['stream', id, text])
-        yield { ref: { run: 2 }, state: 'input-required', progress: 0.5, message: 'What next?' }
+        const message = 'What next?'
+        yield await Promise.resolve({ ref: { run: 2 }, state: 'input-required', progress: 0.5, message })
       },
-      async healthCheck({ id }) {
+      healthCheck({ id }) {
         asked.push(['health', id])
-        return 'degraded'
+        return Promise.resolve('degraded')
       },
     }
   }
@@ -80,7 +79,7 @@ describe('A2AProvider', () => {
     await gateway.close()
   })
 
-  it('lacks no field', () => {
+  it('refuses a provider that lacks a method', () => {
     const lacking = { ...provider([]), healthCheck: undefined } as unknown as AgentProvider
     expect(() => new A2AGateway({ providers: { langgraph: lacking } })).toThrow(
       '"providers.langgraph" has no healthCheck()',
@@ -107,7 +106,7 @@ describe('A2AGateway', () => {
     expect(errors).toEqual([])
   })
 
-  it('stores a task, sends it, and stores what comes of it', async () => {
+  it('stores a task, sends it, and stores its result', async () => {
     const sent = gate<TaskState | undefined>()
     const { gateway } = gatewayOf({
       echo: ({ id, text }) => {
@@ -172,7 +171,7 @@ describe('A2AGateway', () => {
   it('stores what it streams, listened to or not', async () => {
     const { gateway } = gatewayOf({
       poet: async function* () {
-        yield 'Roses '
+        yield await Promise.resolve('Roses ')
         yield 'are red'
       },
     })

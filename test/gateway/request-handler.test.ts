@@ -8,8 +8,6 @@ import { connect, MODERN_LINES, say, taskOf, textOf as textOfParts } from '../se
 import { collect, gate, serve } from '../server/interop/support/agent.js'
 import { gatewayOf, scene, serveGateway, untilAborted } from './support/request-handler.js'
 
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
-
 describe('a task', () => {
   it('is done by the agent, whose text is the result', async () => {
     const { client, gateway } = await scene({ echo: ({ text }) => `You said: ${text}` })
@@ -43,7 +41,7 @@ describe('a task', () => {
   it('shows progress, and results of every kind', async () => {
     const { client } = await scene({
       builder: async function* () {
-        yield { state: 'working', progress: 0.5, message: 'Half of it' }
+        yield await Promise.resolve({ state: 'working', progress: 0.5, message: 'Half of it' })
         yield { artifacts: [{ artifactId: 'plan', name: 'plan', parts: [{ data: { floors: 2 } }] }] }
         yield { state: 'completed', output: { floors: 2 } }
       },
@@ -100,9 +98,12 @@ describe('a task', () => {
     const { client } = await scene({
       baker: async function* ({ text, ref }) {
         refs.push(ref)
-        if (ref === undefined)
-          yield { ref: { thread: 't-1' }, state: 'input-required', message: 'How many rolls?' }
-        else yield `Baked ${text}`
+        const question = 'How many rolls?'
+        yield await Promise.resolve(
+          ref === undefined
+            ? { ref: { thread: 't-1' }, state: 'input-required', message: question }
+            : `Baked ${text}`,
+        )
       },
     })
     const asked = await client.run('baker, some rolls')
@@ -116,9 +117,9 @@ describe('a task', () => {
   it('continues with the conversation of the task before it in its context', async () => {
     const previous: unknown[] = []
     const { client } = await scene({
-      guide: async function* (task) {
+      guide: (task) => {
         previous.push(task.previous)
-        yield { ref: { thread: previous.length }, state: 'completed' }
+        return { ref: { thread: previous.length }, state: 'completed' }
       },
     })
     const first = await client.run('guide me')
@@ -164,7 +165,8 @@ describe('a service that fails', () => {
       {
         shaky: {
           run: async function* (_task, { agent }) {
-            yield { ref: { run: 1 }, chunk: { artifactId: 'a', parts: [{ text: 'So f' }] } }
+            const chunk = { artifactId: 'a', parts: [{ text: 'So f' }] }
+            yield await Promise.resolve({ ref: { run: 1 }, chunk })
             throw providerError('shaky', agent, 'The connection broke', { retryable: true })
           },
           getTask: () => ({
@@ -185,7 +187,7 @@ describe.each(MODERN_LINES)('the official SDK over $binding', (line) => {
     const aborted = gate()
     const { gateway } = gatewayOf({
       poet: async function* () {
-        yield 'O '
+        yield await Promise.resolve('O ')
         yield 'gateway!'
       },
       baker: ({ text, ref }) =>

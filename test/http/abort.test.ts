@@ -67,7 +67,7 @@ describe('an abort scope', () => {
 })
 
 describe('a race', () => {
-  it('gives what the work gives', async () => {
+  it('resolves to the result of the work', async () => {
     const scope = new AbortScope(new ManualClock(), undefined)
     expect(await scope.race(() => Promise.resolve(7))).toBe(7)
     const error = new Error('Broken')

@@ -90,7 +90,7 @@ describe('bearerAuth', () => {
     expect(toldBy(auth) + toldBy(bearerAuth(() => SECRET))).not.toContain(SECRET)
   })
 
-  test('is not renewed because another origin refuses what it was not sent', async () => {
+  test('is not renewed when another origin, which did not get it, refuses', async () => {
     const other = await site(() => ({ status: 401 }))
     const home = await site(() => ({ status: 307, headers: { location: other.url } }))
     let calls = 0
@@ -349,7 +349,7 @@ describe('a server that gives no token', () => {
     expect([(await other).status, asked.length]).toEqual([200, 1])
   })
 
-  test('is asked nothing where the guard says no', async () => {
+  test('receives no request where the guard blocks it', async () => {
     const { token, asked } = login(counting(), { tokenUrl: 'http://169.254.169.254/', urlGuard: urlGuard() })
     expect(await failureOf(token())).toMatchObject({ code: 'URL_BLOCKED' })
     expect(asked).toEqual([])

@@ -109,7 +109,7 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect(await agent.tasks.stateOf(done)).toBe('completed')
   })
 
-  it('forks a task with another answer, and tells nothing of what it does not fork', async () => {
+  it('forks a task with another answer, and hides tasks that it does not fork', async () => {
     const agent = await agentOver(name)
     const audits: InspectorAudit[] = []
     const onAction = (audit: InspectorAudit): void => void audits.push(audit)

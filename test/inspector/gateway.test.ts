@@ -38,7 +38,7 @@ function openGateway() {
   return gateway
 }
 
-it('shows who works, who fails and who is full, and no secret', async () => {
+it('shows which agents work, fail and are full, and no secret', async () => {
   const gateway = openGateway()
   const task = await gateway.sendTask('good', 'go', { returnImmediately: true })
   await gateway.sendTask('bad', 'go')

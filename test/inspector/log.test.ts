@@ -34,7 +34,7 @@ describe('TaskLog', () => {
     for (const [index, task] of tasks.entries()) expect(log.at(index)).toEqual(task)
   })
 
-  it('ignores what it has, and finds entries by generation', () => {
+  it('ignores known entries, and finds entries by generation', () => {
     const { log } = longLog()
     for (const entry of log.entries.slice(0, 3)) log.add(entry)
     expect(log.entries.length).toBe(203)

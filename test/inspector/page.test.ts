@@ -56,7 +56,7 @@ it(
 )
 
 it(
-  'cancels a task after a confirmation, and shows what filters select',
+  'cancels a task after a confirmation, and shows the tasks that filters select',
   { timeout: 60_000 },
   async (context) => {
     const chromium = requireChromium(context)
@@ -173,27 +173,23 @@ it('forks a task with another answer from an earlier event', { timeout: 60_000 }
   expect(faults).toEqual([])
 })
 
-it(
-  'redrives a task that has failed for good, and shows what it has used',
-  { timeout: 60_000 },
-  async (context) => {
-    const chromium = requireChromium(context)
-    const agent = await agentOver(SQLITE)
-    const id = await talk(agent, 'fail')
-    const traceUrl = ({ id: taskId }: { id: string }): string => `https://traces.test/${taskId}`
-    const url = await serve({ ...OPEN, tasks: agent.tasks, handler: agent, traceUrl })
-    const { page, faults } = await visit(chromium, `${url}#/t/${id}`)
-    await page.getByRole('region', { name: 'Budget' }).getByText('of 10,000').waitFor()
-    expect(await page.getByRole('link', { name: 'Open', exact: true }).getAttribute('href')).toBe(
-      `https://traces.test/${id}`,
-    )
-    await page.getByRole('button', { name: 'Redrive' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Redrive' }).click()
-    await page.getByText('Builds on').waitFor()
-    expect(await agent.tasks.countTasks({})).toBe(2)
-    expect(faults).toEqual([])
-  },
-)
+it('redrives a task that has failed for good, and shows its usage', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const agent = await agentOver(SQLITE)
+  const id = await talk(agent, 'fail')
+  const traceUrl = ({ id: taskId }: { id: string }): string => `https://traces.test/${taskId}`
+  const url = await serve({ ...OPEN, tasks: agent.tasks, handler: agent, traceUrl })
+  const { page, faults } = await visit(chromium, `${url}#/t/${id}`)
+  await page.getByRole('region', { name: 'Budget' }).getByText('of 10,000').waitFor()
+  expect(await page.getByRole('link', { name: 'Open', exact: true }).getAttribute('href')).toBe(
+    `https://traces.test/${id}`,
+  )
+  await page.getByRole('button', { name: 'Redrive' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Redrive' }).click()
+  await page.getByText('Builds on').waitFor()
+  expect(await agent.tasks.countTasks({})).toBe(2)
+  expect(faults).toEqual([])
+})
 
 it('shows children as lanes, with their own children in them', { timeout: 60_000 }, async (context) => {
   const chromium = requireChromium(context)

@@ -136,7 +136,7 @@ test.each([
   expect(String(await refused(act))).toMatch(/ended its turn without a final state, a question or a message/)
 })
 
-test('what is published after the end changes nothing, and is reported', async () => {
+test('an event that is published after the end changes nothing, and is reported', async () => {
   const { send, tasks, ignored, errors } = agent(async (publish) => {
     publish.task()
     publish.status(TaskState.TASK_STATE_COMPLETED)
@@ -158,7 +158,7 @@ test('what is published after the end changes nothing, and is reported', async (
   expect(errors).toEqual([])
 })
 
-test('what is published after the executor has returned is reported', async () => {
+test('an event that is published after the executor has returned is reported', async () => {
   let late: () => void = () => {}
   const { send, ignored } = agent((publish) => {
     publish.task()
@@ -355,7 +355,7 @@ test('the samples copy the metadata of the message to the task: the message keep
   expect(ignored).toEqual([])
 })
 
-test('a message after the task completes it, and what follows is late', async () => {
+test('a message after the task completes it, and later events are late', async () => {
   const { send, ignored } = agent(async (publish, context, bus) => {
     publish.task()
     bus.publish(AgentEvent.message(say('Done', context)))
@@ -445,7 +445,7 @@ test('a question while another message waits begins the next turn with that mess
   })
 })
 
-test('what is no executor, and options that are not there, are refused', () => {
+test('a value that is no executor, and unknown options, are refused', () => {
   const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
   const call = fromAgentExecutor as (...given: unknown[]) => unknown
   expect(String(thrown(() => call({ execute: executor.execute })))).toBe(

@@ -128,7 +128,7 @@ describe('a client refuses', () => {
   })
 })
 
-test('what a run says is checked too', async () => {
+test('the arguments of run methods are checked too', async () => {
   const errors: unknown[] = []
   const agent = fakeAgent((run) => run.complete({ parts: [{ text: 'x', mime: 'x' }] } as never), {
     onError: (error) => errors.push(error),

@@ -28,7 +28,7 @@ describe.each([
     expect(others).toEqual([])
   })
 
-  it.each(files)('%s bleeds nothing in', async (file) => {
+  it.each(files)('%s loads nothing else', async (file) => {
     expect(await bleeds(read(file), forbidden)).toEqual([])
   })
 })
@@ -50,7 +50,7 @@ describe('a bleed is found', () => {
     expect(await bleeds(code, FORBIDDEN)).toEqual([])
   })
 
-  it('and not in what the package loads of itself', async () => {
+  it('and not in the files that the package loads itself', async () => {
     expect(await bleeds('const later = import("./later.js")', FORBIDDEN)).toEqual([])
   })
 })

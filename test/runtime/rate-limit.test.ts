@@ -67,7 +67,7 @@ describe('a rate limit', () => {
     expect([take(1), take(1, 'c'), take(1, 'b')].flat()).toEqual([500, 500, 0])
   })
 
-  test('never gives more than its tokens and what has come since', () => {
+  test('never grants more than its tokens and the refilled ones', () => {
     const waits = fc.array(fc.integer({ min: 0, max: 2_000 }), { maxLength: 60 })
     const number = fc.integer({ min: 1, max: 50 })
     fc.assert(

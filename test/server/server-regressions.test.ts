@@ -257,7 +257,7 @@ test('of many next() at once each comes after the one before it', async () => {
   )
 })
 
-test('a prompt that is answered at once is no message of what comes then', async () => {
+test('a prompt that is answered at once is not the message of the next state', async () => {
   const a = agent(async (run) => {
     await run.requireInput('Which?')
     await never.opened
@@ -274,7 +274,7 @@ test('a prompt that is answered at once is no message of what comes then', async
   never.open()
 })
 
-test('a first message that the manager does not take is answered, whatever the agent makes of it', async () => {
+test('a first message that the manager refuses is answered, whatever the agent does', async () => {
   const a = agent(
     async (run) => {
       try {

@@ -81,7 +81,7 @@ describe('a handler', () => {
     expect(served.map(parentOf)).toEqual([idOf(span('POST')), SPAN, idOf(span('untraced'))])
   })
 
-  it('is dispatched to in what is active', async () => {
+  it('runs a dispatch in the active context', async () => {
     const { inSpan, span } = sdk()
     const handler = instrumentHandler(agent())
     const answer = await inSpan('caller', () => handler.dispatch(BODY, { version: '1.0' }))
@@ -89,7 +89,7 @@ describe('a handler', () => {
     expect(parentOf(span('SendMessage'))).toBe(idOf(span('caller')))
   })
 
-  it('has all else as it was, and leaves the handler that it was made of', async () => {
+  it('keeps all other properties, and does not change the original handler', async () => {
     sdk()
     const plain = agent()
     const { fetch } = plain

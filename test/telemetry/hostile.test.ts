@@ -53,7 +53,7 @@ describe('of what a propagator writes', () => {
     expect(headers?.get('tracestate')).toBeNull()
   })
 
-  it('nothing takes the place of what the user says, or the client', async () => {
+  it('nothing overwrites headers of the user or the client', async () => {
     const written = {
       Authorization: 'stolen',
       'content-type': 'text/plain',
@@ -125,7 +125,7 @@ describe('a call with options that cannot be read', () => {
   })
 })
 
-it('what is given in place of something like it is said', () => {
+it('the error for a wrong argument says what to pass', () => {
   const gateway = new A2AGateway({ providers: {} })
   const handler = createRequestHandler({ card: { name: 'A', url: 'http://a.test' }, execute: () => 'Hi' })
   expect(() => instrumentTasks(gateway as never)).toThrow(

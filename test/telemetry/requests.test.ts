@@ -89,7 +89,7 @@ describe('a request over JSON-RPC', () => {
     ])
   })
 
-  it('lasts as long as its stream, which has its artifacts', async () => {
+  it('ends with its stream, whose artifacts are in it', async () => {
     const { span, spans, metrics, gauges } = sdk()
     const handler = agent()
     const streams = async (): Promise<unknown> => (await gauges())['a2a.server.streams']?.points[0]?.value

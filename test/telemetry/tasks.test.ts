@@ -257,7 +257,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       stop()
     })
 
-    it('may be registered later, and heeds what happens from then on', async () => {
+    it('may be registered later, and records changes from then on', async () => {
       unregister()
       const tasks = make()
       instrumentTasks(tasks)
@@ -277,7 +277,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
       expect(Object.keys(await metrics())).toHaveLength(2)
     })
 
-    it('breaks no task by what it throws', async () => {
+    it('breaks no task by an error that it throws', async () => {
       const broken = (): never => {
         throw new Error('The exporter is on fire')
       }
@@ -322,7 +322,7 @@ describe.each(MANAGERS)('over $name,', ({ make }) => {
         { prefx: 'a2a', prefix: 'a2a' },
         'Unknown option "prefx" of instrumentTasks, did you mean "prefix"?; known are prefix, api',
       ],
-    ])('receives what is wrong with %j', (options, text) => {
+    ])('receives the error of %j', (options, text) => {
       expect(() => instrumentTasks(make(), options)).toThrow(text)
     })
   })

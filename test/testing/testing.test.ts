@@ -24,7 +24,7 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(start + 20)
   })
 
-  test('may step back, as a system clock does, and what was left of a timer is left', () => {
+  test('may step back, as a system clock does, without changing the remaining time of timers', () => {
     const clock = new ManualClock(1_000)
     const fired: number[] = []
     clock.schedule(() => fired.push(clock.now()), 10)
@@ -36,7 +36,7 @@ describe('ManualClock', () => {
   })
 })
 
-test('ManualClock refuses what is no time', () => {
+test('ManualClock refuses an invalid time', () => {
   const clock = new ManualClock(0)
   for (const run of [
     () => new ManualClock('hello'),

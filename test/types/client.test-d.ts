@@ -15,7 +15,7 @@ test('a client takes either manager', () => {
   expectTypeOf(new A2AClient({ taskManager: durable })).toEqualTypeOf<A2AClient>()
 })
 
-test('sendTask finds out itself what an earlier process has sent', () => {
+test('sendTask takes no option for messages of earlier processes', () => {
   expectTypeOf<DelegationOptions>().toEqualTypeOf<Omit<RunOptions, 'repeats'>>()
 })
 

@@ -10,7 +10,7 @@ import type {
   PostgresJsSql,
 } from '../../src/stores/postgres/index.js'
 
-test('the clients of the drivers are what the store takes', () => {
+test('the store accepts the clients of the drivers', () => {
   expectTypeOf<pg.Pool>().toExtend<PgPool>()
   expectTypeOf<postgres.Sql>().toExtend<PostgresJsSql>()
   expectTypeOf<postgres.Sql<{ bigint: bigint }>>().toExtend<PostgresJsSql>()
@@ -18,7 +18,7 @@ test('the clients of the drivers are what the store takes', () => {
   expectTypeOf<typeof postgresStore>().parameter(0).toEqualTypeOf<PgPool | PostgresJsSql | PgliteDatabase>()
 })
 
-test('what is none is not', () => {
+test('other values are refused', () => {
   expectTypeOf<pg.Client>().not.toExtend<PostgresClient>()
   expectTypeOf<string>().not.toExtend<PostgresClient>()
 })

@@ -18,7 +18,7 @@ test('nothing is any', () => {
   expectTypeOf<schemas.JsonRpcResponse>().not.toBeAny()
 })
 
-test('a schema takes what it gives', () => {
+test('a schema accepts its own output', () => {
   expectTypeOf<z.input<typeof schemas.SendMessageRequestSchema>>().toEqualTypeOf<schemas.SendMessageRequest>()
   expectTypeOf<z.input<typeof schemas.AgentCardSchema>>().toEqualTypeOf<schemas.AgentCard>()
 })
@@ -40,7 +40,7 @@ test('no index signatures', () => {
   expectTypeOf<string>().not.toExtend<keyof schemas.AgentCard>()
 })
 
-test('a part is what the core calls one', () => {
+test('the type of a part equals that of the core', () => {
   expectTypeOf<schemas.Part>().toExtend<CorePart>()
   expectTypeOf<CorePart>().toExtend<schemas.Part>()
   expectTypeOf<schemas.JsonObject>().toEqualTypeOf<CoreJsonObject>()

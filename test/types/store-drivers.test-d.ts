@@ -6,7 +6,7 @@ import { expectTypeOf, test } from 'vitest'
 import type { IoRedisClient, NodeRedisClient, redisStore } from '../../src/stores/redis/index.js'
 import type { openTasks, SqliteDatabase } from '../../src/stores/sqlite/index.js'
 
-test('databases of the SQLite drivers are what the store takes', () => {
+test('the store accepts databases of the SQLite drivers', () => {
   expectTypeOf<Libsql.Database>().not.toBeAny()
   expectTypeOf<Libsql.Database>().toExtend<SqliteDatabase>()
   expectTypeOf<BetterSqlite.Database>().not.toBeAny()
@@ -14,7 +14,7 @@ test('databases of the SQLite drivers are what the store takes', () => {
   expectTypeOf<typeof openTasks>().parameter(0).toEqualTypeOf<string | SqliteDatabase>()
 })
 
-test('clients of the Redis drivers are what the store takes', () => {
+test('the store accepts clients of the Redis drivers', () => {
   expectTypeOf<Redis>().not.toBeAny()
   expectTypeOf<Redis>().toExtend<IoRedisClient>()
   expectTypeOf<ReturnType<typeof createClient>>().not.toBeAny()
@@ -22,6 +22,6 @@ test('clients of the Redis drivers are what the store takes', () => {
   expectTypeOf<typeof redisStore>().parameter(0).toEqualTypeOf<IoRedisClient | NodeRedisClient>()
 })
 
-test('a pool, which has no subscriptions, is not', () => {
+test('the store refuses a pool, which has no subscriptions', () => {
   expectTypeOf<ReturnType<typeof createClientPool>>().not.toExtend<NodeRedisClient>()
 })

@@ -34,7 +34,7 @@ test('methods', () => {
   expectTypeOf<TaskManager['can']>().parameter(1).toEqualTypeOf<TaskState>()
 })
 
-test('interfaces are taken as JSON, and what is not known', () => {
+test('the manager accepts interfaces and unknown values as JSON', () => {
   interface Query {
     text: string
     pages?: number[]
@@ -65,7 +65,7 @@ test('mistakes are seen by the compiler', () => {
   tasks.getTask('id')?.messages.push({ messageId: 'm', role: 'user', parts: [{ text: 'a', url: 'b' }] })
 })
 
-test('what the manager gives it takes', () => {
+test('the manager accepts what it returns', () => {
   const task = tasks.createTask({ skill: 'x' })
   const snapshot = tasks.snapshot()
   for (const message of task.messages) tasks.addMessage('id', message)

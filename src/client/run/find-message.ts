@@ -90,8 +90,13 @@ async function search(
   if (taskId !== undefined) {
     const task = await connection.call('GetTask', { id: taskId, historyLength }, { signal })
     if (hasMessage(task, message)) return { type: 'found', task }
+    // A run that began with this message knows no earlier one: any other of the user's was before it.
+    const isFirst = earlierMessageId === message.messageId
+    const hasEarlier = isFirst
+      ? task.messages.some(({ role }) => role === 'user')
+      : hasMessage(task, { messageId: earlierMessageId })
     // A missing or partial history proves nothing.
-    return { type: hasMessage(task, { messageId: earlierMessageId }) ? 'nowhere' : 'unknown' }
+    return { type: hasEarlier ? 'nowhere' : 'unknown' }
   }
   if (contextId === undefined) return { type: 'unknown' }
   const page = await connection.call('ListTasks', { contextId, pageSize: 100, historyLength }, { signal })

@@ -1,9 +1,14 @@
 /**
- * Wait that ends by time, or earlier.
+ * Wait that ends by time, or earlier, and the pauses of the sources.
  *
  * @module
  */
 import type { Clock } from '../../runtime/clock.js'
+
+/** Changes within this time are shown together, in ms. */
+export const SETTLE_MS = 250
+/** The pause after more changes than one look takes, in ms. */
+export const BUSY_MS = 1_000
 
 export class Alarm {
   readonly #clock: Clock

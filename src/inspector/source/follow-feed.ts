@@ -7,7 +7,7 @@ import type { FeedEntry, TaskFeed } from '../../core/feed/types.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { InspectedTasks } from '../options.js'
-import { Alarm } from './alarm.js'
+import { Alarm, BUSY_MS, SETTLE_MS } from './alarm.js'
 import type { Change } from './source.js'
 
 interface FollowOptions {
@@ -20,10 +20,6 @@ interface FollowOptions {
 const MAX_CHANGES = 500
 /** Further events in one look are not read: they cost more than to read the list again. */
 const MAX_EVENTS = 500
-/** Changes within this time are shown together, in ms. */
-const SETTLE_MS = 250
-/** The pause after more changes than one look takes, in ms. */
-const BUSY_MS = 1_000
 
 /**
  * A resync, and then what changes from there on, at the pace of the reader, until the signal aborts. `undefined` for a manager

@@ -7,7 +7,7 @@ import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { InspectedTasks } from '../options.js'
-import { Alarm } from './alarm.js'
+import { Alarm, BUSY_MS, SETTLE_MS } from './alarm.js'
 import type { Change } from './source.js'
 
 interface PollOptions {
@@ -21,10 +21,6 @@ interface PollOptions {
 const MAX_CHANGES = 200
 /** The clocks of processes that share a store differ by less than this. */
 const OVERLAP_MS = 5_000
-/** Changes of this process within this time are shown together, in ms. */
-const SETTLE_MS = 250
-/** The pause after more changes than one look takes, in ms. */
-const BUSY_MS = 1_000
 
 /** Yields a resync, and then the tasks that change from there on, at the pace of the reader, until the signal aborts. */
 export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): AsyncGenerator<Change> {

@@ -11,7 +11,7 @@ import { readOpenTurn } from './earlier-attempts.js'
 import type { OpenTurn } from './open-turn.js'
 import type { Settings } from '../options.js'
 import type { RetrySettings } from '../retry.js'
-import { isShared, type ServedTasks } from '../tasks.js'
+import type { ServedTasks } from '../tasks.js'
 import type { ActiveRun } from '../runs/active-run.js'
 
 interface RetryContext {
@@ -43,7 +43,7 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  await sleep(retry.pauseMs(run.attempt), run.signal, isShared(tasks) ? clock : withKeepAlive(clock))
+  await sleep(retry.pauseMs(run.attempt), run.signal, withKeepAlive(clock))
   active.isPausing = false
   return isOver() ? undefined : await readOpenTurn(tasks, run.task)
 }

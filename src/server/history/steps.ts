@@ -8,7 +8,7 @@ import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { raceAbort } from '../../runtime/abort.js'
-import type { Clock } from '../../runtime/clock.js'
+import { withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { describe } from '../../runtime/describe.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
@@ -192,7 +192,7 @@ async function attempts<T>(
       run.onFailed(label, failure)
       throw failure
     }
-    await sleep(retry.pauseMs(count), signal, run.clock)
+    await sleep(retry.pauseMs(count), signal, withKeepAlive(run.clock))
     run.restoreArtifacts(before)
   }
 }

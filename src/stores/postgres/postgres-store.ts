@@ -72,7 +72,7 @@ export interface PostgresStore extends TaskStore {
  *
  * @example
  * const pool = new Pool({ connectionString })
- * pool.on('error', (error) => console.error(error.message))
+ * pool.on('error', (error) => logger.error(error.message))
  * const store = postgresStore(pool)
  * await store.migrate()
  * const tasks = new DurableTaskManager({ store })

@@ -109,7 +109,7 @@ export interface RedisStore extends TaskStore {
  *
  * @example
  * const client = createClient({ url })
- * client.on('error', (error) => console.error(error.message))
+ * client.on('error', (error) => logger.error(error.message))
  * await client.connect()
  * const store = redisStore(client)
  * await store.migrate()

@@ -85,7 +85,7 @@ describe('how long a card is good without asking', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('what is not to be stored is not, and drops what was', async () => {
+  test('a card that must not be stored is not, and removes the stored one', async () => {
     const headers: Record<string, string> = {}
     const { card, cache, clock } = setUp(() => ({ body: CARD, headers }))
     await card()
@@ -129,7 +129,7 @@ describe('after that', () => {
     expect(agent.asked[2]?.headers).toMatchObject({ 'if-none-match': '"1"', 'if-modified-since': modified })
   })
 
-  test('and what it said of another card is dropped', async () => {
+  test('and the validators of another card are dropped', async () => {
     const said = {
       etag: '"1"',
       'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT',
@@ -147,7 +147,7 @@ describe('after that', () => {
     expect(asked[2]?.headers).not.toHaveProperty('if-modified-since')
   })
 
-  test('but not with what was too old to be good for anything', async () => {
+  test('but a card past its limit is not returned', async () => {
     const { card, clock, asked } = setUp(() => ({ body: CARD, headers: { etag: '"1"' } }))
     await card()
     clock.advance(24 * HOUR + 1)
@@ -223,7 +223,7 @@ describe('callers that ask at the same time', () => {
     expect(await later).toEqual(CARD)
   })
 
-  test('may leave without ending it for the others', async () => {
+  test('may abort without ending the request for the others', async () => {
     const { fetch, answer } = held()
     const { card } = setUp(() => 'never')
     const caller = new AbortController()
@@ -249,7 +249,7 @@ describe('callers that ask at the same time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test.each(['clear', 'delete'] as const)('%s() drops what is on its way', async (how) => {
+  test.each(['clear', 'delete'] as const)('%s() drops the pending request', async (how) => {
     const agent = held()
     const { card, cache } = setUp(() => 'never')
     const ask = async (): Promise<{ card: Promise<unknown> }> => {

@@ -105,7 +105,7 @@ describe('fetchAgentCard', () => {
     expect(await failureOf(agent(() => ({ body })).card())).toMatchObject({ code: 'INVALID_AGENT_RESPONSE' })
   })
 
-  test('reports a card without an end, one without a bottom, and one that is armed', async () => {
+  test('refuses an endless card and one that nests too deep, and ignores __proto__', async () => {
     const large = { ...CARD, description: 'x'.repeat(1_048_576) }
     expect(await failureOf(agent(() => ({ body: large })).card())).toMatchObject({ code: 'LIMIT_EXCEEDED' })
     const deep = `{"name":"A","version":"1","x":${'['.repeat(100)}${']'.repeat(100)}}`

@@ -13,7 +13,7 @@ function network(...agents: ReturnType<typeof fakeAgent>[]) {
 }
 
 describe('sendTask', () => {
-  it('is what the TaskManager module shows', async () => {
+  it('works as in the example of the TaskManager module', async () => {
     const remote = fakeAgent((run) => `Analysed ${run.text}`)
     const remoteAgentId = remote.url
     const taskManager = new TaskManager()
@@ -28,7 +28,7 @@ describe('sendTask', () => {
     expect(artifacts?.[0]?.parts).toEqual([{ text: 'Analysed remote-analysis' }])
   })
 
-  it('sends the input, and of the task nothing else', async () => {
+  it('sends the input, and nothing else of the task', async () => {
     const remote = fakeAgent((run) => JSON.stringify(run.message.parts))
     const taskManager = new TaskManager()
     const client = new A2AClient({ taskManager, fetch: remote.fetch, agents: { helper: remote.url } })
@@ -159,7 +159,7 @@ describe('a client with a taskManager', () => {
     })
   })
 
-  it('leaves alone what has ended here', async () => {
+  it('leaves a local task that has ended unchanged', async () => {
     const remote = fakeAgent((run) => run.requireInput('?').then(() => 'done'))
     const taskManager = new TaskManager()
     const client = new A2AClient({ card: remote.card, fetch: remote.fetch, taskManager })
@@ -180,7 +180,7 @@ describe('a client with a taskManager', () => {
     expect(taskManager.listTasks()[0]?.state).toBe('failed')
   })
 
-  it('is of no agent where it has no card', async () => {
+  it('refuses to send where it has no card', async () => {
     const client = new A2AClient({ taskManager: new TaskManager() })
     await expect(client.send('x')).rejects.toSatisfy((error) => A2AError.is(error, 'INVALID_PARAMS'))
   })
@@ -296,7 +296,7 @@ describe('an agent', () => {
     expect(remote.tasks.size()).toBe(1)
   })
 
-  it('leaves no task at work that was given up', async () => {
+  it('leaves no abandoned task working', async () => {
     const remote = fakeAgent((run) => run.requireInput('?').then(() => 'x'))
     const taskManager = new TaskManager()
     const client = new A2AClient({ card: remote.card, fetch: remote.fetch, taskManager })

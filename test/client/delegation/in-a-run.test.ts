@@ -41,7 +41,7 @@ test('the error says what to do instead', async () => {
   })
 })
 
-test('what the error says to do works', async () => {
+test('the remedy that the error names works', async () => {
   const { thrown } = await inRun(async (client, url, _, tasks) => {
     const done = await client.sendTask(url, await tasks.createTask({ skill: 'weather', input: 'Oslo?' }))
     expect(done).toMatchObject({ type: 'completed', text: 'Sunny' })

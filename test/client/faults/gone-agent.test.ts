@@ -81,7 +81,7 @@ test('an agent that answers with errors after the end does not change the result
   expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, text: 'Hello' })
 })
 
-test('an agent that still responds decides: its task may hold what no stream contained', async () => {
+test('the task of an agent that still responds is the result, with contents that no stream had', async () => {
   const agent = await ending(() => task('completed', { text: 'Hello, in full' }))
   expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, text: 'Hello, in full' })
 })

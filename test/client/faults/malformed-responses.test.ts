@@ -217,7 +217,7 @@ describe('an answer without end', () => {
     })
   })
 
-  test('of comments is not endless data: the stream is read until something comes', async () => {
+  test('of comments is read on until an event comes', async () => {
     let isDone = false
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'ok' })
@@ -238,7 +238,7 @@ describe('an answer without end', () => {
     expect(isDone).toBe(true)
   })
 
-  test('that is announced is not even begun', async () => {
+  test('that is announced by its length is not read', async () => {
     const agent = await scripted(({ response }) => {
       response
         .writeHead(200, { 'content-type': JSON_TYPE, 'content-length': String(10 * LIMIT) })

@@ -165,13 +165,13 @@ describe('a message whose answer is lost', () => {
     expect(executed()).toBe(1)
   })
 
-  test('cannot be distinguished from one that the agent shows too late: it is done twice, unless "resend: false"', async () => {
+  test('is sent twice where the agent shows it too late, unless "resend: false"', async () => {
     const { agent, executed } = await lossy({ executes: 1, shownAtLook: 5 })
     expect((await clientOf(agent).run('hi')).type).toBe('completed')
     expect(executed()).toBe(2)
   })
 
-  test('is found after all where the agent, which shows it too late, refuses it the second time', async () => {
+  test('is found where the agent shows it late and refuses it the second time', async () => {
     let sends = 0
     const agent = await scripted(({ method, params: { contextId }, response }) => {
       if (method === 'ListTasks') return { tasks: sends > 1 ? [task('working', { contextId })] : [] }
@@ -291,7 +291,7 @@ test('an agent that cannot be reached is tried, and then an error', async () => 
   expect(result).toMatchObject({ type: 'error', error: { code: 'EXTERNAL_SERVICE_ERROR' } })
 })
 
-test('of two ways the second may have got the message: that the first is closed says nothing', async () => {
+test('a closed first interface does not prove that the second has not received the message', async () => {
   const agent = await scripted(({ method, params: { contextId }, response }) => {
     if (method === 'ListTasks') return { tasks: [task('working', { contextId })] }
     if (method === 'GetTask') return task('completed', { text: 'ok' })

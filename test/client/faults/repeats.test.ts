@@ -75,6 +75,24 @@ describe('repeats', () => {
     expect(agent.tasks.size()).toBe(0)
   })
 
+  test('sends an answer where the task has only the messages before it', async () => {
+    const agent = fakeAgent(async (run) => {
+      const [part] = (await run.requireInput('How many?')).parts
+      return part !== undefined && 'text' in part ? part.text : 'none'
+    })
+    const asked = await clientOf(agent).run('go')
+    const { id: taskId = '', contextId } = ('task' in asked && asked.task) || {}
+    const answer = { parts: [{ text: 'two' }], messageId: 'answer', taskId, contextId }
+    const repeats = { messageId: 'answer', taskId }
+    const result = await clientOf(agent).run(answer, { repeats })
+    expect(result).toMatchObject({ type: 'completed', text: 'two' })
+    const again = await clientOf(agent).run(answer, { repeats })
+    expect(again).toMatchObject({ type: 'completed', text: 'two' })
+    expect(
+      agent.tasks.listTasks()[0]?.messages.filter(({ messageId }) => messageId === 'answer'),
+    ).toHaveLength(1)
+  })
+
   test('is no option of calls that send no message of the caller', async () => {
     const client = clientOf(fakeAgent('done'))
     const options = { repeats: { messageId: 'm' } } as object

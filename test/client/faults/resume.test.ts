@@ -162,7 +162,7 @@ describe('a handle without a task', () => {
     expect(await clientOf(agent).resume(handle)).toMatchObject({ type: 'completed' })
   })
 
-  test('nor a conversation says nothing: that is the caller’s mistake', async () => {
+  test('nor a conversation is a mistake of the caller', async () => {
     const agent = await scripted(() => null)
     await expect(clientOf(agent).resume({ messageId: 'm' })).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })

@@ -134,7 +134,7 @@ describe('an agent of the official SDK', () => {
   })
 })
 
-test('what was run leaves no memory behind', { timeout: 90_000 }, async () => {
+test('completed runs hold no memory', { timeout: 90_000 }, async () => {
   const [afterFirst = NaN] = heaps
   // Statistics of code take some 5; what is left of connections goes within seconds.
   await expect.poll(() => heapMiB() - afterFirst, { interval: 100, timeout: 60_000 }).toBeLessThan(10)

@@ -110,7 +110,7 @@ describe('a stream', () => {
     expect((await elapse(clock, running, 1)).type).toBe('completed')
   })
 
-  test('that begins with nothing is no proof of the message: it is looked for', async () => {
+  test('that ends without an event does not prove that the message arrived: the client looks for it', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'SendStreamingMessage') return stream(asked, [])
       const { contextId } = asked.params
@@ -205,7 +205,7 @@ describe('maxTaskBytes', () => {
     await expect.poll(() => agent.asked[0]?.response.destroyed).toBe(true)
   })
 
-  test('does not count what was replaced', async () => {
+  test('does not count replaced artifacts', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'GetTask') return task('completed', { text: 'ok' })
       const long = 'x'.repeat(1_000)

@@ -24,7 +24,7 @@ export type Act =
   /** Instead of a task. */
   | { readonly reply: readonly Part[] }
 
-export type Agent = (turn: Turn) => AsyncIterable<Act>
+export type Agent = (turn: Turn) => Iterable<Act> | AsyncIterable<Act>
 
 /** A promise that the test, or the agent, settles by hand. */
 export interface Gate {
@@ -48,19 +48,17 @@ export function textArtifact(text: string, artifactId = 'answer'): Artifact {
   return { artifactId, parts: [{ text }] }
 }
 
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
-
-export async function* echo({ text }: Turn): AsyncGenerator<Act> {
+export function* echo({ text }: Turn): Generator<Act> {
   yield { artifact: textArtifact(`You said: ${text}`) }
   yield { status: 'completed' }
 }
 
-export async function* replier({ text }: Turn): AsyncGenerator<Act> {
+export function* replier({ text }: Turn): Generator<Act> {
   yield { reply: [{ text: `Hello ${text}` }] }
 }
 
 /** Every kind of event that a task has. */
-export async function* storyteller(): AsyncGenerator<Act> {
+export function* storyteller(): Generator<Act> {
   yield { status: 'working', text: 'thinking' }
   yield { artifact: { ...textArtifact('one ', 'story'), name: 'Story' } }
   yield { artifact: textArtifact('two ', 'story'), append: true }
@@ -68,7 +66,7 @@ export async function* storyteller(): AsyncGenerator<Act> {
   yield { status: 'completed', text: 'done' }
 }
 
-export async function* asker({ text, isFollowUp }: Turn): AsyncGenerator<Act> {
+export function* asker({ text, isFollowUp }: Turn): Generator<Act> {
   if (!isFollowUp) {
     yield { status: 'input-required', text: 'Which city?' }
     return
@@ -94,13 +92,11 @@ export function hesitant({ opened }: Gate): Agent {
 }
 
 export function ender(status: TaskState, text: string): Agent {
-  return async function* () {
-    yield { status, text }
-  }
+  return () => [{ status, text }]
 }
 
 /** Sends back the parts, and tells what it was told in a part of data. */
-export async function* mirror(turn: Turn): AsyncGenerator<Act> {
+export function* mirror(turn: Turn): Generator<Act> {
   const { metadata, requested, references, extensions, tenant, messageId } = turn
   const told = { metadata, requested, references, extensions, tenant, messageId }
   yield {
@@ -114,4 +110,3 @@ export async function* mirror(turn: Turn): AsyncGenerator<Act> {
   yield { artifact: { artifactId: 'told', parts: [{ data }] } }
   yield { status: 'completed' }
 }
-/* eslint-enable */

@@ -46,10 +46,10 @@ const ANSWERS = {
     const { parts } = await run.requireInput('What is your name?')
     return `Hello ${parts[0].text}`
   },
-  /** Ends after the response was sent. */
+  /** Ends in a later turn of the event loop, when the response with the state `working` is made. */
   async later(run) {
     run.start()
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve))
     return 'It is done'
   },
   async wait(run) {

@@ -37,7 +37,7 @@ describe('an exchange', () => {
     expect(new Set(EXCHANGES.map(({ name }) => name)).size).toBe(EXCHANGES.length)
   })
 
-  it('says more of the answer than that it was good', () => {
+  it('checks more of the answer than its status', () => {
     const vague = EXCHANGES.filter(
       ({ status = 200, json, events }) => status === 200 && json === undefined && events === undefined,
     )

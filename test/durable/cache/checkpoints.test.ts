@@ -48,7 +48,7 @@ describe('appending', () => {
     await Promise.all([few.tasks.destroy(), many.tasks.destroy()])
   })
 
-  test('keeps what has to be read within about twice the task', async () => {
+  test('keeps the stored bytes to read within about twice the task', async () => {
     for (const count of [100, 1_000, 2_500]) {
       const { store, tasks, id } = await appended(count)
       const whole = JSON.stringify(await tasks.getTask(id)).length
@@ -95,7 +95,7 @@ describe('what the store gives', () => {
   test.each([
     ['in a state that the lifecycle does not have', { state: 'baking' }, [], /"baking"/],
     ['with a gap in its log', { state: 'submitted' }, [{ generation: 3 }], /gap after generation 1/],
-  ])('%s is not guessed at', async (_, more, events, message) => {
+  ])('%s is refused', async (_, more, events, message) => {
     const store = memoryStore()
     const history = [{ state: more.state, timestamp: moment }]
     const checkpoint = { ...task, ...more, history }

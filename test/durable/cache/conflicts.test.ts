@@ -59,7 +59,7 @@ test('of 20 concurrent cancellations one succeeds, and the others report that th
   expect(reasons.map(({ code }) => code)).toEqual(Array(19).fill('TASK_NOT_CANCELABLE'))
 })
 
-test('what may not be done any more after what others did is refused, and the rest is done', async () => {
+test('after changes of others, illegal parts of an update are refused, and the rest is stored', async () => {
   const { a, b, store } = replicas(2)
   const { id } = await a.createTask({ skill: 'test' })
   await b.getTask(id)
@@ -83,7 +83,7 @@ test('what may not be done any more after what others did is refused, and the re
   ])
 })
 
-test('a refusal comes of what is in the store, not of what was there once', async () => {
+test('a refusal follows the current state in the store, not an earlier one', async () => {
   const { a, b } = replicas(2)
   const { id } = await a.createTask({ skill: 'test' })
   await b.getTask(id)
@@ -93,7 +93,7 @@ test('a refusal comes of what is in the store, not of what was there once', asyn
   expect(refused).toMatchObject({ code: 'TASK_TERMINAL' })
 })
 
-test('a refusal does not come of what came to nothing', async () => {
+test('a change that failed refuses no later one', async () => {
   const { a, b } = replicas(2)
   const { id } = await a.createTask({ skill: 'test' })
   await b.getTask(id)
@@ -105,7 +105,7 @@ test('a refusal does not come of what came to nothing', async () => {
   expect((await added).generation).toBe(3)
 })
 
-test('that always loses fails with UNAVAILABLE', async () => {
+test('a change that always conflicts fails with UNAVAILABLE', async () => {
   const inner = memoryStore()
   const { a } = replicas(1, { store: inner })
   const { id } = await a.createTask({ skill: 'test' })
@@ -129,7 +129,7 @@ test('that always loses fails with UNAVAILABLE', async () => {
   expect(textsOf(await b.getTask(id))).not.toContain('slower')
 })
 
-test('a task whose log cannot be followed is not guessed at', async () => {
+test('a task whose log has a gap is refused with STORE_FAILED', async () => {
   const clock = new ManualClock()
   const inner = memoryStore()
   const { a } = replicas(1, { store: inner }, clock)

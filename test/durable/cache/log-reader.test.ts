@@ -218,7 +218,7 @@ describe('the task of a subscription', () => {
     expect(await rejection(next)).toMatchObject({ code: 'TASK_NOT_FOUND' })
   })
 
-  test('whose manager is destroyed: MANAGER_DESTROYED, also for what is just beginning', async () => {
+  test('whose manager is destroyed: MANAGER_DESTROYED, also for a subscription that is starting', async () => {
     const clock = new ManualClock()
     const faults: Faults = {}
     const { a } = replicas(1, { store: faultyStore(memoryStore(), faults) }, clock)

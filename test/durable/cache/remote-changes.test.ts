@@ -32,7 +32,7 @@ function world(options: Partial<DurableTaskManagerOptions> = {}, hasHints = true
 }
 
 describe('hints', () => {
-  test('of what was done here cost no question', async () => {
+  test('of changes by this process read nothing from the store', async () => {
     const { a, count } = world()
     const leased = a.lease(LISTENER)
     const { id } = leased.createTask({ skill: 'test' })
@@ -63,7 +63,7 @@ test('a change does not wait for a read of the same task', async () => {
   expect(await read).toMatchObject({ state: 'working' })
 })
 
-test('listening takes as long as it takes: it is not begun twice', async () => {
+test('listening that is slow to start is not started twice', async () => {
   const { a, clock, faults, count } = world()
   const { id } = await a.createTask({ skill: 'test' })
   faults.before = (step) => (step === 'listen' ? new Promise(() => undefined) : undefined)

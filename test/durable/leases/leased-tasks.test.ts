@@ -5,7 +5,7 @@ import { logOf, rejection, says, textsOf, turn } from '../support/durable.js'
 import { pass, workers } from '../support/leased.js'
 
 describe('a task that is held', () => {
-  test('changes in its own eyes at once, and is stored after, in order and together', async () => {
+  test('shows its changes to the holder at once, and stores them later, in order and together', async () => {
     const { here, a, b, store } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test', id: 'x' }, { note: 1 })
@@ -27,7 +27,7 @@ describe('a task that is held', () => {
     expect(here.told).toEqual([])
   })
 
-  test('is unknown to those methods before it is held, and after', async () => {
+  test('is unknown to the methods of the holder before and after it is held', async () => {
     const { here, a } = workers()
     const { leased } = here
     const { id } = await a.createTask({ skill: 'test' })
@@ -129,7 +129,7 @@ describe('an id', () => {
 })
 
 describe('what others do', () => {
-  test('reaches the holder before its own change is stored, which is decided again', async () => {
+  test('reaches the holder before its own change is stored, which is checked again', async () => {
     const { here, b, store } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test' })
@@ -155,7 +155,7 @@ describe('what others do', () => {
     expect(here.told).toMatchObject([{}, { news: { state: 'failed' }, events: [{ type: 'status' }] }])
   })
 
-  test('leaves out what may not be done any more', async () => {
+  test('drops changes that are no longer legal', async () => {
     const { here, b } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test' })
@@ -188,7 +188,7 @@ describe('what others do', () => {
     expect(here.told.filter((each) => 'lost' in each)).toEqual([])
   })
 
-  test('does not make stored forget what comes before what is left out', async () => {
+  test('does not make `stored` forget changes before a dropped one', async () => {
     const { here, a, b, faults } = workers()
     const { leased } = here
     faults.before = (step) => {
@@ -211,7 +211,7 @@ describe('what others do', () => {
     expect(textsOf(await a.getTask(id))).toEqual(['kept'])
   })
 
-  test('keeps a question, asked in own eyes, behind a message that came first', async () => {
+  test('orders a pending question of the holder after a message that came first', async () => {
     const { here, there, b } = workers()
     const { leased } = here
     const { id } = leased.createTask({ skill: 'test' })
@@ -320,7 +320,7 @@ describe('finish', () => {
     expect((await b.getTask(id))?.state).toBe('working')
   })
 
-  test('is refused for what may not be done', async () => {
+  test('is refused for an illegal change', async () => {
     const { here } = workers()
     const { id } = here.leased.createTask({ skill: 'test' })
     const finished = rejection(here.leased.finish(id, { state: 'completed' }))

@@ -53,7 +53,7 @@ test('a renewal that gets no reply is repeated before the lease expires', async 
 })
 
 describe('taking', () => {
-  test('a task without a holder makes it held here, once', async () => {
+  test('a task without a holder gives this process the lease, once', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
     const taking = await here.leased.take(id, { who: 'here' })
@@ -64,7 +64,7 @@ describe('taking', () => {
     expect(there.leased.peekTask(id)).toBeNull()
   })
 
-  test('at once, twice here and twice there, makes it held by one', async () => {
+  test('at once, twice here and twice there, gives one process the lease', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
     const takings = await Promise.all([here, there, here, there].map(({ leased }) => leased.take(id)))
@@ -74,7 +74,7 @@ describe('taking', () => {
     expect([first, second].toSorted()).toEqual(['elsewhere', 'taken'])
   })
 
-  test('by two workers of one manager is by two', async () => {
+  test('by two workers of one manager succeeds for one', async () => {
     const { a, here } = workers()
     const other = worker(a)
     const { id } = await a.createTask({ skill: 'test' })
@@ -87,7 +87,7 @@ describe('taking', () => {
     expect(other.told).toEqual([])
   })
 
-  test('reports what the holder before did', async () => {
+  test('returns the task with the last changes of the previous holder', async () => {
     const all = await held()
     const { here, there, id } = all
     here.leased.addMessage(id, says('the last'))
@@ -159,7 +159,7 @@ describe('a lease', () => {
     expect(here.told).toHaveLength(1)
   })
 
-  test('that is lost fences off what a process does that had stood still', async () => {
+  test('that is lost fences off the changes of a process that was stopped', async () => {
     const all = await held({ ...LONG, recover: 'resume' })
     const { here, there, id } = all
     pause(all)
@@ -241,7 +241,7 @@ describe('sending', () => {
     expect(await here.leased.release(id)).toBe(true)
   })
 
-  test('by the holder himself comes back as news, before it resolves', async () => {
+  test('by the holder reaches its listener before the call resolves', async () => {
     const all = await held()
     const { here, id, leaseId } = all
     const sent = here.leased.send(await peek(all, id), leaseId, says('to me'))
@@ -315,7 +315,7 @@ describe('giving a lease back', () => {
     expect(here.told).toEqual([])
   })
 
-  test('twice, or of what is not held, is true', async () => {
+  test('resolves to true twice, and for a task that is not held', async () => {
     const all = await held()
     expect(await all.here.leased.release(all.id)).toBe(true)
     expect(await all.here.leased.release(all.id)).toBe(true)

@@ -14,7 +14,7 @@ async function waiting(): Promise<Workers & { id: string }> {
 }
 
 describe('while a lease is given back', () => {
-  test('no change is taken that might not be stored', async () => {
+  test('no change is accepted that might not be stored', async () => {
     const { here, id, faults, b } = await waiting()
     const { opened, open } = gate()
     faults.after = (step) => (step === 'release' ? opened : undefined)
@@ -48,7 +48,7 @@ describe('while a lease is given back', () => {
     expect((await b.getTask(id))?.message).toBe('Still here')
   })
 
-  test('what waits for an earlier change of others does not finish the task', async () => {
+  test('a change that waits for others does not finish the task', async () => {
     const { here, a, id, faults, b } = await waiting()
     const { opened, open } = gate()
     faults.before = (step) => (step === 'commit' ? opened : undefined)

@@ -90,7 +90,7 @@ describe('a task that kills each process that works on it', () => {
     expect((await all.b.getTask('x'))?.state).toBe('failed')
   })
 
-  test('is not given more by what it shows', async () => {
+  test('gets no more restarts for artifacts that it shows', async () => {
     const all = await dying({ sweepIntervalMs: false })
     const once = { maxRestarts: 1 }
     const dead = await killed(all, once)

@@ -40,7 +40,7 @@ describe('an open breaker', () => {
     expect(breaker.waitMs).toBe(600)
   })
 
-  test('heeds nothing of what began before', () => {
+  test('ignores the results of tasks that began before it opened', () => {
     const { breaker, fail, clock } = setUp()
     fail(3)
     clock.advance(400)

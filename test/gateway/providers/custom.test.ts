@@ -7,18 +7,17 @@ import { gatewayOf } from '../support/request-handler.js'
 
 const agent = agentAt('https://agent.test', { provider: 'poets' })
 
-/* eslint-disable @typescript-eslint/require-await -- agents are asynchronous, also those that wait for nothing */
 describe('an agent that is a function', () => {
   it('answers with a text, soon or later', async () => {
     const echo = custom(({ text }) => `You said ${text}`)
     expect(textsOf(await echo.sendTask(agent, asked('Hi'), calling()))).toEqual(['You said Hi'])
-    const slow = custom(async ({ text }) => `You said ${text}`)
+    const slow = custom(({ text }) => Promise.resolve(`You said ${text}`))
     expect(await slow.sendTask(agent, asked('Hi'), calling())).toMatchObject({ state: 'completed' })
   })
 
   it('streams texts into one result', async () => {
     const poet = custom(async function* ({ text }) {
-      yield `Ode to ${text}: `
+      yield await Promise.resolve(`Ode to ${text}: `)
       yield 'O!'
     })
     const updates = await collect(poet.streamTask(agent, asked('rain'), calling()))
@@ -57,7 +56,7 @@ describe('an agent that is a function', () => {
     const [once, streaming] = [
       custom(() => said),
       custom(async function* () {
-        yield said
+        yield await Promise.resolve(said)
       }),
     ]
     for (const strange of [once, streaming]) {
@@ -77,7 +76,7 @@ describe('an agent that is a function', () => {
     let isLeft = false
     const asker = custom(async function* () {
       try {
-        yield 'Let me see. '
+        yield await Promise.resolve('Let me see. ')
         yield { state: 'input-required', message: 'Which city?', ref: { step: 1 } }
         after += 1
         yield 'never'
@@ -99,9 +98,9 @@ describe('an agent that is a function', () => {
     expect(ids).toEqual(['answer-our-message', 'answer-second'])
   })
 
-  it('says whatever there is to say of a task', async () => {
+  it('reports states, progress, artifacts, chunks and failures', async () => {
     const worker = custom(async function* () {
-      yield { state: 'working', message: 'Reading', progress: 0.5 }
+      yield await Promise.resolve({ state: 'working', message: 'Reading', progress: 0.5 })
       yield { artifacts: [{ artifactId: 'a', parts: [{ text: '1' }] }] }
       yield {
         artifacts: [
@@ -124,7 +123,7 @@ describe('an agent that is a function', () => {
   it('fails with what it throws, which only the gateway receives', async () => {
     const cause = new Error('no such table')
     const broken = custom(async function* () {
-      yield 'Wait'
+      yield await Promise.resolve('Wait')
       throw cause
     })
     const error = await fault(broken.sendTask(agent, asked('Hi'), calling()))
@@ -156,7 +155,7 @@ describe('a task whose caller has aborted', () => {
       },
     ],
   ]
-  it.each(deaf)('is left, also by %s that does not listen', async (_name, run) => {
+  it.each(deaf)('rejects at once, also for %s that ignores the signal', async (_name, run) => {
     const controller = new AbortController()
     const sent = custom(run).sendTask(agent, asked('Hi'), { signal: controller.signal })
     controller.abort(new Error('Canceled'))
@@ -196,7 +195,8 @@ describe('work that continues elsewhere', () => {
   const queue = custom({
     run: ({ text }) => ({ ref: { job: text } }),
     getTask: ({ job }) => ({ state: 'completed', output: job }),
-    cancelTask: async ({ job }) => ({ state: 'canceled', message: `Job ${JSON.stringify(job)} is off` }),
+    cancelTask: ({ job }) =>
+      Promise.resolve({ state: 'canceled', message: `Job ${JSON.stringify(job)} is off` }),
     healthCheck: () => 'degraded',
   })
 
@@ -217,7 +217,7 @@ describe('work that continues elsewhere', () => {
     expect(await sick.healthCheck(agent, calling())).toBe('offline')
   })
 
-  it('has to be said how: a function alone is online, and cannot be asked', async () => {
+  it('needs handlers: a function alone is online, and cannot be polled or canceled', async () => {
     const plain = custom(() => '')
     expect(await plain.healthCheck(agent, calling())).toBe('online')
     expect((await fault(plain.getTask(agent, {}, calling()))).code).toBe('UNSUPPORTED_OPERATION')
@@ -230,34 +230,30 @@ describe('work that continues elsewhere', () => {
     })
   })
 })
-/* eslint-enable */
 
 it.each<[unknown, string]>([
   [42, 'it must return or yield a text or an update, got a number'],
   [undefined, 'it must return or yield a text or an update, got undefined'],
   [{ answer: 42 }, expect.stringContaining('its update has "answer"; known are ref, state, ') as string],
   [{ state: 'done' }, 'it says a state that is not known'],
-])(
-  'what is no answer fails the task, and only whoever runs the gateway is told why: %j',
-  async (said, reason) => {
-    // As functions in JavaScript may have it.
-    const { gateway, errors } = gatewayOf({ strange: () => said as string })
-    for (const returnImmediately of [false, true]) {
-      const { id } = await gateway.sendTask('strange', 'x', { returnImmediately })
-      expect(await gateway.tasks.waitFor(id)).toMatchObject({
-        state: 'failed',
-        message: {
-          parts: [{ text: SERVICE_FAILED }],
-          metadata: { code: 'PROVIDER_ERROR', retryable: false },
-        },
-      })
-    }
-    const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
-    expect(errors).toMatchObject([told, told])
-  },
-)
+])('an invalid result fails the task, and only onError receives the reason: %j', async (said, reason) => {
+  // As functions in JavaScript may have it.
+  const { gateway, errors } = gatewayOf({ strange: () => said as string })
+  for (const returnImmediately of [false, true]) {
+    const { id } = await gateway.sendTask('strange', 'x', { returnImmediately })
+    expect(await gateway.tasks.waitFor(id)).toMatchObject({
+      state: 'failed',
+      message: {
+        parts: [{ text: SERVICE_FAILED }],
+        metadata: { code: 'PROVIDER_ERROR', retryable: false },
+      },
+    })
+  }
+  const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
+  expect(errors).toMatchObject([told, told])
+})
 
-it('what is no handler is refused', () => {
+it('invalid handlers are refused', () => {
   // @ts-expect-error -- nothing to run
   expect(() => custom({})).toThrow('"run" of custom() must be a function')
   // @ts-expect-error -- no function

@@ -227,7 +227,7 @@ describe('a look', () => {
     expect(lastSeenAt('a')).toBe('2026-01-01T00:00:02.000Z')
   })
 
-  test('does not change what is in maintenance, and is not even made', async () => {
+  test('is not made at an agent in maintenance', async () => {
     const { looks, healthCheck } = held()
     const { registry } = setUp(healthCheck)
     registry.register({ ...agent('a'), status: 'maintenance' })
@@ -273,7 +273,7 @@ describe('a look', () => {
     expect(changes).toEqual([])
   })
 
-  test('at all agents gives them all', async () => {
+  test('at all agents returns all of them', async () => {
     const { registry } = setUp(({ id }) => (id === 'a' ? 'online' : 'degraded'))
     registry.register(agent('a'))
     registry.register(agent('b'))

@@ -25,7 +25,7 @@ describe('the least loaded', () => {
     expect(Array.from({ length: 7 }, () => choose(selection)).join('')).toBe('abcabca')
   })
 
-  test('is of several such the one chosen longest ago, whatever was chosen in between', () => {
+  test('is, among equals, the one chosen longest ago', () => {
     const selection = new LeastLoadedSelector()
     choose(selection)
     choose(selection, { a: 1, c: 1 })

@@ -86,7 +86,7 @@ describe('a result', () => {
     expect(types(all).slice(-2)).toEqual(['working', 'artifact'])
   })
 
-  test('comes with what is said of it', () => {
+  test('keeps its message', () => {
     const { apply, task, states } = at('submitted')
     apply({ chunk, message: 'Half', progress: 0.5 })
     expect(task()).toMatchObject({ state: 'working', message: { parts: [{ text: 'Half' }] } })
@@ -129,7 +129,7 @@ describe('what is no update is refused:', () => {
     expect(thrown(() => requireUpdate(update, agent))).toMatchObject({ code: 'PROVIDER_ERROR', data })
   })
 
-  test('an update may say little, and what it says of nothing', () => {
+  test('an update may have few fields, and undefined ones', () => {
     for (const update of [{}, { state: undefined }, { state: 'rejected' }]) requireUpdate(update, agent)
   })
 })
@@ -174,7 +174,7 @@ describe('what a service says in words', () => {
     })
   })
 
-  test('goes when the state does', () => {
+  test('is removed when the state changes', () => {
     const { apply, task } = at('working')
     apply({ message: 'Reading' })
     apply({ state: 'completed' })

@@ -318,7 +318,7 @@ describe('a handle is refused', () => {
     expect((await resumed).state).toBe('completed')
   })
 
-  test('where its service says what is not known, or nothing at all', async () => {
+  test('where its service reports an unknown state, or nothing', async () => {
     for (const nonsense of [{ state: 'finished' }, { state: 7 }, null]) {
       const { gateway, handle, provider } = await handedOver()
       const refused = codeOf(gateway.resume(handle))
@@ -412,7 +412,7 @@ describe('a look at a task that waits', () => {
     expect(told).toHaveLength(reports)
   })
 
-  test('changes nothing where the service says what is not known, or nothing', async () => {
+  test('changes nothing where the service reports an unknown state, or nothing', async () => {
     for (const how of ['nonsense', 'null', 'hangs']) {
       const { look, looked, told, clock } = await waiting()
       if (how === 'hangs') await pass(clock, 10_000)

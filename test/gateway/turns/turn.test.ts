@@ -211,7 +211,7 @@ describe('a task that continues at its service', () => {
     expect((await provider.last('getTask')).ref).toEqual({ r: 2 })
   })
 
-  test('makes no event of what has been said before, nor of a step back', async () => {
+  test('emits no event for repeated progress, nor for a step back', async () => {
     const { provider, clock, gateway } = await followed()
     const answer = {
       state: 'working',

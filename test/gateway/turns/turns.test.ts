@@ -251,7 +251,7 @@ describe('a task that ended at its service', () => {
     },
   )
 
-  test('does not come to life by what it says later', async () => {
+  test('is not reopened by later updates', async () => {
     const { gateway, call, clock, told } = await begun(WORKING)
     gateway.tasks.cancelTask('task-1')
     await call.answer({ state: 'working' })

@@ -39,7 +39,7 @@ describe('pieces', () => {
     for (const piece of pieces) expect(piece.length).toBeLessThan(8 * PIECE_LENGTH)
   })
 
-  it('leave out what JSON leaves out', () => {
+  it('omit values that JSON omits', () => {
     // Codecs may leave a property undefined.
     const value = { a: undefined, b: LONG } as unknown as ReadonlyJson
     expect(textOf(jsonPieces(value)) === JSON.stringify(value)).toBe(true)

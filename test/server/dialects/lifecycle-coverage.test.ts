@@ -40,7 +40,7 @@ test.each([
   })
 })
 
-test('what follows a task that has ended is a new one, in its context, which knows the other', async () => {
+test('a follow-up to an ended task is a new task in its context, with a reference to it', async () => {
   const a = agent((run) => {
     const known = run.referenceTasks.map(({ id, artifacts }) => `${id} ${String(artifacts[0]?.name)}`)
     run.artifact({ name: 'logo.svg', parts: [{ text: known.join() || 'first' }] })

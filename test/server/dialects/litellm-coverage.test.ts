@@ -13,7 +13,7 @@ test.each([7, 'request-7'])('a request may have the id %j, which comes back', as
   expect(body['id']).toBe(id)
 })
 
-test('a task that has not begun may fail, and so may one that asks', async () => {
+test('a submitted task may fail, and so may one that waits for input', async () => {
   const a = agent(() => 'done')
   for (const path of [[], ['working', 'input-required']] as const) {
     const { id } = a.tasks.createTask({ skill: 'test' })

@@ -134,18 +134,21 @@ describe('after a gap', () => {
     expect(collector.texts).toEqual(await held(a, 't'))
   })
 
-  test.each(['requireInput', 'requireAuth'] as const)('in which the task waits, it ends: %s', async (ask) => {
-    const { rest } = await behind(
-      async (run, ahead) => {
-        write(run, 'a', 'one')
-        await ahead
-        write(run, 'a', 'two three four five')
-        await run[ask]('Who?')
-      },
-      ({ artifact }) => artifact !== undefined,
-    )
-    expect(rest).toMatchObject([{ artifact: {} }, { status: { state: 'input-required' }, final: true }])
-  })
+  test.each(['requireInput', 'requireAuth'] as const)(
+    'in which the task waits, the stream ends: %s',
+    async (ask) => {
+      const { rest } = await behind(
+        async (run, ahead) => {
+          write(run, 'a', 'one')
+          await ahead
+          write(run, 'a', 'two three four five')
+          await run[ask]('Who?')
+        },
+        ({ artifact }) => artifact !== undefined,
+      )
+      expect(rest).toMatchObject([{ artifact: {} }, { status: { state: 'input-required' }, final: true }])
+    },
+  )
 })
 
 describe('a stream that begins in the middle', () => {
@@ -157,7 +160,7 @@ describe('a stream that begins in the middle', () => {
     run.complete()
   }
 
-  test('of the next message reports what there is', async () => {
+  test('of the next message reports the existing artifacts', async () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await (await listen(a, 'tasks/sendSubscribe', say('t', 'yes'))).results()
@@ -232,7 +235,7 @@ test('the number of an artifact is the same in each stream and answer, whatever 
 })
 
 test.each(['requireInput', 'requireAuth'] as const)(
-  'what reads input-required ends the stream of a message, and no other: %s',
+  'a state shown as input-required ends the stream of a message, and no other: %s',
   async (ask) => {
     const go = gate()
     const a = agent(async (run) => {

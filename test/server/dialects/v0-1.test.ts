@@ -124,7 +124,7 @@ describe('the examples of the specification', () => {
     })
   })
 
-  test('9.6: data, and what the client says of it', async () => {
+  test('9.6: data, and the form that the client fills in', async () => {
     const a = agent((run) => {
       const { metadata } = run.message.parts[0] ?? {}
       run.artifact({ parts: [{ data: { ticketId: 'IT00123', asked: { ...metadata } } }] })
@@ -225,7 +225,7 @@ describe('tasks/cancel', () => {
 })
 
 describe('tasks/resubscribe', () => {
-  test('reports where the task is, and what comes from then on', async () => {
+  test('reports the state of the task, and later events', async () => {
     const go = gate()
     const a = agent(async (run) => {
       run.artifact({ artifactId: 'a', parts: [{ text: 'one' }] })
@@ -388,7 +388,7 @@ describe('an error has a code of 0.1, a text, and an object of details; HTTP say
     })
   })
 
-  test('what is no JSON-RPC, where 0.1 is the preferred version', async () => {
+  test('a body that is no JSON-RPC, where 0.1 is the preferred version', async () => {
     const a = agent(() => 'done', { defaultDialect: '0.1' })
     expect(await send(a, '/', '{')).toMatchObject({
       status: 200,

@@ -275,7 +275,7 @@ test('a client that may not see a task delays no client that may', async () => {
   expect((await refused).error?.reason).toBe('TASK_NOT_FOUND')
 })
 
-test('a task that a store was away for too long to be given back is given back later', async () => {
+test('a task is released later when the store was unavailable at its release', async () => {
   const { a, b, clock } = replicas(asking, { manager: { recover: 'resume' } })
   a.store.fail('release')
   const { id } = await begin(a, 'go')

@@ -113,7 +113,7 @@ describe('when the process that delivers to a webhook has died', () => {
     expect(hook.received.at(-1)?.body).toMatchObject({ status: { state: 'completed' }, artifacts: [{}] })
   })
 
-  test('what it had tried counts', async () => {
+  test('its failed attempts count', async () => {
     const hook = await receiver(503, 503, 503, 503, 503)
     const world = shop()
     const push = { maxAttempts: 3 }

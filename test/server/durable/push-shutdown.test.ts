@@ -21,7 +21,7 @@ describe('a process that closes', () => {
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
-  test('delivers what has happened before', async () => {
+  test('delivers earlier events', async () => {
     const world = shop()
     const a = world.open()
     const id = await task(a)
@@ -94,7 +94,7 @@ describe('a process that closes', () => {
   })
 })
 
-test('what is registered when a process has closed is left to others', async () => {
+test('a webhook that is registered on a closed process is left to others', async () => {
   const hook = await receiver()
   const held = gate()
   let isHeld = false

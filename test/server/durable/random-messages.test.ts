@@ -139,13 +139,10 @@ describe('messages to any process at any moment', () => {
     expect(unread).toEqual([])
   })
 
-  test.each(seeds(1_001, 60))(
-    'while one closes, are read, or their task says that it failed (%i)',
-    async (seed) => {
-      const { state, hasClosed, unread, errors } = await play(seed, true)
-      expect(errors).toEqual([])
-      expect(['completed', 'input-required', ...(hasClosed ? ['failed'] : [])]).toContain(state)
-      if (state !== 'failed') expect(unread).toEqual([])
-    },
-  )
+  test.each(seeds(1_001, 60))('while one closes, are read, or their task fails (%i)', async (seed) => {
+    const { state, hasClosed, unread, errors } = await play(seed, true)
+    expect(errors).toEqual([])
+    expect(['completed', 'input-required', ...(hasClosed ? ['failed'] : [])]).toContain(state)
+    if (state !== 'failed') expect(unread).toEqual([])
+  })
 })

@@ -175,7 +175,7 @@ describe('close', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('lets runs end, and stores what they made', async () => {
+  test('lets runs end, and stores their results', async () => {
     const ended = gate()
     const { a, b } = replicas(async (run) => {
       run.start()
@@ -190,7 +190,7 @@ describe('close', () => {
     expect(textsOf(await get(b, id))).toEqual(['done'])
   })
 
-  test('fails those that do not end, and says so at once everywhere', async () => {
+  test('fails runs that do not end, and every process reports it at once', async () => {
     const { a, b, clock } = replicas(forEver, FAIL)
     const { id } = await begin(a, 'go')
     await settle()
@@ -348,7 +348,7 @@ describe('a message that arrives before any process has noticed the death of ano
     return { b, id, texts }
   }
 
-  test('comes after what was being done, and what waited there', async () => {
+  test('comes after the interrupted work and the waiting messages', async () => {
     const { b, id, texts } = await orphaned('resume')
     expect(stateName((await send(b, 'more', id)).status.state)).toBe('completed')
     expect(texts).toEqual(['long', 'queued', 'more'])
@@ -362,7 +362,7 @@ describe('a message that arrives before any process has noticed the death of ano
   })
 })
 
-test('what was sent to a process that died while it took the task for another message is done by the next one', async () => {
+test('a message to a process that died while it acquired the task is handled by the next process', async () => {
   const { way, next } = holdUp('acquire', 'after')
   const texts: string[] = []
   const execute: Execute = (run) => {

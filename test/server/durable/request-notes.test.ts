@@ -66,7 +66,7 @@ const named = (text: string, principal: object | undefined = { id: 'alice' }): S
 const TENANT = { tenant: 'acme' }
 
 describe('a message that went through another process', () => {
-  test('keeps what came with it, for as long as it waits', async () => {
+  test('keeps its metadata, output modes, tenant and principal as long as it waits', async () => {
     const { execute, seen, ended } = working()
     const { a, b } = replicas([execute, () => 'not here'], { authenticate })
     const taskId = await sendAs('alice', a, 'first', {}, TENANT)

@@ -126,7 +126,7 @@ describe('the warning that stands in for onError', () => {
     return first
   }
 
-  test('says what it was caused by', async () => {
+  test('names the causes', async () => {
     const cause = new Error('The pool failed', { cause: new TypeError('No such host') })
     const { name, message, detail } = await warning(cause)
     expect(name).toBe('A2ATasksWarning')
@@ -138,7 +138,7 @@ describe('the warning that stands in for onError', () => {
     )
   })
 
-  test('comes to an end where causes do not', async () => {
+  test('ends where causes form a cycle', async () => {
     const cause: Error & { cause?: unknown } = new Error('round')
     cause.cause = cause
     expect((await warning(cause)).message.match(/round/g)).toHaveLength(1)

@@ -1,11 +1,8 @@
 /** Delegations whose process closes, dies or lets go of its run. */
-import { PGlite } from '@electric-sql/pglite'
 import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
 import { call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 import {
   begin,
@@ -18,6 +15,7 @@ import {
   textOf,
 } from '../durable/support/replicas.js'
 import { child, until, watchedFetch, type Child } from './support/children.js'
+import { LEASING_STORES } from './support/leasing-stores.js'
 
 function booking({ clientWith }: Child, fetch: typeof globalThis.fetch = globalThis.fetch): Execute {
   const client = clientWith({ fetch })
@@ -120,7 +118,7 @@ describe('a run that waits for another agent', () => {
     expect(slow.received).toEqual([`${id}/book#1`])
   })
 
-  test('and has left the memory, reads what was said in between', async () => {
+  test('and has left the memory, reads messages from the meantime', async () => {
     const slow = await slowChild()
     const { a, clock } = replicas(async (run) => {
       if (run.text === 'more') return 'and more'
@@ -367,29 +365,7 @@ describe('the failure of a task whose processes have died too often', () => {
   })
 })
 
-/** Stores whose leases last by the clock of the test. */
-const STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
-  [
-    'SQLite',
-    async (now) => {
-      const file = databaseFile()
-      onTestFinished(() => file.remove())
-      return await file.open({ now })
-    },
-  ],
-  [
-    'PGlite',
-    async (now) => {
-      const database = await PGlite.create()
-      onTestFinished(() => database.close())
-      const store = postgresStore(database, { now })
-      await store.migrate()
-      return store
-    },
-  ],
-]
-
-describe.each(STORES)('over %s', (_, open) => {
+describe.each(LEASING_STORES)('over %s', (_, open) => {
   test('an agent is followed without its run, and canceled after the death of the process', async () => {
     const slow = await slowChild()
     const clock = new ManualClock()

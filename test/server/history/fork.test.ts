@@ -110,7 +110,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect((await from.tasks.getTask(id))?.state).toBe('input-required')
   })
 
-  test('a later turn, and what it does not share', async () => {
+  test('a later turn is forked, without the history after it', async () => {
     const keys: string[] = []
     const from = await agent(open, async (run) => {
       await run.step('s', ({ key }) => void keys.push(key))
@@ -151,7 +151,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(await from.tasks.size()).toBe(1)
   })
 
-  test('what cannot be forked is refused, and leaves no task', async () => {
+  test('a task that cannot be forked is refused, and leaves no task', async () => {
     const from = await agent(open, async (run) => {
       if (run.text === 'plain') return 'Done'
       await run.step('price', () => 1)

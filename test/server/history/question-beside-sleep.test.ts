@@ -1,10 +1,7 @@
 /** Questions beside sleeps and signals: what is due first continues the turn, whichever process lives then. */
-import { PGlite } from '@electric-sql/pglite'
 import { DurableTaskManager, type DurableTaskManagerOptions, type TaskStore } from 'a2a-tasks/durable'
 import type { Execute } from 'a2a-tasks/server'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import { describe, expect, test } from 'vitest'
 import {
   begin,
   cluster,
@@ -19,6 +16,7 @@ import {
   textOf,
 } from '../durable/support/replicas.js'
 import { agent, textsOf } from './support/managers.js'
+import { LEASING_STORES } from './support/leasing-stores.js'
 
 const HOUR = 3_600_000
 
@@ -195,29 +193,7 @@ describe('a sleep beside an open question', () => {
   })
 })
 
-/** Stores whose leases last by the clock of the test. */
-const STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
-  [
-    'SQLite',
-    async (now) => {
-      const file = databaseFile()
-      onTestFinished(() => file.remove())
-      return await file.open({ now })
-    },
-  ],
-  [
-    'PGlite',
-    async (now) => {
-      const database = await PGlite.create()
-      onTestFinished(() => database.close())
-      const store = postgresStore(database, { now })
-      await store.migrate()
-      return store
-    },
-  ],
-]
-
-describe.each(STORES)('over %s', (_, open) => {
+describe.each(LEASING_STORES)('over %s', (_, open) => {
   test('a sleep beside an open question is due', async () => {
     const { execute, done } = reminder(100_000)
     const { say, reaches, clock } = await agent(async (clock) => {

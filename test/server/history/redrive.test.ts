@@ -34,7 +34,7 @@ async function codeOf(redriven: Promise<Task>): Promise<string> {
 }
 
 describe.each(MANAGERS)('over %s', (_, open) => {
-  test('a dead letter is continued once: what has failed is done again, with the same key', async () => {
+  test('a dead letter is continued once: the failed step runs again, with the same key', async () => {
     const { execute, keys, mend } = flaky()
     const { tasks, say, reaches, errors } = await agent(open, execute, RETRY)
     const id = await say('go')
@@ -112,7 +112,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect((await tasks.deadLetters()).tasks.map(({ id }) => id)).toEqual([b])
   })
 
-  test('what is no dead letter is refused', async () => {
+  test('a task that is no dead letter is refused', async () => {
     const { tasks, say, reaches } = await agent(open, () => 'Done')
     const id = await say('go')
     await reaches(id, 'completed')

@@ -33,7 +33,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors).toMatchObject([{ error: { message: 'Not yet' } }, { error: { message: 'Not yet' } }])
   })
 
-  test('what another agent or a request of the code aborts is tried again, in steps and in execute', async () => {
+  test('errors of other agents and requests, aborts included, are tried again, in steps and in execute', async () => {
     const thrown = [
       new DOMException('Aborted', 'AbortError'),
       new A2AError('UNAVAILABLE', 'Busy', { reason: 'busy' }),

@@ -40,7 +40,7 @@ async function newTable(run: Run): Promise<string> {
 }
 
 describe.each(SQL)('over %s', (_, open) => {
-  test('what the work writes is stored with its output', async () => {
+  test('rows that the work writes are stored with its output', async () => {
     const keys: string[] = []
     const { say, reaches, history } = await agent(open, async (run) => {
       const table = await newTable(run)
@@ -61,7 +61,7 @@ describe.each(SQL)('over %s', (_, open) => {
     expect(entries).toContainEqual({ kind: 'step', name: 'add#1', attempts: 1, output: 'added' })
   })
 
-  test('what failed work has written is undone, and its error is recorded', async () => {
+  test('rows of failed work are undone, and its error is recorded', async () => {
     const { say, reaches, history } = await agent(open, async (run) => {
       const table = await newTable(run)
       const fails = (client: Client): Promise<never> | undefined => {
@@ -82,7 +82,7 @@ describe.each(SQL)('over %s', (_, open) => {
     })
   })
 
-  test('what the database refuses fails the work, and later work succeeds', async () => {
+  test('a statement that the database refuses fails the work, and later work succeeds', async () => {
     const { say, reaches } = await agent(open, async (run) => {
       const table = await newTable(run)
       const add = (client: Client): Promise<void> | undefined =>

@@ -189,7 +189,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     busy.open()
   })
 
-  test('what the library itself did not foresee says nothing of itself', async () => {
+  test('an internal error is not shown to the client', async () => {
     const { url, handler, errors } = await serve(ended)
     const peer = await connect(line, url)
     handler.tasks.peekTask = () => {

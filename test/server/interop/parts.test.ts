@@ -78,7 +78,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(textOf(update?.artifact.parts) === text).toBe(true)
   })
 
-  test('what comes with a message comes to the agent', async () => {
+  test('metadata, references and extensions of a message reach the agent', async () => {
     let got: unknown
     const { url } = await serve({
       execute(run) {

@@ -88,11 +88,9 @@ function baseOf(url: string): string {
 
 export function modernFactory(
   binding: Binding,
-  options: modern.AgentCardResolverOptions = {},
+  options: Readonly<modern.AgentCardResolverOptions> = {},
 ): modern.ClientFactory {
-  /* eslint-disable @typescript-eslint/no-unsafe-class-instance-assignment -- classes that nobody can make */
   const transports = [new modern.JsonRpcTransportFactory(options), new modern.RestTransportFactory(options)]
-  /* eslint-enable */
   const cardResolver = new modern.DefaultAgentCardResolver(options)
   return new modern.ClientFactory({ transports, cardResolver, preferredTransports: [binding] })
 }
@@ -153,9 +151,8 @@ async function connectModern(line: Line, url: string, fetchImpl: typeof fetch): 
 }
 
 export function legacyFactory(binding: Binding, fetchImpl: typeof fetch): legacy.ClientFactory {
-  const options = { fetchImpl }
+  const options: Readonly<legacy.AgentCardResolverOptions> = { fetchImpl }
   return new legacy.ClientFactory({
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class without public constructor
     transports: [new legacy.JsonRpcTransportFactory(options), new legacy.RestTransportFactory(options)],
     cardResolver: new legacy.DefaultAgentCardResolver(options),
     preferredTransports: [binding],

@@ -265,7 +265,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(await storyOfAll(watched)).toEqual(['status TASK_STATE_WORKING', 'status TASK_STATE_COMPLETED'])
   })
 
-  test('what goes wrong in the agent stays in the agent', async () => {
+  test('an error of the agent is not shown to the client', async () => {
     const { url, errors } = await serve({
       execute() {
         throw new Error('connect postgres://admin:s3cret@db')

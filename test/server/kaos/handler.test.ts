@@ -106,7 +106,7 @@ describe('the curls of the document', () => {
 })
 
 describe('SendMessage', () => {
-  test('answers with a failed task where the work throws: what was thrown stays inside', async () => {
+  test('answers with a failed task where the work throws, without the error', async () => {
     const errors: unknown[] = []
     const fail = (): never => {
       throw new Error('secret')
@@ -121,7 +121,7 @@ describe('SendMessage', () => {
     expect(errors).toEqual([new Error('secret')])
   })
 
-  test('reports what was thrown where the manager is made to, as KAOS does', async () => {
+  test('shows the error where the manager has describeError, as KAOS does', async () => {
     const fail = (): never => {
       throw new Error('Error occurred')
     }
@@ -228,7 +228,7 @@ describe('with a task that is being worked on', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('close takes no more than its time, whatever the manager waits', async () => {
+  test('close ends in its time, however long the manager waits', async () => {
     const clock = new ManualClock()
     const began = gate()
     const manager = new LocalTaskManager(

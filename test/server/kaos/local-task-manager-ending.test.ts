@@ -23,7 +23,7 @@ describe('cancelTask', () => {
     expect(errors).toEqual([])
   })
 
-  test('drops what comes of it later', async () => {
+  test('drops later results', async () => {
     const { manager, sent, context, finish, errors } = await working({ heeds: false })
     await manager.cancelTask(context.taskId)
     await sent
@@ -101,7 +101,7 @@ describe('cancelTask', () => {
     expect(await manager.sendMessage('go')).toMatchObject({ state: 'canceled' })
   })
 
-  test('also ends work where another does it to the shared tasks', async () => {
+  test('also ends work when the shared tasks cancel it', async () => {
     const { sent, tasks, context } = await working()
     tasks.cancelTask(context.taskId, { message: 'Not wanted' })
     expect(await sent).toMatchObject({ state: 'canceled', message: 'Not wanted' })
@@ -173,7 +173,7 @@ describe('waitForCompletion', () => {
 })
 
 describe('shutdown', () => {
-  test('cancels what is worked on, and waits for the work to end', async () => {
+  test('cancels working tasks, and waits for the work to end', async () => {
     const { manager, sent, context, clock } = await working()
     await manager.shutdown()
     expect(context.signal.aborted).toBe(true)

@@ -138,7 +138,7 @@ describe('sendMessage', () => {
     expect(await manager.sendMessage('go')).toMatchObject({ state: 'failed' })
   })
 
-  test('refuses what makes no task, and keeps none', async () => {
+  test('refuses invalid arguments, and keeps no task', async () => {
     const { manager, tasks } = setup(() => 'ok')
     const refused = [
       manager.sendMessage(42 as unknown as string),
@@ -182,7 +182,7 @@ describe('sendMessage', () => {
     expect(await rejection(manager.sendMessage('go'))).toBeInstanceOf(RangeError)
   })
 
-  test('gives copies: what is done to one is done to no other', async () => {
+  test('returns independent copies', async () => {
     const { manager } = setup(() => 'ok')
     const sent = await manager.sendMessage('go')
     const got = await manager.getTask(sent.id)
@@ -194,7 +194,7 @@ describe('sendMessage', () => {
 })
 
 describe('getTask', () => {
-  test('finds what is being worked on', async () => {
+  test('finds a working task', async () => {
     const { manager, context, finish, sent } = await working()
     expect(await manager.getTask(context.taskId)).toMatchObject({ state: 'working', message: 'Processing' })
     finish('ok')

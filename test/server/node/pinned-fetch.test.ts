@@ -268,7 +268,7 @@ describe('a request', () => {
     expect(connections).toEqual([])
   })
 
-  it('to what is no URL is a TypeError', async () => {
+  it('to an invalid URL is a TypeError', async () => {
     await expect(pinnedFetch()('nowhere')).rejects.toThrow(TypeError)
   })
 
@@ -373,7 +373,7 @@ describe('errors are those of fetch', () => {
     expect(error).toMatchObject({ message: 'fetch failed', cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('what Node sends no header with', async () => {
+  it('a header that Node refuses', async () => {
     const { url, connections } = await place(echo)
     const error = await failureOf(pinnedFetch(HERE)(url, { headers: { a: '\x01' } }))
     expect(error).toBeInstanceOf(TypeError)

@@ -227,7 +227,7 @@ describe('answerChallenge', () => {
     ['an empty token', new Request('https://a.example/hook?validationToken=')],
     ['markup', new Request('https://a.example/hook?validationToken=%3Cscript%3E')],
     ['a token that is too long', new Request(`https://a.example/hook?validationToken=${'a'.repeat(257)}`)],
-  ])('leaves %s to the caller', (_, request) => {
+  ])('returns nothing for %s', (_, request) => {
     expect(answerChallenge(request)).toBeUndefined()
   })
 })

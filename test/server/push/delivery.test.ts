@@ -303,7 +303,7 @@ describe('after a configuration was deleted', () => {
 describe('an agent that closes', () => {
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
-  test('delivers to its webhooks what has happened, including what closing does to tasks', async () => {
+  test('delivers all events to its webhooks, including those of closing', async () => {
     const hook = await receiver(503)
     const agent: Plain = pushAgent({ execute: (run: Run) => new Promise(() => run.start()) })
     const { call, clock, handler, errors } = agent

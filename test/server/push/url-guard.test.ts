@@ -151,7 +151,7 @@ describe("the agent's operator receives the reason why a webhook is refused", ()
   })
 })
 
-describe('a webhook is looked at again', () => {
+describe('a webhook is checked again', () => {
   test('before every attempt: a name that has moved to a private address gets nothing', async () => {
     let addresses = ['93.184.215.14']
     const asked: string[] = []
@@ -228,7 +228,7 @@ describe('a webhook is looked at again', () => {
   })
 })
 
-describe('what a client says of a webhook', () => {
+describe('the fields of a webhook', () => {
   const url = 'http://127.0.0.1:9999/'
 
   test.each<[string, object, string]>([

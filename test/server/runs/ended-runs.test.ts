@@ -82,7 +82,7 @@ describe.each([
     expect(run.signal.aborted).toBe(false)
   })
 
-  test('has nothing to do with another that has its id', async () => {
+  test('does not change a later task of its id', async () => {
     const runs: Run[] = []
     const { handler, tasks, clock } = agent(isShared, (run) => {
       runs.push(run)

@@ -76,7 +76,7 @@ async function conversation(open: Open, execute: Execute, isAnonymous = false): 
 const texts = ({ entries }: ConversationPage): string[] => entries.map(({ role, text }) => `${role}: ${text}`)
 
 describe.each(MANAGERS)('over %s', (_name, open) => {
-  test('it is what was said and produced, oldest first', async () => {
+  test('it has the messages and artifacts, oldest first', async () => {
     const pages: ConversationPage[] = []
     const { say } = await conversation(open, async (run) => {
       pages.push(await run.history())

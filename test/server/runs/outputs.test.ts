@@ -123,7 +123,7 @@ test.each<[string, unknown, string]>([
   ['an instance of a class', new Weather(), 'an instance of Weather'],
   ['a message of the user', { role: 'user', parts: [] }, 'an object'],
   ['null', null, 'null'],
-])('%s that is returned fails the task, and says what may be', async (_kind, outcome, got) => {
+])('%s that is returned fails the task, and the error lists valid results', async (_kind, outcome, got) => {
   const { task, errors } = await run(new TaskManager(), () => outcome as Outcome)
   expect(task.state).toBe('failed')
   expect(errors).toEqual([
@@ -133,7 +133,7 @@ test.each<[string, unknown, string]>([
   ])
 })
 
-test('a number that is yielded fails the task, and says what may be', async () => {
+test('a number that is yielded fails the task, and the error lists valid results', async () => {
   const { task, errors } = await run(new TaskManager(), async function* () {
     yield await Promise.resolve(42 as unknown as string)
   })
@@ -147,17 +147,16 @@ test('a number that is yielded fails the task, and says what may be', async () =
 
 describe('the promise of a question that was not awaited', () => {
   const NOT_AWAITED = new TypeError('execute() used the promise of run.requireInput() as a text: await it')
+  const answerWith = (answer: unknown): string => `done ${String(answer)}`
 
   test('fails the task when it is returned in a text', async () => {
-    // eslint-disable-next-line @typescript-eslint/no-base-to-string, @typescript-eslint/restrict-template-expressions -- the mistake
-    const { task, errors } = await run(new TaskManager(), (it) => `done ${it.requireInput('Really?')}`)
+    const { task, errors } = await run(new TaskManager(), (it) => answerWith(it.requireInput('Really?')))
     expect([task.state, errors]).toEqual(['failed', [NOT_AWAITED]])
   })
 
   test('fails the task when it is yielded in a text', async () => {
     const { task, errors } = await run(new TaskManager(), async function* (it) {
-      // eslint-disable-next-line @typescript-eslint/no-base-to-string, @typescript-eslint/restrict-template-expressions -- the mistake
-      yield await Promise.resolve(`done ${it.requireInput('Really?')}`)
+      yield await Promise.resolve(answerWith(it.requireInput('Really?')))
     })
     expect([task.state, errors]).toEqual(['failed', [NOT_AWAITED]])
   })

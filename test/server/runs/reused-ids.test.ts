@@ -71,7 +71,7 @@ async function expectUntouched(a: TestAgent): Promise<void> {
 }
 
 describe('a run whose task is gone does nothing to the one that has its id', () => {
-  test('by what it returns', async () => {
+  test('by its result', async () => {
     const { a, works } = await reused()
     works[0]?.finish("alice's secret")
     await expectUntouched(a)
@@ -83,7 +83,7 @@ describe('a run whose task is gone does nothing to the one that has its id', () 
     })
   })
 
-  test('by what it throws', async () => {
+  test('by its error', async () => {
     const { a, works } = await reused()
     works[0]?.finish(new Error('boom'))
     await expectUntouched(a)

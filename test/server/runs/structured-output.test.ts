@@ -36,7 +36,7 @@ async function run(output: StandardSchema, execute: (run: Run) => unknown): Prom
 
 const partsOf = ({ task }: Ended): unknown[] => task.artifacts.flatMap(({ parts = [] }) => parts)
 
-test('what the schema gives is stored, as a data part', async () => {
+test('the output of the schema is stored, as a data part', async () => {
   const ended = await run(Weather, () => ({ sky: 'clear', hours: [{ celsius: 21, rain: 0 }] }))
   expect(ended.errors).toEqual([])
   expect(ended.task.state).toBe('completed')

@@ -128,7 +128,7 @@ describe('Scenario: inbound task timeout', () => {
   test.each([
     ['thrown', thrower('Busy')],
     ['rejected', () => Promise.reject(new Error('Busy'))],
-  ])('what is %s by stopProcess is reported', async (_, stopProcess) => {
+  ])('an error that is %s by stopProcess is reported', async (_, stopProcess) => {
     const { handleTaskSend, handleTaskGet, clock, errors, pm } = own()
     Object.assign(pm, { stopProcess })
     handleTaskSend({ message: 'Slow', timeoutMs: 1 })
@@ -265,7 +265,7 @@ describe('events', () => {
     },
   )
 
-  test('the function that subscribe returns is what ends the subscription, once', () => {
+  test('the function that subscribe returns ends the subscription, once', () => {
     const { handleTaskSend, pm } = own()
     let calls = 0
     pm.onSubscribe = () => () => calls++

@@ -82,7 +82,7 @@ describe('a request is refused', () => {
   })
 })
 
-test('a promise of agents counts as none, and its rejection is reported', async () => {
+test('a promise of agents counts as no agents, and its rejection is reported', async () => {
   const listAgents = (): never => Promise.reject(new Error('Offline')) as never
   const { handleTaskSend, handleTaskGet, errors } = own({ listAgents })
   expect(() => handleTaskSend({ message: 'Hello' })).toThrow(
@@ -256,7 +256,7 @@ describe('a task that is returned', () => {
 })
 
 describe('the store', () => {
-  test('drops what has ended, oldest first, when it is full, and never what is worked on', () => {
+  test('drops ended tasks, oldest first, when it is full, and never working ones', () => {
     const { handleTaskSend, handleTaskGet, pm } = own({}, { maxTasks: 20 })
     const held = (): string[] =>
       Array.from({ length: 30 }, (_, index) => `task-${index + 1}`).filter((id) => handleTaskGet(id) !== null)
@@ -305,7 +305,7 @@ describe('the store', () => {
     expect(handleTaskGet('task-1')?.state).toBe('completed')
   })
 
-  test('has no task that never was', () => {
+  test('returns null for an unknown task', () => {
     expect(handleTaskGet('nobody')).toBeNull()
     expect(own().handleTaskGet('nobody')).toBeNull()
   })
@@ -427,7 +427,7 @@ describe('a handler', () => {
       { ...world().deps, processManager: new TaskManager() },
       '"deps.processManager.startProcess" must be a function, got undefined',
     ],
-  ])('is not made without what it needs: %#', (given, text) => {
+  ])('is not made without a required option: %#', (given, text) => {
     const deps = given as A2ATaskDeps
     expect(() => createInboundHandler(deps)).toThrow(new TypeError(text))
     expect(() => handleTaskSend(deps, { message: 'Hello' })).toThrow(new TypeError(text))

@@ -126,7 +126,7 @@ test('131, 132. the query has the names and the forms of §11.5', async () => {
   expect(await list('pageSize=&contextId=')).toMatchObject({ totalSize: 3, pageSize: 50 })
 })
 
-test('133. ids in the path are decoded, and what cannot be is refused', async () => {
+test('133. ids in the path are decoded, and undecodable ones are refused', async () => {
   const a = idle()
   const id = 'a b/ü:c?#%'
   a.tasks.createTask({ skill: 'test', id })

@@ -118,7 +118,7 @@ describe.each(BINDINGS)('$name: Last-Event-ID', (binding) => {
     expect((await whole.rest()).map(nameOf)).toEqual(['completed'])
   })
 
-  test('36. what happened while the client was away comes even if the task has ended since', async () => {
+  test('36. events from while the client was away are sent even if the task has ended since', async () => {
     const w = await working()
     const stream = await resume(binding, w, '0')
     const [first] = await take(stream, 1)

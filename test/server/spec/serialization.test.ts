@@ -132,7 +132,7 @@ describe.each(BINDINGS)('$name: what comes in', (binding) => {
     }
   })
 
-  test('118, 121. what an object has to have is asked for', async () => {
+  test('118, 121. a missing required field is refused', async () => {
     for (const [params, message] of [
       [{ message: { role: 'ROLE_USER', parts: [{ text: 'x' }] } }, 'message.messageId is missing'],
       [{ message: { messageId: 'm', parts: [{ text: 'x' }] } }, 'message.role'],
@@ -214,7 +214,7 @@ test('123. both bindings say the same', async () => {
   expect(second).toBe(first)
 })
 
-test('118. what is required is there even where it is empty', async () => {
+test('118. required fields are present even where they are empty', async () => {
   const { handler } = agent(() => 'done')
   const list = JsonObjectSchema.parse(await (await handler.fetch(get('/tasks'))).json())
   expect(list).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })

@@ -14,7 +14,7 @@ async function rest(response: Response): Promise<SseEvent[]> {
 }
 
 describe('SSEStream over Fetch', () => {
-  test('sends what is sent, before it is read and after', async () => {
+  test('sends events that come before and after the first read', async () => {
     const stream = fixed()
     expect(stream.send('first', { a: 1 })).toBe(true)
     const response = stream.response()
@@ -106,7 +106,7 @@ describe('SSEStream over Fetch', () => {
     expect(await rest(stream.response())).toEqual([])
   })
 
-  test('what is no JSON is refused, and the stream continues', () => {
+  test('a value that is no JSON is refused, and the stream continues', () => {
     const stream = fixed()
     expect(() => stream.send('x', 1n)).toThrow(TypeError)
     expect(stream.send('x', 1)).toBe(true)
@@ -151,7 +151,7 @@ class FakeResponse implements NodeResponse {
 }
 
 describe('SSEStream on Node', () => {
-  test('writes what is sent, and ends with it', async () => {
+  test('writes all events, and ends after the last', async () => {
     const stream = fixed()
     const res = new FakeResponse()
     const piped = stream.pipe(res)

@@ -98,7 +98,7 @@ describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
     expect(names.filter((name) => name === state)).toHaveLength(1)
   })
 
-  test('29. what the agent does after the end is not sent', async () => {
+  test('29. changes of the agent after the end are not sent', async () => {
     const thrown: unknown[] = []
     const a = agent((run) => {
       run.complete()

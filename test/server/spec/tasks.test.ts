@@ -204,7 +204,7 @@ describe.each(BINDINGS)('$name: List Tasks', (binding) => {
     }
   })
 
-  test('62. what is no state, no time or no boolean is refused', async () => {
+  test('62. an invalid state, time or boolean is refused', async () => {
     for (const [name, value] of [
       ['status', 'running'],
       ['status', 'TASK_STATE_RUNNING'],
@@ -245,7 +245,7 @@ describe.each(BINDINGS)('$name: Cancel Task', (binding) => {
     expect(result?.status).not.toHaveProperty('message')
   })
 
-  test('64. the agent learns of it', async () => {
+  test('64. the signal of the agent aborts', async () => {
     const reasons: unknown[] = []
     const a = agent(async (run) => {
       await run.requireInput('Which?').catch((error: unknown) => reasons.push(error))

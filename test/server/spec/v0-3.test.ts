@@ -236,7 +236,7 @@ test('174. the extended card is only for authenticated clients', async () => {
   expect(answer).toMatchObject({ result: { name: 'Inside' } })
 })
 
-test('176. what 0.3 does not have is not found', async () => {
+test('176. operations that 0.3 lacks are not found', async () => {
   const a = old()
   for (const method of ['tasks/list', 'ListTasks', 'tasks/send', 'message/Send']) {
     expect(await a.rpc(method, {}, { 'A2A-Version': '0.3' })).toMatchObject({ error: { code: -32601 } })

@@ -27,7 +27,7 @@ test('107. a request is served as the version that it asks for has it', async ()
 })
 
 describe.each(BINDINGS)('$name: A2A-Version', (binding) => {
-  test('108. what is not spoken is refused, with what is', async () => {
+  test('108. an unsupported version is refused, and the error lists the supported ones', async () => {
     for (const version of ['99.0', '2.0', '1.1', '1', 'one', '0.2', '1.0.0.0', '10']) {
       const error = await refused(binding, idle(), 'SendMessage', { message: user('go') }, asking(version))
       expect(error).toMatchObject({
@@ -87,7 +87,7 @@ test('111. the version may be in the query', async () => {
   expect(both.status).toBe(200)
 })
 
-test('107, 108, 113. dispatch takes what headers would say', async () => {
+test('107, 108, 113. dispatch reads version and extensions from its context', async () => {
   const { handler } = idle()
   expect(await handler.dispatch(inNew, { version: '1.0.1' })).toHaveProperty('result.task')
   expect(await handler.dispatch(inNew, { version: '99.0' })).toMatchObject({ error: { code: -32009 } })

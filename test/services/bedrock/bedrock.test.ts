@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => stub.stop())
 
 whenInstalled(PACKAGES, 'the Bedrock stub, as the official client sees it', () => {
-  it('accepts what it signs, and answers chunks, traces and returned control in their order', async () => {
+  it('accepts the signature of the official client, and answers chunks, traces and returned control in their order', async () => {
     const returnControl = {
       invocationId: 'i-1',
       invocationInputs: [

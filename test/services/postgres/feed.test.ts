@@ -1,34 +1,25 @@
 /** The order of the feed of a PostgreSQL store, where transactions commit in another order than they began. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import { keyOf } from '../../../src/core/task.js'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
-import {
-  skipWithoutPostgres,
-  startPostgres,
-  whenPostgres,
-  type PostgresServer,
-} from '../../support/postgres-server.js'
+import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
+import { serverForTests } from './support/drivers.js'
 
 it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
 
 whenPostgres('the feed', () => {
-  let server: PostgresServer
+  const server = serverForTests()
   const pools: pg.Pool[] = []
   let schemas = 0
-
-  beforeAll(async () => {
-    server = await startPostgres()
-  }, 60_000)
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()))
-    await server.stop()
   })
 
   function poolOf(): pg.Pool {
-    const pool = new pg.Pool({ connectionString: server.url })
+    const pool = new pg.Pool({ connectionString: server().url })
     pools.push(pool)
     return pool
   }

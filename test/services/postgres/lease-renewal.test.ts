@@ -1,35 +1,27 @@
 /** Leases of 3 seconds on a real server, while slow queries of requests fill the pool. */
 import pg from 'pg'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { createRequestHandler } from 'a2a-tasks/server'
-import {
-  postgresStore,
-  type PgPool,
-  type PostgresClient,
-  type PostgresJsSql,
-} from 'a2a-tasks/stores/postgres'
+import { postgresStore, type PgPool, type PostgresJsSql } from 'a2a-tasks/stores/postgres'
 import { sleep } from '../../../src/runtime/timers.js'
-import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
+import { whenPostgres } from '../../support/postgres-server.js'
+import { serverForTests, type OpenedClient } from './support/drivers.js'
 
 const CONNECTIONS = 5
 const RUNS = 10
 const LEASE_MS = 3_000
 
 whenPostgres('leases over a real server', () => {
-  let server: PostgresServer
-  beforeAll(async () => {
-    server = await startPostgres()
-  }, 60_000)
-  afterAll(() => server.stop())
+  const server = serverForTests()
 
   describe.each([
     { name: 'pg', open: openPg },
     { name: 'postgres', open: openPostgresJs },
   ])('over $name', ({ name, open }) => {
     it(`ends ${RUNS} of ${RUNS} runs while 33 clients list tasks slowly`, async () => {
-      const { client, end } = open(server.url)
+      const { client, end } = open(server().url)
       const store = postgresStore(client, { schema: `flooded_${name}` })
       await store.migrate()
       const errors: unknown[] = []
@@ -76,10 +68,7 @@ whenPostgres('leases over a real server', () => {
   })
 })
 
-interface Opened {
-  readonly client: PostgresClient
-  readonly end: () => Promise<void>
-}
+type Opened = Pick<OpenedClient, 'client' | 'end'>
 
 /** The statement, which takes 400 ms on the server if it counts tasks. */
 function slowed(text: string): string {

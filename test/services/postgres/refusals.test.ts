@@ -5,23 +5,20 @@ import { A2AError } from 'a2a-tasks'
 import { postgresStore, type PostgresStoreOptions } from 'a2a-tasks/stores/postgres'
 import { change, creation, put } from '../../../src/testing/task-store-suite/samples.js'
 import { keyOf } from '../../../src/core/task.js'
-import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
+import { whenPostgres } from '../../support/postgres-server.js'
+import { serverForTests } from './support/drivers.js'
 
 whenPostgres('postgresStore', () => {
-  let server: PostgresServer
+  const server = serverForTests()
   let admin: pg.Pool
 
-  beforeAll(async () => {
-    server = await startPostgres()
-    admin = new pg.Pool({ connectionString: server.url })
-  }, 60_000)
-  afterAll(async () => {
-    await admin.end()
-    await server.stop()
+  beforeAll(() => {
+    admin = new pg.Pool({ connectionString: server().url })
   })
+  afterAll(() => admin.end())
 
   function poolOf(config: pg.PoolConfig = {}): pg.Pool {
-    const pool = new pg.Pool({ connectionString: server.url, ...config })
+    const pool = new pg.Pool({ connectionString: server().url, ...config })
     onTestFinished(() => pool.end())
     return pool
   }
@@ -53,7 +50,7 @@ whenPostgres('postgresStore', () => {
     await admin.query(
       `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0`,
     )
-    const store = postgresStore(poolOf({ connectionString: server.url.replace(/postgres$/, 'latin') }))
+    const store = postgresStore(poolOf({ connectionString: server().url.replace(/postgres$/, 'latin') }))
     const text = '"a2a-tasks" needs a database that is encoded as UTF8, and this one is LATIN1'
     await expect(store.migrate()).rejects.toMatchObject({ code: 'STORE_FAILED', message: text })
   })
@@ -61,7 +58,7 @@ whenPostgres('postgresStore', () => {
   it('says which right is missing', async () => {
     await postgresStore(admin, { schema: 'owned' }).migrate()
     await admin.query('CREATE ROLE guest LOGIN')
-    const pool = poolOf({ connectionString: server.url.replace('postgres@', 'guest@') })
+    const pool = poolOf({ connectionString: server().url.replace('postgres@', 'guest@') })
     await expect(postgresStore(pool, { schema: 'owned' }).get('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message:
@@ -82,7 +79,7 @@ whenPostgres('postgresStore', () => {
     await expect(creating).rejects.toMatchObject({ code: 'STORE_FAILED', data: { operation: 'create' } })
   })
 
-  it('says what helps when a connection has forgotten what was prepared', async () => {
+  it('names the remedy when a connection has lost its prepared statements', async () => {
     const { pool, store } = single({ schema: 'forgetful' })
     await store.migrate()
     await store.get('a')
@@ -92,7 +89,7 @@ whenPostgres('postgresStore', () => {
     expect(await single({ schema: 'forgetful', prepare: false }).store.get('a')).toBeUndefined()
   })
 
-  it('says what helps when a connection has had it prepared by another client', async () => {
+  it('names the remedy when another client has prepared the statement on the connection', async () => {
     const first = single({ schema: 'shared' })
     await first.store.migrate()
     await first.store.get('a')
@@ -140,7 +137,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.orphans(10)).toEqual([{ key, leaseId: 'l', note: 'second' }])
   })
 
-  it('takes the id of a task of which only a part is left for taken', async () => {
+  it('refuses the id of a task of which only a part is left', async () => {
     const store = postgresStore(admin, { schema: 'torn' })
     await store.migrate()
     const made = await put(store, 'a')
@@ -149,7 +146,7 @@ whenPostgres('postgresStore', () => {
     expect(await store.create(made)).toBe(false)
   })
 
-  it('does not try forever where the database makes no change', async () => {
+  it('stops trying where the database makes no change', async () => {
     const store = postgresStore(admin, { schema: 'stuck' })
     await store.migrate()
     const { task } = await put(store, 'a')

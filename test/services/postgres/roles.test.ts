@@ -1,25 +1,21 @@
 /** The roles of docs/operate/database.md on a real server: one migrates, the other one serves an agent. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
-import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
+import { whenPostgres } from '../../support/postgres-server.js'
+import { serverForTests } from './support/drivers.js'
 import { read } from '../../support/repository.js'
 import { serveOver } from '../serve-over.js'
 
 whenPostgres('the roles of docs/operate/database.md', () => {
-  let server: PostgresServer
+  const server = serverForTests()
   const pools: pg.Pool[] = []
-
-  beforeAll(async () => {
-    server = await startPostgres()
-  }, 60_000)
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()))
-    await server.stop()
   })
 
   function poolOf(user: string): pg.Pool {
-    const pool = new pg.Pool({ connectionString: server.url.replace('postgres@', `${user}@`) })
+    const pool = new pg.Pool({ connectionString: server().url.replace('postgres@', `${user}@`) })
     pools.push(pool)
     return pool
   }

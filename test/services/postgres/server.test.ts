@@ -1,31 +1,21 @@
 /** Behaviour that needs a real server: broken connections and deadlocks. */
-import pg from 'pg'
-import postgres from 'postgres'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  postgresStore,
-  type Parameter,
-  type PgPool,
-  type PostgresClient,
-  type PostgresStore,
-} from 'a2a-tasks/stores/postgres'
+import { postgresStore, type Parameter, type PgPool, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import type { Hint, TaskKey } from 'a2a-tasks/durable'
-import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
+import { whenPostgres } from '../../support/postgres-server.js'
+import { DRIVERS, poolOf, serverForTests } from './support/drivers.js'
 import { change, put } from '../../../src/testing/task-store-suite/samples.js'
 import { keyOf } from '../../../src/core/task.js'
 
 whenPostgres('postgresStore over a real server', () => {
-  let server: PostgresServer
+  const server = serverForTests()
   let pool: pg.Pool
 
-  beforeAll(async () => {
-    server = await startPostgres()
-    pool = poolOf(server)
-  }, 60_000)
-  afterAll(async () => {
-    await pool.end()
-    await server.stop()
+  beforeAll(() => {
+    pool = poolOf(server().url)
   })
+  afterAll(() => pool.end())
 
   async function open(schema: string): Promise<PostgresStore> {
     const store = postgresStore(pool, { schema })
@@ -56,7 +46,7 @@ whenPostgres('postgresStore over a real server', () => {
     })
   })
 
-  it('deletes what was committed while it waited', async () => {
+  it('deletes a task with changes that were committed while it waited', async () => {
     const store = await open('deleting')
     const { task } = await put(store, 'a')
     let deleting: Promise<readonly TaskKey[]> | undefined
@@ -84,7 +74,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(rows).toEqual([])
   })
 
-  it('answers by what it finds when it has waited', async () => {
+  it('answers by the state that it finds after it has waited', async () => {
     const store = await open('answering')
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 0 } })
     const first = change(task)
@@ -161,7 +151,7 @@ whenPostgres('postgresStore over a real server', () => {
     expect(await result).toBe('committed')
   })
 
-  it('renews and deletes many at once without waiting in a circle', async () => {
+  it('renews and deletes many at once without a deadlock', async () => {
     const store = await open('circle')
     const lease = { id: 'l', ttlMs: 60_000 }
     const made = await Promise.all(range(40).map((n) => put(store, `task ${n}`, { lease })))
@@ -194,12 +184,9 @@ whenPostgres('postgresStore over a real server', () => {
     expect(await store.commit(change(task))).toBe('committed')
   })
 
-  describe.each([
-    { name: 'pg', open: openPg },
-    { name: 'postgres', open: openPostgresJs },
-  ])('over $name', ({ name, open: openClient }) => {
+  describe.each(DRIVERS)('over $name', ({ name, open: openClient }) => {
     it('listens again when the server was away, and says so', async () => {
-      const { client, end } = openClient(server.url)
+      const { client, end } = openClient(server().url)
       const store = postgresStore(client, { schema: `listening_${name}` })
       await store.migrate()
       const heard = new Queue<Hint>()
@@ -210,7 +197,7 @@ whenPostgres('postgresStore over a real server', () => {
       )
       await store.hints?.publish([{ taskId: 'before', generation: 3 }])
       expect(await heard.next()).toEqual({ taskId: 'before', generation: 3 })
-      await server.restart()
+      await server().restart()
       expect(await gaps.next()).toBe('gap')
       await store.hints?.publish([{ taskId: 'after', generation: 4 }])
       expect(await heard.next()).toEqual({ taskId: 'after', generation: 4 })
@@ -220,38 +207,18 @@ whenPostgres('postgresStore over a real server', () => {
   })
 
   it('gives up listening while the server is away', async () => {
-    const own = poolOf(server)
+    const own = poolOf(server().url)
     const store = postgresStore(own, { schema: 'away' })
     const stop = await store.hints?.listen(ignore, ignore)
-    await server.halt()
+    await server().halt()
     await stop?.()
     await own.end()
-    await server.start()
+    await server().start()
   }, 60_000)
 })
 
-interface Opened {
-  readonly client: PostgresClient
-  readonly end: () => Promise<void>
-}
-
-function openPg(url: string): Opened {
-  const client = poolOf({ url })
-  return { client, end: () => client.end() }
-}
-
-function openPostgresJs(url: string): Opened {
-  const client = postgres(url, { onnotice: ignore })
-  return { client, end: () => client.end() }
-}
-
 function ignore(): void {
   // Nothing to do.
-}
-
-/** An idle connection that breaks emits an event, which ends the process if it has no listener. */
-function poolOf({ url }: Pick<PostgresServer, 'url'>): pg.Pool {
-  return new pg.Pool({ connectionString: url }).on('error', ignore)
 }
 
 /** A store whose statements are part of a transaction. */

@@ -1,47 +1,39 @@
 /** Transactions of a real PostgreSQL that others, or the server, get in the way of. */
 import pg from 'pg'
-import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import type { Transaction, TransactionResult } from 'a2a-tasks/durable'
-import { postgresStore, type PostgresClient, type PostgresStore } from 'a2a-tasks/stores/postgres'
+import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import { keyOf } from '../../../src/core/task.js'
 import { change, move, put } from '../../../src/testing/task-store-suite/samples.js'
-import {
-  skipWithoutPostgres,
-  startPostgres,
-  whenPostgres,
-  type PostgresServer,
-} from '../../support/postgres-server.js'
+import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
 import { gate } from '../../support/faulty-store.js'
+import {
+  DRIVERS,
+  execute,
+  serverForTests,
+  type OpenedClient,
+  type TransactionClient,
+} from './support/drivers.js'
 
 it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
 
-type Client = pg.PoolClient | postgres.ReservedSql
-
 whenPostgres('transactions', () => {
-  let server: PostgresServer
+  const server = serverForTests()
   let schemas = 0
-  beforeAll(async () => {
-    server = await startPostgres()
-  }, 60_000)
-  afterAll(() => server.stop())
 
-  describe.each([
-    { name: 'pg', open: openPg },
-    { name: 'postgres', open: openPostgresJs },
-  ])('over $name', ({ open }) => {
-    let opened: { readonly client: PostgresClient; readonly close: () => Promise<void> }
+  describe.each(DRIVERS)('over $name', ({ open }) => {
+    let opened: OpenedClient
     let store: PostgresStore
     let table: string
-    beforeAll(() => (opened = open(server.url)))
-    afterAll(() => opened.close())
+    beforeAll(() => (opened = open(server().url)))
+    afterAll(() => opened.end())
 
     async function fresh(lease?: string): Promise<ReturnType<typeof change>> {
       const schema = `transactions_${Math.random().toString(36).slice(2)}_${(schemas += 1)}`
       store = postgresStore(opened.client, { schema, listen: false })
       await store.migrate()
       table = `${schema}.numbers`
-      const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+      const pool = new pg.Pool({ connectionString: server().url, max: 1 })
       await pool.query(`CREATE TABLE ${table} (n int UNIQUE DEFERRABLE INITIALLY IMMEDIATE)`)
       await pool.end()
       const { task } = await put(store, 'a', lease === undefined ? {} : { lease: { id: lease, ttlMs: 1 } })
@@ -50,28 +42,28 @@ whenPostgres('transactions', () => {
 
     async function transact(
       made: ReturnType<typeof change>,
-      work: (client: Client, call: number) => Promise<unknown>,
+      work: (client: TransactionClient, call: number) => Promise<unknown>,
     ): Promise<{ readonly result: TransactionResult | undefined; readonly calls: number }> {
       const { events, key, expectedGeneration, head, commitId, leaseId } = made
       let calls = 0
       const transaction: Transaction = {
         ...{ key, expectedGeneration, head, commitId, leaseId },
         // The store passes on what the driver gives.
-        work: (client) => work(client as Client, (calls += 1)).then(() => events),
+        work: (client) => work(client as TransactionClient, (calls += 1)).then(() => events),
       }
       const result = await store.transact?.(transaction)
       return { result, calls }
     }
 
     async function numbers(): Promise<number[]> {
-      const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+      const pool = new pg.Pool({ connectionString: server().url, max: 1 })
       const { rows } = await pool.query<{ n: number }>(`SELECT n FROM ${table} ORDER BY n`)
       await pool.end()
       return rows.map(({ n }) => n)
     }
 
-    const add = (client: Client, n: number): Promise<unknown> =>
-      run(client, `INSERT INTO ${table} VALUES (${n})`)
+    const add = (client: TransactionClient, n: number): Promise<unknown> =>
+      execute(client, `INSERT INTO ${table} VALUES (${n})`)
 
     test('work whose lease another process acquires meanwhile is undone', async () => {
       const made = await fresh('l')
@@ -96,12 +88,12 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([])
     })
 
-    test('work that the database rolls back for the sake of others is done again', async () => {
+    test('work that the database rolls back after a conflict runs again', async () => {
       const made = await fresh()
       const { result, calls } = await transact(made, async (client, call) => {
         await add(client, call)
         if (call === 1)
-          await run(client, `DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = '40001'; END $$`)
+          await execute(client, `DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = '40001'; END $$`)
       })
       expect({ result, calls }).toEqual({ result: 'committed', calls: 2 })
       expect(await numbers()).toEqual([2])
@@ -111,7 +103,7 @@ whenPostgres('transactions', () => {
       const made = await fresh()
       const broken = transact(made, async (client) => {
         await add(client, 1)
-        await run(client, 'SELECT pg_terminate_backend(pg_backend_pid())')
+        await execute(client, 'SELECT pg_terminate_backend(pg_backend_pid())')
       })
       await expect(broken).rejects.toThrow()
       expect(await numbers()).toEqual([])
@@ -120,10 +112,10 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([1])
     })
 
-    test('what is refused at the end of the transaction is the failure of the work', async () => {
+    test('a constraint that fails at the commit is the failure of the work', async () => {
       const made = await fresh()
       const { result } = await transact(made, async (client) => {
-        await run(client, 'SET CONSTRAINTS ALL DEFERRED')
+        await execute(client, 'SET CONSTRAINTS ALL DEFERRED')
         await add(client, 1)
         await add(client, 1)
       })
@@ -135,13 +127,13 @@ whenPostgres('transactions', () => {
       const made = await fresh()
       const { result } = await transact(made, async (client) => {
         await add(client, 1)
-        await run(client, 'SELECT 1 / 0').catch(() => undefined)
+        await execute(client, 'SELECT 1 / 0').catch(() => undefined)
       })
       expect(result).toMatchObject({ error: { code: '25P02' } })
       expect(await numbers()).toEqual([])
     })
 
-    test('an attempt that runs into the effect of an earlier one, whose answer is late, is that one', async () => {
+    test('an attempt that conflicts with the late commit of an earlier attempt returns the result of that commit', async () => {
       const made = await fresh()
       const [inserted, commit] = [gate(), gate()]
       const first = transact(made, async (client) => {
@@ -162,22 +154,3 @@ whenPostgres('transactions', () => {
     })
   })
 })
-
-async function run(client: Client, text: string): Promise<unknown> {
-  return 'query' in client ? await client.query(text) : await client.unsafe(text)
-}
-
-function openPg(url: string): { readonly client: PostgresClient; readonly close: () => Promise<void> } {
-  const pool = new pg.Pool({ connectionString: url })
-  pool.on('error', () => undefined)
-  return { client: pool, close: () => pool.end() }
-}
-
-function openPostgresJs(url: string): {
-  readonly client: PostgresClient
-  readonly close: () => Promise<void>
-} {
-  const sql = postgres(url, { onnotice: () => undefined })
-  // The driver waits for ever for a connection that the server has closed.
-  return { client: sql, close: () => sql.end({ timeout: 1 }) }
-}

@@ -95,7 +95,7 @@ whenRedis('migrate()', () => {
     expect([await refused('0'), await refused('2')]).toEqual([true, true])
   })
 
-  it('brings what is there up to date part by part, though many do it at once', async () => {
+  it('updates stored data part by part, though many processes do it at once', async () => {
     await openStore().migrate()
     for (let n = 0; n < 7; n += 1) await put(store, `task ${n}`)
     await Promise.all(Array.from({ length: 5 }, () => bring(COUNTING)))
@@ -122,7 +122,7 @@ whenRedis('migrate()', () => {
     expect(await client.lrange(`${root}:parts`, 0, -1)).toEqual(['', '', '2', '4', '6'])
   })
 
-  it('keeps everybody else out while it lasts, and continues where one died', async () => {
+  it('excludes other processes while it lasts, and continues where one died', async () => {
     await openStore().migrate()
     for (let n = 0; n < 3; n += 1) await put(store, `task ${n}`)
     const dying = `if cursor == '2' then error('GONE') end ${COUNTING}`

@@ -142,7 +142,7 @@ whenRedis('a store in Redis', () => {
     }
   }, 60_000)
 
-  it('lists what is more than one answer may hold', async () => {
+  it('lists more tasks than one answer may hold', async () => {
     const { store } = await openStore()
     const input = 'x'.repeat(1_500_000)
     for (const id of ['a', 'b', 'c', 'd', 'e']) await put(store, id, { input })
@@ -275,7 +275,7 @@ whenRedis('a store in Redis', () => {
     expect(await store.delete([keyOf(task)])).toEqual([keyOf(task)])
   }, 120_000)
 
-  it('refuses a Redis that evicts what it likes, and no other', async () => {
+  it('refuses a Redis whose policy evicts any key, and no other', async () => {
     const own = await ownRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
     const { store, command } = await closedAfter(openIoRedis(own))
     await expect(store.migrate()).rejects.toThrow('maxmemory-policy allkeys-lru')
@@ -288,7 +288,7 @@ whenRedis('a store in Redis', () => {
     await store.migrate()
   }, 120_000)
 
-  it('takes what a client sends again, because the answer was lost, for the same call', async () => {
+  it('treats a call that a client repeats after a lost answer as the same call', async () => {
     const { store: direct, prefix } = await openStore()
     const { task } = await put(direct, 'a')
     const proxy = await losingProxy(server.port)

@@ -37,7 +37,7 @@ describe('postgresStore', () => {
     })
   })
 
-  it('says no more than the database does of what else fails', async () => {
+  it('passes other errors of the database on unchanged', async () => {
     const store = postgresStore(database, { schema: 'failing' })
     await store.migrate()
     await expect(store.events(KEY, 0, -1)).rejects.toThrow(/^LIMIT must not be negative$/)
@@ -101,7 +101,7 @@ describe('migrate()', () => {
     expect(await store.count({})).toBe(3)
   })
 
-  it('applies the steps that are missing, and leaves what is stored', async () => {
+  it('applies the missing steps, and preserves stored tasks', async () => {
     const store = postgresStore(database, { schema: 'older' })
     await store.migrate()
     await fill('older', 3)

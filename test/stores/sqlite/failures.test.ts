@@ -95,7 +95,7 @@ describe('what is no database is refused:', () => {
     await expect(openTasks(given)).rejects.toThrow(message)
   })
 
-  test('a path, of which openTasks() makes a database', () => {
+  test('a path, which openTasks() opens as a database', () => {
     // Not what the types allow.
     const path = 'tasks.db' as unknown as SqliteDatabase
     expect(() => sqliteStore(path)).toThrow(`${WANTED}, or for openTasks() the path of a file; got string`)

@@ -59,7 +59,7 @@ test('processes that make the tables and write to one task at once lose nothing'
 })
 
 test(
-  `what a process was told is stored is there after it was killed, ${KILLS} times`,
+  `acknowledged changes of a process are stored after it was killed, ${KILLS} times`,
   { timeout: 60_000 + KILLS * 10_000 },
   async () => {
     file = databaseFile()

@@ -197,7 +197,7 @@ describe('what the agent leaves out is what the request was about', () => {
     expect(decodeError(json, context)).toBeUndefined()
   })
 
-  test('whatever comes, it is an error of ours or none, and its texts have an end', () => {
+  test('any value becomes a bounded A2AError or none', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer(), fc.jsonValue(), (json, code, data) => {
         for (const given of [json, { code, message: json, data }, { error: { code, details: [data] } }]) {

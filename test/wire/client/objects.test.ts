@@ -26,7 +26,7 @@ const SAID = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
 describe.each(CLIENTS)('%s is read leniently', (_name, codecs) => {
   const task = (json: unknown): unknown => read(codecs, 'GetTask', json)
 
-  test('what is empty, null or unknown', () => {
+  test('empty, null and unknown fields', () => {
     expect(task(BARE)).toStrictEqual(PLAIN)
     const nulls = { contextId: null, artifacts: null, history: null, metadata: null, kind: 'task' }
     expect(task({ ...BARE, ...nulls })).toStrictEqual(PLAIN)
@@ -51,7 +51,7 @@ describe.each(CLIENTS)('%s is read leniently', (_name, codecs) => {
     }
   })
 
-  test('parts with what they do not need', () => {
+  test('parts with unneeded fields', () => {
     const parts = [
       { text: 'hi', metadata: null, filename: '', mediaType: null, other: 1 },
       { text: '', raw: null },
@@ -273,7 +273,7 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     expect(() => read(codecs, 'GetTask', json)).toThrow(`result.artifacts[0].parts[0]${expected}`)
   })
 
-  test('whatever comes, it is read, or an error of ours', () => {
+  test('any value is read, or fails with an A2AError', () => {
     const operations = Object.keys(codecs) as Operation[]
     const near = fc.record(
       {

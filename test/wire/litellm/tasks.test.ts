@@ -302,7 +302,7 @@ describe('a stream', () => {
     })
   })
 
-  test('begins with the task, as far as it is', () => {
+  test('begins with the task in its current state', () => {
     const { tasks, id } = taken(newTask(), 'working')
     tasks.updateTask(id, { message: 'Reading', artifacts: [{ parts: [{ text: 'So far' }] }] })
     const task = tasks.peekTask(id)

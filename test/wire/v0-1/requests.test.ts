@@ -165,7 +165,7 @@ describe('the other parameters', () => {
     refuses(method, null, 'params', 'must be an object, got null')
   })
 
-  test.each(ALL)('%s refuses what it would not know how to use', (method) => {
+  test.each(ALL)('%s refuses invalid values', (method) => {
     refuses(method, { id: 't', historyLength: 1.5 }, 'historyLength', 'must be an integer')
     refuses(method, { id: 't', metadata: [] }, 'metadata', 'must be an object')
   })
@@ -204,7 +204,7 @@ describe('a part', () => {
     expect(request).toHaveProperty('message', { role: 'agent', parts: [core] })
   })
 
-  test('comes back, without what 0.1 has no place for', () => {
+  test('survives a round trip, without fields that 0.1 lacks', () => {
     fc.assert(
       fc.property(any.message, (message) => {
         const shown = rpc.SendMessage?.encode({ type: 'message', message })

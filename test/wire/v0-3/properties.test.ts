@@ -126,7 +126,7 @@ const anyTask: fc.Arbitrary<TaskSnapshot> = fc
     return task
   })
 
-test('a task has an id of its context, and every object its kind', () => {
+test('a task has a context id, and every object its kind', () => {
   fc.assert(
     fc.property(anyTask, fc.option(fc.nat(2), { nil: undefined }), (task, historyLength) => {
       const shown = rpc.GetTask?.encode({ task, historyLength }) ?? null

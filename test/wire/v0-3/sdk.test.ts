@@ -145,9 +145,8 @@ const fetchImpl: typeof fetch = (input, init) => {
 }
 
 function clientOf(binding: (typeof BINDINGS)[number], polling = false): Promise<Client> {
-  const options = { fetchImpl }
+  const options: Readonly<{ fetchImpl: typeof fetch }> = { fetchImpl }
   const factory = new ClientFactory({
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class without public constructor
     transports: [new JsonRpcTransportFactory(options), new RestTransportFactory(options)],
     cardResolver: new DefaultAgentCardResolver(options),
     preferredTransports: [binding],
@@ -257,7 +256,7 @@ describe.each(BINDINGS)('%s', (binding) => {
     })
   })
 
-  test('a client that polls is not made to wait', async () => {
+  test('a client that polls asks for an immediate answer', async () => {
     answer = { type: 'message', message: coreMessage }
     const client = await clientOf(binding, true)
     const got = await client.sendMessage({ message })

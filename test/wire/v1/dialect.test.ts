@@ -46,7 +46,7 @@ describe('a task', () => {
   const task = tasks.peekTask(id)
   if (task === null) throw new Error('The task is gone')
 
-  test('whole: what is no message becomes one, what is no artifact, too', () => {
+  test('whole: other outputs become a message or an artifact', () => {
     expect(rpc.GetTask?.encode({ task })).toStrictEqual({
       id,
       contextId: task.contextId,
@@ -93,14 +93,14 @@ test.each(Object.entries(WIRE_ERRORS))('the error %s is whole in both bindings',
   })
 })
 
-test('of what our own requests failed of nothing goes out', () => {
+test('errors of our own requests are not shown to clients', () => {
   const data = { service: 'A2A', url: 'https://inside.example', status: 500 }
   const error = new A2AError('EXTERNAL_SERVICE_ERROR', 'A2A: https://inside.example answered HTTP 500', data)
   const out = JSON.stringify([dialect.encodeRpcError(error), dialect.encodeHttpError(error)])
   expect(out).not.toMatch(/inside|service/)
 })
 
-test('of an error goes out what is bounded, and text', () => {
+test('an error is shown as bounded text', () => {
   const long = 'x'.repeat(10_000)
   const error = new A2AError('TASK_NOT_FOUND', long, { taskId: long }, { cause: new Error('secret') })
   const text = JSON.stringify([dialect.encodeRpcError(error), dialect.encodeHttpError(error)])

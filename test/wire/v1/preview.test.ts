@@ -108,7 +108,7 @@ describe('what is asked', () => {
     },
   )
 
-  test('null counts as absent, and what is absent is nowhere', () => {
+  test('null counts as absent, and absent fields are not added', () => {
     for (const given of [{ id: 't' }, { id: 't', currentGeneration: null }]) {
       expect(rpc.GetTask?.decode(given)).toStrictEqual({ id: 't' })
     }
@@ -127,7 +127,7 @@ describe('what is asked', () => {
     expect(stable.rpc.SendMessage?.decode(sent(3))).not.toHaveProperty('ifGeneration')
   })
 
-  test('what 1.0 refuses is refused in its words', () => {
+  test('requests that 1.0 refuses are refused with the same errors', () => {
     expect(failureOf(() => rpc.GetTask?.decode({ currentGeneration: 3 }))).toMatchObject({
       data: { path: 'id', reason: 'is missing' },
     })

@@ -130,7 +130,7 @@ function damage(type: DescMessage, json: JsonValue, choose: Choose): JsonValue {
   return { ...given, [field.jsonName]: wrong, ...(isTwice && { [field.name]: value ?? null }) }
 }
 
-test('what a parser of ProtoJSON refuses is refused', () => {
+test('JSON that a ProtoJSON parser refuses is refused', () => {
   let refused = 0
   fc.assert(
     fc.property(request, choices, ([operation, given], stream) => {

@@ -160,7 +160,7 @@ describe('an agent of the HTTP protocol', () => {
     },
   )
 
-  it('answers with what is no JSON, or with nothing', async () => {
+  it('answers with a body that is no JSON, or empty', async () => {
     for (const [body, texts] of [['Plain {text', ['Plain {text']] as const, ['', []] as const]) {
       const { url } = await service((response) => void response.end(body))
       const done = await bedrockAgentCore().sendTask(at(url), hello, calling())
@@ -376,7 +376,7 @@ describe('the official client', () => {
   const body = (text: string) => ({ transformToWebStream: () => new Blob([text]).stream() })
   const target = { agentRuntimeArn: ARN, qualifier: 'v1', runtimeSessionId: CONTEXT }
 
-  it('sends what has no other credentials', async () => {
+  it('sends calls that have no other credentials', async () => {
     const { provider, inputs } = official(() => ({ response: body('{"result":"Hi"}') }))
     const done = await provider.sendTask(agent, hello, calling())
     expect([done.state, textsOf(done)]).toEqual(['completed', ['Hi']])

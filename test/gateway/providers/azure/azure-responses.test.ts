@@ -180,7 +180,7 @@ describe('an agent of the Responses API that asks', () => {
     expect(await follow(provider, agent, sent)).toMatchObject({ state: 'completed' })
   })
 
-  it('cannot do with a text what a program has to say', async () => {
+  it('refuses a text where a program has to answer', async () => {
     const { ref = {} } = await done([{ calls: [CALL] }, 'completed'])
     expect(await fault(provider.sendTask(at(), asked('Rain', { ref }), calling()))).toMatchObject({
       code: 'INVALID_PARAMS',

@@ -193,7 +193,7 @@ describe('a classic agent of Azure AI Foundry', () => {
     expect(textsOf(await follow(provider, at(), sent))).toEqual(['It rains'])
   })
 
-  it('cannot do with a text what a program has to say', async () => {
+  it('refuses a text where a program has to answer', async () => {
     const { ref = {} } = await done({ calls: [CALL] })
     expect(await fault(provider.sendTask(at(), asked('Rain', { ref }), calling()))).toMatchObject({
       code: 'INVALID_PARAMS',

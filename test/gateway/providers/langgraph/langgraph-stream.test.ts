@@ -70,7 +70,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('reports the text that began last, and at the end the one that counts', async () => {
+  it('reports the text that began last, and at the end the result', async () => {
     const events = sse(
       METADATA,
       said('1', 'first '),
@@ -104,7 +104,7 @@ describe('a stream', () => {
     expect(updates.map(({ state }) => state)).toEqual([undefined, 'completed'])
   })
 
-  it('that is over before its run is says what it knows: a question, a failure, or that the work continues', async () => {
+  it('that ends before its run reports a question, a failure, or that the work continues', async () => {
     const states = []
     for (const last of [
       ['updates', { __interrupt__: [ASK] }],

@@ -110,7 +110,7 @@ describe('a run', () => {
     }
   })
 
-  it('after which the thread went on has what it left', async () => {
+  it('after which the thread went on has its own output', async () => {
     const own = state({ values: { messages: [{ type: 'ai', content: 'mine' }] } })
     const { stub, agent, provider } = await start({
       'GET /threads/t/runs/r': [200, { ...RUN, status: 'success' }],
@@ -254,7 +254,7 @@ describe('a message', () => {
     })
   })
 
-  it('is what the option makes of it', async () => {
+  it('is the output of the option', async () => {
     const { stub, agent, provider } = await start(answers, {
       input: ({ text }) => ({ question: text }),
       multitaskStrategy: 'reject',

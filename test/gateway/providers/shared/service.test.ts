@@ -136,7 +136,7 @@ describe('authorize', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(SECRET)
   })
 
-  it('may say itself what is wrong', async () => {
+  it('may throw an error with its own explanation', async () => {
     const authorize = (): never => {
       throw new A2AError('UNAUTHENTICATED', 'Log in first', {})
     }

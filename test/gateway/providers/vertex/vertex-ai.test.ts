@@ -71,7 +71,7 @@ describe('an agent of the Agent Development Kit', () => {
     expect(updates.at(-1)).toEqual({ state: 'completed' })
   })
 
-  it('says what it has said in pieces once, and what it thinks never', async () => {
+  it('reports text that came in pieces once, and thoughts never', async () => {
     const thinking = { content: { parts: [{ text: 'Hm', thought: true }, { text: 'A' }] } }
     const events = [
       adkEvent('Hel', { partial: true }),
