@@ -130,7 +130,7 @@ it(
     await send.click()
     await expect
       .poll(() => chat.getByRole('alert').allTextContents())
-      .toContain('The agent refused: The agent takes no parts of type application/pdf')
+      .toContain('The agent refused: The agent does not accept parts of type application/pdf')
     await chat.getByRole('button', { name: 'Remove a.pdf' }).waitFor()
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([])
   },

@@ -153,7 +153,7 @@ whenPostgres('postgresStore', () => {
     await admin.query(`
       CREATE FUNCTION stuck.ignore() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
       CREATE TRIGGER ignore BEFORE UPDATE ON stuck.tasks FOR EACH ROW EXECUTE FUNCTION stuck.ignore()`)
-    await expect(store.commit(change(task))).rejects.toThrow('The database makes no change')
+    await expect(store.commit(change(task))).rejects.toThrow('The database made no change')
   })
 })
 
