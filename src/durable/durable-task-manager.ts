@@ -146,9 +146,8 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   }
 
   /**
-   * Adds a message to the conversation. Emits `task:message` and `task:updated`.
+   * Adds a message to the conversation. Returns the log entry, frozen. Emits `task:message` and `task:updated`.
    *
-   * @returns The log entry, frozen, with the message's id.
    * @throws {A2AError} As `updateTask`, except `INVALID_TRANSITION`.
    */
   async addMessage(
