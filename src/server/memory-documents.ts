@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { copyJson, freezeDeep } from '../core/json.js'
+import { copyJson, freezeDeep, sizeOf } from '../core/json.js'
 import type { LocalTasks, DocumentCursor, TaskDocument, TaskDocuments } from '../core/managers.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
 
@@ -20,9 +20,15 @@ export class MemoryDocuments implements TaskDocuments {
    */
   readonly #byKind = new Map<string, Map<string, TaskDocument[]>>()
   #isListening = false
+  #cost = 0
 
   constructor(tasks: LocalTasks) {
     this.#tasks = tasks
+  }
+
+  /** The estimated bytes of heap of all documents. */
+  get cost(): number {
+    return this.#cost
   }
 
   putDocument(
@@ -46,8 +52,7 @@ export class MemoryDocuments implements TaskDocuments {
     const all = this.#of(key, kind)
     const left = all.filter((one) => one.id !== id)
     if (left.length === all.length) return Promise.resolve(false)
-    if (left.length === 0) this.#byKind.get(kind)?.delete(key.id)
-    else this.#store(key, kind, left)
+    this.#store(key, kind, left)
     return Promise.resolve(true)
   }
 
@@ -88,9 +93,11 @@ export class MemoryDocuments implements TaskDocuments {
 
   #store({ id, createdAt }: TaskKey, kind: string, documents: TaskDocument[]): void {
     const ofKind = this.#byKind.get(kind) ?? new Map<string, TaskDocument[]>()
+    const present = ofKind.get(id) ?? []
+    this.#cost += costOf(documents) - costOf(present)
     // An earlier task with this id has no place among the tasks any more.
-    if (ofKind.get(id)?.[0]?.key.createdAt !== createdAt) ofKind.delete(id)
-    this.#byKind.set(kind, ofKind.set(id, documents))
+    if (documents.length === 0 || present[0]?.key.createdAt !== createdAt) ofKind.delete(id)
+    if (documents.length > 0) this.#byKind.set(kind, ofKind.set(id, documents))
   }
 
   #hasTask({ id, createdAt }: TaskKey): boolean {
@@ -106,10 +113,14 @@ export class MemoryDocuments implements TaskDocuments {
 
   /** Writing takes a promise, so no document of a new task with the same id exists yet when this is called. */
   readonly #forget = ({ id, createdAt }: TaskSnapshot): void => {
-    for (const [kind, ofKind] of this.#byKind) {
-      if (this.#of({ id, createdAt }, kind).length > 0) ofKind.delete(id)
+    for (const kind of this.#byKind.keys()) {
+      if (this.#of({ id, createdAt }, kind).length > 0) this.#store({ id, createdAt }, kind, [])
     }
   }
+}
+
+function costOf(documents: readonly TaskDocument[]): number {
+  return documents.reduce((sum, { value }) => sum + sizeOf(value).cost, 0)
 }
 
 function byId({ id: a }: TaskDocument, { id: b }: TaskDocument): number {

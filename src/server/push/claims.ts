@@ -19,6 +19,7 @@ import { ConcurrencyLimit } from './concurrency.js'
 import { FirstDeliveries } from './first-deliveries.js'
 import { NotificationReader } from './notifications.js'
 import { PayloadQueue, TaskPayloads } from './payloads.js'
+import type { WebhookMemory } from './webhook-memory.js'
 
 export interface PushContext extends Pick<Settings, 'onError' | 'generateId' | 'clock' | 'dialects'> {
   readonly tasks: ServedTasks
@@ -50,6 +51,7 @@ export class Claims {
   readonly #limit: ConcurrencyLimit
   readonly #firstDeliveries: FirstDeliveries
   readonly #payloads: PayloadQueue
+  readonly #memory: WebhookMemory
   readonly #by = randomId()
   /** By the ids of their progress documents. */
   readonly #live = new Map<string, Delivery>()
@@ -60,10 +62,11 @@ export class Claims {
   #sweeping: Promise<void> | undefined
   #isClosed = false
 
-  constructor(settings: PushSettings, context: PushContext, storage: PushStorage) {
+  constructor(settings: PushSettings, context: PushContext, storage: PushStorage, memory: WebhookMemory) {
     this.#settings = settings
     this.#context = context
     this.#storage = storage
+    this.#memory = memory
     this.#limit = new ConcurrencyLimit(settings.maxConcurrent)
     this.#firstDeliveries = new FirstDeliveries(settings.firstDeliveries, context.clock)
     this.#payloads = new PayloadQueue(context.clock)
@@ -158,7 +161,10 @@ export class Claims {
     const ofTask = this.#byTask.get(id) ?? new Set()
     this.#byTask.set(id, ofTask.add(delivery))
     this.#live.set(outbox, delivery)
+    const { config } = delivery.registration
+    this.#memory.add(config)
     void delivery.ended.then(() => {
+      this.#memory.remove(config)
       this.#live.delete(outbox)
       this.#released.delete(delivery)
       if (ofTask.delete(delivery) && ofTask.size === 0 && this.#byTask.get(id) === ofTask)
@@ -197,6 +203,8 @@ export class Claims {
     }
     // A process with other dialects may have registered it.
     if (!dialects.some((each) => each.version === registration.version)) return false
+    // Another process delivers, or this one when it has room again.
+    if (!this.#memory.hasRoom(registration.config)) return false
     const task = await tasks.peekTask(key.id)
     if (task?.createdAt !== key.createdAt) return false
     const claimed = { ...value, ...change, claim: this.claim() }

@@ -24,6 +24,7 @@ import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Candidate } from
 import type { PushSettings } from './options.js'
 import { notificationIdOf, showNotification } from './outbox.js'
 import { NotificationReader } from './notifications.js'
+import { WebhookMemory } from './webhook-memory.js'
 import type { Caller } from '../caller.js'
 
 /** Registers a checked configuration for a task. Its first notification is `task`; `null` when that is gone. */
@@ -40,6 +41,7 @@ export class PushRegistry implements PushDeliveries {
   readonly #context: PushContext
   readonly #checks: PushChecks
   readonly #storage: PushStorage
+  readonly #memory: WebhookMemory
   readonly #claims: Claims
   #isClosed = false
 
@@ -48,7 +50,8 @@ export class PushRegistry implements PushDeliveries {
     this.#context = context
     this.#checks = new PushChecks(settings, context.onError)
     this.#storage = new PushStorage(documents, isShared(context.tasks))
-    this.#claims = new Claims(settings, context, this.#storage)
+    this.#memory = new WebhookMemory(documents)
+    this.#claims = new Claims(settings, context, this.#storage, this.#memory)
   }
 
   /**
@@ -69,6 +72,7 @@ export class PushRegistry implements PushDeliveries {
     requireNotifications(dialect)
     const about = { dialect, isInline, isOfNewTask: taskId === undefined }
     const isKnown = taskId !== undefined && (await this.#isKnown(taskId, { config, ...about }))
+    this.#memory.requireRoom(config)
     const checked = await this.#checks.check(config, caller, taskId, isKnown)
     this.#requireOpen()
     return (id, task) => this.#register(id, task, { config: checked, ...about })

@@ -32,6 +32,22 @@ describe('a document in memory', () => {
     expect(await documents.documents(document.key, 'k')).toEqual([])
   })
 
+  test('counts with its size until it is replaced or deleted', async () => {
+    const { documents, make } = setUp()
+    const document = { key: make(), kind: 'k', id: 'a', value: 'x'.repeat(1_000) }
+    await documents.putDocument(document, 0)
+    const { cost } = documents
+    expect(cost).toBeGreaterThan(1_000)
+    await documents.putDocument({ ...document, id: 'b' }, 0)
+    expect(documents.cost).toBe(2 * cost)
+    await documents.putDocument({ ...document, value: 'x' }, 1)
+    expect(documents.cost).toBeLessThan(cost + 1_000)
+    await documents.deleteDocument(document)
+    expect(documents.cost).toBe(cost)
+    await documents.deleteDocument({ ...document, id: 'b' })
+    expect(documents.cost).toBe(0)
+  })
+
   test('is a copy of what was written', async () => {
     const { documents, make } = setUp()
     const value = { list: [1] }
@@ -58,6 +74,7 @@ describe('a document in memory', () => {
       if (how === 'is destroyed with its manager') tasks.destroy()
       tasks.prune()
       expect(await documents.allDocuments('k', undefined, 10)).toEqual([])
+      expect(documents.cost).toBe(0)
       expect(await documents.putDocument(document, 1)).toBe(false)
     },
   )
