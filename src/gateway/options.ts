@@ -9,6 +9,7 @@ import {
   requireFinite,
   requireFunctions,
   requireMethods,
+  requireObject,
   requireStrings,
 } from '../runtime/options.js'
 import { MAX_DELAY_MS, keepAliveClock, systemClock, type Clock } from '../runtime/clock.js'
@@ -135,9 +136,15 @@ function toSecrets(given: A2AGatewayOptions['handleSecret']): readonly string[] 
   return secrets
 }
 
-function toProviders(given: A2AGatewayOptions['providers'] | undefined): ReadonlyMap<string, AgentProvider> {
+function toProviders(given: A2AGatewayOptions['providers']): ReadonlyMap<string, AgentProvider> {
+  requireObject(
+    'providers',
+    given,
+    'A2AGateway',
+    'an object of providers by name, as in { langgraph: langGraph() }',
+  )
   const providers = new Map<string, AgentProvider>()
-  for (const [name, provider] of Object.entries(given ?? {})) {
+  for (const [name, provider] of Object.entries(given)) {
     const missing = METHODS.find(
       (method) => typeof (provider as Partial<AgentProvider> | undefined)?.[method] !== 'function',
     )

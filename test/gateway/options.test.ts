@@ -13,6 +13,10 @@ const made = (options: unknown): A2AGateway => new A2AGateway(options as A2AGate
 describe('a gateway is refused', () => {
   test.each([
     [undefined, 'A2AGateway'],
+    [
+      {},
+      '"providers" must be an object of providers by name, as in { langgraph: langGraph() }, got undefined',
+    ],
     [{ providers, tsks: 1 }, 'tsks'],
     [{ providers, config: { taskTimeout: 1 } }, 'taskTimeout'],
     // It is a configuration's: who calls the constructor starts the checks.
