@@ -95,7 +95,8 @@ export interface TaskWriter<S extends string = TaskState> {
   /**
    * Removes a task that has ended, with its log and its documents, as retention does. Emits `task:expired`.
    *
-   * @throws {A2AError} `TASK_NOT_FOUND`; `INVALID_TRANSITION` for a task that has not ended: cancel it first.
+   * @throws {A2AError} `TASK_NOT_FOUND`, also when another call removes it first; `INVALID_TRANSITION` for a task that has
+   *   not ended: cancel it first.
    */
   deleteTask(taskId: string): MaybePromise<void>
 }

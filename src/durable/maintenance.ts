@@ -4,7 +4,7 @@
  * @module
  */
 import { requireEnded } from '../core/decide.js'
-import { A2AError, endError } from '../core/errors.js'
+import { A2AError, endError, taskNotFound } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
@@ -69,14 +69,18 @@ export class Maintenance<S extends string> {
     return count
   }
 
-  /** Removes a task that has ended. */
+  /**
+   * Removes a task that has ended.
+   *
+   * @throws {A2AError} `TASK_NOT_FOUND`, also if another call has removed it first; `INVALID_TRANSITION`.
+   */
   async deleteEnded(taskId: string): Promise<void> {
     const { cache, settings } = this.#context
     const key = await cache.use(taskId, true, (cached) => {
       requireEnded(cached.record.task, settings.lifecycle)
       return cached.key
     })
-    await this.#delete([key])
+    if ((await this.#delete([key])) === 0) throw taskNotFound(taskId)
   }
 
   /**

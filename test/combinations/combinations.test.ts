@@ -1,6 +1,7 @@
 /** Every part with every manager that needs no server. */
 import { afterAll, describe, test } from 'vitest'
 import { COLUMNS } from './support/columns.js'
+import { DELETION_RULES } from './support/deletions.js'
 import { closeFastRows, FAST_ROWS } from './support/rows.js'
 import { STORE_RULES } from './support/stored-first.js'
 
@@ -9,4 +10,5 @@ afterAll(closeFastRows)
 describe.each(FAST_ROWS)('over $name', (row) => {
   test.each(COLUMNS)('$name', (column) => column.test(row))
   test.each(row.openStore === undefined ? [] : STORE_RULES)('%s', (_, rule) => rule(row))
+  test.each(DELETION_RULES)('%s', (_, rule) => rule(row))
 })

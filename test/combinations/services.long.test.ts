@@ -11,6 +11,7 @@ import {
 import { skipWithoutRedis, startRedis, type RedisServer } from '../support/redis-server.js'
 import { whenRedis } from '../services/redis/clients.js'
 import { COLUMNS } from './support/columns.js'
+import { DELETION_RULES } from './support/deletions.js'
 import { durableRow, postgresIn, redisIn } from './support/rows.js'
 import { STORE_RULES } from './support/stored-first.js'
 
@@ -31,7 +32,7 @@ whenPostgres('over PostgreSQL', () => {
   })
   const row = durableRow('pg', 'PostgreSQL', (options) => postgresIn(pool, options))
   test.each(COLUMNS)('$name', (column) => column.test(row))
-  test.each(STORE_RULES)('%s', (_, rule) => rule(row))
+  test.each([...STORE_RULES, ...DELETION_RULES])('%s', (_, rule) => rule(row))
 })
 
 whenRedis('over Redis', () => {
@@ -47,5 +48,5 @@ whenRedis('over Redis', () => {
   })
   const row = durableRow('ioredis', 'Redis', (options) => redisIn(client, options))
   test.each(COLUMNS)('$name', (column) => column.test(row))
-  test.each(STORE_RULES)('%s', (_, rule) => rule(row))
+  test.each([...STORE_RULES, ...DELETION_RULES])('%s', (_, rule) => rule(row))
 })

@@ -1,4 +1,4 @@
-/** `deleteTask` of a `TaskManager`. That of a `DurableTaskManager` has the same tests in test/durable. */
+/** `deleteTask` of both managers. Its rules over every store are in test/combinations. */
 import { A2AError, TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -66,7 +66,8 @@ describe.each(Object.entries(MANAGERS))('deleteTask of a %s', (_, create) => {
     await tasks.cancelTask('a')
     let count = 0
     tasks.on('task:expired', () => (count += 1))
-    await Promise.all([1, 2].map(() => failure(() => tasks.deleteTask('a'))))
+    const failures = await Promise.all([1, 2].map(() => failure(() => tasks.deleteTask('a'))))
+    expect(failures.filter((each) => each !== undefined)).toMatchObject([{ code: 'TASK_NOT_FOUND' }])
     expect(count).toBe(1)
     expect(await tasks.getTask('a')).toBeNull()
   })
