@@ -65,7 +65,12 @@ const QUIET_SECONDS = 60
 const ROUNDS_PER_JUMP = 5
 /** For so many seconds a crashed process may still leave an answer that it has received. */
 const UNANSWERED_SECONDS = 10
-const MAX_ROUNDS = 3_000
+/** Without anything new in the log for so many rounds, the task does not end. */
+const MAX_IDLE_ROUNDS = 3_000
+/** For a function that stores something new without end. */
+const MAX_ROUNDS = 100_000
+/** The longest wait for another agent in one round, in ms. */
+const MAX_AGENT_WAIT_MS = 20
 /** Turns of the event loop between two seconds. */
 const TURNS = 3
 
@@ -86,14 +91,11 @@ export async function play(
   let count = 0
   const start = (): Replica => startReplica({ store, clock, recorder }, pointOf(count++))
   let replica = start()
-  let writes = 0
-  let sent = 0
-  let answers = 0
+  let [writes, sent, answers] = [0, 0, 0]
   let taskId: string | undefined
-  let quiet = 0
-  let generation = 0
+  let [quiet, idle, generation] = [0, 0, 0]
   let last: Task | undefined
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS && idle < MAX_IDLE_ROUNDS; round += 1) {
     for (let turn = 0; turn < TURNS || replica.isBusy; turn += 1) await yieldToEventLoop()
     if (replica.isCrashed) {
       if (count === 1) writes = replica.writes
@@ -101,6 +103,7 @@ export async function play(
       replica = start()
     }
     const task = taskId === undefined ? undefined : await replica.task(taskId)
+    idle = task === undefined || task.generation === last?.generation ? idle + 1 : 0
     last = task ?? last
     if (task !== undefined && isOver(task)) {
       await replica.close()
@@ -125,20 +128,24 @@ export async function play(
       }
       taskId ??= id
     }
-    quiet = !(await awaitAgents(recorder)) && task?.generation === generation ? quiet + 1 : 0
+    quiet = !(await awaitAgents(recorder, idle)) && task?.generation === generation ? quiet + 1 : 0
     generation = task?.generation ?? 0
     clock.advance(pauseAfter(quiet))
   }
+  const received = `${sent} of ${script.length} entries of the test`
   throw new Error(
-    `The task does not end: it is ${last?.state ?? 'not created'}, and has received ${sent} of ${script.length} entries of the test`,
+    `The task does not end: it is ${last?.state ?? 'not created'}, and has received ${received}`,
     { cause: errors[0] },
   )
 }
 
-/** Waits a moment for other agents, which answer in their own time, not in that of the clock. Resolves to whether one works. */
-async function awaitAgents({ delegations }: Recorder): Promise<boolean> {
+/**
+ * Waits a moment for other agents, which answer in their own time, not in that of the clock: longer from round to round,
+ * for machines that are slow. Resolves to whether one works.
+ */
+async function awaitAgents({ delegations }: Recorder, idleRounds: number): Promise<boolean> {
   if (delegations.size === 0) return false
-  await sleep(1)
+  await sleep(Math.min(1 + idleRounds / 10, MAX_AGENT_WAIT_MS))
   return true
 }
 
