@@ -135,6 +135,29 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     expect((await again.history(id)).map(({ entry }) => entry.kind)).toEqual(['turn', 'step', 'step'])
   })
 
+  test('continues if it has recorded a value, and not if it has recorded nothing', async () => {
+    const calls: string[] = []
+    let isFirst = true
+    const execute: Execute = async (run) => {
+      calls.push(run.text)
+      run.start()
+      if (run.text === 'mark') run.now()
+      if (isFirst) await new Promise<void>(() => undefined)
+      return `Done: ${run.text}`
+    }
+    const before = await started(execute)
+    const plain = await before.say('plain')
+    const marked = await before.say('mark')
+    await until(async () => (await before.kinds(marked)).includes('value'))
+    await before.reaches(plain, 'working')
+    isFirst = false
+    const after = await restarted(before, execute)
+    expect(textsOf(await after.reaches(marked, 'completed'))).toEqual(['Done: mark'])
+    expect(await after.tasks.stateOf(plain)).toBe('working')
+    expect(calls).toEqual(['plain', 'mark', 'mark'])
+    await after.tasks.cancelTask(plain)
+  })
+
   test('continues by the answer to its question', async () => {
     const execute: Execute = async (run) => `${run.text} to ${textOf(await run.requireInput('Which city?'))}`
     const before = await started(execute)
