@@ -128,7 +128,9 @@ export interface TurnEntry {
         /** 1 for the second history of the turn, one more for each further one. */
         readonly round: number
         readonly message: DeepReadonly<ContinuedMessage>
-        /** The ids of the user's messages that the turn has read. */
+        /** The turn has read the user's messages from its first one up to the one with this id. Absent for only the first. */
+        readonly readTo?: string | undefined
+        /** The ids of later messages of the user that the turn has read. */
         readonly read: readonly string[]
       }
     | undefined

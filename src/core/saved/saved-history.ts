@@ -152,8 +152,9 @@ function readEntry(value: JsonValue | undefined, path: string): HistoryEntry {
 
 function checkContinued(value: JsonValue, path: string): void {
   const continued = requireObject(value, path)
-  const { round = null, message } = continued
+  const { round = null, message, readTo } = continued
   readGeneration(round, `${path}.round`)
+  if (readTo !== undefined) readName(readTo, `${path}.readTo`)
   elements(continued, 'read', path).forEach((id, index) => readName(id, `${path}.read[${index}]`))
   requireMessage({ ...requireObject(message, `${path}.message`), role: 'user' }, `${path}.message`)
 }

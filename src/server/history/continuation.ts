@@ -11,6 +11,8 @@ import type { OpenTurn } from './open-turn.js'
 import { requireMessage } from '../../core/validate.js'
 import { derivedIds } from '../idempotency.js'
 
+type Conversation = Pick<TaskSnapshot, 'messages'>
+
 /**
  * The message that a history begins with; `undefined` where the conversation lacks it.
  *
@@ -36,8 +38,18 @@ export function startOf(
 }
 
 /** The ids of the user's messages that the turn has read before the history. */
-export function readBy({ messageId, continued }: TurnEntry): readonly string[] {
-  return [messageId, ...(continued?.read ?? [])]
+export function readBy({ messageId, continued }: TurnEntry, task: Conversation): readonly string[] {
+  const since = sentSince(messageId, task)
+  const { readTo, read = [] } = continued ?? {}
+  const first = readTo === undefined ? [] : since.slice(0, since.indexOf(readTo) + 1)
+  return [messageId, ...first, ...read]
+}
+
+/** The ids of the user's messages from the one that began the turn. */
+function sentSince(begun: string, { messages }: Conversation): readonly string[] {
+  const ids = messages.filter(({ role }) => role === 'user').map(({ messageId }) => messageId)
+  const index = ids.indexOf(begun)
+  return index === -1 ? [] : ids.slice(index)
 }
 
 /** The turn after it has recorded the entry, which is the latest event of the task. */
@@ -49,21 +61,29 @@ export function beginAgain(entry: TurnEntry, task: TaskSnapshot): OpenTurn | und
     ...{ message, origin: entry.messageId, attempt: 1, artifacts: new Map() },
     // Nothing writes to it.
     note: entry.note as JsonValue | undefined,
-    read: new Set(readBy(entry)),
+    read: new Set(readBy(entry, task)),
     history: [{ type: 'history', taskId, generation, timestamp, entry }],
   }
 }
 
-/** The entry that ends the history of `turn` and begins the next one. */
+/** The entry that ends the history of `turn` and begins the next one. Messages that are read in order take no room in it. */
 export function continuedEntry(
-  { messageId: begun, note, origin, key, continued }: TurnEntry,
+  turn: TurnEntry,
+  task: Conversation,
   message: Omit<ContinuedMessage, 'messageId'>,
   answers: readonly string[],
 ): TurnEntry {
+  const { messageId: begun, note, origin, key, continued } = turn
   const round = (continued?.round ?? 0) + 1
   // The same in each attempt: ids of artifacts are made of it.
   const messageId = derivedIds('continued', `${begun}/${round}`).next().value
-  const read = [...(continued?.read ?? []), ...answers]
-  const next = { round, message: { ...message, messageId }, read }
+  const since = sentSince(begun, task)
+  const known = new Set([...readBy(turn, task), ...answers])
+  const end = since.findIndex((id) => !known.has(id))
+  const inOrder = end === -1 ? since : since.slice(0, end)
+  for (const id of inOrder) known.delete(id)
+  const readTo = inOrder.length > 1 ? inOrder.at(-1) : undefined
+  known.delete(begun)
+  const next = compact({ round, message: { ...message, messageId }, readTo, read: [...known] })
   return compact({ kind: 'turn' as const, messageId: begun, note, origin, key, continued: next })
 }

@@ -32,7 +32,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
   if (first?.entry.kind !== 'turn') return undefined
   const message = startOf(first.entry, task)
   if (message === undefined) return undefined
-  const read = new Set(readBy(first.entry))
+  const read = new Set(readBy(first.entry, task))
   for (const { entry } of history) if (entry.kind === 'answer') read.add(entry.messageId)
   return {
     message,

@@ -228,10 +228,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     if (journal.inFlight > 0 || questions.areUnread)
       throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
     const { settings, message: before, tasks } = this.#context
-    if (tasks.recordHistory === undefined)
-      throw new TypeError('run.continueAs() needs a task manager that keeps histories')
+    if (!tasks.recordHistory) throw new TypeError('run.continueAs() needs a manager that keeps histories')
     const message = toContinued(input, before.request.message, settings.limits)
-    const entry = continuedEntry(this.#begun ?? journal.turn, message, questions.answerIds)
+    const task = this.#host.task().show(undefined)
+    const entry = continuedEntry(this.#begun ?? journal.turn, task, message, questions.answerIds)
     this.#host.change(() => tasks.recordHistory?.(this.#host.task().id, [entry]))
     return beginAgain(entry, this.#host.task().show(undefined))
   }
