@@ -37,7 +37,7 @@ function Card({ session }: { session: Session }): VNode | null {
     <p class="quiet">${able.length > 0 ? `With ${able.join(', ')}` : 'Without streams and webhooks'}</p>
     ${
       problems.length > 0 &&
-      html`<h2>What clients stumble on</h2>
+      html`<h2>Problems for clients</h2>
         <ul class="plain-list">
           ${problems.map(({ level, path, text }) => html`<li><span class=${`tag ${level}`}>${level}</span> <code>${path}</code> ${text}</li>`)}
         </ul>`
@@ -47,7 +47,7 @@ function Card({ session }: { session: Session }): VNode | null {
       ${supportedInterfaces.map((each) => html`<li><code>${each.url}</code> <span class="tag">${each.protocolBinding}</span> <span class="tag">A2A ${each.protocolVersion}</span></li>`)}
     </ul>
     <h2>Skills</h2>
-    ${skills.length === 0 && html`<p class="quiet">The card lists none</p>`}
+    ${skills.length === 0 && html`<p class="quiet">The card lists no skills</p>`}
     <ul class="plain-list">
       ${skills.map((skill) => html`<li><b>${skill.name}</b> <code>${skill.id}</code><br />${skill.description} ${skill.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</li>`)}
     </ul>

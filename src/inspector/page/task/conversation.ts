@@ -54,7 +54,8 @@ export function Results({ task }: { task: Snapshot }): VNode | null {
     ${
       failure !== undefined &&
       html`<div class="failure">
-        <b>Failed for good</b> after ${failure.count} ${failure.reason === 'error' ? 'attempts' : 'restarts'}
+        <b>Failed for good</b> after ${failure.count}
+        ${failure.reason === 'error' ? 'attempt' : 'restart'}${failure.count === 1 ? '' : 's'}
         ${failure.error && html`<code>${failure.error.name}: ${failure.error.message}</code>`}
       </div>`
     }
