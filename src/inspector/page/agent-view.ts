@@ -34,7 +34,9 @@ function Card({ session }: { session: Session }): VNode | null {
   return html`<section class="block" aria-label="Card">
     <h1>${name} <span class="quiet">${version}</span></h1>
     <p class="text">${description}</p>
-    <p class="quiet">${able.length > 0 ? `With ${able.join(', ')}` : 'Without streams and webhooks'}</p>
+    <p class="quiet">
+      ${able.length > 0 ? `Supports ${able.join(', ')}` : 'Supports neither streams nor webhooks'}
+    </p>
     ${
       problems.length > 0 &&
       html`<h2>Problems for clients</h2>

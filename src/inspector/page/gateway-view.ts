@@ -92,9 +92,14 @@ function Agent({ agent, now, mayMaintain, ask }: AgentProps): VNode {
       <code>${id}</code> · ${provider} · <code>${url}</code> · seen ${ago(agent.lastSeenAt, now)}
     </p>
     <p>
-      ${load} ${load === 1 ? 'task runs' : 'tasks run'}${maxLoad !== null && ` of at most ${maxLoad}`}
+      ${workOf(agent)}
       ${maxLoad !== null && html` <meter aria-label=${`Load of ${id}`} min="0" max=${maxLoad} value=${Math.min(load, maxLoad)}></meter>`}
     </p>
     <p>${[...capabilities, ...tags].map((each) => html`<span class="tag">${each}</span> `)}</p>
   </li>`
+}
+
+function workOf({ load, maxLoad }: AgentRow): string {
+  const most = maxLoad === null ? '' : ` of at most ${maxLoad}`
+  return `Runs ${load}${most} ${(maxLoad ?? load) === 1 ? 'task' : 'tasks'}`
 }

@@ -49,7 +49,10 @@ test('each has its event, its time, its outcome and its duration, also after the
 test('one that is aborted says so', async () => {
   const server = createServer(() => undefined)
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  onTestFinished(() => void server.closeAllConnections() ?? void server.close())
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const agent: Plain = pushAgent()

@@ -129,15 +129,15 @@ function CancelAll({ filter }: { filter: Filter }): VNode {
     setSaid(`${canceled} canceled${hasMore ? ', and there are more' : ''}`)
   }
   return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>
-      Cancel all matching tasks
+      Cancel matching tasks
     </button>
     <span class="said" role="status">${said}</span>
     ${
       isAsking &&
       html`<${Confirm}
-        title="Cancel all matching tasks?"
+        title="Cancel the matching tasks?"
         text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
-        verb="Cancel all"
+        verb="Cancel tasks"
         isDangerous=${true}
         act=${act}
         close=${() => setAsking(false)}
@@ -287,7 +287,7 @@ function Row({ task, position, total, isSelected, now }: RowProps): VNode {
       <time class="row-time" datetime=${updatedAt} title=${dateTime(updatedAt)}>${ago(updatedAt, now)}</time>
       <span class="row-state">
         <span class=${`state-name ${stateClass(state)}`}>${stateName(state)}</span>
-        ${isDead && html`<span class="tag">failed for good</span>`}
+        ${isDead && html`<span class="tag">for good</span>`}
         <span class="row-note">${detail}</span>
       </span>
     </a>

@@ -25,7 +25,7 @@ export function Webhooks({ session, taskId, webhooks }: WebhooksProps): VNode | 
   if (webhooks.length === 0) return null
   return html`<section class="block" aria-label="Webhooks">
     <h2>Webhooks</h2>
-    <ul class="plain-list">
+    <ul class="plain-list webhooks">
       ${webhooks.map(
         (webhook) =>
           html`<li key=${webhook.id}>
@@ -55,13 +55,16 @@ export function Webhooks({ session, taskId, webhooks }: WebhooksProps): VNode | 
 }
 
 function Delivery({ webhook }: { webhook: Webhook }): VNode {
-  const { origin, state, delivered, attempts, failure, nextAttemptAt } = webhook
+  const { origin, state, failure } = webhook
   return html`<b>${origin}</b> <span class="tag">${state}</span>
-    <p class="quiet">
-      ${delivered}
-      delivered${attempts > 0 && `, the next one sent ${attempts === 1 ? 'once' : `${attempts} times`}`}${nextAttemptAt !== undefined && `, again at ${clockTime(nextAttemptAt)}`}
-    </p>
+    <p class="quiet">${progressOf(webhook)}</p>
     ${failure !== undefined && html`<p class="failure-text">${textOf(failure)}</p>`}`
+}
+
+function progressOf({ delivered, attempts, nextAttemptAt }: Webhook): string {
+  const tried = attempts === 0 ? '' : `, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} at the next`
+  const next = nextAttemptAt === undefined ? '' : `, again at ${clockTime(nextAttemptAt)}`
+  return `${delivered} delivered${tried}${next}`
 }
 
 /** The newest first. */
