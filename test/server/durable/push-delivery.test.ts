@@ -179,7 +179,9 @@ describe('the process that delivers to a webhook', () => {
     const health = { taskId: id, id: config.id, origin: new URL(hook.url).origin, state: 'done' }
     const expected = [{ ...health, delivered: hook.accepted.length, attempts: 0, recent: [] }]
     expect(await b.handler.push.health(id)).toEqual(expected)
-    const recent = generationsOf(hook.accepted).map((generation) => expect.objectContaining({ generation }))
+    const recent = generationsOf(hook.accepted).map(
+      (generation) => expect.objectContaining({ generation }) as object,
+    )
     expect(await a.handler.push.health()).toEqual([{ ...expected[0], recent }])
     // No process delivers again.
     await pass(b.clock, () => b.clock.now() - a.clock.now() > 60_000)
