@@ -69,7 +69,7 @@ it(
     )
     await page.getByRole('link', { name: /wait/ }).click()
     await page.getByRole('button', { name: 'Cancel task' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click()
     expect(await agent.tasks.stateOf(id)).toBe('working')
     await page.getByRole('button', { name: 'Cancel task' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel task' }).click()
@@ -81,8 +81,8 @@ it(
     await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click()
     await page.getByRole('button', { name: /^Working 1/ }).waitFor()
     await page.getByText('More filters').click()
-    await page.getByRole('button', { name: 'Cancel all that match' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel all' }).click()
+    await page.getByRole('button', { name: 'Cancel matching tasks' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel tasks' }).click()
     await page.getByText('1 canceled').waitFor()
     await page.getByRole('searchbox', { name: 'Search tasks' }).fill('ANOTH')
     await expect.poll(() => page.locator('.row-title').allTextContents()).toEqual(['another'])
@@ -205,7 +205,7 @@ it('deletes a task that has ended after a confirmation', { timeout: 60_000 }, as
   }
   const { page, faults } = await visit(chromium, `${await serve(options)}#/t/${id}`)
   await page.getByRole('button', { name: 'Delete task' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click()
   expect(await agent.tasks.stateOf(id)).toBe('completed')
   await page.getByRole('button', { name: 'Delete task' }).click()
   expect(await violationsIn(page)).toEqual([])
@@ -235,7 +235,7 @@ it('shows children as lanes, with their own children in them', { timeout: 60_000
   await lanes.getByRole('button', { name: 'Children of first' }).click()
   await lanes.getByRole('link', { name: 'nested' }).first().waitFor()
   await lanes.getByRole('button', { name: 'Children of nested' }).click()
-  await lanes.getByText('It has none').first().waitFor()
+  await lanes.getByText('No child tasks').first().waitFor()
   expect(await violationsIn(page)).toEqual([])
   expect(faults).toEqual([])
 })
@@ -259,15 +259,51 @@ it('shows the agents of a gateway, and takes one out of service', { timeout: 60_
   await page.getByRole('link', { name: 'Gateway' }).click()
   await page.getByRole('heading', { name: 'Planner' }).waitFor()
   expect(await violationsIn(page)).toEqual([])
-  await page.getByRole('button', { name: 'Take out one' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Take out' }).click()
+  await page.getByRole('button', { name: 'Take out of service: one' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take out of service' }).click()
   await page.getByText('maintenance', { exact: true }).waitFor()
   expect(registry.get('one')?.status).toBe('maintenance')
-  await page.getByRole('button', { name: 'Put back one' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Put back' }).click()
+  await page.getByRole('button', { name: 'Put back into service: one' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Put back into service' }).click()
   await page.getByText('online', { exact: true }).waitFor()
   await gateway.close()
   gateway.tasks.destroy()
+  expect(faults).toEqual([])
+})
+
+it('shows the latest attempts of a webhook, and delivers again', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const statuses = [204, 410]
+  const hook = createServer((_, response) => response.writeHead(statuses.shift() ?? 204).end())
+  const url = await listen(hook)
+  const tasks = new TaskManager()
+  const handler = createRequestHandler({
+    card: { name: 'Pushing', url: 'http://agent.test' },
+    tasks,
+    anonymous: 'shared',
+    push: { allow: ['127.0.0.1'] },
+    onError: () => undefined,
+    execute: () => 'done',
+  })
+  const { id } = tasks.createTask({ skill: 'push' })
+  const params = { taskId: id, id: 'hook', url }
+  await handler.dispatch({ jsonrpc: '2.0', id: 1, method: 'CreateTaskPushNotificationConfig', params })
+  await expect.poll(async () => (await handler.push.health(id))[0]?.delivered).toBe(1)
+  tasks.updateTask(id, { state: 'canceled' })
+  await expect.poll(async () => (await handler.push.health(id))[0]?.state).toBe('disabled')
+  const { page, faults } = await visit(chromium, `${await serve({ ...OPEN, tasks, handler })}#/t/${id}`)
+  const region = page.getByRole('region', { name: 'Webhooks' })
+  await region.getByText('Latest attempts (2)').click()
+  const rows = region.locator('tbody tr')
+  await expect.poll(() => rows.nth(0).textContent()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}21HTTP 410\d/)
+  expect(await rows.nth(1).textContent()).toMatch(/11delivered\d/)
+  expect(await violationsIn(page)).toEqual([])
+  await rows.nth(1).getByRole('link', { name: '1' }).click()
+  await page.locator('.heading-facts').getByText('Submitted').waitFor()
+  await region.getByRole('button', { name: 'Deliver again' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
+  await expect.poll(async () => (await handler.push.health(id))[0]?.state).toBe('done')
+  await handler.close()
   expect(faults).toEqual([])
 })
 

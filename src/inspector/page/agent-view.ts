@@ -34,10 +34,12 @@ function Card({ session }: { session: Session }): VNode | null {
   return html`<section class="block" aria-label="Card">
     <h1>${name} <span class="quiet">${version}</span></h1>
     <p class="text">${description}</p>
-    <p class="quiet">${able.length > 0 ? `With ${able.join(', ')}` : 'Without streams and webhooks'}</p>
+    <p class="quiet">
+      ${able.length > 0 ? `Supports ${able.join(', ')}` : 'Supports neither streams nor webhooks'}
+    </p>
     ${
       problems.length > 0 &&
-      html`<h2>What clients stumble on</h2>
+      html`<h2>Problems for clients</h2>
         <ul class="plain-list">
           ${problems.map(({ level, path, text }) => html`<li><span class=${`tag ${level}`}>${level}</span> <code>${path}</code> ${text}</li>`)}
         </ul>`
@@ -47,7 +49,7 @@ function Card({ session }: { session: Session }): VNode | null {
       ${supportedInterfaces.map((each) => html`<li><code>${each.url}</code> <span class="tag">${each.protocolBinding}</span> <span class="tag">A2A ${each.protocolVersion}</span></li>`)}
     </ul>
     <h2>Skills</h2>
-    ${skills.length === 0 && html`<p class="quiet">The card lists none</p>`}
+    ${skills.length === 0 && html`<p class="quiet">The card lists no skills</p>`}
     <ul class="plain-list">
       ${skills.map((skill) => html`<li><b>${skill.name}</b> <code>${skill.id}</code><br />${skill.description} ${skill.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</li>`)}
     </ul>

@@ -19,14 +19,18 @@ export function App(): VNode {
   const [session, setSession] = useState<Session>()
   const [failure, setFailure] = useState('')
   useEffect(() => {
-    api.session().then(setSession, (error: unknown) => setFailure(String(error)))
+    api
+      .session()
+      .then(setSession, (error: unknown) =>
+        setFailure(error instanceof Error ? error.message : String(error)),
+      )
   }, [])
   if (session === undefined) {
     return html`<main class="alone">
       ${
         failure === ''
           ? html`<p class="quiet">Loading…</p>`
-          : html`<h1>No access</h1>
+          : html`<h1>The inspector cannot be shown</h1>
               <p>${failure}</p>`
       }
     </main>`
@@ -73,7 +77,7 @@ function Frame({ session }: { session: Session }): VNode {
                 session=${session}
               />`
             : html`<aside class="empty" aria-label="No task is selected">
-                <p class="quiet">Select a task to see its timeline, its log and what it said.</p>
+                <p class="quiet">Select a task to see its timeline, messages and log.</p>
               </aside>`
         }
       </div>`

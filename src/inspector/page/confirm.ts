@@ -46,7 +46,7 @@ export function Confirm({
     <p class="text">${text}</p>
     ${children} ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
     <div class="buttons end">
-      <button type="button" class="plain" onClick=${() => dialog.current?.close()}>Keep it</button>
+      <button type="button" class="plain" onClick=${() => dialog.current?.close()}>Go back</button>
       <button
         type="button"
         class=${isDangerous ? 'danger solid' : 'solid'}

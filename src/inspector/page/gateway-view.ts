@@ -13,6 +13,8 @@ import { ago, duration } from './format.js'
 import { useNow } from './list/list-view.js'
 
 const LOOK_MS = 2_000
+const TAKE_OUT = 'Take out of service'
+const PUT_BACK = 'Put back into service'
 
 export function GatewayView({ session }: { session: Session }): VNode {
   const [agents, setAgents] = useState<readonly AgentRow[]>()
@@ -40,7 +42,7 @@ export function GatewayView({ session }: { session: Session }): VNode {
       <h1>Agents</h1>
       ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
       ${agents === undefined && failure === '' && html`<p class="quiet">Loading…</p>`}
-      ${agents?.length === 0 && html`<p class="quiet">The gateway has none</p>`}
+      ${agents?.length === 0 && html`<p class="quiet">The gateway has no agents</p>`}
       <ul class="agents">
         ${agents?.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} now=${now} mayMaintain=${session.actions.includes('maintain')} ask=${() => setAsked(agent)} />`)}
       </ul>
@@ -49,8 +51,8 @@ export function GatewayView({ session }: { session: Session }): VNode {
       asked !== undefined &&
       html`<${Confirm}
         title=${isServing ? `Take ${asked.name} out of service?` : `Put ${asked.name} back into service?`}
-        text=${isServing ? 'It gets no further tasks. It continues those that it works on.' : 'Its health is checked, and it gets tasks again if it is online.'}
-        verb=${isServing ? 'Take out' : 'Put back'}
+        text=${isServing ? 'It gets no new tasks. It continues the tasks that it works on.' : 'Its health is checked, and it gets tasks again if it is online.'}
+        verb=${isServing ? TAKE_OUT : PUT_BACK}
         isDangerous=${isServing}
         act=${async () => setAgents(await api.maintain(asked.id, isServing ? 'maintenance' : 'online'))}
         close=${() => setAsked(undefined)}
@@ -74,24 +76,30 @@ const LEVELS: Readonly<Record<string, string>> = {
 
 function Agent({ agent, now, mayMaintain, ask }: AgentProps): VNode {
   const { id, name, description, provider, url, capabilities, tags, status, load, maxLoad, waitMs } = agent
+  const verb = status === 'maintenance' ? PUT_BACK : TAKE_OUT
   return html`<li class="agent">
     <div class="agent-head">
       <h2>${name}</h2>
       <span class=${`state ${LEVELS[status] ?? 's-canceled'}`}
         ><span class="dot ${LEVELS[status] ?? 's-canceled'}" aria-hidden="true"></span>${status}</span
       >
-      ${waitMs > 0 && html`<span class="tag error">breaker open for ${duration(waitMs)}</span>`}
+      ${waitMs > 0 && html`<span class="tag error">circuit breaker open for ${duration(waitMs)}</span>`}
       <span class="grow"></span>
-      ${mayMaintain && html`<button type="button" class="plain" aria-label=${`${status === 'maintenance' ? 'Put back' : 'Take out'} ${id}`} onClick=${ask}>${status === 'maintenance' ? 'Put back' : 'Take out'}</button>`}
+      ${mayMaintain && html`<button type="button" class="plain" aria-label=${`${verb}: ${id}`} onClick=${ask}>${verb}</button>`}
     </div>
     ${description !== '' && html`<p class="text">${description}</p>`}
     <p class="quiet">
       <code>${id}</code> · ${provider} · <code>${url}</code> · seen ${ago(agent.lastSeenAt, now)}
     </p>
     <p>
-      ${load} ${load === 1 ? 'task runs' : 'tasks run'}${maxLoad !== null && ` of at most ${maxLoad}`}
+      ${workOf(agent)}
       ${maxLoad !== null && html` <meter aria-label=${`Load of ${id}`} min="0" max=${maxLoad} value=${Math.min(load, maxLoad)}></meter>`}
     </p>
     <p>${[...capabilities, ...tags].map((each) => html`<span class="tag">${each}</span> `)}</p>
   </li>`
+}
+
+function workOf({ load, maxLoad }: AgentRow): string {
+  const most = maxLoad === null ? '' : ` of at most ${maxLoad}`
+  return `Runs ${load}${most} ${(maxLoad ?? load) === 1 ? 'task' : 'tasks'}`
 }

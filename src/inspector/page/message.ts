@@ -96,7 +96,7 @@ function FileField({ files, setFiles, failure }: FileFieldProps): VNode {
 function failureOf(files: readonly File[], maxFiles: number, maxBytes: number): string {
   const total = files.reduce((sum, { size }) => sum + size, 0)
   if (files.length > maxFiles) return `These are ${files.length} files. A message takes at most ${maxFiles}.`
-  if (total > maxBytes) return `These files have ${bytes(total)}. A message takes at most ${bytes(maxBytes)}.`
+  if (total > maxBytes) return `These files take ${bytes(total)}. A message takes at most ${bytes(maxBytes)}.`
   return ''
 }
 

@@ -11,6 +11,7 @@ import type { ErrorContext, Settings } from '../options.js'
 import type { Observers } from '../observers.js'
 import type { WebhookStats } from '../stats.js'
 import { isShared, lastSeen, type ServedTasks } from '../tasks.js'
+import { AttemptHistory } from './attempts.js'
 import { CLAIM_MS, Delivery } from './delivery.js'
 import type { Progress, PushStorage, Registration, StoredProgress } from './storage.js'
 import type { PushSettings } from './options.js'
@@ -44,6 +45,8 @@ const MAX_RELEASED = 10_000
  * end, and closing drops what has not arrived.
  */
 export class Claims {
+  /** What this process has sent, also in deliveries that have ended. */
+  readonly attempts = new AttemptHistory()
   readonly #settings: PushSettings
   readonly #context: PushContext
   readonly #storage: PushStorage
@@ -132,6 +135,7 @@ export class Claims {
         onDisabled: (failure) => onError(webhookError(delivery.outbox.origin, 'is disabled', failure), about),
         onError: (error) => this.#report(error, about),
         onLost: (isBusy) => void this.#reportLost(delivery, isBusy),
+        onSent: (attempt) => this.attempts.add(outbox, attempt),
       },
       {
         settings: this.#settings,

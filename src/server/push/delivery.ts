@@ -6,6 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import type { TaskKey } from '../../core/task.js'
+import type { PushAttempt } from './attempts.js'
 import type { PushStorage, Registration, StoredProgress, Progress } from './storage.js'
 import type { NotificationReader, TaskNotification } from './notifications.js'
 import { Outbox, type OutboxContext, type OutboxRecord } from './outbox.js'
@@ -31,6 +32,8 @@ interface DeliveryContext {
   readonly onError: (error: unknown) => void
   /** Called when the stored progress was removed, or claimed by another process. */
   readonly onLost: (isBusy: boolean) => void
+  /** Called after each request. */
+  readonly onSent: (attempt: PushAttempt) => void
 }
 
 /** The parts of an {@link OutboxContext} that the delivery does not supply itself. */
@@ -112,6 +115,10 @@ export class Delivery implements OutboxRecord {
     if (arrived !== undefined) this.#cursor = arrived.generation
     else if (this.#isClosing && this.#context.isShared) this.giveUp()
     void this.#write()
+  }
+
+  onSent(attempt: PushAttempt): void {
+    this.#context.onSent(attempt)
   }
 
   /** Renews the claim, if nothing has been written for a while. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JsonObject } from '../../core/json-types.js'
+import type { PushAttempt } from './attempts.js'
 import type { Outbox, PushState } from './outbox.js'
 import type { Progress, Registration } from './storage.js'
 import type { PushFailure } from './webhook.js'
@@ -23,6 +24,11 @@ export interface PushHealth {
   readonly failure?: PushFailure
   /** The time of the next attempt, ISO 8601, while the state is `'retrying'`. */
   readonly nextAttemptAt?: string
+  /**
+   * The latest attempts that this process has made, at most 20, the oldest first. They stay in memory after the delivery
+   * has ended, for the 1,000 webhooks that this process has sent to last.
+   */
+  readonly recent: readonly PushAttempt[]
 }
 
 /** A notification that could not be delivered and is not retried. Later notifications wait in the task's log. */
@@ -76,7 +82,7 @@ export const NO_DELIVERIES: PushDeliveries = {
 }
 
 /** The health of a delivery of this process. */
-export function healthOf(taskId: string, outbox: Outbox): PushHealth {
+export function healthOf(taskId: string, outbox: Outbox): Omit<PushHealth, 'recent'> {
   const { configId: id, origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
   return {
     taskId,
@@ -95,7 +101,7 @@ export function storedHealthOf(
   taskId: string,
   { config, told = 0 }: Registration,
   progress: Progress | undefined,
-): PushHealth {
+): Omit<PushHealth, 'recent'> {
   const about = { taskId, id: config.id, origin: new URL(config.url).origin }
   if (progress === undefined) return { ...about, state: 'done', delivered: told, attempts: 0 }
   const { delivered, attempts, failure, cursor, state } = progress

@@ -7,9 +7,10 @@ import { pauseMs, abortableSleep } from '../../http/retry.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
-import { shownEntry, shownId, shownTask } from '../chosen-ids.js'
 import type { Observers } from '../observers.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
+import type { PushAttempt } from './attempts.js'
+import { encodeNotification, notificationIdOf, showNotification } from './encoding.js'
 import type { PushSettings } from './options.js'
 import type { ConcurrencyLimit } from './concurrency.js'
 import type { BudgetKeys, FirstDeliveries } from './first-deliveries.js'
@@ -35,6 +36,8 @@ export interface OutboxRecord {
   isHeld(): Promise<boolean>
   /** Called after each attempt, with the notification if it has arrived. */
   onAttempt(arrived: TaskNotification | undefined): void
+  /** Called when a request has ended, also one that was aborted. */
+  onSent(attempt: PushAttempt): void
 }
 
 export interface OutboxContext {
@@ -284,7 +287,7 @@ export class Outbox {
       this.#attempts += 1
       this.#isFirstAttempt = false
       try {
-        return await this.#send(this.#toHttp(notification, text))
+        return await this.#send(notification, text)
       } finally {
         release()
       }
@@ -293,22 +296,26 @@ export class Outbox {
     }
   }
 
-  async #send(notification: HttpNotification): Promise<DeliveryFailure | undefined> {
-    const { settings, config, observers, taskId, trace } = this.#context
-    const about = { taskId, url: config.url, attempt: this.#attempts, trace }
+  async #send(notification: TaskNotification, body: string): Promise<DeliveryFailure | undefined> {
+    const { settings, config, observers, taskId, trace, record } = this.#context
+    const { clock } = settings.pacing
+    const attempt = this.#attempts
+    const about = { taskId, url: config.url, attempt, trace }
     const follower = observers.onDelivery(about)
     const { signal } = this.#controller
+    const sentAt = clock.now()
     let failure: DeliveryFailure | undefined = ABORTED
     try {
-      failure = await sendNotification(
-        settings,
-        config,
-        { ...notification, headers: follower?.headers ?? {} },
-        signal,
-      )
+      const http = { ...this.#toHttp(notification, body), headers: follower?.headers ?? {} }
+      failure = await sendNotification(settings, config, http, signal)
       return failure
     } finally {
       follower?.end(failure)
+      record.onSent({
+        ...{ generation: notification.generation, attempt, sentAt: new Date(sentAt).toISOString() },
+        durationMs: Math.max(0, clock.now() - sentAt),
+        ...(failure && { failure: toPushFailure(failure) }),
+      })
     }
   }
 
@@ -372,26 +379,6 @@ export class Outbox {
   #idOf(notification: TaskNotification): string {
     const { taskId, config } = this.#context
     return notificationIdOf(taskId, config.id, notification)
-  }
-}
-
-/** The value of the header `X-A2A-Notification-Id`. */
-export function notificationIdOf(taskId: string, configId: string, { generation }: TaskNotification): string {
-  return `${encodeURIComponent(shownId(taskId))}/${encodeURIComponent(configId)}/${generation}`
-}
-
-function encodeNotification(dialect: Dialect, { entry, task }: TaskNotification): JsonObject {
-  // Registering requires a dialect that has one of the two encoders.
-  if (task === undefined) return dialect.encodeNotification?.(shownEntry(entry)) ?? {}
-  return dialect.encodeTaskNotification?.(shownTask(task)) ?? {}
-}
-
-/** The notification as JSON; empty if it cannot be encoded, so that one faulty entry does not hide a whole list. */
-export function showNotification(dialect: Dialect, notification: TaskNotification): JsonObject {
-  try {
-    return encodeNotification(dialect, notification)
-  } catch {
-    return {}
   }
 }
 

@@ -22,7 +22,7 @@ import {
 import { PushStorage, type Progress, type Registration, type StoredProgress } from './storage.js'
 import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Candidate } from './listing.js'
 import type { PushSettings } from './options.js'
-import { notificationIdOf, showNotification } from './outbox.js'
+import { notificationIdOf, showNotification } from './encoding.js'
 import { NotificationReader } from './notifications.js'
 import { WebhookMemory } from './webhook-memory.js'
 import type { Caller } from '../caller.js'
@@ -223,6 +223,7 @@ export class PushRegistry implements PushDeliveries {
   /** Stops sending first: a configuration that is still there can be deleted again. */
   async #end(key: TaskKey, { outbox }: Registration): Promise<void> {
     this.#claims.get(outbox)?.stop()
+    this.#claims.attempts.delete(outbox)
     await this.#storage.deleteOutbox(key, outbox)
   }
 
@@ -243,11 +244,13 @@ export class PushRegistry implements PushDeliveries {
     outboxes: ReadonlyMap<string, StoredProgress>,
   ): PushHealth[] {
     return list.map((registration) => {
+      const recent = this.#claims.attempts.of(registration.outbox)
       const live = this.#claims.get(registration.outbox)
       const isLocal = !isShared(this.#context.tasks)
-      if (live !== undefined && (isLocal || !live.isEnding)) return healthOf(taskId, live.outbox)
+      if (live !== undefined && (isLocal || !live.isEnding))
+        return { ...healthOf(taskId, live.outbox), recent }
       const progress = outboxes.get(registration.outbox)?.value
-      const health = storedHealthOf(taskId, registration, progress)
+      const health = { ...storedHealthOf(taskId, registration, progress), recent }
       // In memory no other process continues a delivery that was given up.
       return isLocal && progress?.claim === null ? { ...health, state: 'done' } : health
     })

@@ -177,8 +177,12 @@ describe('the process that delivers to a webhook', () => {
     while ((await world.documents('push-outbox')).length > 0) await calm(1)
     expect(await world.documents('push')).toHaveLength(1)
     const health = { taskId: id, id: config.id, origin: new URL(hook.url).origin, state: 'done' }
-    const expected = [{ ...health, delivered: hook.accepted.length, attempts: 0 }]
-    expect([await b.handler.push.health(id), await a.handler.push.health()]).toEqual([expected, expected])
+    const expected = [{ ...health, delivered: hook.accepted.length, attempts: 0, recent: [] }]
+    expect(await b.handler.push.health(id)).toEqual(expected)
+    const recent = generationsOf(hook.accepted).map(
+      (generation) => expect.objectContaining({ generation }) as object,
+    )
+    expect(await a.handler.push.health()).toEqual([{ ...expected[0], recent }])
     // No process delivers again.
     await pass(b.clock, () => b.clock.now() - a.clock.now() > 60_000)
     expect(hook.accepted.length).toBe(expected[0]?.delivered)
@@ -205,7 +209,9 @@ describe('a webhook that is disabled', () => {
     const { origin } = new URL(hook.url)
     const failure = { reason: 'HTTP 410', status: 410 }
     const about = { taskId: id, id: config.id, origin, attempts: 1, failure }
-    expect(await c.handler.push.health(id)).toEqual([{ ...about, state: 'disabled', delivered: 1 }])
+    expect(await c.handler.push.health(id)).toEqual([
+      { ...about, state: 'disabled', delivered: 1, recent: [] },
+    ])
     expect(await b.handler.push.deadLetters()).toEqual([
       {
         ...{ ...about, notificationId: `${id}/${config.id}/2` },

@@ -53,6 +53,7 @@ describe('a delivery', () => {
     expect(await healthOf(agent)).toEqual({
       ...{ taskId: id, id: (await healthOf(agent)).id, origin: `http://127.0.0.1:${hook.port}` },
       ...{ state: 'done', delivered: 4, attempts: 0 },
+      recent: (await healthOf(agent)).recent,
     })
   })
 

@@ -129,15 +129,15 @@ function CancelAll({ filter }: { filter: Filter }): VNode {
     setSaid(`${canceled} canceled${hasMore ? ', and there are more' : ''}`)
   }
   return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>
-      Cancel all that match
+      Cancel matching tasks
     </button>
     <span class="said" role="status">${said}</span>
     ${
       isAsking &&
       html`<${Confirm}
-        title="Cancel all tasks that match?"
+        title="Cancel the matching tasks?"
         text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
-        verb="Cancel all"
+        verb="Cancel tasks"
         isDangerous=${true}
         act=${act}
         close=${() => setAsking(false)}

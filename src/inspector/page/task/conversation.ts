@@ -5,7 +5,7 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import type { Artifact, DeepReadonly, Message } from '../../../core/task.js'
+import type { Artifact, DeepReadonly, Message, TaskFailure } from '../../../core/task.js'
 import { pretty } from '../format.js'
 import { Text } from '../markdown/text.js'
 import type { Snapshot } from './log.js'
@@ -54,7 +54,7 @@ export function Results({ task }: { task: Snapshot }): VNode | null {
     ${
       failure !== undefined &&
       html`<div class="failure">
-        <b>Failed for good</b> after ${failure.count} ${failure.reason === 'error' ? 'attempts' : 'restarts'}
+        <b>Failed for good</b>${countOf(failure)}
         ${failure.error && html`<code>${failure.error.name}: ${failure.error.message}</code>`}
       </div>`
     }
@@ -67,6 +67,11 @@ export function Results({ task }: { task: Snapshot }): VNode | null {
       </article>`
     }
   </section>`
+}
+
+function countOf({ count, reason }: Pick<TaskFailure, 'count' | 'reason'>): string {
+  const what = reason === 'error' ? 'attempt' : 'restart'
+  return ` after ${count} ${count === 1 ? what : `${what}s`}`
 }
 
 function ArtifactView({ artifact, index }: { artifact: DeepReadonly<Artifact>; index: number }): VNode {

@@ -1,14 +1,12 @@
 /**
- * Facts beside a task: what it belongs to, its children and its webhooks.
+ * Facts beside a task: what it belongs to and its children.
  *
  * @module
  */
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import { useState } from 'preact/hooks'
-import { Confirm } from '../confirm.js'
-import { api, type Details, type Session } from '../api.js'
-import { clockTime, dateTime, ownerName, pretty } from '../format.js'
+import type { Details } from '../api.js'
+import { dateTime, ownerName, pretty } from '../format.js'
 import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
 import { taskHref } from '../route.js'
@@ -63,8 +61,8 @@ function Fact({ name, children }: { name: string; children?: ComponentChildren }
 export function Children({ children }: { children: Details['children'] }): VNode | null {
   const { tasks, delegations } = children
   if (tasks.length + delegations.length === 0) return null
-  return html`<section class="block" aria-label="Led to">
-    <h2>Led to</h2>
+  return html`<section class="block" aria-label="Child tasks">
+    <h2>Child tasks</h2>
     <ul class="plain-list">
       ${tasks.map(
         ({ id, state }) =>
@@ -81,47 +79,5 @@ export function Children({ children }: { children: Details['children'] }): VNode
           </li>`,
       )}
     </ul>
-  </section>`
-}
-
-interface WebhookProps {
-  readonly session: Session
-  readonly taskId: string
-  readonly webhooks: Details['webhooks']
-}
-
-export function Webhooks({ session, taskId, webhooks }: WebhookProps): VNode | null {
-  const [asked, setAsked] = useState<string>()
-  if (webhooks.length === 0) return null
-  return html`<section class="block" aria-label="Webhooks">
-    <h2>Webhooks</h2>
-    <ul class="plain-list">
-      ${webhooks.map(
-        ({ id, origin, state, delivered, attempts, failure, nextAttemptAt }) =>
-          html`<li>
-            <b>${origin}</b> <span class="tag">${state}</span>
-            <span class="quiet"
-              >${delivered} delivered${attempts > 0 ? `, ${attempts} attempts at the next` : ''}</span
-            >
-            ${nextAttemptAt !== undefined && html`<span class="quiet">next at ${clockTime(nextAttemptAt)}</span>`}
-            ${failure !== undefined && html`<code>${JSON.stringify(failure)}</code>`}
-            ${
-              state === 'disabled' &&
-              session.actions.includes('redeliver') &&
-              html`<button type="button" class="plain" onClick=${() => setAsked(id)}>Deliver again</button>`
-            }
-          </li>`,
-      )}
-    </ul>
-    ${
-      asked !== undefined &&
-      html`<${Confirm}
-        title="Deliver again?"
-        text="The notification that failed is sent again, and then those after it."
-        verb="Deliver"
-        act=${() => api.redeliver(taskId, asked)}
-        close=${() => setAsked(undefined)}
-      />`
-    }
   </section>`
 }

@@ -83,7 +83,8 @@ function ChildLane({
     )
   }
   const nested = children === undefined ? [] : childLanes(children, terminal, end)
-  const note = failure !== '' ? failure : children !== undefined && nested.length === 0 ? 'It has none' : ''
+  const note =
+    failure !== '' ? failure : children !== undefined && nested.length === 0 ? 'No child tasks' : ''
   return html`<li class="lane">
     <div class="lane-head">
       <button

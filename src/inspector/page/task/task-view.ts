@@ -11,7 +11,7 @@ import type { Session } from '../api.js'
 import { Conversation, Results } from './conversation.js'
 import { Diagram } from './diagram.js'
 import { Budget } from './budget.js'
-import { Children, Facts, Webhooks } from './facts.js'
+import { Children, Facts } from './facts.js'
 import { ago, duration, shortId } from '../format.js'
 import { useNow } from '../list/list-view.js'
 import { useTask, type LiveTask } from '../live.js'
@@ -25,6 +25,7 @@ import { replicaOf } from './spans.js'
 import { Steps } from './steps.js'
 import { Timeline } from './timeline.js'
 import { titleOf } from '../../summary.js'
+import { Webhooks } from './webhooks.js'
 
 interface TaskProps {
   readonly id: string
