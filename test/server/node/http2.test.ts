@@ -81,7 +81,7 @@ it.each([
     '127.0.0.1',
   )
   await once(server, 'listening')
-  server.on('stream', (stream) => stream.on('close', () => gone.open()))
+  server.on('stream', (stream) => stream.on('close', () => setImmediate(gone.open)))
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   ends.push(() => {
     session.destroy()
