@@ -28,6 +28,8 @@ type Needed = 'card' | 'clock' | 'tasks'
 const MAX_ATTEMPTS = 5
 /** Of all replies that are kept, in characters of JSON. */
 const MAX_REPLIES_SIZE = 16_777_216
+/** What an entry takes beside its text, as characters. */
+const ENTRY_SIZE = 256
 
 /**
  * Derives the id of a new task from its owner and its message: whoever begins the task first, at any process, holds the id,
@@ -120,8 +122,7 @@ export class RepeatedMessages {
     const beginning = begin(id)
     const keep = (accepted: AcceptedMessage): void => {
       if (accepted.type === 'task') return
-      const expiresAt = this.#settings.clock.now() + this.#ttlMs
-      this.#replies.keep(key, { message, reply: accepted.message, expiresAt })
+      this.#replies.keep(key, { message, reply: accepted.message }, this.#settings.clock.now() + this.#ttlMs)
     }
     beginning.then(keep, () => undefined)
     return beginning
@@ -161,28 +162,33 @@ interface KeptReply {
   /** The message that was replied to. */
   readonly message: IncomingMessage
   readonly reply: Message
-  readonly expiresAt: number
 }
 
-interface SizedReply extends KeptReply {
+/** A {@link KeptReply} as JSON: the client chooses its values, and small ones take many times the memory of their text. */
+interface StoredReply {
+  readonly json: string
   readonly size: number
+  readonly expiresAt: number
 }
 
 /** Replies without a task, in the memory of this process. */
 class Replies {
   /** The oldest first. */
-  readonly #byKey = new Map<string, SizedReply>()
+  readonly #byKey = new Map<string, StoredReply>()
   #size = 0
 
   find(key: string, now: number): KeptReply | undefined {
-    const kept = this.#byKey.get(key)
-    return kept !== undefined && kept.expiresAt > now ? kept : undefined
+    const stored = this.#byKey.get(key)
+    if (stored === undefined || stored.expiresAt <= now) return undefined
+    // The text is that of `keep`.
+    return JSON.parse(stored.json) as KeptReply
   }
 
-  keep(key: string, kept: KeptReply): void {
-    const size = key.length + JSON.stringify([kept.message, kept.reply]).length
+  keep(key: string, kept: KeptReply, expiresAt: number): void {
+    const json = JSON.stringify(kept)
+    const size = key.length + json.length + ENTRY_SIZE
     this.#delete(key)
-    this.#byKey.set(key, { ...kept, size })
+    this.#byKey.set(key, { json, size, expiresAt })
     this.#size += size
     for (const oldest of this.#byKey.keys()) {
       if (this.#size <= MAX_REPLIES_SIZE) break

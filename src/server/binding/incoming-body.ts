@@ -134,7 +134,9 @@ export function collect(stream: ReadableStream<Uint8Array>, body: IncomingBody):
   const complete = async (): Promise<Uint8Array> => {
     try {
       for (;;) {
-        const { done, value } = await reader.read()
+        const { done, value } = await reader.read().catch(() => {
+          throw disconnected()
+        })
         if (done) return body.bytes()
         body.add(value)
       }
@@ -144,6 +146,12 @@ export function collect(stream: ReadableStream<Uint8Array>, body: IncomingBody):
     }
   }
   return Promise.race([complete(), refused])
+}
+
+/** The error of a body that will not be complete. */
+export function disconnected(): A2AError {
+  const reason = 'The client has gone'
+  return new A2AError('UNAVAILABLE', reason, { reason })
 }
 
 function tooLarge(max: number, actual: number): A2AError {

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { reportError } from '../../runtime/report.js'
 import { StalledReaderError } from '../binding/pending-output.js'
-import { headersOf, parsedBody, signalOf } from './incoming.js'
+import { headersOf, isGone, parsedBody, signalOf } from './incoming.js'
 
 type Answer = (request: Request) => Promise<Response> | Response
 
@@ -32,7 +32,7 @@ export async function answerByFetch(
     await send(await fetch(new Request(url, init)), req, res)
   } catch (error) {
     // Errors are expected once the client has disconnected.
-    if (res.destroyed) return
+    if (isGone(res)) return
     const isStalled = error instanceof StalledReaderError
     if (!isStalled) reportError(error, { during: 'toNodeListener' }, 'Catch it to answer otherwise')
     if (res.headersSent) res.destroy()
@@ -78,7 +78,7 @@ async function send(
   }
   res.on('drain', () => resume())
   res.on('close', leave)
-  if (res.destroyed) {
+  if (isGone(res)) {
     leave()
     return
   }
@@ -101,12 +101,10 @@ async function send(
   res.flushHeaders()
   // A body can fail while the connection takes nothing of it.
   reader.closed.catch(() => resume())
-  // A function, because TypeScript would narrow the property across awaits.
-  const isGone = (): boolean => res.destroyed
-  while (!isGone()) {
+  while (!isGone(res)) {
     const { done, value } = await reader.read()
-    if (done || isGone()) break
-    if (res.write(value) || isGone()) continue
+    if (done || isGone(res)) break
+    if (res.write(value) || isGone(res)) continue
     await new Promise<void>((resolve) => {
       resume = resolve
     })

@@ -16,10 +16,16 @@ export function headersOf(req: IncomingMessage): Headers {
   return headers
 }
 
+/** Whether the connection, or the stream of HTTP/2, has closed. The responses of HTTP/2 have no `destroyed`. */
+export function isGone(res: ServerResponse): boolean {
+  const { stream } = res as { readonly stream?: { readonly destroyed: boolean } }
+  return res.destroyed || stream?.destroyed === true
+}
+
 /** A signal that aborts when the connection closes before the response is complete. */
 export function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  if (res.destroyed) controller.abort()
+  if (isGone(res)) controller.abort()
   res.on('close', () => {
     if (!res.writableFinished) controller.abort()
   })

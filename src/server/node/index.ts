@@ -4,14 +4,13 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { A2AError } from '../../core/errors.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions, requireFunction } from '../../runtime/options.js'
 import { parseUrl } from '../../runtime/url.js'
 import { DIRECT, type HttpRequest, type Respond } from '../binding/exchange.js'
 import type { HandlerFetch, RequestContext } from '../binding/fetch.js'
-import type { IncomingBody } from '../binding/incoming-body.js'
+import { disconnected, type IncomingBody } from '../binding/incoming-body.js'
 import { LargeText } from '../binding/large-texts.js'
 import type { Principal } from '../caller.js'
 import { answerByFetch } from './by-fetch.js'
@@ -198,9 +197,4 @@ function read(req: IncomingMessage, declared: string | null, body: IncomingBody)
     req.on('close', onClose)
   })
   return complete.then(() => body.bytes())
-}
-
-function disconnected(): A2AError {
-  const reason = 'The client has gone'
-  return new A2AError('UNAVAILABLE', reason, { reason })
 }

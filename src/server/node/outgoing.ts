@@ -8,6 +8,7 @@ import type { EventSource } from '../binding/exchange.js'
 import type { LargeText } from '../binding/large-texts.js'
 import type { HeldOutput, Output, PendingOutput } from '../binding/pending-output.js'
 import { HEARTBEAT } from '../streams/sse.js'
+import { isGone } from './incoming.js'
 
 /** Ends a response with a text that is made already. Counts it while the socket has not taken it. */
 export function endWith(res: ServerResponse, body: string | undefined, pending: PendingOutput): void {
@@ -84,11 +85,11 @@ class ResponseWriter {
       onLeave()
     })
     // It may have closed before the listeners were added.
-    if (res.destroyed) onLeave()
+    if (isGone(res)) onLeave()
   }
 
   isGone(): boolean {
-    return this.#res.destroyed
+    return isGone(this.#res)
   }
 
   /** Whether more can be written at once. */

@@ -41,7 +41,8 @@ function startTask<P extends Principal>(run: RunController<P>): void {
   try {
     run.startUnlessReplying()
   } catch (error) {
-    // The manager is full, or the message exceeds the conversation's limit.
+    // The manager is full, or the message exceeds the conversation's limit. The client is refused, so the work ends.
     run.response.reject(error as Error)
+    run.abort(error as Error)
   }
 }

@@ -1,10 +1,10 @@
 /** Streams of one HTTP/2 session: what happens to one of them leaves the others alone. */
 import { once } from 'node:events'
-import { connect, createServer, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
+import { connect, constants, createServer, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { toNodeListener, type NodeListener } from 'a2a-tasks/server/node'
 import { afterEach, describe, expect, it } from 'vitest'
-import { agent, user } from '../spec/support/agent.js'
+import { agent, gate, user } from '../spec/support/agent.js'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -62,4 +62,36 @@ describe.each([
     expect(await statusOf(other)).toBe(200)
     expect(session.destroyed).toBe(false)
   })
+})
+
+it.each([
+  ['direct', false],
+  ['by fetch', true],
+] as const)('a stream that is reset before its answer begins leaves none open, %s', async (_, wrap) => {
+  const [asked, gone] = [gate(), gate()]
+  const accept = async (): Promise<void> => {
+    asked.open()
+    await gone.opened
+  }
+  const execute = Object.assign(() => new Promise<void>(() => undefined), { accept })
+  const { handler } = agent(execute)
+  const listener = toNodeListener(wrap ? (request) => handler.fetch(request) : handler.fetch)
+  const server = createServer(listener as NodeListener & Parameters<typeof createServer>[1]).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  server.on('stream', (stream) => stream.on('close', () => setImmediate(gone.open)))
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  ends.push(() => {
+    session.destroy()
+    server.close()
+  })
+  const headers = { ':method': 'POST', ':path': '/message:stream', 'content-type': 'application/json' }
+  const reset = session.request(headers).on('error', () => undefined)
+  reset.end(message('hi'))
+  await asked.opened
+  reset.close(constants.NGHTTP2_CANCEL)
+  await expect.poll(() => handler.stats().runs.working).toBe(1)
+  await expect.poll(() => handler.stats().streams).toBe(0)
 })

@@ -372,3 +372,25 @@ it('a function around the fetch of a handler works like it', async () => {
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
   expect(await response.text()).toContain('TASK_STATE_COMPLETED')
 })
+
+it('a client that leaves amid its body is no error of the agent', async () => {
+  const errors: unknown[] = []
+  const handler = createRequestHandler({
+    card: { name: 'A', url: 'http://a.example' },
+    execute: () => 'done',
+    onError: (error) => errors.push(error),
+  })
+  const answered = gate<number>()
+  // A wrapped handler reads the body of a Request.
+  const { server, port } = await serve(async (request) => {
+    const response = await handler.fetch(request)
+    answered.open(response.status)
+    return response
+  })
+  const socket = connect(port, '127.0.0.1')
+  server.once('request', () => socket.destroy())
+  const fields = 'Host: a\r\nContent-Type: application/json\r\nContent-Length: 20'
+  socket.write(`POST /message:send HTTP/1.1\r\n${fields}\r\n\r\n{`)
+  expect(await answered.opened).toBe(503)
+  expect(errors).toEqual([])
+})

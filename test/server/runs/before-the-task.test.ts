@@ -1,7 +1,8 @@
 /** Runs that know the ids of their task before it exists, take an announced reply back, and cancel their task. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { TaskManager } from 'a2a-tasks'
 import { expect, test } from 'vitest'
-import { agent, params } from '../support/faults.js'
+import { agent, params, type Answer } from '../support/faults.js'
 import type { SendMessageResponse } from 'a2a-tasks/schemas'
 
 test('the ids of a task can be read before it exists, and do not create it', async () => {
@@ -60,4 +61,30 @@ test('a run cancels its task, which aborts its signal', async () => {
   })
   await turn()
   expect(reasons).toMatchObject([{ code: 'TASK_CANCELED' }])
+})
+
+test('a run whose task the full manager refuses is aborted', async () => {
+  const reasons: unknown[] = []
+  const { handler, clock, call } = agent(
+    async (run) => {
+      await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+      reasons.push(run.signal.reason)
+    },
+    { tasks: (options) => new TaskManager({ ...options, maxTasks: 1 }) },
+  )
+  const configuration = { returnImmediately: true }
+  const send = async (text: string): Promise<Answer> => {
+    const sent = call('SendMessage', params(text, { configuration }))
+    await turn()
+    clock.advance(1)
+    return await sent
+  }
+  await send('first')
+  expect(handler.stats().runs.working).toBe(1)
+
+  const { error } = await send('second')
+  expect(error?.message).toBe('Maximum task limit reached: 1')
+  await turn()
+  expect(reasons).toMatchObject([{ message: 'Maximum task limit reached: 1' }])
+  expect(handler.stats().runs.working).toBe(1)
 })
