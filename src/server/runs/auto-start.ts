@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from '../../runtime/clock.js'
+import { withKeepAlive, type Clock } from '../../runtime/clock.js'
 import type { RunController } from './run-controller.js'
 import type { Principal } from '../caller.js'
 
@@ -17,7 +17,8 @@ export class AutoStart<P extends Principal> {
   #isScheduled = false
 
   constructor(clock: Clock) {
-    this.#clock = clock
+    // A client waits for the task.
+    this.#clock = withKeepAlive(clock)
   }
 
   add(run: RunController<P>): void {
