@@ -13,6 +13,8 @@ import { STEPS } from './book.js'
 const CONCURRENCY = 40
 /** How long a process lives on average: of three, one ends each second. */
 const LIFE_MS = 3_000
+/** How many tasks end at least while a process lives, so that a slow machine does not repeat a larger share of the steps. */
+const LIFE_TASKS = 30
 /** One of so many ends as a deployment ends it. */
 const DEPLOY_EVERY = 3
 /** More tasks begin until so many processes have ended, however fast the machine is. */
@@ -59,15 +61,18 @@ export async function runUnderKills(
   const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', ...others }
   const cluster = await Cluster.start(replicas, env)
   const over = new AbortController()
+  const ids: string[] = []
+  const isOver = (): boolean => over.signal.aborted
   const killing = (async () => {
-    for (let count = 1; !over.signal.aborted; count += 1) {
+    for (let count = 1; !isOver(); count += 1) {
+      const enough = ids.length + LIFE_TASKS / replicas
       await delay(LIFE_MS / replicas)
+      while (ids.length < enough && !isOver()) await delay(50)
       await cluster.replace(count % DEPLOY_EVERY === 0 ? 'stop' : 'SIGKILL')
     }
   })()
   try {
     const client = new Client(cluster)
-    const ids: string[] = []
     let left = tasks
     const worker = async (): Promise<void> => {
       while (left-- > 0 || cluster.kills < MIN_KILLS) ids.push(await converse(client, text))
