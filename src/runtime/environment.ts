@@ -48,6 +48,11 @@ export function heapLimitBytes(): number | undefined {
   }
 }
 
+/** An eighth of the heap, in bytes; `0` on platforms that do not report it. */
+export function shareOfHeap(): number {
+  return Math.floor((heapLimitBytes() ?? 0) / 8)
+}
+
 /** True on Cloudflare's runtime. */
 export function isCloudflareWorker(): boolean {
   const { navigator } = globalThis as Platform

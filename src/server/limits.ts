@@ -12,11 +12,8 @@ import {
   requireWhole,
 } from '../runtime/options.js'
 import { MAX_DEPTH } from '../core/lineage/lineage.js'
-import { heapLimitBytes } from '../runtime/environment.js'
+import { shareOfHeap } from '../runtime/environment.js'
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
-
-/** How much of the heap the bodies of one handler may take, before they are parsed. */
-const SHARE_OF_HEAP = 1 / 8
 
 /** The default of `bodyTimeoutMs`. */
 export const BODY_TIMEOUT_MS = 30_000
@@ -24,9 +21,9 @@ export const BODY_TIMEOUT_MS = 30_000
 /** The default of `maxNodes`. The handler checks and copies so many in less than 50 ms if all are different keys. */
 export const MAX_NODES = 25_000
 
-/** The default of `maxBodyBytesInFlight`: an eighth of the heap, within 2 to 64 bodies of the largest size. */
+/** The default of `maxBodyBytesInFlight`, for bodies before they are parsed: an eighth of the heap, within 2 to 64 bodies of the largest size. */
 export function defaultBytesInFlight(maxBodyBytes: number): number {
-  const share = Math.floor((heapLimitBytes() ?? 0) * SHARE_OF_HEAP)
+  const share = shareOfHeap()
   // A runtime that does not report its heap may have 128 MB, as Cloudflare's has.
   const wanted = share === 0 ? 8 * maxBodyBytes : share
   return Math.min(64 * maxBodyBytes, Math.max(2 * maxBodyBytes, wanted))

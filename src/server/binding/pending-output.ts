@@ -5,19 +5,17 @@
  */
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
-import { heapLimitBytes } from '../../runtime/environment.js'
+import { shareOfHeap } from '../../runtime/environment.js'
 
 /** The default of `stalledTimeoutMs`. */
 export const STALLED_TIMEOUT_MS = 30_000
 
-const SHARE_OF_HEAP = 1 / 8
 const MIN_BYTES = 33_554_432
 const MAX_BYTES = 268_435_456
 
 /** The default of `maxPendingBytes`: an eighth of the heap, from 32 to 256 MiB. */
 export function defaultPendingBytes(): number {
-  const share = Math.floor((heapLimitBytes() ?? 0) * SHARE_OF_HEAP)
-  return Math.min(MAX_BYTES, Math.max(MIN_BYTES, share))
+  return Math.min(MAX_BYTES, Math.max(MIN_BYTES, shareOfHeap()))
 }
 
 /** The error of a body whose reader has stalled: no fault of the server. */
