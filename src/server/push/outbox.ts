@@ -4,6 +4,7 @@
  * @module
  */
 import { pauseMs, abortableSleep } from '../../http/retry.js'
+import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Dialect, PushConfig } from '../../wire/dialect.js'
@@ -303,7 +304,7 @@ export class Outbox {
     const about = { taskId, url: config.url, attempt, trace }
     const follower = observers.onDelivery(about)
     const { signal } = this.#controller
-    const sentAt = clock.now()
+    const [sentAt, started] = [clock.now(), elapsed(clock)]
     let failure: DeliveryFailure | undefined = ABORTED
     try {
       const http = { ...this.#toHttp(notification, body), headers: follower?.headers ?? {} }
@@ -313,7 +314,7 @@ export class Outbox {
       follower?.end(failure)
       record.onSent({
         ...{ generation: notification.generation, attempt, sentAt: new Date(sentAt).toISOString() },
-        durationMs: Math.max(0, clock.now() - sentAt),
+        durationMs: elapsed(clock) - started,
         ...(failure && { failure: toPushFailure(failure) }),
       })
     }
