@@ -14,16 +14,13 @@ import { useChanges } from './live.js'
 import { useRoute } from './route.js'
 import { Sparkline } from './sparkline.js'
 import { TaskView } from './task/task-view.js'
+import { messageOf } from './format.js'
 
 export function App(): VNode {
   const [session, setSession] = useState<Session>()
   const [failure, setFailure] = useState('')
   useEffect(() => {
-    api
-      .session()
-      .then(setSession, (error: unknown) =>
-        setFailure(error instanceof Error ? error.message : String(error)),
-      )
+    api.session().then(setSession, (error: unknown) => setFailure(messageOf(error)))
   }, [])
   if (session === undefined) {
     return html`<main class="alone">

@@ -14,6 +14,7 @@ import { taskHref } from './route.js'
 import { StateBadge } from './state.js'
 import { Conversation, Results } from './task/conversation.js'
 import { Reply } from './task/reply.js'
+import { messageOf } from './format.js'
 
 interface Turn {
   readonly said: string
@@ -37,7 +38,7 @@ export function Chat({ session }: { session: Session }): VNode {
       setFailure('')
       draft.clear()
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
+      setFailure(messageOf(error))
     } finally {
       setBusy(false)
     }

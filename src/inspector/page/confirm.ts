@@ -6,6 +6,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { messageOf } from './format.js'
 
 interface ConfirmProps {
   readonly title: string
@@ -37,7 +38,7 @@ export function Confirm({
       await act()
       close(true)
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
+      setFailure(messageOf(error))
       setBusy(false)
     }
   }
@@ -57,4 +58,28 @@ export function Confirm({
       </button>
     </div>
   </dialog>`
+}
+
+interface ConfirmedProps extends Omit<ConfirmProps, 'close'> {
+  /** The text of the button. */
+  readonly label: string
+  /** Called once the action is done. */
+  readonly onDone?: () => void
+}
+
+/** A button, and the question before its action. */
+export function Confirmed({ label, onDone, isDangerous = false, ...question }: ConfirmedProps): VNode {
+  const [isAsking, setAsking] = useState(false)
+  const close = (done: boolean): void => {
+    setAsking(false)
+    if (done) onDone?.()
+  }
+  return html`<button
+      type="button"
+      class=${isDangerous ? 'danger' : 'plain'}
+      onClick=${() => setAsking(true)}
+    >
+      ${label}
+    </button>
+    ${isAsking && html`<${Confirm} ...${question} isDangerous=${isDangerous} close=${close} />`}`
 }

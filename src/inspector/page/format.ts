@@ -75,3 +75,8 @@ export function ownerName(owner: string): string {
   const [, tenant, id] = /^\n([^\n]*)\n([^]*)$/.exec(owner) ?? []
   return tenant === undefined ? owner : `${id === undefined || id === '' ? 'anyone' : id} in ${tenant}`
 }
+
+/** The text of what was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

@@ -9,7 +9,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { AgentRow } from '../agent-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
-import { ago, duration } from './format.js'
+import { ago, duration, messageOf } from './format.js'
 import { useNow } from './list/list-view.js'
 
 const LOOK_MS = 2_000
@@ -29,7 +29,7 @@ export function GatewayView({ session }: { session: Session }): VNode {
           setAgents(next)
           setFailure('')
         },
-        (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)),
+        (error: unknown) => setFailure(messageOf(error)),
       )
     }
     look()

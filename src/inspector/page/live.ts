@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, type Details, type ListChange, type Session } from './api.js'
 import { readWhileVisible } from './reading.js'
 import { TaskLog } from './task/log.js'
+import { messageOf } from './format.js'
 
 export interface Live {
   readonly isLive: boolean
@@ -96,7 +97,7 @@ export function useTask(id: string, { lifecycle }: Session): LiveTask {
     }
     const guarded = (reading: AbortSignal): Promise<void> =>
       read(reading).catch((error: unknown) => {
-        if (!reading.aborted) setFailure(error instanceof Error ? error.message : String(error))
+        if (!reading.aborted) setFailure(messageOf(error))
         throw error
       })
     void readWhileVisible(controller.signal, guarded, () => undefined)

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Summary } from '../../summary.js'
 import { api, type ListChange } from '../api.js'
 import type { Live } from '../live.js'
+import { messageOf } from '../format.js'
 
 export interface Filter {
   readonly text: string
@@ -103,7 +104,7 @@ function usePages(filter: Filter): Pages {
         put({ rows, cursor: nextCursor, hasMore: nextCursor !== undefined })
       })
       .catch((error: unknown) => {
-        if (!signal.aborted) setFailure(error instanceof Error ? error.message : String(error))
+        if (!signal.aborted) setFailure(messageOf(error))
       })
       .finally(() => {
         if (signal.aborted) return

@@ -7,7 +7,7 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Summary } from '../../summary.js'
-import { Confirm } from '../confirm.js'
+import { Confirmed } from '../confirm.js'
 import { api, type Session } from '../api.js'
 import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
@@ -122,27 +122,20 @@ function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): 
 }
 
 function CancelAll({ filter }: { filter: Filter }): VNode {
-  const [isAsking, setAsking] = useState(false)
   const [said, setSaid] = useState('')
   const act = async (): Promise<void> => {
     const { canceled, hasMore } = await api.cancelAll(selectionOf(filter))
     setSaid(`${canceled} canceled${hasMore ? ', and there are more' : ''}`)
   }
-  return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>
-      Cancel matching tasks
-    </button>
-    <span class="said" role="status">${said}</span>
-    ${
-      isAsking &&
-      html`<${Confirm}
-        title="Cancel the matching tasks?"
-        text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
-        verb="Cancel tasks"
-        isDangerous=${true}
-        act=${act}
-        close=${() => setAsking(false)}
-      />`
-    }`
+  return html`<${Confirmed}
+      label="Cancel matching tasks"
+      title="Cancel the matching tasks?"
+      text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
+      verb="Cancel tasks"
+      isDangerous=${true}
+      act=${act}
+    />
+    <span class="said" role="status">${said}</span>`
 }
 
 interface ChipProps {

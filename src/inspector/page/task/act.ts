@@ -7,7 +7,7 @@ import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
-import { Confirm } from '../confirm.js'
+import { Confirmed } from '../confirm.js'
 import { copy, download } from '../files.js'
 import { stateName } from '../format.js'
 import type { Snapshot, TaskLog } from './log.js'
@@ -29,7 +29,6 @@ function urlOf({ card }: Session): string {
 
 export function Actions({ session, task, log, children }: ActProps): VNode {
   const [said, setSaid] = useState('')
-  const [isAsking, setAsking] = useState(false)
   const url = urlOf(session)
   const isEnded = session.lifecycle.terminal.includes(task.state)
   const put = (text: string, name: string) => async (): Promise<void> => {
@@ -60,20 +59,14 @@ export function Actions({ session, task, log, children }: ActProps): VNode {
     ${
       !isEnded &&
       session.actions.includes('cancel') &&
-      html`<button type="button" class="danger" onClick=${() => setAsking(true)}>Cancel task</button>`
-    }
-    ${
-      isAsking &&
-      html`<${Confirm}
+      html`<${Confirmed}
+        label="Cancel task"
         title="Cancel this task?"
         text=${`It is ${stateName(task.state).toLowerCase()}. Its work is aborted, and it cannot be continued.`}
         verb="Cancel task"
         isDangerous=${true}
         act=${() => api.cancel(task.id)}
-        close=${(done: boolean) => {
-          setAsking(false)
-          if (done) setSaid('Canceled')
-        }}
+        onDone=${() => setSaid('Canceled')}
       />`
     }
     <span class="said" role="status">${said}</span>
@@ -82,58 +75,42 @@ export function Actions({ session, task, log, children }: ActProps): VNode {
 
 /** Begins a new task with the message that began this one. */
 function Again({ task }: { task: Snapshot }): VNode {
-  const [isAsking, setAsking] = useState(false)
-  const act = async (): Promise<void> => {
-    const { taskId } = await api.again(task.id)
-    if (taskId !== undefined) location.hash = taskHref(taskId)
-  }
-  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>Run again</button> ${
-      isAsking &&
-      html`<${Confirm}
-        title="Run this again?"
-        text="Its first message is sent again, and begins a new task of the same owner."
-        verb="Run again"
-        act=${act}
-        close=${() => setAsking(false)}
-      />`
-    }`
+  return html`<${Confirmed}
+    label="Run again"
+    title="Run this again?"
+    text="Its first message is sent again, and begins a new task of the same owner."
+    verb="Run again"
+    act=${async () => show(await api.again(task.id))}
+  />`
 }
 
 /** Continues a task that has failed for good in a new one. */
 function Redrive({ task }: { task: Snapshot }): VNode {
-  const [isAsking, setAsking] = useState(false)
-  const act = async (): Promise<void> => {
-    const { taskId } = await api.redrive(task.id)
-    if (taskId !== undefined) location.hash = taskHref(taskId)
-  }
-  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>Redrive</button> ${
-      isAsking &&
-      html`<${Confirm}
-        title="Redrive this task?"
-        text="A new task continues it. Steps that are done stay done, and the one that has failed is done again."
-        verb="Redrive"
-        act=${act}
-        close=${() => setAsking(false)}
-      />`
-    }`
+  return html`<${Confirmed}
+    label="Redrive"
+    title="Redrive this task?"
+    text="A new task continues it. Steps that are done stay done, and the one that has failed is done again."
+    verb="Redrive"
+    act=${async () => show(await api.redrive(task.id))}
+  />`
 }
 
 /** Removes a task that has ended, and shows the list. */
 function Delete({ task }: { task: Snapshot }): VNode {
-  const [isAsking, setAsking] = useState(false)
   const act = async (): Promise<void> => {
     await api.delete(task.id)
     location.hash = '#/'
   }
-  return html`<button type="button" class="danger" onClick=${() => setAsking(true)}>Delete task</button> ${
-      isAsking &&
-      html`<${Confirm}
-        title="Delete this task?"
-        text="Its log, its messages, its results and its webhooks are removed for good."
-        verb="Delete task"
-        isDangerous=${true}
-        act=${act}
-        close=${() => setAsking(false)}
-      />`
-    }`
+  return html`<${Confirmed}
+    label="Delete task"
+    title="Delete this task?"
+    text="Its log, its messages, its results and its webhooks are removed for good."
+    verb="Delete task"
+    isDangerous=${true}
+    act=${act}
+  />`
+}
+
+function show({ taskId }: { taskId?: string }): void {
+  if (taskId !== undefined) location.hash = taskHref(taskId)
 }

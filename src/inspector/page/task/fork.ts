@@ -8,7 +8,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { textOf } from '../../../wire/text.js'
 import { api, type Session } from '../api.js'
-import { Confirm } from '../confirm.js'
+import { Confirmed } from '../confirm.js'
 import { taskHref } from '../route.js'
 import type { Entry, Snapshot } from './log.js'
 
@@ -28,7 +28,6 @@ interface Answer {
 }
 
 export function Fork({ session, task, entries, isPast }: ForkProps): VNode | null {
-  const [isAsking, setAsking] = useState(false)
   const [changed, setChanged] = useState<Readonly<Record<string, string>>>({})
   if (!session.actions.includes('fork') || !entries.some(({ type }) => type === 'history')) return null
   const answers = answersIn(task, entries)
@@ -42,27 +41,21 @@ export function Fork({ session, task, entries, isPast }: ForkProps): VNode | nul
   }
   const change = (name: string) => (event: Event) =>
     setChanged({ ...changed, [name]: (event.currentTarget as HTMLInputElement).value })
-  return html`<button type="button" class="plain" onClick=${() => setAsking(true)}>
-      ${isPast ? 'Fork from here' : 'Fork'}
-    </button>
-    ${
-      isAsking &&
-      html`<${Confirm}
-        title=${isPast ? `Fork from event ${task.generation}?` : 'Fork this task?'}
-        text="A new task of the same owner shares the past of this one, and continues from there. This one stays as it is."
-        verb="Fork"
-        act=${act}
-        close=${() => setAsking(false)}
-      >
-        ${answers.map(
-          ({ name, text }) =>
-            html`<label class="field" key=${name}>
-              <span>Answer to ${name.replace(/#1$/, '')}</span>
-              <input value=${changed[name] ?? text} onInput=${change(name)} />
-            </label>`,
-        )}
-      </${Confirm}>`
-    }`
+  return html`<${Confirmed}
+    label=${isPast ? 'Fork from here' : 'Fork'}
+    title=${isPast ? `Fork from event ${task.generation}?` : 'Fork this task?'}
+    text="A new task of the same owner shares the past of this one, and continues from there. This one stays as it is."
+    verb="Fork"
+    act=${act}
+  >
+    ${answers.map(
+      ({ name, text }) =>
+        html`<label class="field" key=${name}>
+          <span>Answer to ${name.replace(/#1$/, '')}</span>
+          <input value=${changed[name] ?? text} onInput=${change(name)} />
+        </label>`,
+    )}
+  </${Confirmed}>`
 }
 
 /** The answers of the latest turn. */

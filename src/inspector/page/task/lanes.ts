@@ -7,7 +7,7 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, type Details } from '../api.js'
-import { duration, shortId, stateName } from '../format.js'
+import { duration, messageOf, shortId, stateName } from '../format.js'
 import { taskHref } from '../route.js'
 import { stateClass } from '../state.js'
 import { placeOf, type Band } from './bands.js'
@@ -79,7 +79,7 @@ function ChildLane({
     }
     api.details(taskId).then(
       (details) => setChildren(details.children),
-      (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => setFailure(messageOf(error)),
     )
   }
   const nested = children === undefined ? [] : childLanes(children, terminal, end)

@@ -8,7 +8,7 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../api.js'
 import type { WireView } from '../../api/wire.js'
-import { clockTime, pretty } from '../format.js'
+import { clockTime, messageOf, pretty } from '../format.js'
 import type { Entry } from './log.js'
 import { taskHref } from '../route.js'
 import { describeEntry } from './timeline.js'
@@ -84,7 +84,7 @@ export function WireTab({ taskId, generation }: WireProps): VNode {
         setView(next)
         setFailure('')
       },
-      (error: unknown) => isCurrent && setFailure(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => isCurrent && setFailure(messageOf(error)),
     )
     return () => {
       isCurrent = false
