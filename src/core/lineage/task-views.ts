@@ -71,8 +71,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   /**
    * Continues a dead letter in a new task, as {@link fork} does. Steps that are done stay done. The failed step that ended the
    * last attempt is done again, with the same `key`. Attempts and restarts count from the start. The dead letter stays
-   * `failed`, and
-   * leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
+   * `failed`, and leaves `deadLetters`. Calls for one dead letter, in any process and at any time, make one task.
    *
    * @returns A copy of the new task: of the present one when the dead letter was redriven before.
    * @throws {A2AError} As a rejection: those of `fork`; `INVALID_PARAMS` for a task that is not a dead letter;

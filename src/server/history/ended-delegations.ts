@@ -49,9 +49,8 @@ interface EndedContext<P extends Principal> {
 
 /**
  * Searches for tasks that were canceled, timed out, or lost their processes too often, while no process followed their
- * agents. It calls their code once more,
- * with a signal that has aborted: the code passes its history until it stands where it was, and there the agents' tasks are
- * canceled. Of several processes, one does so at a time.
+ * agents. It calls their code once more, with a signal that has aborted: the code passes its history until it stands where it
+ * was, and there the agents' tasks are canceled. Of several processes, one does so at a time.
  */
 export class EndedDelegations<P extends Principal> {
   readonly #context: EndedContext<P>
