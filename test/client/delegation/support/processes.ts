@@ -14,7 +14,7 @@ import { fakeAgent, ManualClock, type FakeAgent } from 'a2a-tasks/testing'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 // The client loads it when it first needs it, which no fake clock waits for.
 import '../../../../src/client/delegation/kept-tasks.js'
-import { databaseFile } from '../../../stores/sqlite/support/sqlite.js'
+import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
 
 type Open = (now: () => number) => Promise<TaskStore>
 
@@ -32,14 +32,7 @@ export function useStores(): void {
 /** Stores, by their names. */
 export const STORES: readonly [name: string, open: Open][] = [
   ['memoryStore', (now) => Promise.resolve(memoryStore({ now }))],
-  [
-    'SQLite',
-    async (now) => {
-      const file = databaseFile()
-      onTestFinished(() => file.remove())
-      return await file.open({ now })
-    },
-  ],
+  ['SQLite', (now) => openForTest({ now })],
   [
     'PGlite',
     async (now) => {

@@ -7,18 +7,11 @@ import { PGlite } from '@electric-sql/pglite'
 import type { TaskStore } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { onTestFinished } from 'vitest'
-import { databaseFile } from '../../../stores/sqlite/support/sqlite.js'
+import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
 
 /** Stores whose leases last by the clock of the test, which closes them. For `describe.each`. */
 export const LEASING_STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
-  [
-    'SQLite',
-    async (now) => {
-      const file = databaseFile()
-      onTestFinished(() => file.remove())
-      return await file.open({ now })
-    },
-  ],
+  ['SQLite', (now) => openForTest({ now })],
   [
     'PGlite',
     async (now) => {

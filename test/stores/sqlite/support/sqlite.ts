@@ -9,6 +9,7 @@ import Database from 'libsql'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 
 export interface DatabaseFile {
   readonly path: string
@@ -61,4 +62,11 @@ export function databaseFile(): DatabaseFile {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A store over its own file, which the test removes. */
+export async function openForTest(options?: SqliteStoreOptions): Promise<SqliteStore> {
+  const file = databaseFile()
+  onTestFinished(() => file.remove())
+  return await file.open(options)
 }
