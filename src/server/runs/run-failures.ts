@@ -10,6 +10,9 @@ import { FAILED, isAbort, SHUT_DOWN, TIMED_OUT } from './failure-texts.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
+/** Codes of a manager that has no room. */
+const ROOM: ReadonlySet<string> = new Set(['TASK_LIMIT_REACHED', 'LIMIT_EXCEEDED'])
+
 export class RunFailures<P extends Principal> {
   readonly #onError: Settings<P>['onError']
 
@@ -29,7 +32,7 @@ export class RunFailures<P extends Principal> {
       return
     }
     this.failTask(active, FAILED, { error })
-    this.#onError(error, { during: 'execute', taskId: run.createdId })
+    if (!isRefusedTask(active, error)) this.#onError(error, { during: 'execute', taskId: run.createdId })
     // A message that the task refused has no response yet.
     run.response.reject(error as Error)
   }
@@ -77,6 +80,11 @@ export class RunFailures<P extends Principal> {
       active.break(error as Error)
     }
   }
+}
+
+/** Whether the manager had no room for the task of the run or for its first message. The client reads that as its response. */
+export function isRefusedTask<P extends Principal>({ task }: ActiveRun<P>, error: unknown): boolean {
+  return task === undefined && A2AError.is(error) && ROOM.has(error.code)
 }
 
 /** Whether the run could not create its task, because there is one with the id of the request. */

@@ -23,7 +23,7 @@ import type { QueuedMessage } from './message-queue.js'
 import { ReplicaRuns } from './replica-runs.js'
 import type { RunContext } from './run-context.js'
 import { RunController } from './run-controller.js'
-import { RunFailures } from './run-failures.js'
+import { isRefusedTask, RunFailures } from './run-failures.js'
 import { RunRegistry } from './run-registry.js'
 import { IdleRuns } from '../history/idle-runs.js'
 import { attemptedAgain, waitToRetry } from '../history/run-retries.js'
@@ -322,7 +322,8 @@ export class RunManager<P extends Principal> {
       if (active.isContinued) return
       // The required task could not be created, so there is none to fail.
       if (needsTask && run.createdId === undefined) run.response.reject(error as Error)
-      else if (this.#settings.retry === undefined) this.#failures.fail(active, error)
+      else if (this.#settings.retry === undefined || isRefusedTask(active, error))
+        this.#failures.fail(active, error)
       else await this.#failOrRetry(active, error)
     } finally {
       this.#autoStart.delete(run)

@@ -88,3 +88,25 @@ test('a run whose task the full manager refuses is aborted', async () => {
   expect(reasons).toMatchObject([{ message: 'Maximum task limit reached: 1' }])
   expect(handler.stats().runs.working).toBe(1)
 })
+
+test.each([undefined, { attempts: 3 }])(
+  'a message that the full manager refuses is no error of the agent, with retry %j',
+  async (retry) => {
+    const { call, clock, errors } = agent(
+      async (run) => {
+        run.start()
+        await new Promise(() => {})
+      },
+      { retry, tasks: (options) => new TaskManager({ ...options, maxTasks: 1 }) },
+    )
+    const send = async (text: string): Promise<Answer> => {
+      const sent = call('SendMessage', params(text, { configuration: { returnImmediately: true } }))
+      await turn()
+      clock.advance(1)
+      return await sent
+    }
+    await send('first')
+    expect((await send('second')).error?.message).toBe('Maximum task limit reached: 1')
+    expect(errors).toEqual([])
+  },
+)
