@@ -1,4 +1,5 @@
 /** The API of an inspector, over each kind of manager. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { InspectorAudit } from 'a2a-tasks/inspector'
@@ -263,6 +264,39 @@ describe('hostile parameters', () => {
     const agent = await agentOver('TaskManager')
     const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
     expect((await page.post('messages', { text: 'x'.repeat(4_200_000) })).status).toBe(413)
+  })
+})
+
+describe('a body', () => {
+  const chunksOf = (text: string): ReadableStream<Uint8Array> => {
+    const bytes = new TextEncoder().encode(text)
+    let at = 0
+    return new ReadableStream({
+      pull(controller) {
+        if (at < bytes.length) controller.enqueue(bytes.subarray(at, (at += 1)))
+        else controller.close()
+      },
+    })
+  }
+
+  it('is read in chunks of one byte, which may split a character', async () => {
+    const agent = await agentOver('TaskManager')
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
+    const { status } = await page.post('messages', chunksOf(JSON.stringify({ text: 'für 日本' })))
+    expect(status).toBe(200)
+    expect(agent.tasks.listTasks().at(-1)?.messages[0]?.parts).toEqual([{ text: 'für 日本' }])
+  })
+
+  it('that is not complete after 30 seconds gets 408', async () => {
+    const clock = new ManualClock()
+    const agent = await agentOver('TaskManager')
+    const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent, clock })
+    const answer = page.post('messages', new ReadableStream())
+    for (let turns = 0; clock.pending === 0 && turns < 100; turns++) await turn()
+    clock.advance(29_999)
+    expect(clock.pending).toBe(1)
+    clock.advance(1)
+    expect((await answer).status).toBe(408)
   })
 })
 

@@ -19,7 +19,7 @@ import {
 
 export async function send(call: Call): Promise<Response> {
   const maySend = call.scope.actions.has('send') || call.scope.actions.has('answer')
-  const body = await readBody(call.request, maySend ? maxMessageBytes(call.settings) : undefined)
+  const body = await readBody(call, maySend ? maxMessageBytes(call.settings) : undefined)
   const parts = readParts(body)
   const taskId = optionalText(body, 'taskId')
   const contextId = optionalText(body, 'contextId')
@@ -30,7 +30,7 @@ export async function send(call: Call): Promise<Response> {
 
 /** Begins a new task with the first message of this one. */
 export async function again(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
+  await readBody(call)
   const { messages } = await call.source.task(call.scope, taskId)
   const first = messages.find(({ role }) => role === 'user')
   if (first === undefined) throw new Refusal(409, 'The task has no message that could be sent again')
@@ -44,7 +44,7 @@ const MAX_CANCELED = 200
 /** Cancels the tasks that match and have not ended, latest change first. `hasMore`: there are further ones. */
 export async function cancelAll(call: Call): Promise<Response> {
   const { source, scope } = call
-  await readBody(call.request)
+  await readBody(call)
   const query = { ...readListQuery(call.query), hasFailuresFirst: false, pageSize: MAX_CANCELED }
   const { states, terminal } = source.lifecycle
   const live = states.filter((state) => !terminal.includes(state) && (query.state ?? state) === state)
@@ -73,7 +73,7 @@ async function cancelOne({ source, scope }: Call, taskId: string): Promise<numbe
 }
 
 export async function cancel(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
+  await readBody(call)
   const task = await call.source.task(call.scope, taskId)
   await audit(call, 'cancel', { taskId })
   await call.source.cancel(call.scope, task)
@@ -81,7 +81,7 @@ export async function cancel(call: Call, taskId: string): Promise<Response> {
 }
 
 export async function redeliver(call: Call, taskId: string): Promise<Response> {
-  const webhookId = requiredText(await readBody(call.request), 'id')
+  const webhookId = requiredText(await readBody(call), 'id')
   await call.source.task(call.scope, taskId)
   await audit(call, 'redeliver', { taskId })
   return jsonResponse({ ok: await call.source.redeliver(taskId, webhookId) })
@@ -89,7 +89,7 @@ export async function redeliver(call: Call, taskId: string): Promise<Response> {
 
 /** Makes a task that shares the past of this one, with other answers to its questions if they are given. */
 export async function fork(call: Call, taskId: string): Promise<Response> {
-  const body = await readBody(call.request)
+  const body = await readBody(call)
   const options = { generation: readGeneration(body), answers: readAnswers(body) }
   await call.source.task(call.scope, taskId)
   await audit(call, 'fork', { taskId })
@@ -98,7 +98,7 @@ export async function fork(call: Call, taskId: string): Promise<Response> {
 
 /** Continues a task that has failed for good in a new one. */
 export async function redrive(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
+  await readBody(call)
   await call.source.task(call.scope, taskId)
   await audit(call, 'redrive', { taskId })
   return jsonResponse(await call.source.redrive(taskId))
@@ -106,7 +106,7 @@ export async function redrive(call: Call, taskId: string): Promise<Response> {
 
 /** Removes a task that has ended. */
 export async function remove(call: Call, taskId: string): Promise<Response> {
-  await readBody(call.request)
+  await readBody(call)
   await call.source.task(call.scope, taskId)
   await audit(call, 'delete', { taskId })
   await call.source.delete(taskId)

@@ -22,7 +22,7 @@ export function agents(call: Call): Response {
 /** Takes an agent out of service, or puts it back and checks its health. */
 export async function maintain(call: Call): Promise<Response> {
   const gateway = gatewayOf(call)
-  const body = await readBody(call.request)
+  const body = await readBody(call)
   const agentId = requiredText(body, 'id')
   const status = requiredText(body, 'status')
   if (status !== 'maintenance' && status !== 'online')

@@ -74,13 +74,10 @@ export class Page {
   }
 
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const isRaw = typeof body === 'string' || body instanceof ReadableStream
     const all = { ...PAGE, 'content-type': 'application/json', ...headers }
-    const request = new Request(`http://host.test/inspect/api/${path}`, {
-      method: 'POST',
-      body: text,
-      headers: all,
-    })
+    const init = { method: 'POST', body: isRaw ? body : JSON.stringify(body), headers: all, duplex: 'half' }
+    const request = new Request(`http://host.test/inspect/api/${path}`, init)
     return toAnswer(await this.#fetch(request))
   }
 
