@@ -76,7 +76,12 @@ export class Page {
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const isRaw = typeof body === 'string' || body instanceof ReadableStream
     const all = { ...PAGE, 'content-type': 'application/json', ...headers }
-    const init = { method: 'POST', body: isRaw ? body : JSON.stringify(body), headers: all, duplex: 'half' }
+    const init = {
+      method: 'POST',
+      body: isRaw ? body : JSON.stringify(body),
+      headers: all,
+      duplex: 'half' as const,
+    }
     const request = new Request(`http://host.test/inspect/api/${path}`, init)
     return toAnswer(await this.#fetch(request))
   }
