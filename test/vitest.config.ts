@@ -25,8 +25,8 @@ export default defineConfig(({ mode }) => {
       isolate: runsAll,
       maxWorkers: '100%',
       // Many times what any test needs: a busy machine must not make it fail.
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
+      testTimeout: 90_000,
+      hookTimeout: 120_000,
       reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
     },
