@@ -154,11 +154,7 @@ function sectionOf(
  * The types of this package that declarations name and that no entry exports, such as those that options extend. Adds them
  * to `documented`, so that each is on one page.
  */
-function unexportedIn(
-  all: readonly Export[],
-  checker: ts.TypeChecker,
-  documented: Set<ts.Symbol>,
-): Export[] {
+function unexportedIn(all: readonly Export[], checker: ts.TypeChecker, documented: Set<ts.Symbol>): Export[] {
   const found: Export[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isBlock(node) || (ts.isClassElement(node) && !isPublic(node))) return
