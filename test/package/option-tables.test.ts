@@ -33,7 +33,7 @@ const handlerOf: Taker = (options) => call(createRequestHandler, { ...agent, ...
 
 const TABLES: readonly OptionTable[] = [
   {
-    page: 'docs/guides/agent.md',
+    page: 'docs/guides/agent-options.md',
     heading: 'Options',
     takers: [handlerOf],
     limits: (limits) => handlerOf({ limits }),
