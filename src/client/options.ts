@@ -53,7 +53,7 @@ export interface ClientLimits {
 export interface ClientOptions {
   /** Sends the requests. Default is the platform's `fetch`, looked up on each request. */
   readonly fetch?: Fetch | undefined
-  /** Credentials, such as `bearerAuth(token)`. They are sent to the origin of the agent's interface only. */
+  /** Credentials, such as `bearerAuth(token)`. They are sent to every interface that the card names, at any origin. */
   readonly auth?: Authenticator | undefined
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
