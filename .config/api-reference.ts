@@ -42,6 +42,12 @@ export function apiReference(root: string): Map<string, string> {
     options,
   )
   const checker = program.getTypeChecker()
+  const symbols = all.flatMap(({ file }) => {
+    const source = program.getSourceFile(root + file)
+    const module = source && checker.getSymbolAtLocation(source)
+    return module ? checker.getExportsOfModule(module).map((one) => targetOf(one, checker)) : []
+  })
+  const documented = new Set(symbols)
   const homes = new Map<string, Entry>()
   const pages = new Map<string, string>()
   const rows: string[] = []
@@ -56,7 +62,7 @@ export function apiReference(root: string): Map<string, string> {
       .filter((one) => !here.includes(one))
       .map((one) => ({ name: one.name, home: homes.get(keyOf(one.name, exported, root)) }))
     const about = headerOf(source.text)
-    pages.set(entry.page, pageOf(entry, about, here, elsewhere, checker))
+    pages.set(entry.page, pageOf(entry, about, here, elsewhere, checker, documented))
     rows.push(`| [\`${entry.specifier}\`](${relative(FOLDER, entry.page)}) | ${firstSentence(about)} |`)
   }
   pages.set(`${FOLDER}/README.md`, indexOf(rows))
@@ -70,8 +76,11 @@ function entryOf(file: string): Entry {
 }
 
 function exportOf(symbol: ts.Symbol, checker: ts.TypeChecker): Export {
-  const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
-  return { name: symbol.name, declarations: target.declarations ?? [] }
+  return { name: symbol.name, declarations: targetOf(symbol, checker).declarations ?? [] }
+}
+
+function targetOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
 /** Two entries share an export if they export the same declaration by the same name. */
@@ -86,8 +95,12 @@ function pageOf(
   here: readonly Export[],
   elsewhere: readonly { readonly name: string; readonly home: Entry | undefined }[],
   checker: ts.TypeChecker,
+  documented: Set<ts.Symbol>,
 ): string {
   const sections = [...here].sort(byName).map((one) => sectionOf(one, checker, here))
+  const hidden = unexportedIn(here, checker, documented).sort(byName)
+  if (hidden.length > 0) sections.push(...UNEXPORTED)
+  sections.push(...hidden.map((one) => sectionOf(one, checker, here, '###')))
   const again = elsewhere.map(({ name, home }) => {
     return `[\`${name}\`](${home ? relative(FOLDER, home.page) : ''}#${name.toLowerCase()})`
   })
@@ -99,6 +112,11 @@ const LINK = /\{@link (?:[^}|]*\| ?)?([^}]+)\}/g
 
 /** In characters: an inferred type that is longer would hide what follows it. */
 const LONGEST_TYPE = 1200
+
+const UNEXPORTED = [
+  '## Types without an export',
+  'Declarations name these types. You cannot import them. Each is on the page of the first entry that needs it.',
+]
 
 const GENERATED = '<!-- Written by `npm run docs` from the docstrings in src/. -->'
 
@@ -118,13 +136,48 @@ function byName(a: Export, b: Export): number {
   return rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
 }
 
-function sectionOf({ name, declarations }: Export, checker: ts.TypeChecker, all: readonly Export[]): string {
-  const parts = [`## ${name}`]
+function sectionOf(
+  { name, declarations }: Export,
+  checker: ts.TypeChecker,
+  all: readonly Export[],
+  level = '##',
+): string {
+  const parts = [`${level} ${name}`]
   const documented = declarations.map((one) => docsOf(one)).filter((text) => text !== '')
   const code = declarations.map((one) => codeOf(one, checker, all)).filter((text) => text !== '')
   parts.push(...documented)
   if (code.length > 0) parts.push(`\`\`\`ts\n${code.join('\n').replace(LINK, '`$1`')}\n\`\`\``)
   return parts.join('\n\n')
+}
+
+/**
+ * The types of this package that declarations name and that no entry exports, such as those that options extend. Adds them
+ * to `documented`, so that each is on one page.
+ */
+function unexportedIn(all: readonly Export[], checker: ts.TypeChecker, documented: Set<ts.Symbol>): Export[] {
+  const found: Export[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isBlock(node) || (ts.isClassElement(node) && !isPublic(node))) return
+    ts.forEachChild(node, visit)
+    const name = ts.isTypeReferenceNode(node)
+      ? node.typeName
+      : ts.isExpressionWithTypeArguments(node) && node.expression
+    const symbol = name && checker.getSymbolAtLocation(name)
+    if (!symbol) return
+    const target = targetOf(symbol, checker)
+    const { declarations = [] } = target
+    if (documented.has(target) || !declarations.some(isOwnType)) return
+    documented.add(target)
+    found.push({ name: target.name, declarations })
+    declarations.forEach(visit)
+  }
+  for (const { declarations } of all) declarations.forEach(visit)
+  return found
+}
+
+function isOwnType(declaration: ts.Declaration): boolean {
+  const isType = ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration)
+  return isType && !declaration.getSourceFile().fileName.includes('/node_modules/')
 }
 
 function docsOf(declaration: ts.Declaration): string {

@@ -53,7 +53,7 @@ export interface ClientLimits {
 export interface ClientOptions {
   /** Sends the requests. Default is the platform's `fetch`, looked up on each request. */
   readonly fetch?: Fetch | undefined
-  /** Credentials, such as `bearerAuth(token)`. They are sent to the origin of the agent's interface only. */
+  /** Credentials, such as `bearerAuth(token)`. They are sent to every interface that the card names, at any origin. */
   readonly auth?: Authenticator | undefined
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -61,7 +61,7 @@ export interface ClientOptions {
   readonly extensions?: readonly string[] | undefined
   /**
    * Time limit of a call, in ms, with its retries, their pauses and other interfaces of the agent; of a stream, until it
-   * begins. Default is 60,000, and 300,000 for `send`. A call fails with `REQUEST_TIMED_OUT` when the time is up. If it is
+   * begins. Default is 60,000, 300,000 for `send`, and 10,000 for the card that `connect` fetches. A call fails with `REQUEST_TIMED_OUT` when the time is up. If it is
    * too short for the pause before a retry, the call fails at once with the error of the last attempt.
    */
   readonly timeoutMs?: number | undefined
@@ -79,6 +79,7 @@ export interface ClientOptions {
   readonly taskManager?: ClientTasks | undefined
   /** Agents for `sendTask` by name: their URLs, or clients with their own credentials. */
   readonly agents?: Readonly<Record<string, string | TaskRunner>> | undefined
+  /** Measures timeouts and pauses. Default is the platform's clock. */
   readonly clock?: Clock | undefined
   /** Generates the ids of messages and conversations. Default is UUID v4. */
   readonly generateId?: GenerateId | undefined

@@ -35,6 +35,7 @@ interface NotificationChecks {
   readonly maxBytes?: number | undefined
   /** Time limit for reading the body, in ms. Default is 30,000. */
   readonly timeoutMs?: number | undefined
+  /** Measures `timeoutMs`. Default is the platform's clock. */
   readonly clock?: Clock | undefined
 }
 
@@ -86,7 +87,7 @@ const STATUSES: { readonly [C in ErrorCode]?: number } = {
 }
 
 /**
- * Verifies and reads a push notification of A2A 1.0 or 0.3 (A2A 1.0 §4.3.3, §13.2): the sender must know the secrets, and
+ * Verifies and reads a push notification of A2A 1.x or 0.3 (A2A 1.0 §4.3.3, §13.2): the sender must know the secrets, and
  * the task must be expected.
  *
  * Each secret given is required. Agents made with the official SDKs send either `token` or `authorization`, so expect the

@@ -259,7 +259,7 @@ export interface TaskEvents<S extends string = TaskState> {
   'task:message': (event: MessageAdded) => void
   /** The task exceeded `expiryMs`, or was deleted, and was removed. */
   'task:expired': (task: TaskSnapshot<S>) => void
-  /** The task was removed to make room for another. */
+  /** The task was removed to make room, as `whenFull` says. */
   'task:evicted': (task: TaskSnapshot<S>) => void
   /** Every entry of every task's log. */
   'task:event': (event: TaskEvent<S>) => void

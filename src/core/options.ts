@@ -89,7 +89,7 @@ export interface TaskManagerOptions<S extends string = TaskState> {
   readonly eventLogSize?: number | undefined
   /** Number of latest entries, at least, from which `feed` continues. Default is `0`: `feed` is refused. */
   readonly feedSize?: number | undefined
-  /** Limits on the size of each task. */
+  /** Limits on the size of each task, and of all tasks together. Defaults are those of `LimitOptions`. */
   readonly limits?: LimitOptions | undefined
   /** The states and transitions of the tasks. Default is {@link A2A_LIFECYCLE}. */
   readonly lifecycle?: Lifecycle<S> | undefined

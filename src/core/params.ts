@@ -15,9 +15,9 @@ export interface CreateTaskParams {
   readonly metadata?: object | undefined
   /** The conversation that the task belongs to. Default is a new one, with the id of the task. */
   readonly contextId?: string | undefined
-  /** Ids of tasks that this one builds on. They need not exist in this manager. */
+  /** Ids of tasks that this one builds on. They need not exist in this manager. Default is none. */
   readonly referenceTaskIds?: readonly string[] | undefined
-  /** The owner of the task. The core stores it and filters by it, and gives it no other meaning. */
+  /** The owner of the task. The core only stores it and filters by it. Default is none. */
   readonly owner?: string | undefined
   /** Default is a generated id. Throws `INVALID_PARAMS` when another task has the id. */
   readonly id?: string | undefined
@@ -85,13 +85,13 @@ export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions 
   readonly output?: unknown
   /** Artifacts to add: JSON objects. One with the `artifactId` of a present artifact replaces that artifact. */
   readonly artifacts?: readonly ArtifactInput[] | undefined
-  /** The new status message; `null` removes the present one. */
+  /** The new status message; `null` removes the present one. Default is to keep that. */
   readonly message?: string | MessageInput | null | undefined
 }
 
 /** Options of `cancelTask`. */
 export interface CancelOptions extends ChangeOptions {
-  /** The new status message; `null` removes the present one. */
+  /** The new status message; `null` removes the present one. Default is to keep that. */
   readonly message?: string | MessageInput | null | undefined
 }
 

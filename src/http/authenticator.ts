@@ -10,7 +10,7 @@ export interface AuthenticatedRequest {
   readonly headers: Headers
 }
 
-/** Adds credentials to requests. They are sent to the agent's own origin only; redirects to other origins omit them. */
+/** Adds credentials to requests. A redirect to another origin omits them. */
 export interface Authenticator {
   /** Adds the credentials. Called before every request, and again after each redirect within the origin. */
   apply(request: AuthenticatedRequest): void | Promise<void>

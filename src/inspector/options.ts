@@ -114,7 +114,7 @@ export interface InspectorOptions {
   readonly onError?: (error: unknown) => void
   /** The time between two looks for changes that other processes make, in ms. Default is `1_000`. */
   readonly pollIntervalMs?: number
-  /** Default is the time of the platform. */
+  /** Default is the platform's clock. */
   readonly clock?: Clock
 }
 

@@ -17,7 +17,7 @@ import {
 export interface BackoffOptions {
   /** The pause before the second attempt, in ms. Default is `1_000`. */
   readonly initialMs?: number | undefined
-  /** The longest pause, in ms. Default is `60_000` (1 minute). */
+  /** The longest pause, in ms. Default is `60_000` (1 minute), or `initialMs` if that is longer. */
   readonly maxMs?: number | undefined
   /** The factor by which each further pause is longer, at least 1. Default is `2`. */
   readonly factor?: number | undefined

@@ -19,6 +19,14 @@ it('shows declarations and contracts, and nothing that is private', () => {
   expect(text).not.toMatch(/^ +(?:async |private |protected |#)/m)
 })
 
+it('shows the types that options extend, once, although no entry exports them', () => {
+  const text = pages.map(([, page]) => page).join('\n')
+  expect(text.split('### NotificationChecks\n')).toHaveLength(2)
+  expect(text).toContain('  readonly maxBytes?: number | undefined\n')
+  expect(text.split('### TaskReader\n')).toHaveLength(2)
+  expect(text).not.toMatch(/^### (?:const|unknown|Promise)$/m)
+})
+
 it('shows the type of each constant, of each member of a class, and of the values of each schema', () => {
   const sections = pages.flatMap(([, page]) => page.split(/^## /m).slice(1))
   const [names, bare] = [/^.*/, /^```ts$/m]

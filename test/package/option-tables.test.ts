@@ -13,8 +13,6 @@ import { read } from '../support/repository.js'
 interface OptionTable {
   readonly page: string
   readonly heading: string
-  /** The place of the table among those of its section. Default is the first. */
-  readonly index?: number
   /** Each is called with an option that does not exist, and says in its error which do. */
   readonly takers: readonly Taker[]
   /** Calls with an unknown option below `limits`, where the table lists the limits one by one. */
@@ -35,7 +33,7 @@ const handlerOf: Taker = (options) => call(createRequestHandler, { ...agent, ...
 
 const TABLES: readonly OptionTable[] = [
   {
-    page: 'docs/guides/agent.md',
+    page: 'docs/guides/agent-options.md',
     heading: 'Options',
     takers: [handlerOf],
     limits: (limits) => handlerOf({ limits }),
@@ -52,9 +50,8 @@ const TABLES: readonly OptionTable[] = [
     takers: [(options) => make(DurableTaskManager, options)],
   },
   {
-    page: 'docs/guides/durable.md',
+    page: 'docs/guides/stores.md',
     heading: 'Options',
-    index: 2,
     takers: [sqliteStore, postgresStore, redisStore].map((of) => (options) => call(of, {}, options)),
     others: ['synchronous'],
   },
@@ -75,22 +72,21 @@ const TABLES: readonly OptionTable[] = [
   },
 ]
 
-describe.each(TABLES)('the table of $page under $heading', ({ page, heading, index = 0, ...options }) => {
+describe.each(TABLES)('the table of $page under $heading', ({ page, heading, ...options }) => {
   test('lists every option, and no other', async () => {
     const { takers, limits, others = [] } = options
     const known = (await Promise.all(takers.map(knownTo))).flat()
     const inner = limits === undefined ? [] : (await knownTo(limits)).map((name) => `limits.${name}`)
     const outer = inner.length > 0 ? known.filter((name) => name !== 'limits') : known
     const expected = new Set([...outer, ...inner, ...others])
-    expect(optionsIn(read(page), heading, index).toSorted()).toEqual([...expected].toSorted())
+    expect(optionsIn(read(page), heading).toSorted()).toEqual([...expected].toSorted())
   })
 })
 
 test('a table that lacks an option is found, and so is one with an option too many', () => {
   const page = '## Options\n\n| option | default |\n| --- | --- |\n| `a`, `b` | `1` |\n\n### More\n\n## End\n'
-  expect(optionsIn(page, 'Options', 0)).toEqual(['a', 'b'])
-  expect(optionsIn(page, 'Options', 1)).toEqual([])
-  expect(optionsIn(page, 'End', 0)).toEqual([])
+  expect(optionsIn(page, 'Options')).toEqual(['a', 'b'])
+  expect(optionsIn(page, 'End')).toEqual([])
 })
 
 /** The options that the error for an unknown one lists. */
@@ -106,9 +102,9 @@ async function knownTo(taker: Taker): Promise<string[]> {
 }
 
 /** The names in the first column of a table. A name can occur in several rows, once for each function that takes it. */
-function optionsIn(page: string, heading: string, index: number): string[] {
+function optionsIn(page: string, heading: string): string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
-  const table = [...section.matchAll(/(?:^\|.*\n)+/gm)][index]?.[0] ?? ''
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(section) ?? []
   const names = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)])
   return [...new Set(names.map(([, name = '']) => name))]
 }

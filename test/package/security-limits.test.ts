@@ -6,7 +6,7 @@ import { read } from '../support/repository.js'
 const GUIDES: readonly (readonly [section: string, guide: string, shared: number])[] = [
   ['Task manager', 'task-manager', 10],
   ['Task manager', 'durable', 5],
-  ['Request handler', 'agent', 5],
+  ['Request handler', 'agent-options', 5],
   ['Webhooks', 'webhooks', 5],
   ['Client', 'client-options', 5],
   ['Gateway', 'gateway', 3],

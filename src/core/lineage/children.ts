@@ -32,6 +32,7 @@ export interface ChildDelegation {
   readonly state?: string
 }
 
+/** What a task has led to, as `children` returns it. */
 export interface TaskChildren<S extends string = string> {
   /** Oldest first, at most 1,000. */
   readonly tasks: readonly ChildTask<S>[]

@@ -36,7 +36,7 @@ export interface TaskContent {
 export interface SendTaskOptions {
   /** Id of the new task. Default is a generated one. */
   readonly id?: string | undefined
-  /** The principal that the task belongs to, and the key of the rate limit. */
+  /** The principal that the task belongs to, and the key of the rate limit. Tasks without one share one limit. */
   readonly owner?: string | undefined
   /** Resolves without waiting for the end of the task. Default is `false`. */
   readonly returnImmediately?: boolean | undefined

@@ -58,7 +58,7 @@ const OPTIONS = ['messages', 'createStore', 'resultOf', 'handler', 'manager']
  *
  * @example
  * await testDurable(execute, { messages: ['Book a flight', 'Rome', 'yes'] })
- * @returns What was tried.
+ * @returns The trials, in numbers.
  * @throws {Error} As a rejection, when a trial ends otherwise or not at all. The text names the crash, and both results.
  * @throws {TypeError} As a rejection, naming the invalid option.
  */

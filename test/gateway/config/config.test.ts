@@ -108,7 +108,7 @@ describe('a configuration', () => {
   })
 
   it('is read as the documentation has it', async () => {
-    const [, text = ''] = /```yaml\n([^]*?)```/.exec(read('docs/guides/gateway.md')) ?? []
+    const [, text = ''] = /```yaml\n([^]*?)```/.exec(read('docs/guides/gateway-config.md')) ?? []
     const config = await loadGatewayConfig(text, { env: (name) => (name.endsWith('_URL') ? '' : 'x') })
     expect(config.gateway).toEqual({
       ...{ healthCheckIntervalMs: 30_000, taskTimeoutMs: 300_000, maxConcurrentTasks: 100 },

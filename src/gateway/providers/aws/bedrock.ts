@@ -39,6 +39,7 @@ export interface BedrockOptions {
   readonly client?: BedrockAgentClient | ((agent: RegisteredAgent) => BedrockAgentClient) | undefined
   /** Sends health checks; the client sends all other requests. Default is the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
+  /** Measures timeouts. Default is the platform's clock. */
   readonly clock?: Clock | undefined
   /** Options for agents with a `runtimeArn` in their settings. */
   readonly agentCore?: BedrockAgentCoreOptions | undefined

@@ -49,6 +49,7 @@ export interface ServiceOptions {
   readonly authorize?: Authorize | undefined
   /** Checks the URL of every request. Default is none: those who register agents trust their URLs. */
   readonly urlGuard?: UrlGuard | undefined
+  /** Measures timeouts. Default is the platform's clock. */
   readonly clock?: Clock | undefined
 }
 
