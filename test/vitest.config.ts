@@ -27,6 +27,7 @@ export default defineConfig(({ mode }) => {
       // Many times what any test needs: a busy machine must not make it fail.
       testTimeout: 30_000,
       hookTimeout: 60_000,
+      expect: { poll: { timeout: 20_000 } },
       reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
     },
