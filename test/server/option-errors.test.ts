@@ -1,4 +1,4 @@
-/** Errors for frequent mistakes of newcomers. */
+/** Errors for frequent mistakes in options. */
 import { memoryStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
