@@ -35,7 +35,7 @@ describe('an agent that is a function', () => {
     })
   })
 
-  it('receives the agent, and ends with its result', async () => {
+  it('receives the task, the agent and a signal, and ends with its result', async () => {
     const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
     expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
   })
@@ -73,7 +73,7 @@ describe('an agent that is a function', () => {
     expect(await custom(() => '').sendTask(agent, asked('Hi'), calling())).toEqual({ state: 'completed' })
   })
 
-  it('asks, and its later updates are ignored', async () => {
+  it('asks, and is not continued', async () => {
     let after = 0
     let isLeft = false
     const asker = custom(async function* () {
@@ -164,7 +164,7 @@ describe('a task whose caller has aborted', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('aborts the work that listens to the signal, and ignores its last updates', async () => {
+  it('ends the work that listens to the signal', async () => {
     const controller = new AbortController()
     let cleaned = false
     const tidy = custom(async function* (_task, { signal }) {

@@ -60,12 +60,15 @@ test('readers that are gone before the first byte leave no stream behind', async
   expect(await ask(port, send('x'))).toBe('HTTP/1.1 200 OK')
 })
 
-test.each(['x/tasks/y?', 'u:p@x', 'x y'])('a path in the Host header is no path: %s', async (host) => {
-  const { port } = await listen()
-  expect(await ask(port, `GET /public HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).toBe('HTTP/1.1 400 Bad Request')
-})
+test.each(['x/tasks/y?', 'u:p@x', 'x y'])(
+  'a Host header that is more than a host is refused: %s',
+  async (host) => {
+    const { port } = await listen()
+    expect(await ask(port, `GET /public HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).toBe('HTTP/1.1 400 Bad Request')
+  },
+)
 
-test('of a whole URL the path counts', async () => {
+test('a request line with a whole URL is routed by its path', async () => {
   const { port } = await listen()
   expect(await ask(port, 'GET http://h/tasks HTTP/1.1\r\nhost: h\r\n\r\n')).toBe('HTTP/1.1 200 OK')
 })
