@@ -27,6 +27,7 @@ export default defineConfig(({ mode }) => {
       // Many times what any test needs: a busy machine must not make it fail.
       testTimeout: 90_000,
       hookTimeout: 120_000,
+      expect: { poll: { timeout: 60_000 } },
       reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
     },

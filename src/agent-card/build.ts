@@ -15,7 +15,7 @@ import { describe } from '../runtime/describe.js'
 import { knownNames } from '../runtime/known-names.js'
 import { check } from '../wire/check.js'
 import { requireKnownFields } from '../wire/known-fields.js'
-import { isRecord } from '../wire/normalize.js'
+import { isRecord } from '../runtime/unread.js'
 
 interface AgentCardFields extends Partial<
   Omit<AgentCard, 'name' | 'skills' | 'capabilities' | 'supportedInterfaces'>

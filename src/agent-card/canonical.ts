@@ -4,8 +4,7 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
-import type { Unread } from '../runtime/unread.js'
-import { isRecord } from '../wire/normalize.js'
+import { isRecord, type Unread } from '../runtime/unread.js'
 import { plain } from './plain.js'
 
 /** A required field, or one whose presence matters: included whenever the card has it. */

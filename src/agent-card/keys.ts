@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isRecord } from '../wire/normalize.js'
+import { isRecord } from '../runtime/unread.js'
 import { plain } from './plain.js'
 import { withTimeout } from '../runtime/abort.js'
 

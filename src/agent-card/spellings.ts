@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Unread } from '../runtime/unread.js'
-import { isRecord, type Field, type Spelling } from '../wire/normalize.js'
+import { isRecord, type Unread } from '../runtime/unread.js'
+import { type Field, type Spelling } from '../wire/normalize.js'
 import { REQUIREMENTS, SECURITY_SCHEME } from './security-spellings.js'
 
 const ID: Field = { isId: true }

@@ -20,7 +20,7 @@ import { invalidParams } from '../core/errors.js'
 
 import { nonEmptyString, number, object, optional, string, strings } from '../schemas/scalars.js'
 import { check } from '../wire/check.js'
-import { isRecord } from '../wire/normalize.js'
+import { isRecord } from '../runtime/unread.js'
 import type { Authenticator } from '../http/authenticator.js'
 import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'

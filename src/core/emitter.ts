@@ -165,6 +165,6 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

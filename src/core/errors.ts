@@ -220,6 +220,11 @@ const END_TEXTS = {
   MANAGER_DESTROYED: 'is gone: its manager was destroyed',
 } as const satisfies Record<EndReason, string>
 
+/** Whether the signal of a task aborts with this reason because the task has ended. */
+export function isTaskEnd(reason: unknown): boolean {
+  return A2AError.is(reason) && /^TASK_(CANCELED|TIMED_OUT|EXPIRED|TERMINAL)$/.test(reason.code)
+}
+
 /** The reason of a task's signal, and the error of its waiters and subscribers. */
 export function endError<C extends EndReason>(code: C, taskId: string): A2AError<C> {
   return new A2AError<C>(code, `Task ${taskId} ${END_TEXTS[code]}`, { taskId })

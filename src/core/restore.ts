@@ -9,12 +9,12 @@ import {
   readName,
   readNames,
   readTimestamp,
-  requireArray,
   requireArtifact,
   requireKnownKeys,
   requireMessage,
   requireObject,
   requireState,
+  readElements,
 } from './validate.js'
 import { JsonReader } from './json.js'
 import { describe } from '../runtime/describe.js'
@@ -117,10 +117,10 @@ function toTask<S extends string>(
     state: requireState(json['state'], `${root}.state`, lifecycle.states),
     input,
     output,
-    messages: elements(json, 'messages', root).map((each, index) =>
+    messages: readElements(json, 'messages', root).map((each, index) =>
       requireMessage(each, `${root}.messages[${index}]`),
     ),
-    artifacts: elements(json, 'artifacts', root).map((each, i) =>
+    artifacts: readElements(json, 'artifacts', root).map((each, i) =>
       requireArtifact(each, `${root}.artifacts[${i}]`),
     ),
     metadata: requireObject(json['metadata'] ?? {}, `${root}.metadata`),
@@ -138,7 +138,7 @@ function toTask<S extends string>(
   if (referenceTaskIds !== undefined)
     task.referenceTaskIds = readNames(referenceTaskIds, `${root}.referenceTaskIds`)
   if (owner !== undefined) task.owner = readName(owner, `${root}.owner`)
-  const signals = elements(json, 'signals', root).map((each, index) => {
+  const signals = readElements(json, 'signals', root).map((each, index) => {
     const { name, value = null } = requireObject(each, `${root}.signals[${index}]`)
     return { name: readName(name, `${root}.signals[${index}].name`), value }
   })
@@ -173,7 +173,7 @@ function toHistory<S extends string>(
   lifecycle: Lifecycle<S>,
   now: Instant,
 ): StateTransition<S>[] {
-  const history = elements(json, 'history', root).map((each, index) => {
+  const history = readElements(json, 'history', root).map((each, index) => {
     const path = `${root}.history[${index}]`
     const entry = requireObject(each, path)
     return {
@@ -218,12 +218,6 @@ function refuseRepeatedIds({ artifacts }: Task<string>, root: string): void {
       throw invalidParams(`${root}.artifacts[${index}].artifactId`, 'is that of another artifact')
     seen.add(artifactId)
   }
-}
-
-function elements(json: JsonObject, key: string, root: string): JsonValue[] {
-  const value = json[key] ?? []
-  requireArray(value, `${root}.${key}`)
-  return value
 }
 
 /** Timestamps after `now`, from the clock of another machine, become `now`. */

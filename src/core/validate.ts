@@ -111,6 +111,13 @@ export function requireArray(value: unknown, path: string): asserts value is unk
   if (!Array.isArray(value)) throw invalidParams(path, `must be an array, got ${describe(value)}`)
 }
 
+/** The list under `key`; an absent or null one is empty. */
+export function readElements(json: JsonObject, key: string, root: string): JsonValue[] {
+  const value = json[key] ?? []
+  requireArray(value, `${root}.${key}`)
+  return value
+}
+
 function requireObjects(value: JsonValue | undefined, path: string): JsonObject[] {
   requireArray(value, path)
   return value.map((element, index) => requireObject(element, `${path}[${index}]`))

@@ -10,6 +10,7 @@ import {
   requireObject,
   requireText,
   requireWhole,
+  hasMethods,
 } from '../runtime/options.js'
 import { elapsed, MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { reportError } from '../runtime/report.js'
@@ -149,7 +150,8 @@ const THIRTY_DAYS_MS = 2_592_000_000
 export function toDurableSettings<S extends string>(
   options: DurableTaskManagerOptions<S>,
 ): DurableSettings<S> {
-  if (isStore(options)) throw new TypeError('Options must be an object: pass the store as { store }')
+  if (hasMethods(options, ...STORE_METHODS))
+    throw new TypeError('Options must be an object: pass the store as { store }')
   requireObject(undefined, options, 'DurableTaskManager')
   if ('feedSize' in options) throw new TypeError(`"feedSize" is an option of the store: ${FEED_EXAMPLE}`)
   requireKnown(options, ['store', ...OPTION_KEYS], 'DurableTaskManager')
@@ -197,12 +199,6 @@ const MAX_NAME = 128
 const WARNING_MS = 60_000
 const ADVICE =
   'The call is repeated. Pass "onError" to handle such errors; others within a minute are not shown'
-
-/** @throws {TypeError} when a method is missing. */
-function isStore(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return STORE_METHODS.every((method) => typeof Reflect.get(value, method) === 'function')
-}
 
 export function requireStore(store: unknown): void {
   if (typeof store !== 'object' || store === null) {

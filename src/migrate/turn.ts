@@ -210,6 +210,12 @@ export class Turn implements BusOwner {
     this.#hasAsked = isInterrupted(state)
     // Before the change: `canceled` aborts the signal.
     if (isTerminal(state)) this.#finalState = state
+    this.#enter(state, message)
+  }
+
+  /** Asks, or ends the task. */
+  #enter(state: Exclude<TaskState, 'submitted' | 'working'>, message: Said | undefined): void {
+    const run = this.#run
     switch (state) {
       case 'input-required':
       case 'auth-required':

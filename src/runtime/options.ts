@@ -70,6 +70,15 @@ export function requireFunctions(options: object, names: readonly string[], path
   }
 }
 
+/** Whether `value` is an object with all of these methods. */
+export function hasMethods<M extends string>(
+  value: unknown,
+  ...methods: readonly M[]
+): value is Record<M, () => unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  return methods.every((method) => typeof Reflect.get(value, method) === 'function')
+}
+
 /**
  * Requires an object with all of `methods`.
  *
@@ -82,8 +91,7 @@ export function requireMethods(
   methods: readonly string[],
   wanted = `have the methods ${methods.join(' and ')}`,
 ): void {
-  const isObject = typeof value === 'object' && value !== null
-  if (isObject && methods.every((method) => typeof Reflect.get(value, method) === 'function')) return
+  if (hasMethods(value, ...methods)) return
   throw wrongValue(option, wanted, value)
 }
 

@@ -12,3 +12,12 @@ export function throwLater(error: unknown): void {
     throw error
   })
 }
+
+/** Calls a listener. What it throws becomes an uncaught error and does not disturb the caller. */
+export function callSafely(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    throwLater(error)
+  }
+}

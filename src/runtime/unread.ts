@@ -1,8 +1,13 @@
 /**
- * Type of JSON objects before their validation.
+ * JSON objects before their validation.
  *
  * @module
  */
 
 /** A JSON object whose fields are not validated yet. */
 export type Unread = Readonly<Record<string, unknown>>
+
+/** Whether `value` is an object and no array. */
+export function isRecord(value: unknown): value is Unread {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

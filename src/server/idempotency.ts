@@ -7,6 +7,7 @@ import { invalidParams } from '../core/errors.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../core/task.js'
 import { hashOf } from '../runtime/hash.js'
 import { readOptions, requireBoolean, requirePositive } from '../runtime/options.js'
+import { isRecord } from '../runtime/unread.js'
 import type { IncomingMessage } from '../wire/dialect.js'
 import type { Caller } from './caller.js'
 
@@ -131,8 +132,4 @@ function differenceAt(path: string, first: unknown, second: unknown): string | u
     if (found !== undefined) return found
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,7 +8,7 @@
 import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
 import { knownNames } from '../runtime/known-names.js'
-import { isRecord } from './normalize.js'
+import { isRecord } from '../runtime/unread.js'
 
 /** Lists and records of ours also have the schema of their members. */
 type Definition = z.core.$ZodTypes['_zod']['def'] & {

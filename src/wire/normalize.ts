@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Unread } from '../runtime/unread.js'
+import { isRecord, type Unread } from '../runtime/unread.js'
 import { invalidParams } from '../core/errors.js'
 
 /** One field as a version writes it. */
@@ -40,10 +40,6 @@ export interface Spelling {
 
 /** The keys that lead to an object from a root that the caller knows. */
 export type Path = readonly PropertyKey[]
-
-export function isRecord(value: unknown): value is Unread {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** `['message', 'parts', 0, 'text']` → `message.parts[0].text`. */
 export function pathText(path: Path, root = ''): string {

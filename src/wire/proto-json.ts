@@ -8,13 +8,13 @@
  */
 import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
-import type { Unread } from '../runtime/unread.js'
+import { isRecord, type Unread } from '../runtime/unread.js'
 import { JsonValueSchema } from '../schemas/json.js'
 import { RoleSchema } from '../schemas/message.js'
 import { reasonOf } from '../schemas/scalars.js'
 import { TaskStateSchema } from '../schemas/task.js'
 import type { Schema } from './check.js'
-import { isRecord, normalize, pathText, type Field, type Path, type Spelling } from './normalize.js'
+import { normalize, pathText, type Field, type Path, type Spelling } from './normalize.js'
 
 /**
  * Returns `value` as `schema` defines it, without unknown fields. As in ProtoJSON, fields have the name of JSON

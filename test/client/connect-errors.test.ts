@@ -135,3 +135,15 @@ test('a handler whose fetch is passed to a client says how to pass it', async ()
     'handler.fetch takes a Request; in Node use toNodeListener(handler.fetch)',
   )
 })
+
+test('credentials in headers do not go by http where the card came by https', async () => {
+  const card = {
+    name: 'Sly',
+    supportedInterfaces: [{ url: 'http://sly.test', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  }
+  const fetch = (): Promise<Response> => Promise.resolve(Response.json(card))
+  const headers = { authorization: 'Bearer secret' }
+  await expect(A2AClient.connect('https://sly.test', { fetch, headers })).rejects.toMatchObject({
+    code: 'URL_BLOCKED',
+  })
+})

@@ -289,7 +289,7 @@ describe('protocol: auto', () => {
     expect(result.taskId).not.toBe('')
   })
 
-  test('returns the protocol that it used', async () => {
+  test('returns the text of a question or a failure, and why the call is no success', async () => {
     const { url } = await serve({
       async execute(run) {
         run.start()

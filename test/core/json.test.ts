@@ -33,7 +33,7 @@ describe('jsonSize', () => {
   })
 })
 
-describe('JsonTaker', () => {
+describe('JsonReader', () => {
   test('copies JSON, and never underestimates its size', () => {
     fc.assert(
       fc.property(json, (value) => {

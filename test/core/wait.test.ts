@@ -135,7 +135,7 @@ describe('waitFor', () => {
     ],
     [{ signal: new AbortController() }, 'signal must be an AbortSignal, got an instance of AbortController'],
     [null, 'waitFor() takes an object, got null'],
-  ])('rejects %j, and adds no listener or timer', async (options, message) => {
+  ])('rejects %j, and leaves no timer', async (options, message) => {
     const { tasks, clock, id } = setup()
     const error: unknown = await tasks.waitFor(id, options as never).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'INVALID_PARAMS' })
@@ -143,7 +143,7 @@ describe('waitFor', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('does no work for events that it does not wait for', () => {
+  test('makes no snapshot for events that it does not wait for', () => {
     const { tasks, id } = setup()
     void tasks.waitFor(id)
     void tasks.waitFor(id, { until: 'input-required' })

@@ -384,15 +384,19 @@ describe('a process', () => {
     expect([stdout, status], stderr).toEqual(['created\n', 0])
   })
 
-  test('that only looks for news while the store is away may end', () => {
+  test('that only polls for changes while the store is away may end', () => {
     const [stdout, status, stderr] = run(`
       const store = memoryStore()
       const tasks = new DurableTaskManager({ store, pollIntervalMs: 10, storeRetryMs: 60_000 })
       await tasks.createTask({ skill: 'test', id: 'x' })
       await tasks.signalOf('x')
-      store.heads = () => Promise.reject(new Error('Away'))
-      setTimeout(() => console.log('done'), 100)
+      const alive = setInterval(() => {}, 1_000)
+      store.heads = () => {
+        console.log('asked')
+        clearInterval(alive)
+        return Promise.reject(new Error('Away'))
+      }
     `)
-    expect([stdout, status], stderr).toEqual(['done\n', 0])
+    expect([stdout, status], stderr).toEqual(['asked\n', 0])
   })
 })

@@ -305,6 +305,17 @@ describe('nothing is sent, and no task is left,', () => {
       message: 'Cannot send a message to a task in terminal state: canceled',
     })
   })
+
+  test('a message that the manager refuses leaves no task without an end', async () => {
+    const { gateway, tasks } = setUp()
+    for (const parts of [[{}], [], [{ text: 'x', raw: 'eA==' }]]) {
+      await expect(gateway.sendTask('a', { parts } as never)).rejects.toMatchObject({
+        code: 'INVALID_PARAMS',
+      })
+    }
+    expect(tasks.snapshot().map(({ state }) => state)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(gateway.loadOf('a')).toBe(0)
+  })
 })
 
 describe('the agent for a task', () => {

@@ -94,7 +94,7 @@ describe('errors of a service without onError', () => {
     await pass(new ManualClock(), 0)
   }
 
-  test('is a warning of the process', async () => {
+  test('are a warning of the process', async () => {
     const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     const error = serviceError()
     await failed(error)
@@ -104,7 +104,7 @@ describe('errors of a service without onError', () => {
     expect(heard[0]).toHaveProperty('detail', error.stack)
   })
 
-  test('is one also where it is no error', async () => {
+  test('are one even if the service throws no error', async () => {
     const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     await failed('boom')
     expect(heard.map(({ message }) => message)).toEqual([
@@ -112,7 +112,7 @@ describe('errors of a service without onError', () => {
     ])
   })
 
-  test('print no warning with onError', async () => {
+  test('are no warning with onError', async () => {
     await failed(serviceError(), { onError: () => undefined })
   })
 })

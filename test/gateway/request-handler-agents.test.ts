@@ -1,10 +1,14 @@
 /** Selection of a gateway's agent for a message over HTTP. */
+import { A2AError } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
+import { createRequestHandler } from 'a2a-tasks/server'
 import { describe, expect, it } from 'vitest'
 import { SERVICE_FAILED } from '../../src/gateway/turns/turn.js'
 import type { CustomRun } from '../../src/gateway/providers/custom.js'
+import { gatewayRequestHandler } from '../../src/gateway/request-handler.js'
 import { gate } from '../server/interop/support/agent.js'
+import { setUp } from './support/gateway.js'
 import { gatewayOf, rpc, scene, serveGateway } from './support/request-handler.js'
 
 /** Says who it is. */
@@ -199,4 +203,23 @@ describe('a follow-up', () => {
     const result = await client.run('this', { taskId: asked.task.id })
     expect([result.type, errors.splice(0).map(String)]).toEqual(['input-required', []])
   })
+})
+
+it('an agent that the caller may not have is refused by chooseAgent, before there is a task', async () => {
+  const made = setUp()
+  const handler = createRequestHandler({
+    card: { name: 'gateway', url: 'http://gateway.example' },
+    tasks: made.tasks,
+    execute: gatewayRequestHandler(made.gateway, {
+      chooseAgent() {
+        throw new A2AError('PERMISSION_DENIED', 'This agent is not for you', {})
+      },
+    }),
+  })
+  const message = { role: 'ROLE_USER', messageId: 'm', parts: [{ text: 'hi' }] }
+  const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+  expect(await handler.dispatch(body)).toMatchObject({
+    error: { message: 'This agent is not for you', data: [{ reason: 'PERMISSION_DENIED' }] },
+  })
+  expect(made.tasks.size()).toBe(0)
 })

@@ -206,7 +206,7 @@ test('Stopping canceled work', async () => {
   })
   const { task } = await answerOf(send('SendMessage', inBackground('work')))
   await send('CancelTask', { id: task?.id })
-  await vi.waitUntil(() => aborted)
+  await expect.poll(() => aborted).toBe(true)
 
   let given: RequestContext | undefined
   const executor = executorOf(() => () => undefined)

@@ -1,4 +1,4 @@
-/** Errors for frequent mistakes of newcomers. */
+/** Errors for frequent mistakes in options. */
 import { memoryStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
@@ -154,7 +154,7 @@ describe('the methods of a run', () => {
   })
 })
 
-describe('the result of a run', () => {
+describe('the result of a run, or of a function of the options,', () => {
   test('a text that is returned while a question is open completes the task', async () => {
     const a = agent((run) => {
       void run.requireInput('Which?')
@@ -190,7 +190,7 @@ describe('the result of a run', () => {
     expect([task.status.state, textsOf(task)]).toEqual(['TASK_STATE_COMPLETED', ['did first', 'did second']])
   })
 
-  test('of an unknown policy, onError is called', async () => {
+  test('of onFollowUp must be a known policy', async () => {
     const first = gate()
     const a = agent(
       (run) => {

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, LeasedTasksListener, LocalTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -64,10 +63,3 @@ export async function letGo(leased: LeasedTasks, taskId: string, clock: Clock): 
       void sleep(RETRY_MS, undefined, clock).then(() => letGo(leased, taskId, clock))
   }
 }
-
-/** Whether a task's signal aborts with this reason because the task has ended, so that it is to end at its agent too. */
-export function isEnd(reason: unknown): boolean {
-  return A2AError.is(reason) && ENDS.includes(reason.code)
-}
-
-const ENDS: readonly string[] = ['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'TASK_TERMINAL']

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
 import { RunAbandoned } from '../run/run-errors.js'
-import { isEnd, leaseAs, letGo } from './leases.js'
+import { leaseAs, letGo } from './leases.js'
 import {
   inProgress,
   type AgentReference,
@@ -16,6 +16,7 @@ import {
   type Position,
 } from './positions.js'
 import { StoredDocument } from './stored-document.js'
+import { isTaskEnd } from '../../core/errors.js'
 
 /** The kind of the documents that hold positions, and their id: each task has one at most. */
 export const KIND = 'delegation'
@@ -119,7 +120,7 @@ function abandonedSignal(signal: AbortSignal): AbortSignal {
   const controller = new AbortController()
   const abort = (): void => {
     const { reason } = signal as { readonly reason: unknown }
-    controller.abort(isEnd(reason) ? reason : new RunAbandoned(reason))
+    controller.abort(isTaskEnd(reason) ? reason : new RunAbandoned(reason))
   }
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()

@@ -13,10 +13,10 @@ import {
   readGeneration,
   readName,
   readTimestamp,
-  requireArray,
   requireArtifact,
   requireMessage,
   requireObject,
+  readElements,
 } from '../validate.js'
 
 /** The saved history of the work on a task. */
@@ -61,7 +61,7 @@ export interface ReadHistory {
 /** @throws {A2AError} `INVALID_PARAMS` with the path of what is not an entry of a history. */
 export function readHistory(json: JsonObject, root: string, taskId: string, generation: number): ReadHistory {
   let last = 0
-  const recorded = elements(json, 'recorded', root).map((each, index): HistoryRecorded => {
+  const recorded = readElements(json, 'recorded', root).map((each, index): HistoryRecorded => {
     const path = `${root}.recorded[${index}]`
     const event = requireObject(each, path)
     const at = readGeneration(event['generation'], `${path}.generation`) ?? 0
@@ -77,7 +77,7 @@ export function readHistory(json: JsonObject, root: string, taskId: string, gene
       entry: readEntry(event['entry'], `${path}.entry`),
     }
   })
-  const rewritten = elements(json, 'rewritten', root).map((each, index) => {
+  const rewritten = readElements(json, 'rewritten', root).map((each, index) => {
     const path = `${root}.rewritten[${index}]`
     const { artifactId, before = null } = requireObject(each, path)
     const artifact = before === null ? null : requireArtifact(before, `${path}.before`)
@@ -155,12 +155,6 @@ function checkContinued(value: JsonValue, path: string): void {
   const { round = null, message, readTo } = continued
   readGeneration(round, `${path}.round`)
   if (readTo !== undefined) readName(readTo, `${path}.readTo`)
-  elements(continued, 'read', path).forEach((id, index) => readName(id, `${path}.read[${index}]`))
+  readElements(continued, 'read', path).forEach((id, index) => readName(id, `${path}.read[${index}]`))
   requireMessage({ ...requireObject(message, `${path}.message`), role: 'user' }, `${path}.message`)
-}
-
-function elements(json: JsonObject, key: string, root: string): JsonValue[] {
-  const value = json[key] ?? []
-  requireArray(value, `${root}.${key}`)
-  return value
 }

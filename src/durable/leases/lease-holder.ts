@@ -26,11 +26,12 @@ import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
-import { abortEnded, callListener, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
+import { abortEnded, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
 import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal } from './renewal.js'
+import { callSafely } from '../../runtime/uncaught.js'
 
 export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   readonly #context: DurableContext<S>
@@ -179,7 +180,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
         this.#requireOpen()
         const leased = this.#hold(cached, leaseId, first)
         this.#context.observers.onHeld(cached.record.snapshot(), true)
-        if (changes.length > 0) callListener(() => this.#listener.onNews(cached.tip.snapshot(), changes))
+        if (changes.length > 0) callSafely(() => this.#listener.onNews(cached.tip.snapshot(), changes))
         return grantOf(leased)
       },
       onRecovered: (cached, leaseId, restarted) => {
@@ -292,7 +293,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#leased.get(cached.key.id)
     if (leased?.cached !== cached) return
     leased.changeCount += 1
-    callListener(() => this.#listener.onNews(cached.tip.snapshot(), events))
+    callSafely(() => this.#listener.onNews(cached.tip.snapshot(), events))
   }
 
   /** The task has ended: aborts its signal if another caller ended it. */
@@ -387,7 +388,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     this.#forget(leased, reason)
     this.#lost.add(id, reason)
     leased.controller?.abort(reason)
-    callListener(() => this.#listener.onLost(id, reason))
+    callSafely(() => this.#listener.onLost(id, reason))
   }
 
   /** A lease could not be renewed. That is a loss unless the task has ended or is being released, which drop the lease. */

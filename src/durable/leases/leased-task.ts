@@ -65,15 +65,6 @@ export function isLoss(error: unknown): error is Error {
   return A2AError.is(error) && LOSSES.includes(error.code)
 }
 
-/** Calls a listener. What it throws becomes an uncaught error and does not disturb the caller. */
-export function callListener(job: () => void): void {
-  try {
-    job()
-  } catch (error) {
-    throwLater(error)
-  }
-}
-
 /** Whether the listener takes one more recovered task. What it throws becomes an uncaught error. */
 export function hasRoomFor<S extends string>(listener: LeasedTasksListener<S>): boolean {
   try {

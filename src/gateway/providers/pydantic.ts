@@ -6,7 +6,8 @@
 import { parseAgentCard } from '../../agent-card/parse.js'
 import { A2AClient } from '../../client/a2a-client.js'
 import { type Fetch, platformFetch } from '../../runtime/fetch.js'
-import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { isRecord } from '../../runtime/unread.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { AgentProvider, ProviderCall } from '../provider.js'
@@ -94,11 +95,7 @@ function withLegacyNames(fetch: Fetch): Fetch {
 
 function toLegacyParams(params: JsonObject): JsonObject {
   const { message } = params
-  if (!isObject(message)) return params
+  if (!isRecord(message)) return params
   const configuration = { acceptedOutputModes: [], blocking: false }
   return { ...params, message: { ...message, role: 'user' }, configuration }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep } from '../../core/json.js'
 import { quote } from '../../runtime/describe.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
-import { throwLater } from '../../runtime/uncaught.js'
+import { callSafely } from '../../runtime/uncaught.js'
 import { instantOf } from '../../core/timeline.js'
 import { AGENT_STATUSES, type AgentInput, type AgentStatus, type RegisteredAgent } from './agent.js'
 import {
@@ -329,13 +329,5 @@ export class AgentRegistry {
    */
   #acceptsObservation({ agent }: Entry): boolean {
     return agent.status !== 'maintenance' && this.#entries.get(agent.id)?.agent === agent
-  }
-}
-
-function callSafely(call: () => void): void {
-  try {
-    call()
-  } catch (error) {
-    throwLater(error)
   }
 }

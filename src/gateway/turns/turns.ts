@@ -6,11 +6,10 @@
 import { raceAbort } from '../../runtime/abort.js'
 import { MAX_DELAY_MS } from '../../runtime/clock.js'
 import { settleWithin } from '../../runtime/shutdown.js'
-import { endError } from '../../core/errors.js'
+import { endError, isTaskEnd } from '../../core/errors.js'
 import type { StateChange } from '../../core/events.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { isEnd } from '../../client/delegation/leases.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { Turn, type TurnStart } from './turn.js'
 import type { Settings } from '../options.js'
@@ -173,7 +172,7 @@ export class Turns {
     for (const signal of signals) {
       const stop = (): void => {
         const reason = signal.reason as Error
-        if (isEnd(reason)) this.#cancel(taskId, turn)
+        if (isTaskEnd(reason)) this.#cancel(taskId, turn)
         else turn.abandon(reason)
       }
       signal.addEventListener('abort', stop, { once: true })

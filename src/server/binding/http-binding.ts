@@ -118,14 +118,14 @@ export class HttpBinding<P extends Principal> {
     matches: readonly RouteMatch[],
   ): readonly [RouteMatch, ...RouteMatch[]] | HttpAnswer {
     const { method } = request
-    const spoken = dialectsFor(this.#settings.dialects, version)
-    const known = matches.filter(({ dialect }) => spoken.includes(dialect))
+    const served = dialectsFor(this.#settings.dialects, version)
+    const known = matches.filter(({ dialect }) => served.includes(dialect))
     const [first, ...others] = known.filter(({ route }) => route.verb === method)
     if (first !== undefined) return [first, ...others]
     const allowed = [...new Set(known.map(({ route }) => route.verb))]
     const isRpc = this.#routes.isRpc(path)
     if (isRpc) allowed.push('POST')
-    const [dialect] = spoken
+    const [dialect] = served
     const isThere = allowed.length > 0
     const { status, body } = dialect.encodeHttpError(
       noRoute(method, path, isRpc ? [...allowed, `GET …${CARD_PATH}`] : allowed),

@@ -62,9 +62,9 @@ export async function answerRpc<P extends Principal>(
     trail?.record({ binding: 'JSONRPC', rpcId: id })
     // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
-    const spoken = dialectsFor(settings.dialects, version)
-    const candidates = nonEmpty(spoken.filter((each) => hasMethod(each, method)))
-    dialect = candidates?.[0] ?? spoken[0]
+    const served = dialectsFor(settings.dialects, version)
+    const candidates = nonEmpty(served.filter((each) => hasMethod(each, method)))
+    dialect = candidates?.[0] ?? served[0]
     if (candidates === undefined) throw methodNotFound(method, dialect)
     const [first] = candidates
     operation = first.methods.get(method)

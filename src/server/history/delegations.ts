@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
+import { isTaskEnd } from '../../core/errors.js'
 import { copyJson } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
@@ -207,14 +207,7 @@ function endWith(follower: Follower, host: DelegationHost, id: string): () => vo
 /** Whether the task has ended, and not only this process has let go of it. */
 function hasEnded({ peek }: DelegationHost, id: string, { reason }: AbortSignal): boolean {
   const task = peek(id)
-  return (task !== null && isTerminal(task.state)) || isEnd(reason)
-}
-
-const ENDS: readonly string[] = ['TASK_CANCELED', 'TASK_TIMED_OUT', 'TASK_EXPIRED', 'TASK_TERMINAL']
-
-/** Whether the signal of a task aborts with this reason because the task has ended. */
-export function isEnd(reason: unknown): boolean {
-  return A2AError.is(reason) && ENDS.includes(reason.code)
+  return (task !== null && isTerminal(task.state)) || isTaskEnd(reason)
 }
 
 function withMetadata(message: DelegatedMessage, lineage: Lineage): object {

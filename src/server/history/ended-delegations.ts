@@ -5,7 +5,7 @@
  * @module
  */
 import { terminal } from '../../core/decide.js'
-import { A2AError, endError } from '../../core/errors.js'
+import { A2AError, endError, isTaskEnd } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DocumentCursor, SharedTasks, TaskDocument } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -21,7 +21,6 @@ import { referencesOf } from '../runs/references.js'
 import type { RequestNotes } from '../runs/request-notes.js'
 import { RunController } from '../runs/run-controller.js'
 import type { WorkedTasks } from '../tasks.js'
-import { isEnd } from './delegations.js'
 import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
 import { readOpenTurn } from './earlier-attempts.js'
 import type { OpenTurn } from './open-turn.js'
@@ -140,7 +139,7 @@ export class EndedDelegations<P extends Principal> {
       const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
       while (outputs !== undefined && !(await outputs.next()).done);
     } catch (error) {
-      if (!isAbort(error) && !isEnd(error)) settings.onError(error, { during: 'execute', taskId: id })
+      if (!isAbort(error) && !isTaskEnd(error)) settings.onError(error, { during: 'execute', taskId: id })
     }
   }
 }

@@ -7,9 +7,10 @@ import type { LeasedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Parked } from '../runs/active-run.js'
 import type { DelegationMarks } from './delegation-marks.js'
-import { isEnd, isOver } from './delegations.js'
+import { isOver } from './delegations.js'
 import type { Follower } from './follower.js'
 import type { NamedEntry } from './journal.js'
+import { isTaskEnd } from '../../core/errors.js'
 
 interface Followed {
   readonly followers: ReadonlySet<Follower>
@@ -89,7 +90,7 @@ export class FollowedTasks {
   #end(taskId: string, reason: unknown): void {
     const task = this.#leased.peekTask(taskId)
     const followers = this.#remove(taskId)
-    if (!isEnd(reason)) for (const follower of followers) follower.stop(reason)
+    if (!isTaskEnd(reason)) for (const follower of followers) follower.stop(reason)
     else void this.#cancel(task, followers, reason)
   }
 

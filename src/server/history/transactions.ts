@@ -8,6 +8,7 @@ import type { MaybePromise } from '../../core/managers.js'
 import { raceAbort } from '../../runtime/abort.js'
 import { limitOf, readOutput, runRecorded } from './steps.js'
 import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput, TransactionWork } from './steps.js'
+import { isThenable } from '../../core/emitter.js'
 
 /** Of the work, where the options have none. A connection of the database is occupied while it works. */
 const TIMEOUT_MS = 5_000
@@ -68,9 +69,4 @@ function limited<T, R>(
     return raceAbort(limit.signal, Promise.resolve(output)).then(then).finally(limit.stop)
   limit.stop()
   return then(output)
-}
-
-/** Drivers have promises of their own. */
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

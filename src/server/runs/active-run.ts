@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isInterrupted } from '../../core/lifecycle.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../history/follower.js'
 import type { OpenTurn } from '../history/open-turn.js'
@@ -121,4 +121,19 @@ export function handOver<P extends Principal>(active: ActiveRun<P>): void {
     run.response.reject(unavailable())
     run.withdraw()
   } else if (!run.isTerminal && !isInterrupted(run.task.state)) active.break(unavailable())
+}
+
+/** Whether the turn of a task waits on after its run was let go: no message and no signal continues it. */
+export function isToPark(
+  { state, signals = [] }: TaskSnapshot,
+  parked: Parked,
+  hasMessages: boolean,
+): boolean {
+  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
+  return !signals.some(({ name }) => parked.signals.includes(name))
+}
+
+/** Whether the work on a task is neither done nor waits for the user, and is not that of the time when it was acquired. */
+export function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | undefined): boolean {
+  return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
 }

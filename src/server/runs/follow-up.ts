@@ -106,20 +106,16 @@ export function acceptHere<P extends Principal>(
   const queued = { ...incoming, request: { ...request, message } }
   // A listener of this message may have sent another one, which began a run.
   const active = registry.runOf(id)
-  if (active === undefined && task.turn !== undefined && scheduler.continueTurn !== undefined) {
-    // Before any client reads the task: one that waits for this turn must not see the state in which the run was let go.
-    if (isInterrupted(state)) tasks.patchTask(id, { state: 'working' })
-    // A turn finds what it is steered by in the conversation.
-    if (policy !== 'steer') registry.queues.push(id, queued)
-    scheduler.continueTurn(id)
-    return {
-      type: 'task',
-      taskId: id,
-      opening: tasks.peekTask(id) ?? undefined,
-      broken: new Promise(() => undefined),
-    }
-  }
   if (active === undefined) {
+    if (isOpen) {
+      // Before any client reads the task: one that waits for this turn must not see the state in which the run was let go.
+      if (isInterrupted(state)) tasks.patchTask(id, { state: 'working' })
+      // A turn finds what it is steered by in the conversation.
+      if (policy !== 'steer') registry.queues.push(id, queued)
+      scheduler.continueTurn(id)
+      const opening = tasks.peekTask(id) ?? undefined
+      return { type: 'task', taskId: id, opening, broken: new Promise(() => undefined) }
+    }
     const started = begin(queued, { isStream: true, task, references })
     return acceptedBy(started, id, started.opening)
   }

@@ -7,7 +7,7 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
-import type { ActiveRun, Parked } from './active-run.js'
+import { isToPark, isUnfinished, type ActiveRun, type Parked } from './active-run.js'
 import { continuedWith, originOf, type QueuedMessage } from './message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
@@ -25,6 +25,9 @@ const RETRY_MS = 10_000
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
+
+/** Whether the task has a run now, is left by this process, or is to be looked at again. */
+type NextStep = 'running' | 'left' | 'again'
 
 interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
@@ -121,58 +124,74 @@ export class LeaseScheduler<P extends Principal> {
    * @param acquiredAt - The generation at which the task was acquired: at that generation it may be released unfinished.
    */
   async nextTurn(taskId: string, acquiredAt?: number): Promise<void> {
-    const { leased } = this.#context
-    const { registry } = this.#host
     try {
-      for (;;) {
-        await leased.stored(taskId)
-        const isWoken = this.#woken.delete(taskId) || (await this.#isWoken(leased.peekTask(taskId)))
-        if (registry.runOf(taskId) !== undefined) return
-        // No await until the release begins: a message that arrives in between would be missed.
-        const task = leased.peekTask(taskId)
-        const { parked = this.#followed.parkedOf(taskId), followers } = this.#previous.get(taskId) ?? {}
-        const hasMessages = registry.queues.has(taskId)
-        if (task !== null && parked !== undefined && isToPark(task, parked, hasMessages)) {
-          if (followers !== undefined && followers.size > 0) this.#followed.add(taskId, followers, parked)
-          // The lease stays here with the agents that are followed, and goes to another process when this one closes.
-          if (this.#followed.parkedOf(taskId) !== undefined) {
-            if (registry.isClosing) this.#followed.stop(taskId)
-            break
-          }
-          if (await this.#park(task, parked)) break
-          continue
-        }
-        this.#followed.stop(taskId)
-        for (const follower of followers ?? []) follower.stop(undefined)
-        if (task !== null && this.#isToContinue(task, isWoken)) {
-          // The lease expires, and another process continues the turn.
-          if (registry.isClosing) break
-          if (await this.#continue(task)) return
-          continue
-        }
-        const next = this.#takeNext(taskId, task)
-        if (task !== null && next !== undefined) {
-          if (this.#isLeftToOthers(next)) {
-            this.#leaveToOthers(taskId, next)
-            break
-          }
-          const attempts = next.note === undefined ? undefined : await this.#attempts(task, next)
-          if (attempts !== 'over' && (await this.#begin(task, next, attempts))) return
-        } else if (task !== null && isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
-          // The lease expires, and another process recovers the task.
-          if (registry.isClosing) break
-          this.report(new Error('execute() has ended, but its task has not'), taskId)
-          this.#fail(taskId, FAILED)
-        } else if (await leased.release(taskId)) break
-      }
+      let step: NextStep = 'again'
+      while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
+      if (step === 'running') return
     } catch (error) {
       // For a lost task, `onLost` has been called.
-      if (leased.peekTask(taskId) !== null) {
+      if (this.#context.leased.peekTask(taskId) !== null) {
         this.report(error, taskId)
         this.#scheduleRetry(taskId)
       }
     }
     this.#previous.delete(taskId)
+  }
+
+  async #nextStep(taskId: string, acquiredAt: number | undefined): Promise<NextStep> {
+    const { leased } = this.#context
+    const { registry } = this.#host
+    await leased.stored(taskId)
+    const isWoken = this.#woken.delete(taskId) || (await this.#isWoken(leased.peekTask(taskId)))
+    if (registry.runOf(taskId) !== undefined) return 'running'
+    // No await until the release begins: a message that arrives in between would be missed.
+    const task = leased.peekTask(taskId)
+    const parked = this.#parkedOf(taskId)
+    if (task !== null && parked !== undefined && isToPark(task, parked, registry.queues.has(taskId))) {
+      return this.#keepParked(task, parked)
+    }
+    this.#followed.stop(taskId)
+    for (const follower of this.#previous.get(taskId)?.followers ?? []) follower.stop(undefined)
+    if (task !== null && this.#isToContinue(task, isWoken)) {
+      // The lease expires, and another process continues the turn.
+      if (registry.isClosing) return 'left'
+      return (await this.#continue(task)) ? 'running' : 'again'
+    }
+    const next = this.#takeNext(taskId, task)
+    if (task !== null && next !== undefined) return this.#beginNext(task, next)
+    if (task === null || !isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
+      return (await leased.release(taskId)) ? 'left' : 'again'
+    }
+    // The lease expires, and another process recovers the task.
+    if (registry.isClosing) return 'left'
+    this.report(new Error('execute() has ended, but its task has not'), taskId)
+    this.#fail(taskId, FAILED)
+    return 'again'
+  }
+
+  #parkedOf(taskId: string): Parked | undefined {
+    return this.#previous.get(taskId)?.parked ?? this.#followed.parkedOf(taskId)
+  }
+
+  /** Keeps a task whose turn waits, with the agents that it follows, or gives it back. */
+  async #keepParked(task: TaskSnapshot, parked: Parked): Promise<NextStep> {
+    const { followers } = this.#previous.get(task.id) ?? {}
+    if (followers !== undefined && followers.size > 0) this.#followed.add(task.id, followers, parked)
+    // The lease stays here with the agents that are followed, and goes to another process when this one closes.
+    if (this.#followed.parkedOf(task.id) === undefined) {
+      return (await this.#park(task, parked)) ? 'left' : 'again'
+    }
+    if (this.#host.registry.isClosing) this.#followed.stop(task.id)
+    return 'left'
+  }
+
+  async #beginNext(task: TaskSnapshot, next: QueuedMessage<P>): Promise<NextStep> {
+    if (this.#isLeftToOthers(next)) {
+      this.#leaveToOthers(task.id, next)
+      return 'left'
+    }
+    const attempts = next.note === undefined ? undefined : await this.#attempts(task, next)
+    return attempts !== 'over' && (await this.#begin(task, next, attempts)) ? 'running' : 'again'
   }
 
   /**
@@ -271,7 +290,7 @@ export class LeaseScheduler<P extends Principal> {
    */
   #isToContinue({ id, turn, state, signals = [] }: TaskSnapshot, isWoken: boolean): boolean {
     if (turn === undefined || isTerminal(state)) return false
-    const { parked = this.#followed.parkedOf(id) } = this.#previous.get(id) ?? {}
+    const parked = this.#parkedOf(id)
     const isSignaled = parked !== undefined && signals.some(({ name }) => parked.signals.includes(name))
     return isWoken || isSignaled || this.#host.registry.queues.has(id) || !isInterrupted(state)
   }
@@ -378,13 +397,4 @@ export class LeaseScheduler<P extends Principal> {
       leased.patchTask(taskId, { state: 'failed' })
     }
   }
-}
-
-function isUnfinished({ state, generation }: TaskSnapshot, acquiredAt: number | undefined): boolean {
-  return generation !== acquiredAt && !isTerminal(state) && !isInterrupted(state)
-}
-
-function isToPark({ state, signals = [] }: TaskSnapshot, parked: Parked, hasMessages: boolean): boolean {
-  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
-  return !signals.some(({ name }) => parked.signals.includes(name))
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hasMethods } from '../../runtime/options.js'
 
 /** The used part of a `Redis` of `ioredis`. */
 export interface IoRedisClient {
@@ -70,11 +71,6 @@ export function toConnection(client: IoRedisClient | NodeRedisClient): Connectio
     }
   }
   throw new TypeError('"client" must be a Redis of ioredis, or the result of createClient() of redis')
-}
-
-function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }
 
 async function listenByIoRedis(

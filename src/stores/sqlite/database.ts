@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hasMethods } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 
 /**
@@ -140,12 +141,4 @@ function requireDatabase(database: unknown): void {
 function requireSynchronous(statement: unknown): void {
   if (hasMethods(statement, 'all', 'run') && Array.isArray(statement.all())) return
   throw new TypeError(`${WANTED}, which are synchronous: this one is asynchronous, as "libsql/promise" is`)
-}
-
-function hasMethods<M extends string>(
-  value: unknown,
-  ...names: readonly M[]
-): value is Record<M, () => unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }

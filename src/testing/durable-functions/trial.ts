@@ -91,8 +91,8 @@ export async function play(
   let count = 0
   const start = (): Replica => startReplica({ store, clock, recorder }, pointOf(count++))
   let replica = start()
-  let [writes, sent, answers] = [0, 0, 0]
-  let taskId: string | undefined
+  const progress: Progress = { sent: 0, answers: 0, taskId: undefined }
+  let writes = 0
   let [quiet, idle, generation] = [0, 0, 0]
   let last: Task | undefined
   for (let round = 0; round < MAX_ROUNDS && idle < MAX_IDLE_ROUNDS; round += 1) {
@@ -102,41 +102,65 @@ export async function play(
       errors.push(...replica.errors)
       replica = start()
     }
-    const task = taskId === undefined ? undefined : await replica.task(taskId)
+    const task = progress.taskId === undefined ? undefined : await replica.task(progress.taskId)
     idle = task === undefined || task.generation === last?.generation ? idle + 1 : 0
     last = task ?? last
-    if (task !== undefined && isOver(task)) {
+    if (task !== undefined && isEnded(task)) {
       await replica.close()
       errors.push(...replica.errors)
       return { task, recorder, writes: count === 1 ? replica.writes : writes, replicas: count, errors }
     }
-    const next = script[sent]
-    const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
-    if (isAsked && next === undefined && quiet > UNANSWERED_SECONDS) {
-      throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
-    }
-    if (next !== undefined && 'signal' in next) {
-      const { signals } = recorder
-      if (taskId !== undefined) await replica.signal(taskId, next)
-      // The process may have crashed after it stored the signal.
-      if (recorder.signals > signals) sent += 1
-    } else if (next !== undefined && (sent === 0 || isAsked)) {
-      const id = await replica.send(taskId === undefined ? next : { ...next, taskId })
-      if (id !== undefined) {
-        if (sent > 0) answers += 1
-        sent += 1
-      }
-      taskId ??= id
-    }
+    await giveNext(script, { replica, recorder, progress, task, quiet })
     quiet = !(await awaitAgents(recorder, idle)) && task?.generation === generation ? quiet + 1 : 0
     generation = task?.generation ?? 0
     clock.advance(pauseAfter(quiet))
   }
-  const received = `${sent} of ${script.length} entries of the test`
-  throw new Error(
-    `The task does not end: it is ${last?.state ?? 'not created'}, and has received ${received}`,
-    { cause: errors[0] },
-  )
+  const received = `${progress.sent} of ${script.length} entries of the test`
+  const state = last?.state ?? 'not created'
+  throw new Error(`The task does not end: it is ${state}, and has received ${received}`, { cause: errors[0] })
+}
+
+interface Progress {
+  /** How many entries of the script the function has received, and how many of them answered a question. */
+  sent: number
+  answers: number
+  taskId: string | undefined
+}
+
+interface Receiver {
+  readonly replica: Replica
+  readonly recorder: Recorder
+  readonly progress: Progress
+  readonly task: Task | undefined
+  /** For how many seconds nothing has changed. */
+  readonly quiet: number
+}
+
+/** Sends the next entry of the script: a signal at once, a message where the function waits for one. */
+async function giveNext(
+  script: TrialOptions['script'],
+  { replica, recorder, progress, task, quiet }: Receiver,
+): Promise<void> {
+  const next = script[progress.sent]
+  const { sent, answers, taskId } = progress
+  const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
+  if (isAsked && next === undefined && quiet > UNANSWERED_SECONDS) {
+    throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
+  }
+  if (next === undefined) return
+  if ('signal' in next) {
+    const { signals } = recorder
+    if (taskId !== undefined) await replica.signal(taskId, next)
+    // The process may have crashed after it stored the signal.
+    if (recorder.signals > signals) progress.sent += 1
+    return
+  }
+  if (sent > 0 && !isAsked) return
+  const id = await replica.send(taskId === undefined ? next : { ...next, taskId })
+  if (id === undefined) return
+  if (sent > 0) progress.answers += 1
+  progress.sent += 1
+  progress.taskId ??= id
 }
 
 /**
@@ -157,6 +181,6 @@ function pauseAfter(quietRounds: number): number {
 
 const isWaiting = ({ state }: Task): boolean => state === 'input-required' || state === 'auth-required'
 
-function isOver({ state }: Task): boolean {
+function isEnded({ state }: Task): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected'
 }

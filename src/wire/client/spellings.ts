@@ -9,10 +9,10 @@
 import { invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { describe } from '../../runtime/describe.js'
-import type { Unread } from '../../runtime/unread.js'
+import { isRecord, type Unread } from '../../runtime/unread.js'
 import { strings } from '../../schemas/scalars.js'
 import { validate } from '../check.js'
-import { isRecord, pathText, type Field, type Path, type Spelling } from '../normalize.js'
+import { pathText, type Field, type Path, type Spelling } from '../normalize.js'
 import { fromData } from '../v0-3/forms.js'
 import { ROLES, STATES, TASK_STATES } from '../v1/objects.js'
 

@@ -10,6 +10,7 @@ import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { PushConfig } from '../dialect.js'
 import { WRAPPED } from './forms.js'
 import { json } from '../view.js'
+import { isRecord } from '../../runtime/unread.js'
 
 /** Differences between the two forms. */
 export interface MessageForm {
@@ -79,15 +80,11 @@ function toDataPart(
   metadata: DeepReadonly<JsonObject> | undefined,
 ): JsonObject {
   // An object that looks wrapped is wrapped again, because the reader unwraps once.
-  if (isObject(data) && metadata?.[WRAPPED] !== true) {
+  if (isRecord(data) && metadata?.[WRAPPED] !== true) {
     return { ...form.kind('data'), data: form.data(data), ...(metadata && { metadata: json(metadata) }) }
   }
   const marked = { ...metadata, [WRAPPED]: true }
   return { ...form.kind('data'), data: form.data({ value: data }), metadata: json(marked) }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function toMessage(form: MessageForm, message: DeepReadonly<Message>): JsonObject {

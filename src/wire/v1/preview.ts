@@ -6,7 +6,7 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Codecs, Dialect, StreamEntry, TaskView } from '../dialect.js'
-import { isRecord } from '../normalize.js'
+import { isRecord } from '../../runtime/unread.js'
 import { protoNameOf } from '../proto-json.js'
 import { CODECS as V1, toArtifactUpdate, toStatusUpdate, v1 } from './dialect.js'
 

@@ -131,3 +131,16 @@ test.each<[CircuitBreakerOptions, string]>([
 ])('%j is invalid', (options, message) => {
   expect(() => new CircuitBreaker(options)).toThrow(message)
 })
+
+test('a slow trial of a failing service blocks no other task once it has ended', () => {
+  const clock = new ManualClock()
+  const breaker = new CircuitBreaker({ failures: 3, resetMs: 1_000 }, clock)
+  for (let n = 0; n < 3; n += 1) breaker.failed()
+  clock.advance(1_000)
+  breaker.enter()
+  expect(breaker.waitMs).toBe(1_000)
+  breaker.answered()
+  expect(breaker.waitMs).toBe(0)
+  breaker.failed()
+  expect(breaker.waitMs).toBe(1_000)
+})

@@ -1,8 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { SERVICE_FAILED } from '../../../src/gateway/turns/turn.js'
 import { custom, type CustomRun } from '../../../src/gateway/providers/custom.js'
 import { agentAt, asked, calling, collect, fault, textsOf } from './a2a/support/a2a.js'
+import { setUp } from '../support/gateway.js'
 import { gatewayOf } from '../support/request-handler.js'
 
 const agent = agentAt('https://agent.test', { provider: 'poets' })
@@ -33,7 +35,7 @@ describe('an agent that is a function', () => {
     })
   })
 
-  it('receives the agent, and ends with its result', async () => {
+  it('receives the task, the agent and a signal, and ends with its result', async () => {
     const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
     expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
   })
@@ -71,7 +73,7 @@ describe('an agent that is a function', () => {
     expect(await custom(() => '').sendTask(agent, asked('Hi'), calling())).toEqual({ state: 'completed' })
   })
 
-  it('asks, and its later updates are ignored', async () => {
+  it('asks, and is not continued', async () => {
     let after = 0
     let isLeft = false
     const asker = custom(async function* () {
@@ -162,7 +164,7 @@ describe('a task whose caller has aborted', () => {
     await expect(sent).rejects.toThrow('Canceled')
   })
 
-  it('aborts the work that listens to the signal, and ignores its last updates', async () => {
+  it('ends the work that listens to the signal', async () => {
     const controller = new AbortController()
     let cleaned = false
     const tidy = custom(async function* (_task, { signal }) {
@@ -260,4 +262,16 @@ it('invalid handlers are refused', () => {
   expect(() => custom({ run: () => '', getTask: 1 })).toThrow('"getTask"')
   // @ts-expect-error -- a misspelt handler
   expect(() => custom({ run: () => '', cancel: () => ({}) })).toThrow('Unknown handler "cancel"')
+})
+
+it('a provider that yields without a pause lets others have their turn', async () => {
+  let yielded = 0
+  const endless = custom(async function* (_task, { signal }) {
+    for (; !signal.aborted; yielded += 1) yield await Promise.resolve('x')
+  })
+  const { gateway } = setUp({ providers: { custom: endless } })
+  const { id } = await gateway.sendTask('a', 'go', { returnImmediately: true })
+  await turn()
+  expect((await gateway.cancelTask(id)).state).toBe('canceled')
+  expect(yielded).toBeGreaterThan(0)
 })

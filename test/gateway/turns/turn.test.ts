@@ -91,7 +91,7 @@ describe('a service that fails', () => {
       },
     ],
     ['rejects', (): unknown => Promise.reject(new Error('worse'))],
-  ])('is not reported when onError %s', async (_, onError) => {
+  ])('fails the task even if onError %s', async (_, onError) => {
     const { call, result } = await sent({ onError })
     await call.fail(serviceError())
     expect((await result).state).toBe('failed')

@@ -89,7 +89,7 @@ describe('a lease', () => {
     return a.store.calls.filter((method) => method === 'renew').length
   }
 
-  test('is kept while a run continues, or waits in memory', async () => {
+  test('is kept while a run waits in memory', async () => {
     const both = replicas(asking)
     await send(both.a, 'go')
     expect(await renewals(both)).toBeGreaterThan(0)

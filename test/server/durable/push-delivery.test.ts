@@ -241,7 +241,7 @@ describe('a webhook that is disabled', () => {
     expect(storyOf(hook.accepted)).toEqual(['task submitted'])
   })
 
-  test('receives whole tasks as they are then', async () => {
+  test('has a dead letter with the whole task as it is then, in a version that sends whole tasks', async () => {
     const hook = await receiver(204, 410)
     const world = shop()
     const [a, b] = [world.open(), world.open()]

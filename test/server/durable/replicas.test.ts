@@ -209,7 +209,7 @@ describe('a message to a task that another process holds', () => {
     finish()
   })
 
-  test('that arrives while the run returns still starts a run', async () => {
+  test('that arrives while the run returns starts a run, or is refused because the task has ended', async () => {
     for (let round = 0; round < 20; round += 1) {
       const turns: string[] = []
       const { execute, began, finish } = working((run) => {

@@ -151,7 +151,7 @@ describe('a reply', () => {
     expect((await sent).error?.reason).toBe('UNAVAILABLE')
   })
 
-  test('completes the task when a client has canceled it, answered it or asked for it before', async () => {
+  test('completes the task if a repeated message was answered with it before', async () => {
     const { execute, say, texts } = replying()
     const { a, b, clock } = replicas(execute, { authenticate, onFollowUp: () => 'steer' })
     const message = user('hi')

@@ -6,7 +6,7 @@ import { A2AError } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { pinnedFetch, toNodeListener } from 'a2a-tasks/server/node'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { failureOf } from '../../http/support/http.js'
 
 const HERE = { allow: ['127.0.0.1'] }
@@ -485,6 +485,6 @@ describe('a signal', () => {
     }
     await (await pinnedFetch(HERE)(url, { signal })).text()
     await idle()
-    await vi.waitFor(() => expect(listeners).toBe(0))
+    await expect.poll(() => listeners).toBe(0)
   })
 })

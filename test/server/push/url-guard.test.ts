@@ -257,7 +257,7 @@ describe('the fields of a webhook', () => {
     expect(await handler.push.health(id)).toEqual([])
   })
 
-  test('is sent to the webhook only', async () => {
+  test('appear in no error, health report or dead letter', async () => {
     const secrets = ['SECRET-TOKEN', 'SECRET-CREDENTIALS', 'SECRET-QUERY', 'SECRET-PATH']
     const [token, credentials, query, path] = secrets
     const hook = await receiver()

@@ -106,7 +106,7 @@ describe('a session', () => {
     expect(pm.calls[1]).toEqual(['startProcess', 'session-1', text, { schedulerMode: true }])
   })
 
-  test('that cannot be created fails its task, whose text says why', () => {
+  test('that cannot be created fails its task, and the caller gets the error', () => {
     const { handleTaskSend, handleTaskGet, pm, clock } = own({ createSession: thrower('Disk full') })
     expect(() => handleTaskSend({ message: 'Hello' })).toThrow('Disk full')
     expect(handleTaskGet('task-1')).toMatchObject({ state: 'failed', sessionId: null })
@@ -154,7 +154,7 @@ describe('a session', () => {
     expect(handleTaskGet('task-1')?.state).toBe('completed')
   })
 
-  test('whose start fails later fails its task, whose text says why', async () => {
+  test('whose start fails later fails its task, and the error is reported', async () => {
     const { handleTaskSend, handleTaskGet, pm, clock, errors } = own()
     pm.onStart = () => Promise.reject(new Error('No more processes'))
     expect(handleTaskSend({ message: 'Hello' }).state).toBe('working')
@@ -189,7 +189,7 @@ describe('a session', () => {
     expect([pm.calls, clock.pending]).toEqual([[], 0])
   })
 
-  test('that could not be subscribed to fails its task with the reason, and is stopped', async () => {
+  test('that could not be subscribed to fails its task, and is stopped', async () => {
     const { handleTaskSend, handleTaskGet, pm, clock, errors } = own()
     pm.onSubscribe = () => Promise.reject(new Error('No such session'))
     expect(handleTaskSend({ message: 'Hello' }).state).toBe('working')

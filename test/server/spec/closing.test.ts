@@ -1,6 +1,18 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, gate, open, refused, stateName, taskOf, user } from './support/agent.js'
+import {
+  agent,
+  BINDINGS,
+  call,
+  gate,
+  jsonRpc,
+  open,
+  refused,
+  stateName,
+  taskOf,
+  user,
+} from './support/agent.js'
 import type { TestAgent } from './support/agent.js'
 
 interface Working extends TestAgent {
@@ -108,6 +120,44 @@ describe('close', () => {
     await Promise.all(closed)
     expect(a.tasks.getTask(a.id)?.state).toBe('failed')
     expect(a.clock.pending).toBe(0)
+  })
+
+  test('ends a task whose run has returned while a message waits', async () => {
+    const first = gate()
+    const a = agent(async (run) => {
+      run.start()
+      await first.opened
+    })
+    const { id } = taskOf(
+      await call(jsonRpc, a, 'SendMessage', {
+        message: user('first'),
+        configuration: { returnImmediately: true },
+      }),
+    )
+    const second = call(jsonRpc, a, 'SendMessage', { message: user('second', { taskId: id }) })
+    while (a.tasks.peekTask(id)?.messages.length !== 2) await turn()
+    const closed = a.handler.close()
+    first.open()
+    await closed
+    expect(taskOf(await second).status.state).toBe('TASK_STATE_FAILED')
+  })
+
+  test('ends a stream that was taken up where it was', async () => {
+    const a = agent((run) => void run.requireAuth('Key?'))
+    const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', { message: user('x') }))
+    const lastEventId = String(a.tasks.peekTask(id)?.generation)
+    const stream = await a.handler.dispatch(
+      { jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } },
+      { lastEventId },
+    )
+    if (!(Symbol.asyncIterator in stream)) throw new Error('No stream')
+    const next = stream.next()
+    await a.handler.close()
+    expect((await next).done).toBe(true)
+  })
+
+  test.each([Infinity, NaN, -1, 2 ** 31])('refuses a grace of %s', async (graceMs) => {
+    await expect(agent(() => undefined).handler.close({ graceMs })).rejects.toThrow('"graceMs" must be')
   })
 })
 

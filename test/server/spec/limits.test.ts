@@ -1,6 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { agent, BINDINGS, call, gate, open, ORIGIN, post, refused, taskOf, user } from './support/agent.js'
+import {
+  agent,
+  BINDINGS,
+  call,
+  gate,
+  jsonRpc,
+  open,
+  ORIGIN,
+  post,
+  refused,
+  taskOf,
+  user,
+} from './support/agent.js'
 import type { Binding, TestAgent } from './support/agent.js'
 
 const failing = (limits: object): TestAgent =>
@@ -33,7 +45,12 @@ async function reasonOf(binding: Binding, response: Response): Promise<string | 
   return binding.unwrap((await response.json()) as never).error?.reason
 }
 
-const rpc = (params: object): object => ({ jsonrpc: '2.0', id: 'request-1', method: 'SendMessage', params })
+const rpc = (params: object, method = 'SendMessage'): object => ({
+  jsonrpc: '2.0',
+  id: 'request-1',
+  method,
+  params,
+})
 
 /** How many values there are in a value, itself included. */
 function valuesIn(value: unknown): number {
@@ -217,4 +234,51 @@ test.each([
 
 test('161. an unknown limit is refused, too', () => {
   expect(() => failing({ maxBodySize: 1 })).toThrow(/maxBodySize/)
+})
+
+const now = (text: string): object => ({
+  message: user(text),
+  configuration: { returnImmediately: true },
+})
+
+test('a run whose task was canceled takes its place for as long as it continues', async () => {
+  const never = gate()
+  const a = agent(
+    (run) => {
+      run.start()
+      return never.opened
+    },
+    { limits: { maxRuns: 2 } },
+  )
+  for (const text of ['a', 'b']) {
+    const { id } = taskOf(await call(jsonRpc, a, 'SendMessage', now(text)))
+    await call(jsonRpc, a, 'CancelTask', { id })
+  }
+  const { error } = await call(jsonRpc, a, 'SendMessage', now('c'))
+  expect(error?.message).toContain('has too much to do')
+  never.open()
+})
+
+test('maxStreams holds for streams that begin at once', async () => {
+  const a = agent((run) => void run.requireAuth('Key?'), { limits: { maxStreams: 2 } })
+  const begun = Array.from({ length: 10 }, () =>
+    a.handler.dispatch(rpc({ message: user('x') }, 'SendStreamingMessage')),
+  )
+  const streams = (await Promise.all(begun)).filter((answer) => Symbol.asyncIterator in answer)
+  expect(streams).toHaveLength(2)
+})
+
+test('a first message that the manager refuses is answered, whatever the agent does', async () => {
+  const a = agent(
+    async (run) => {
+      try {
+        run.update('Reading')
+      } catch {
+        await turn()
+      }
+    },
+    { tasks: { limits: { maxMessagesSize: 600 } } },
+  )
+  const { error } = await call(jsonRpc, a, 'SendMessage', { message: user('x'.repeat(2_000)) })
+  expect(error?.reason).toBe('LIMIT_EXCEEDED')
 })

@@ -107,7 +107,7 @@ describe.each(BINDINGS)('$name: visibility', (binding) => {
     expect(seen.at(-1)).toEqual([mine])
   })
 
-  test('158. the agent has the principal in every turn', async () => {
+  test('158. the agent receives the principal and the tenant', async () => {
     const seen: (string | undefined)[] = []
     const a = agent((run) => void seen.push(run.principal?.id, run.tenant), { authenticate })
     await call(binding, a, 'SendMessage', { message: user('go'), tenant: 'acme' }, me)

@@ -65,7 +65,7 @@ describe('SSEStream over Fetch', () => {
     stream.close()
   })
 
-  test('a reader too far behind is cut off, and its buffer is freed', async () => {
+  test('a reader too far behind is cut off', async () => {
     const stream = fixed({ maxBufferBytes: 100 })
     const response = stream.response()
     expect(stream.send('x', 'a'.repeat(40))).toBe(true)

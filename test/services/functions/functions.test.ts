@@ -16,11 +16,11 @@ async function expectAllRight(name: string, url: string, replicas: number): Prom
     ...{ name, url, replicas, tasks: TASKS },
   })
   const ratio = stepsRun / stepsNeeded
+  const counts = `${kills} kills, ${stepsRun} steps run, ${stepsNeeded} needed: ${ratio.toFixed(4)}`
   // Vitest shows what a console says only where a test fails.
-  const steps = `${stepsRun} steps run, ${stepsNeeded} needed: ${ratio.toFixed(4)}`
-  process.stderr.write(`${name}: ${kills} kills, ${steps}\n`)
-  expect({ faults, doubled }).toEqual({ faults: [], doubled: 0 })
-  expect(ratio).toBeLessThan(1.05)
+  process.stderr.write(`${name}: ${counts}\n`)
+  expect({ faults, doubled }, counts).toEqual({ faults: [], doubled: 0 })
+  expect(ratio, counts).toBeLessThan(1.05)
 }
 
 it('end right over one PostgreSQL', TIMEOUT, async (context) => {

@@ -2,7 +2,7 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { createClient, RESP_TYPES } from 'redis'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { memoryStore, type Creation, type Hint } from 'a2a-tasks/durable'
 import { redisStore } from 'a2a-tasks/stores/redis'
 import { change, creation, put } from '../../../src/testing/task-store-suite/samples.js'
@@ -179,10 +179,7 @@ whenRedis('a store in Redis', () => {
     const cluster = await ownRedis('--cluster-enabled', 'yes')
     const { store, command } = await closedAfter(openIoRedis(cluster))
     await command('cluster', 'addslotsrange', '0', '16383')
-    await vi.waitUntil(
-      async () => String(await command('cluster', 'info')).includes('cluster_state:ok'),
-      9_000,
-    )
+    await expect.poll(async () => String(await command('cluster', 'info'))).toContain('cluster_state:ok')
     await store.migrate()
     const { task } = await put(store, 'a}b', { owner: 'o', lease: { id: 'l', ttlMs: 1_000 } })
     await store.putDocument({ key: keyOf(task), kind: 'push', id: '1', value: null }, 0)
@@ -231,12 +228,12 @@ whenRedis('a store in Redis', () => {
         { taskId: 'c', generation: 3 },
       ]
       await store.hints.publish(hints.slice(0, 2))
-      await vi.waitUntil(() => heard.length === 2)
+      await expect.poll(() => heard.length).toBe(2)
       expect(gaps).toBe(0)
       await own.restart()
-      await vi.waitUntil(() => gaps > 0, 9_000)
+      await expect.poll(() => gaps).toBeGreaterThan(0)
       await store.hints.publish(hints.slice(2))
-      await vi.waitUntil(() => heard.length === 3)
+      await expect.poll(() => heard.length).toBe(3)
       expect(heard).toEqual(hints)
       await stop()
     },

@@ -18,6 +18,8 @@ const { head, ...TASK } = creationOf('task')
 const key = { id: head.id, createdAt: head.createdAt }
 const TIME = head.updatedAt
 const lease = { id: 'lease', ttlMs: 1_000 }
+/** For a machine that is busy. */
+const WAIT = { timeout: 20_000 }
 
 describe('no statement', () => {
   test('scans a table or sorts', async () => {
@@ -149,7 +151,7 @@ test('a database that another process writes to is waited for, and given up afte
   await expect(impatient.create(creationOf('task'))).rejects.toThrow('database is locked')
   expect(await store.get('task')).toBeUndefined()
   other.exec('COMMIT')
-  expect(await vi.waitFor(() => impatient.create(creationOf('task')))).toBe(true)
+  expect(await vi.waitFor(() => impatient.create(creationOf('task')), WAIT)).toBe(true)
 })
 
 test('of many writes that find the database locked one waits, and all fail', async () => {
@@ -173,7 +175,7 @@ test('of many writes that find the database locked one waits, and all fail', asy
   // Reading continues at the same time.
   expect(await store.count({})).toBe(0)
   other.exec('COMMIT')
-  for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)))).toBe(true)
+  for (const id of ['a', 'b']) expect(await vi.waitFor(() => store.create(creationOf(id)), WAIT)).toBe(true)
 })
 
 test('a task that comes without its log continues from its generation', async () => {

@@ -283,7 +283,7 @@ describe('an agent of the HTTP protocol', () => {
   it.each([
     ['settings.runtimeArn', { runtimeArn: 'mine' }],
     ['settings.protocol', { protocol: 'mcp' }],
-  ])('receives %s', async (path, settings) => {
+  ])('is refused for an invalid %s', async (path, settings) => {
     const error = await fault(bedrockAgentCore().sendTask(at('http://localhost', settings), hello, calling()))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path } })
   })

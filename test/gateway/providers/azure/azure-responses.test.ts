@@ -119,7 +119,7 @@ describe('an agent of the Responses API', () => {
     })
   })
 
-  it('fails without an empty text', async () => {
+  it('fails with a general text if its code and text are unusable', async () => {
     const code = `the password is ${'secret'.repeat(100)}`
     expect(await done([{ failed: { code, message: '' } }])).toMatchObject({
       message: 'The agent failed: error',

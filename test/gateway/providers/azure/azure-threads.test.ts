@@ -110,7 +110,7 @@ describe('a classic agent of Azure AI Foundry', () => {
     expect(artifacts?.[0]?.parts).toHaveLength(content.length)
   })
 
-  it('fails without an empty text', async () => {
+  it('fails with a general text if its code and text are unusable', async () => {
     const code = `the password is ${'secret'.repeat(100)}`
     expect(await done({ failed: { code, message: '' } })).toMatchObject({
       message: 'The agent failed: error',
@@ -264,8 +264,9 @@ describe('a stream of a classic agent', () => {
     ])
   })
 
-  it('fails with the part that it has sent', async () => {
+  it('fails after the part that it has sent', async () => {
     const updates = await streamed([{ text: 'Half' }, { incomplete: 'max_prompt_tokens' }])
+    expect(updates.map(({ chunk }) => chunk?.parts)).toContainEqual([{ text: 'Half' }])
     expect(updates.at(-1)).toEqual({
       ...{ ref: updates[0]?.ref, state: 'failed', message: 'The agent failed: max_prompt_tokens' },
       failure: { code: 'max_prompt_tokens', retryable: false },

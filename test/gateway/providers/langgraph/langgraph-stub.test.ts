@@ -368,7 +368,7 @@ describe('the health of a server', () => {
     expect(await provider.healthCheck(agent, call)).toBe('offline')
   })
 
-  it('is not changed after the call has ended', async () => {
+  it('is not reported to a caller that has aborted', async () => {
     const { agent, provider } = await start({ 'GET /ok': [200, {}] })
     const reason = new Error('enough')
     const health = provider.healthCheck(agent, { signal: AbortSignal.abort(reason) })

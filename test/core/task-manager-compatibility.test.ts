@@ -1,4 +1,4 @@
-/** Behaviour of the TaskManager module beyond its examples. */
+/** Compatibility with the TaskManager module beyond the examples of its documentation: defaults, order of checks, events. */
 import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import {

@@ -1,7 +1,7 @@
 /** Misspelt keys of an agent in the registry, and of a search for one. */
 import { AgentRegistry } from 'a2a-tasks/gateway'
 import { describe, expect, test } from 'vitest'
-import { thrown } from '../support/manager.js'
+import { thrown } from '../../support/manager.js'
 
 const input = {
   id: 'echo',

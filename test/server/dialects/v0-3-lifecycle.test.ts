@@ -1,4 +1,4 @@
-/** The task lifecycle document, read as acceptance cases: its requests, in A2A 0.3, as they stand there. */
+/** The task lifecycle document in requests of A2A 0.3. */
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Run } from 'a2a-tasks/server'

@@ -1,4 +1,4 @@
-/** What a client is told of a run that it resumes. */
+/** Updates that a client receives of a run that it resumes. */
 import { A2AClient, type RunHandle } from 'a2a-tasks/client'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
