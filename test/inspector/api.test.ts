@@ -284,7 +284,7 @@ describe('a body', () => {
     const page = new Page({ ...OPEN, tasks: agent.tasks, handler: agent })
     const { status } = await page.post('messages', chunksOf(JSON.stringify({ text: 'für 日本' })))
     expect(status).toBe(200)
-    expect(agent.tasks.listTasks().at(-1)?.messages[0]?.parts).toEqual([{ text: 'für 日本' }])
+    expect((await agent.tasks.listTasks()).at(-1)?.messages[0]?.parts).toEqual([{ text: 'für 日本' }])
   })
 
   it('that is not complete after 30 seconds gets 408', async () => {
