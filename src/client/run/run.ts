@@ -5,7 +5,7 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed, timeLeft } from '../../runtime/clock.js'
+import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
@@ -15,7 +15,7 @@ import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, isInconclusive, type MessageKey } from './find-message.js'
-import { toMarking, toMessage, type Marking } from '../message.js'
+import { toMarking, toMessage, withoutContext, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
@@ -25,9 +25,8 @@ import type { StreamOptions } from '../connection/transport.js'
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
-/** Time that the agent has to confirm the end of a task that a stream has reported, and that one request takes of it. */
-const CONFIRM_TIMEOUT_MS = 10_000
-const CONFIRM_REQUEST_MS = 2_500
+/** Time that the agent has to confirm the end of a task that a stream has reported, in ms. */
+const CONFIRM_TIMEOUT_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
@@ -287,28 +286,36 @@ export class Run {
     }
   }
 
-  /** Fetches the task, with retries. A task whose end is known is returned as it is known if the agent is gone. */
+  /** Fetches the task, with retries. */
   async #poll(id: string): Promise<RemoteTask> {
-    const { clock, pacing, timeoutMs = Infinity } = this.#connection.settings
+    const { pacing } = this.#connection.settings
     const { task } = this.#state
-    const ended = task && isTerminal(task.state) ? task : undefined
-    const left = timeLeft(clock, ended ? CONFIRM_TIMEOUT_MS : Infinity)
+    if (task && isTerminal(task.state)) return await this.#confirm(task)
     for (let failures = 1; ; failures += 1) {
       try {
-        const limit = ended && { timeoutMs: Math.min(timeoutMs, CONFIRM_REQUEST_MS, left()) }
-        const polled = await this.#connection.call('GetTask', { id }, { ...this.#callOptions, ...limit })
+        const polled = await this.#connection.call('GetTask', { id }, this.#callOptions)
         this.#state.observe(polled)
         return polled
       } catch (error) {
         this.#throwIfOver(error)
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
-        if (!mayPass || failures > 2 * pacing.attempts || left() === 0) {
-          // Agents need not keep tasks that have ended: the state as streamed is final.
-          if (ended) return ended
-          throw error
-        }
+        if (!mayPass || failures > 2 * pacing.attempts) throw error
         await pause(pacing, this.#signal, failures, error)
       }
+    }
+  }
+
+  /** Fetches a task whose end a stream has reported, once. The agent may be gone, or may not keep tasks that have ended. */
+  async #confirm(ended: RemoteTask): Promise<RemoteTask> {
+    const { timeoutMs = Infinity } = this.#connection.settings
+    const options = { ...this.#callOptions, timeoutMs: Math.min(timeoutMs, CONFIRM_TIMEOUT_MS) }
+    try {
+      const polled = await this.#connection.call('GetTask', { id: ended.id }, options, 1)
+      this.#state.observe(polled)
+      return polled
+    } catch (error) {
+      this.#throwIfOver(error)
+      return ended
     }
   }
 
@@ -391,10 +398,4 @@ export class Run {
     this.#state.bind(found.task)
     return found.task.id
   }
-}
-
-function withoutContext(message: Message): Message {
-  const rest = { ...message }
-  delete rest.contextId
-  return rest
 }

@@ -65,7 +65,6 @@ export async function repeat(
   // The run leaves the task alone: the caller follows or cancels it.
   const abandon = (): void => controller.abort(new RunAbandoned(signal.reason))
   let update: TaskUpdate | undefined
-  let isRefused = false
   signal.addEventListener('abort', abandon)
   try {
     const result = await client.run(message, {
@@ -78,8 +77,7 @@ export async function repeat(
         isOwnContext: isOwnContext(message) ? true : undefined,
       }),
       onStart(handle) {
-        isRefused = handle.contextId !== contextId
-        if (isRefused) throw new RunAbandoned(undefined)
+        if (handle.contextId !== contextId) throw new ContextRefused()
       },
       onUpdate({ task }) {
         update ??= toTaskUpdate(structuredClone(task))
@@ -91,12 +89,15 @@ export async function repeat(
     if ('error' in result) throw result.error
     return toTaskUpdate(result.task)
   } catch (error) {
-    if (isRefused) return undefined
+    if (error instanceof ContextRefused) return undefined
     throw error
   } finally {
     signal.removeEventListener('abort', abandon)
   }
 }
+
+/** Ends a run that would send the message without the context id that finds its task. */
+class ContextRefused extends Error {}
 
 function isOwnContext({ messageId, contextId }: MessageContent): boolean {
   return contextId !== undefined && contextId === messageId
