@@ -14,7 +14,7 @@ import { AbortScope } from '../../http/abort.js'
 import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
-import { findTask, isInconclusive, type MessageKey } from './find-message.js'
+import { findTask, isInconclusive, type Finding, type MessageKey } from './find-message.js'
 import { toMarking, toMessage, withoutContext, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
@@ -30,7 +30,7 @@ const CONFIRM_TIMEOUT_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
-/** One `run` or `resume` of a client. Each instance drives one message, or one handle, to its end. */
+/** One `run` or `resume` of a client: drives one message, or one handle, to its end. */
 export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
@@ -72,8 +72,8 @@ export class Run {
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
-      const isArrived = message !== undefined && (await this.#hasArrivedBefore(message))
-      if (message !== undefined && !isArrived) await this.#reportStart()
+      const isArrived = message && (await this.#hasArrivedBefore(message))
+      if (message && !isArrived) await this.#reportStart()
       for (let current = isArrived ? undefined : message; ;) {
         const result = await this.#turn(current)
         if (result !== undefined && 'ok' in result) return result
@@ -92,12 +92,11 @@ export class Run {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
     const found = await this.#findTask(this.#state.handle, this.#signal)
-    if (found.type === 'found') this.#state.bind(found.task)
-    else if (found.type === 'unknown' && found.error !== undefined) throw found.error
-    else
-      throw new A2AError('TASK_NOT_FOUND', `The agent reports no task for message ${messageId}`, {
-        taskId: '',
-      })
+    if (found.type === 'found') return
+    if (found.type === 'unknown' && found.error !== undefined) throw found.error
+    throw new A2AError('TASK_NOT_FOUND', `The agent reports no task for message ${messageId}`, {
+      taskId: '',
+    })
   }
 
   /**
@@ -110,9 +109,8 @@ export class Run {
     const found = await this.#findTask(message, this.#signal)
     this.#unconfirmed = undefined
     if (found.type === 'nowhere') return false
-    if (found.type === 'found') this.#state.bind(found.task)
-    else if (found.error !== undefined) throw found.error
-    else if (message.taskId === undefined)
+    if (found.type === 'unknown' && found.error !== undefined) throw found.error
+    if (found.type === 'unknown' && message.taskId === undefined)
       throw invalidAnswer(`it does not tell whether message ${message.messageId} has arrived`)
     return true
   }
@@ -195,10 +193,7 @@ export class Run {
         }
         wasLost = true
         const found = await this.#findTask(message, this.#signal)
-        if (found.type === 'found') {
-          this.#state.bind(found.task)
-          return undefined
-        }
+        if (found.type === 'found') return undefined
         if (found.type === 'unknown' || this.#options.resend === false) throw error
         if (attempt >= pacing.attempts) throw error
         await pause(pacing, this.#signal, attempt, error)
@@ -223,17 +218,18 @@ export class Run {
   }
 
   async #hasArrived(message: Message): Promise<boolean> {
-    const found = await this.#findTask(message, this.#signal)
-    if (found.type === 'found') this.#state.bind(found.task)
-    return found.type === 'found'
+    return (await this.#findTask(message, this.#signal)).type === 'found'
   }
 
-  #findTask(message: MessageKey, signal: AbortSignal): ReturnType<typeof findTask> {
+  /** Searches for the task of a message, and continues with it. */
+  async #findTask(message: MessageKey, signal: AbortSignal): Promise<Finding> {
     const { messageId } = this.#state.handle
-    return findTask(this.#connection, message, signal, {
+    const found = await findTask(this.#connection, message, signal, {
       isOwnContext: this.#isAloneInContext(message),
       earlierMessageId: messageId,
     })
+    if (found.type === 'found') this.#state.bind(found.task)
+    return found
   }
 
   async #send(message: Message): Promise<Message | undefined> {
@@ -307,8 +303,8 @@ export class Run {
 
   /** Fetches a task whose end a stream has reported, once. The agent may be gone, or may not keep tasks that have ended. */
   async #confirm(ended: RemoteTask): Promise<RemoteTask> {
-    const { timeoutMs = Infinity } = this.#connection.settings
-    const options = { ...this.#callOptions, timeoutMs: Math.min(timeoutMs, CONFIRM_TIMEOUT_MS) }
+    const timeoutMs = Math.min(this.#connection.settings.timeoutMs ?? Infinity, CONFIRM_TIMEOUT_MS)
+    const options = { ...this.#callOptions, timeoutMs }
     try {
       const polled = await this.#connection.call('GetTask', { id: ended.id }, options, 1)
       this.#state.observe(polled)
@@ -394,8 +390,6 @@ export class Run {
     const { taskId } = this.#state.handle
     if (taskId !== undefined || this.#unconfirmed === undefined) return taskId
     const found = await this.#findTask(this.#unconfirmed, signal)
-    if (found.type !== 'found') return undefined
-    this.#state.bind(found.task)
-    return found.task.id
+    return found.type === 'found' ? found.task.id : undefined
   }
 }
