@@ -38,7 +38,7 @@ export interface TurnSettings {
   ) => void
 }
 
-export type RepeatTask = NonNullable<AgentProvider['repeatTask']>
+type RepeatTask = NonNullable<AgentProvider['repeatTask']>
 
 /**
  * The first step of a turn: sending a message, with or without a stream; repeating one that a process which has died may
