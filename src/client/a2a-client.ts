@@ -114,6 +114,11 @@ export class A2AClient {
     return new AgentCard(this.#agent.card)
   }
 
+  /** Where {@link connect} fetched the card. Absent for a client that was created from a card. */
+  get cardUrl(): string | undefined {
+    return this.#connection?.cardUrl
+  }
+
   /** A copy of the interface of the card that is in use. It changes on failover. */
   get interface(): AgentInterface {
     return { ...this.#agent.current.selected.agentInterface }
@@ -132,8 +137,7 @@ export class A2AClient {
   }
 
   /**
-   * Sends a message once and yields the agent's events in order (A2A 1.0 §3.1.2). Leaving the loop closes the stream;
-   * the task continues.
+   * Sends a message once and yields the agent's events in order (A2A 1.0 §3.1.2). Leaving the loop ends the stream only.
    *
    * @throws {A2AError} `UNSUPPORTED_OPERATION` if the card declares no streams.
    */

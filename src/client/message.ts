@@ -130,3 +130,9 @@ function copyOf(value: unknown): unknown {
     throw invalidParams('message', 'must be JSON', cause)
   }
 }
+
+export function withoutContext(message: Message): Message {
+  const rest = { ...message }
+  delete rest.contextId
+  return rest
+}

@@ -28,6 +28,11 @@ export interface ProviderTask {
   readonly ref?: TaskRef | undefined
   /** The agent's previous task in the same context: the conversation to continue. */
   readonly previous?: TaskRef | undefined
+  /**
+   * Identifies this message, and no other: {@link AgentProvider.repeatTask} gets the same id. Absent where the tasks of the
+   * gateway are in memory, since no other process can repeat the message.
+   */
+  readonly sendId?: string | undefined
 }
 
 /** Arguments that every call has. */
@@ -96,6 +101,12 @@ export interface AgentProvider {
    * interrupted, the gateway continues with {@link getTask}, provided that a `ref` is known.
    */
   streamTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): AsyncIterable<TaskUpdate>
+  /**
+   * Sends a message that a process which has died may have sent already: returns its task if the service has it, and sends
+   * the message only if the service certainly does not have it. Rejects if that cannot be found out. Without this method,
+   * the gateway sends nothing and fails the task.
+   */
+  repeatTask?(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate>
   /**
    * Returns the agent's health. A service that cannot be reached is `offline`; the promise does not reject because of
    * it.

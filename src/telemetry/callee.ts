@@ -39,11 +39,14 @@ export class Callees {
     this.#card ??= quietly(() => this.#client.card)
     const agentInterface = quietly(() => this.#client.interface)
     const { name = OTHER, version } = this.#card ?? {}
+    const { origin, pathname } = parseUrl(this.#client.cardUrl ?? '') ?? {}
     return {
       name: this.#agentName ?? name,
       isKnown: true,
       attributes: {
         'gen_ai.agent.version': version,
+        // Without its query, which may be secret.
+        'a2a.agent.card.url': origin && `${origin}${pathname}`,
         'a2a.protocol.version': agentInterface?.protocolVersion,
         'a2a.protocol.binding': agentInterface?.protocolBinding,
         ...(agentInterface && addressOf(agentInterface.url)),

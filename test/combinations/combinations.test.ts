@@ -4,11 +4,13 @@ import { COLUMNS } from './support/columns.js'
 import { DELETION_RULES } from './support/deletions.js'
 import { closeFastRows, FAST_ROWS } from './support/rows.js'
 import { STORE_RULES } from './support/stored-first.js'
+import { together } from './support/together.js'
 
 afterAll(closeFastRows)
 
 describe.each(FAST_ROWS)('over $name', (row) => {
   test.each(COLUMNS)('$name', (column) => column.test(row))
   test.each(row.openStore === undefined ? [] : STORE_RULES)('%s', (_, rule) => rule(row))
+  test('all parts together', () => together(row))
   test.each(DELETION_RULES)('%s', (_, rule) => rule(row))
 })

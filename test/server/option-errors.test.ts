@@ -276,4 +276,7 @@ test('SSEStream refuses options that are invalid', () => {
   expect(() => new SSEStream({ heartbeatMs: 0 })).toThrow(
     '"heartbeatMs" must be a number from 1 to 2147483647 ms, got 0',
   )
+  expect(() => new SSEStream({ heartbeatMs: '3' as never })).toThrow(
+    new TypeError('"heartbeatMs" must be a number from 1 to 2147483647 ms, got "3"'),
+  )
 })

@@ -52,6 +52,16 @@ describe('one operation', () => {
     expect(agent.requests[0]?.headers.get('x-mine')).toBe('1')
   })
 
+  it('names the card that the client has fetched, without what may be secret in its URL', async () => {
+    const { span } = sdk()
+    const agent = fakeAgent('Hello')
+    const url = `${new URL(agent.url).origin}/.well-known/agent-card.json`
+    const fetch = (): Promise<Response> => Promise.resolve(Response.json(agent.card))
+    const client = instrumentClient(await A2AClient.connect(`${url}?key=secret`, { fetch }))
+    await client.getTask('t').catch(() => undefined)
+    expect(span('GetTask').attributes['a2a.agent.card.url']).toBe(url)
+  })
+
   it('may be any of those that send', async () => {
     const { spans } = sdk()
     const agent = fakeAgent('Hello', { card: CARD, ...silent })

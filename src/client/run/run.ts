@@ -5,7 +5,7 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed, timeLeft } from '../../runtime/clock.js'
+import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
@@ -14,8 +14,8 @@ import { AbortScope } from '../../http/abort.js'
 import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { isTransient, isUnprocessed } from '../../http/errors.js'
-import { findTask, isInconclusive, type MessageKey } from './find-message.js'
-import { toMarking, toMessage, type Marking } from '../message.js'
+import { findTask, isInconclusive, type Finding, type MessageKey } from './find-message.js'
+import { toMarking, toMessage, withoutContext, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
@@ -25,13 +25,12 @@ import type { StreamOptions } from '../connection/transport.js'
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
-/** Time that the agent has to confirm the end of a task that a stream has reported, and that one request takes of it. */
-const CONFIRM_TIMEOUT_MS = 10_000
-const CONFIRM_REQUEST_MS = 2_500
+/** Time that the agent has to confirm the end of a task that a stream has reported, in ms. */
+const CONFIRM_TIMEOUT_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
-/** One `run` or `resume` of a client. Each instance drives one message, or one handle, to its end. */
+/** One `run` or `resume` of a client: drives one message, or one handle, to its end. */
 export class Run {
   readonly #connection: Connection
   readonly #options: RunOptions
@@ -73,8 +72,8 @@ export class Run {
     try {
       this.#signal.throwIfAborted()
       if (message === undefined) await this.#locateTask()
-      const isArrived = message !== undefined && (await this.#hasArrivedBefore(message))
-      if (message !== undefined && !isArrived) await this.#reportStart()
+      const isArrived = message && (await this.#hasArrivedBefore(message))
+      if (message && !isArrived) await this.#reportStart()
       for (let current = isArrived ? undefined : message; ;) {
         const result = await this.#turn(current)
         if (result !== undefined && 'ok' in result) return result
@@ -93,12 +92,11 @@ export class Run {
     const { messageId, taskId } = this.#state.handle
     if (taskId !== undefined) return
     const found = await this.#findTask(this.#state.handle, this.#signal)
-    if (found.type === 'found') this.#state.bind(found.task)
-    else if (found.type === 'unknown' && found.error !== undefined) throw found.error
-    else
-      throw new A2AError('TASK_NOT_FOUND', `The agent reports no task for message ${messageId}`, {
-        taskId: '',
-      })
+    if (found.type === 'found') return
+    if (found.type === 'unknown' && found.error !== undefined) throw found.error
+    throw new A2AError('TASK_NOT_FOUND', `The agent reports no task for message ${messageId}`, {
+      taskId: '',
+    })
   }
 
   /**
@@ -111,9 +109,8 @@ export class Run {
     const found = await this.#findTask(message, this.#signal)
     this.#unconfirmed = undefined
     if (found.type === 'nowhere') return false
-    if (found.type === 'found') this.#state.bind(found.task)
-    else if (found.error !== undefined) throw found.error
-    else if (message.taskId === undefined)
+    if (found.type === 'unknown' && found.error !== undefined) throw found.error
+    if (found.type === 'unknown' && message.taskId === undefined)
       throw invalidAnswer(`it does not tell whether message ${message.messageId} has arrived`)
     return true
   }
@@ -196,10 +193,7 @@ export class Run {
         }
         wasLost = true
         const found = await this.#findTask(message, this.#signal)
-        if (found.type === 'found') {
-          this.#state.bind(found.task)
-          return undefined
-        }
+        if (found.type === 'found') return undefined
         if (found.type === 'unknown' || this.#options.resend === false) throw error
         if (attempt >= pacing.attempts) throw error
         await pause(pacing, this.#signal, attempt, error)
@@ -224,17 +218,18 @@ export class Run {
   }
 
   async #hasArrived(message: Message): Promise<boolean> {
-    const found = await this.#findTask(message, this.#signal)
-    if (found.type === 'found') this.#state.bind(found.task)
-    return found.type === 'found'
+    return (await this.#findTask(message, this.#signal)).type === 'found'
   }
 
-  #findTask(message: MessageKey, signal: AbortSignal): ReturnType<typeof findTask> {
+  /** Searches for the task of a message, and continues with it. */
+  async #findTask(message: MessageKey, signal: AbortSignal): Promise<Finding> {
     const { messageId } = this.#state.handle
-    return findTask(this.#connection, message, signal, {
+    const found = await findTask(this.#connection, message, signal, {
       isOwnContext: this.#isAloneInContext(message),
       earlierMessageId: messageId,
     })
+    if (found.type === 'found') this.#state.bind(found.task)
+    return found
   }
 
   async #send(message: Message): Promise<Message | undefined> {
@@ -287,28 +282,36 @@ export class Run {
     }
   }
 
-  /** Fetches the task, with retries. A task whose end is known is returned as it is known if the agent is gone. */
+  /** Fetches the task, with retries. */
   async #poll(id: string): Promise<RemoteTask> {
-    const { clock, pacing, timeoutMs = Infinity } = this.#connection.settings
+    const { pacing } = this.#connection.settings
     const { task } = this.#state
-    const ended = task && isTerminal(task.state) ? task : undefined
-    const left = timeLeft(clock, ended ? CONFIRM_TIMEOUT_MS : Infinity)
+    if (task && isTerminal(task.state)) return await this.#confirm(task)
     for (let failures = 1; ; failures += 1) {
       try {
-        const limit = ended && { timeoutMs: Math.min(timeoutMs, CONFIRM_REQUEST_MS, left()) }
-        const polled = await this.#connection.call('GetTask', { id }, { ...this.#callOptions, ...limit })
+        const polled = await this.#connection.call('GetTask', { id }, this.#callOptions)
         this.#state.observe(polled)
         return polled
       } catch (error) {
         this.#throwIfOver(error)
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
-        if (!mayPass || failures > 2 * pacing.attempts || left() === 0) {
-          // Agents need not keep tasks that have ended: the state as streamed is final.
-          if (ended) return ended
-          throw error
-        }
+        if (!mayPass || failures > 2 * pacing.attempts) throw error
         await pause(pacing, this.#signal, failures, error)
       }
+    }
+  }
+
+  /** Fetches a task whose end a stream has reported, once. The agent may be gone, or may not keep tasks that have ended. */
+  async #confirm(ended: RemoteTask): Promise<RemoteTask> {
+    const timeoutMs = Math.min(this.#connection.settings.timeoutMs ?? Infinity, CONFIRM_TIMEOUT_MS)
+    const options = { ...this.#callOptions, timeoutMs }
+    try {
+      const polled = await this.#connection.call('GetTask', { id: ended.id }, options, 1)
+      this.#state.observe(polled)
+      return polled
+    } catch (error) {
+      this.#throwIfOver(error)
+      return ended
     }
   }
 
@@ -387,14 +390,6 @@ export class Run {
     const { taskId } = this.#state.handle
     if (taskId !== undefined || this.#unconfirmed === undefined) return taskId
     const found = await this.#findTask(this.#unconfirmed, signal)
-    if (found.type !== 'found') return undefined
-    this.#state.bind(found.task)
-    return found.task.id
+    return found.type === 'found' ? found.task.id : undefined
   }
-}
-
-function withoutContext(message: Message): Message {
-  const rest = { ...message }
-  delete rest.contextId
-  return rest
 }

@@ -18,8 +18,17 @@ export interface Position {
   readonly messageId: string
   /** Absent until the service reports it. */
   readonly ref?: TaskRef | undefined
+  /** How the message is sent. Absent when the service has responded to it. */
+  readonly sending?: Sending | undefined
   /** Whether the task waits for an answer, and no process follows it. */
   readonly isWaiting?: boolean | undefined
+}
+
+/** What a repeat of a message needs to be the same message. */
+interface Sending {
+  readonly sendId: string
+  /** The conversation that the message continues. */
+  readonly previous?: TaskRef | undefined
 }
 
 /** The kind of the positions of tasks that have not ended at their services. */
@@ -89,9 +98,11 @@ export function positionIn({ value }: TaskDocument): Position {
 }
 
 /** The `ref` of a position, if it is one of this agent's service. */
-export function refAt(
-  { id, provider }: RegisteredAgent,
-  position: Position | undefined,
-): TaskRef | undefined {
-  return position?.agentId === id && position.provider === provider ? position.ref : undefined
+export function refAt(agent: RegisteredAgent, position: Position | undefined): TaskRef | undefined {
+  return isAt(agent, position) ? position?.ref : undefined
+}
+
+/** Whether a position is one at this agent's service. */
+export function isAt({ id, provider }: RegisteredAgent, position: Position | undefined): boolean {
+  return position?.agentId === id && position.provider === provider
 }

@@ -8,16 +8,17 @@ import type { StoredDocument } from '../../client/delegation/stored-document.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { LeasedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { randomId } from '../../runtime/ids.js'
 import type { AgentWithProvider } from '../admission/agent-selection.js'
 import type { Settings } from '../options.js'
-import type { TaskRef, TaskUpdate } from '../provider.js'
+import type { ProviderTask, TaskRef, TaskUpdate } from '../provider.js'
 import { providerError } from '../providers/shared/service.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate } from '../turns/apply-update.js'
 import { toProviderTask } from '../turns/input.js'
 import { CANNOT_FOLLOW, type Turn, type TurnStart } from '../turns/turn.js'
 import type { TurnPlace, Turns } from '../turns/turns.js'
-import { refAt, type Position, type Positions } from './positions.js'
+import { isAt, refAt, type Position, type Positions } from './positions.js'
 
 /** A task whose lease this process holds. */
 export interface HeldTask {
@@ -88,8 +89,8 @@ export class SharedTurns {
   }
 
   /**
-   * Sends the message, unless an earlier process has sent it: then follows the task at its service. Where that is
-   * impossible, fails the task and resolves to `undefined`: no message is sent twice.
+   * Sends the message, unless an earlier process has sent it: then follows the task at its service. If the service has not
+   * responded to that process, its provider finds out whether it has the message. Where all this is impossible, fails the task and resolves to `undefined`: no message is sent twice.
    */
   async begin(given: NewSharedTurn): Promise<Turn | undefined> {
     const { agent, messageId, message, follow, held } = given
@@ -98,14 +99,18 @@ export class SharedTurns {
     const ref = refAt(agent, position)
     const isSent = position?.messageId === messageId
     const known = follow?.known !== undefined || position === undefined ? follow : undefined
-    if (isSent && known === undefined && ref !== undefined) return this.#begin(given, document, toFollow(ref))
+    const continued = isSent && known === undefined ? toContinue(given, position) : undefined
+    if (continued !== undefined) return this.#begin(given, document, continued)
     if (known === undefined && (isSent || message === undefined)) {
       await this.#fail(given, document)
       return undefined
     }
     const start = known === undefined ? await this.#toSend(given, ref) : toFollow(known.ref, known.known)
     this.#turns.requireOpen()
-    await document.update(() => toPosition(agent, messageId, known?.ref ?? ref))
+    await document.update(() => ({
+      ...toPosition(agent, messageId, known?.ref ?? ref),
+      ...(start.mode !== 'follow' && { sending: toSending(start.task) }),
+    }))
     return this.#begin(given, document, start)
   }
 
@@ -116,7 +121,7 @@ export class SharedTurns {
     if (message === undefined) throw new TypeError('There is no message to send')
     const isContinued = ref === undefined && !isNewContext
     const previous = isContinued ? await this.#positions.previousOf(task, agent) : undefined
-    return { mode: 'stream', task: toProviderTask(task, message, ref, previous) }
+    return { mode: 'stream', task: toProviderTask(task, message, ref, previous, randomId()) }
   }
 
   #begin(given: NewSharedTurn, document: StoredDocument<Position>, start: TurnStart): Turn {
@@ -186,6 +191,24 @@ export class SharedTurns {
 
 function toPosition({ id, provider }: RegisteredAgent, messageId: string, ref?: TaskRef): Position {
   return { agentId: id, provider, messageId, ...(ref !== undefined && { ref }) }
+}
+
+function toSending({ sendId = '', previous }: ProviderTask): Position['sending'] {
+  return { sendId, ...(previous !== undefined && { previous }) }
+}
+
+/** How to go on with a message that an earlier process has sent, or was about to send. */
+function toContinue(
+  { agent, provider, message, held }: NewSharedTurn,
+  position: Position,
+): TurnStart | undefined {
+  const ref = refAt(agent, position)
+  const { sending } = isAt(agent, position) ? position : {}
+  if (sending === undefined || message === undefined || provider.repeatTask === undefined)
+    return ref && toFollow(ref)
+  const { sendId, previous } = sending
+  const task = toProviderTask(held.task, message, ref, previous, sendId)
+  return { mode: 'repeat', task, repeatTask: provider.repeatTask.bind(provider) }
 }
 
 function toFollow(ref: TaskRef, known?: TaskUpdate): TurnStart {

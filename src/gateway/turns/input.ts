@@ -106,8 +106,9 @@ export function toProviderTask(
   message: DeepReadonly<Message>,
   ref: TaskRef | undefined,
   previous: TaskRef | undefined,
+  sendId?: string,
 ): ProviderTask {
-  return { id, contextId, owner, message, text: textOf(message), ref, previous }
+  return { id, contextId, owner, message, text: textOf(message), ref, previous, sendId }
 }
 
 /**

@@ -38,12 +38,15 @@ export interface TurnSettings {
   ) => void
 }
 
+type RepeatTask = NonNullable<AgentProvider['repeatTask']>
+
 /**
- * The first step of a turn: sending a message, with or without a stream, or following a task, from an update if one is
- * known.
+ * The first step of a turn: sending a message, with or without a stream; repeating one that a process which has died may
+ * have sent; or following a task, from an update if one is known.
  */
 export type TurnStart =
   | { readonly mode: 'send' | 'stream'; readonly task: ProviderTask }
+  | { readonly mode: 'repeat'; readonly task: ProviderTask; readonly repeatTask: RepeatTask }
   | { readonly mode: 'follow'; readonly ref: TaskRef; readonly known?: TaskUpdate }
 
 /** The health of a service as the turn shows it. `undefined` when the turn shows nothing. */
@@ -185,6 +188,8 @@ export class Turn {
       this.#apply(await raceAbort(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
     }
     if (start.mode === 'stream') await this.#stream(start.task)
+    if (start.mode === 'repeat')
+      this.#apply(await raceAbort(signal, start.repeatTask(this.agent, start.task, this.#call)))
     if (start.mode === 'follow' && start.known !== undefined) this.#apply(start.known)
     let failedPolls = 0
     for (let polls = 0; !this.#isFinished; polls += 1) {
@@ -283,7 +288,9 @@ export class Turn {
     if (isTransient(error)) this.#outcome = 'failed'
     if (A2AError.is(error, 'TASK_NOT_FOUND')) this.#isTerminalAtService = true
     this.#report(error, 'work')
-    const cannotFollow = this.#start.mode === 'follow' && A2AError.is(error, 'UNSUPPORTED_OPERATION')
+    const { mode } = this.#start
+    const cannotFollow =
+      mode === 'repeat' || (mode === 'follow' && A2AError.is(error, 'UNSUPPORTED_OPERATION'))
     this.#failTask(cannotFollow ? CANNOT_FOLLOW : SERVICE_FAILED, {
       code: A2AError.is(error) ? error.code : 'INTERNAL',
       retryable: isTransient(error),

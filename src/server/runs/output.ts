@@ -122,6 +122,10 @@ function isPart(value: Unread): value is Unread & PartInput {
 export function refuseOutput(verb: 'return' | 'yield', value: unknown): never {
   const kinds = 'a string, a part, an artifact, a message of the agent or a plain object'
   const wanted = verb === 'return' ? `${kinds}, a stream of these, or nothing` : kinds
-  const hint = Array.isArray(value) ? '. For data, use { data: array }' : ''
+  const hint = Array.isArray(value)
+    ? '. For data, use { data: array }'
+    : isStream(value)
+      ? '. For the elements of a stream, use yield*'
+      : ''
   throw new TypeError(`execute() must ${verb} ${wanted}, got ${describe(value)}${hint}`)
 }

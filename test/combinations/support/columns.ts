@@ -22,6 +22,7 @@ import { endless, gate } from './executors.js'
 import { deletion, feed, fork, redrive, signal } from './histories.js'
 import { PEERS, type Peer } from './peers.js'
 import type { Manager, Row } from './rows.js'
+import { delegate, history, migrated, ownerLimits, repeated, steps } from './runs.js'
 import { receiver } from '../../server/push/support/push.js'
 import { curl, send, taskOf } from '../../server/kaos/support/kaos.js'
 import { world } from '../../server/sessions/support/inbound.js'
@@ -345,4 +346,10 @@ export const COLUMNS: readonly Column[] = [
   { name: '`redrive`, `deadLetters`', cell: everywhere, test: redrive },
   { name: '`deleteTask`', cell: everywhere, test: deletion },
   { name: '`signal`, `run.waitFor`', cell: everywhere, test: signal },
+  { name: '`run.step`, `run.sleep`', cell: everywhere, test: steps },
+  { name: '`run.delegate`', cell: everywhere, test: delegate },
+  { name: '`run.history`', cell: everywhere, test: history },
+  { name: 'a message that is sent twice', cell: everywhere, test: repeated },
+  { name: 'limits of one user', cell: everywhere, test: ownerLimits },
+  { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
 ]

@@ -73,6 +73,33 @@ async function hasArtifact({ tasks }: Host, id: string): Promise<boolean> {
 const isCanceledAt = (agent: FakeAgent) => (): boolean =>
   agent.tasks.listTasks({ state: 'canceled' }).length === 1
 
+/** An agent that answers some requests with an error of JSON-RPC. */
+function refusing(
+  agent: FakeAgent,
+  isRefused: (method: string, message: { readonly contextId?: string }) => boolean,
+  code: number,
+): FakeAgent {
+  const fetch: FakeAgent['fetch'] = async (url, init) => {
+    const body = typeof init?.body === 'string' ? init.body : '{}'
+    const { id, method = '', params } = JSON.parse(body) as Refusable
+    if (!isRefused(method, params?.message ?? {})) return await agent.fetch(url, init)
+    return Response.json({ jsonrpc: '2.0', id, error: { code, message: 'Refused' } })
+  }
+  return { ...agent, url: agent.url, fetch }
+}
+
+interface Refusable {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: { readonly message?: { readonly contextId?: string } }
+}
+
+const withoutContexts = (agent: FakeAgent): FakeAgent =>
+  refusing(agent, (method, { contextId }) => method.startsWith('Send') && contextId !== undefined, -32602)
+
+const withoutLists = (agent: FakeAgent): FakeAgent =>
+  refusing(agent, (method) => method === 'ListTasks', -32603)
+
 describe.each(STORES)('the process of a gateway dies, over %s', (_, open) => {
   test('in the middle of the stream: another one follows the task to its end', async () => {
     const { agent, end, runs } = worker()
@@ -125,16 +152,33 @@ describe.each(STORES)('the process of a gateway dies, over %s', (_, open) => {
 })
 
 describe('the process of a gateway dies', () => {
+  test.each(['die-before', 'die-after'] as const)(
+    'while it sends the message (%s): another one finds its task or sends it, and it arrives once',
+    async (fate) => {
+      const { agent, end, runs } = worker()
+      const at = await world([agent], inMemory)
+      const [a, b] = [replica(at, agent), replica(at, agent)]
+      a.on('SendStreamingMessage', fate)
+      const id = await begun(at, a, b)
+      end()
+      await at.until(async () => (await stateOf(b, id)) === 'completed')
+      expect(await resultAt(b, id)).toEqual(DONE)
+      expect(await messagesTo(agent)).toHaveLength(1)
+      expect(runs()).toBe(1)
+      expect(b.errors).toEqual([])
+    },
+  )
+
   test.each([
     ['die-before', 0],
     ['die-after', 1],
   ] as const)(
-    'while it sends the message (%s): the task fails, and nothing is sent twice',
+    'while it sends the message (%s) to an agent that takes no context ids: the task fails, and nothing is sent twice',
     async (fate, sent) => {
       const { agent, end } = worker()
-      const at = await world([agent], inMemory)
+      const at = await world([withoutContexts(agent)], inMemory)
       const [a, b] = [replica(at, agent), replica(at, agent)]
-      a.on('SendStreamingMessage', fate)
+      a.on('SendStreamingMessage', fate, ({ contextId }) => contextId === undefined)
       const id = await begun(at, a, b)
       end()
       await at.until(async () => (await stateOf(b, id)) === 'failed')
@@ -143,7 +187,60 @@ describe('the process of a gateway dies', () => {
         metadata: { code: 'PROVIDER_ERROR', retryable: false },
       })
       expect(await messagesTo(agent)).toHaveLength(sent)
-      expect(String(b.errors[0])).toContain('the process that sent the message has died')
+      expect(String(b.errors[0])).toContain('it takes no context ids of clients')
+    },
+  )
+
+  test.each([
+    ['die-before', 0],
+    ['die-after', 1],
+  ] as const)(
+    'while it sends the message (%s) to an agent that cannot list its tasks: the task fails, and nothing is sent twice',
+    async (fate, sent) => {
+      const { agent, end } = worker()
+      const at = await world([withoutLists(agent)], inMemory)
+      const [a, b] = [replica(at, agent), replica(at, agent)]
+      a.on('SendStreamingMessage', fate)
+      const id = await begun(at, a, b)
+      end()
+      await at.until(async () => (await stateOf(b, id)) === 'failed')
+      expect(await messagesTo(agent)).toHaveLength(sent)
+    },
+  )
+
+  test.each(['die-before', 'die-after'] as const)(
+    'while it sends an answer (%s): another one finds it or sends it, and it arrives once',
+    async (fate) => {
+      const agent = asker()
+      const at = await world([agent], inMemory)
+      const [a, b] = [replica(at, agent), replica(at, agent)]
+      const id = await begun(at, a, b)
+      await at.until(async () => (await stateOf(b, id)) === 'input-required')
+      await at.until(() => a.gateway.agentOf(id) === null)
+      a.on('SendStreamingMessage', fate)
+      a.gateway.sendTask('worker', { taskId: id, parts: [{ text: 'Oslo' }] }).catch(() => undefined)
+      await at.until(async () => (await stateOf(b, id)) === 'completed')
+      expect(await resultAt(b, id)).toEqual(['completed', ['Rain in Oslo']])
+      expect(await messagesTo(agent)).toHaveLength(2)
+    },
+  )
+
+  test.each(['die-before', 'die-after'] as const)(
+    'while it continues a conversation (%s): another one finds the task in it, or sends the message, once',
+    async (fate) => {
+      const agent = fakeAgent((run) => `Heard ${run.text}`)
+      const at = await world([agent], inMemory)
+      const [a, b] = [replica(at, agent), replica(at, agent)]
+      const one = await begun(at, a, b)
+      await at.until(async () => (await stateOf(b, one)) === 'completed')
+      const contextId = (await b.tasks.peekTask(one))?.contextId ?? ''
+      a.on('SendStreamingMessage', fate)
+      a.gateway.sendTask('worker', { contextId, parts: [{ text: 'more' }] }).catch(() => undefined)
+      const states = async () => (await b.tasks.listTasks()).map(({ state }) => state)
+      await at.until(async () => (await states()).join() === 'completed,completed')
+      expect(agent.tasks.listTasks().map((task) => task.contextId)).toHaveLength(2)
+      expect(new Set(agent.tasks.listTasks().map((task) => task.contextId)).size).toBe(1)
+      expect(await messagesTo(agent)).toHaveLength(2)
     },
   )
 
@@ -326,6 +423,19 @@ describe('a process with a handler of a gateway dies', () => {
     const id = await sent(at, a, b)
     await at.until(() => hasArtifact(b, id))
     a.die()
+    end()
+    await at.until(async () => (await stateOf(b, id)) === 'completed')
+    expect(await resultAt(b, id)).toEqual(DONE)
+    expect(await messagesTo(agent)).toHaveLength(1)
+    expect(runs()).toBe(1)
+  })
+
+  test('while it sends the message: another one follows the task of the agent', async () => {
+    const { agent, end, runs } = worker()
+    const at = await world([agent], inMemory)
+    const [a, b] = [served(at, agent), served(at, agent)]
+    a.on('SendStreamingMessage', 'die-after')
+    const id = await sent(at, a, b)
     end()
     await at.until(async () => (await stateOf(b, id)) === 'completed')
     expect(await resultAt(b, id)).toEqual(DONE)

@@ -133,6 +133,23 @@ test.each<[string, unknown, string]>([
   ])
 })
 
+test('events of a model are data, not text, as all objects of a stream', async () => {
+  const event = { type: 'text-delta', id: '0', text: 'Hello' }
+  const { task } = await run(new TaskManager(), () => readable(event, event))
+  expect(task.state).toBe('completed')
+  expect(task.artifacts.map(({ parts }) => parts)).toEqual([[{ data: event }, { data: event }]])
+})
+
+test('a stream that is yielded as a whole fails the task, and the error says how to yield its elements', async () => {
+  // As a program without types.
+  const execute = async function* (): AsyncGenerator<string> {
+    yield await Promise.resolve(readable('a', 'b') as unknown as string)
+  }
+  const { task, errors } = await run(new TaskManager(), execute)
+  expect(task.state).toBe('failed')
+  expect(String(errors[0])).toContain('use yield*')
+})
+
 test('a number that is yielded fails the task, and the error lists valid results', async () => {
   const { task, errors } = await run(new TaskManager(), async function* () {
     yield await Promise.resolve(42 as unknown as string)

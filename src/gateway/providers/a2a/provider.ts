@@ -6,18 +6,17 @@
 import { A2AClient } from '../../../client/a2a-client.js'
 import type { MessageContent } from '../../../client/message.js'
 import type { ClientOptions } from '../../../client/options.js'
-import type { RemoteTask } from '../../../wire/client/dialect.js'
+import type { RemoteEvent, RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import { lineageOfTask, readLineage } from '../../../core/lineage/lineage.js'
 import type { LineageSource } from '../../../core/lineage/mark.js'
-import type { Part } from '../../../core/task.js'
-import type { JsonObject } from '../../../core/json-types.js'
 import { raceAbort } from '../../../runtime/abort.js'
 import { compact } from '../../../runtime/compact.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { providerError, requireServiceOptions, type ServiceOptions } from '../shared/service.js'
 import { ClientCache, toClientOptions, type Connect } from './clients.js'
+import { repeat, sendOnce, toMessage } from './sending.js'
 import { toReplyUpdate, toTaskUpdate, toUpdates } from './updates.js'
 
 /** Options of {@link a2a}. */
@@ -69,6 +68,13 @@ export function a2a(options: A2AOptions = {}): AgentProvider {
 const CARD_TIMEOUT_MS = 10_000
 /** Limit for the silence of a stream. After it, the gateway polls the task instead. */
 const IDLE_MS = 300_000
+const UNKNOWN_CONTEXT =
+  'it takes no context ids of clients, so that it cannot be found out whether it has the message'
+
+interface OpenStream {
+  readonly events: AsyncGenerator<RemoteEvent, undefined>
+  readonly first: IteratorResult<RemoteEvent, undefined>
+}
 
 export class A2AProvider implements AgentProvider {
   readonly #name: string
@@ -81,11 +87,8 @@ export class A2AProvider implements AgentProvider {
 
   sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
     return this.#withClient(agent, call, async (client, limits) => {
-      const sent = await client.send(toMessage(task), {
-        ...limits,
-        lineage: lineageFor(task),
-        returnImmediately: true,
-      })
+      const options = { ...limits, lineage: lineageFor(task), returnImmediately: true }
+      const sent = await sendOnce(toMessage(task, client), (message) => client.send(message, options))
       return sent.type === 'task' ? toTaskUpdate(sent.task) : toReplyUpdate(sent.message)
     })
   }
@@ -114,33 +117,49 @@ export class A2AProvider implements AgentProvider {
   ): AsyncGenerator<TaskUpdate, undefined> {
     const client = await this.#withClient(agent, call, (connected) => Promise.resolve(connected))
     if (client.card.capabilities.streaming === true) {
-      const limits = limitsOf(agent, call)
-      const events = client.stream(toMessage(task), {
-        ...limits,
-        lineage: lineageFor(task),
-        idleTimeoutMs: IDLE_MS,
-      })
-      try {
-        const toUpdate = toUpdates()
-        let isFirst = true
-        for (;;) {
-          const next = await this.#translateErrors(agent, call, () => events.next()).catch(
-            (error: unknown) => {
-              // The card promises streams that the agent does not have. The refused request has had no effect.
-              if (isFirst && A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
-              throw error
-            },
-          )
-          if (next === undefined) break
-          if (next.done) return
-          isFirst = false
-          yield toUpdate(next.value)
+      const stream = await this.#open(client, agent, task, call)
+      if (stream !== undefined) {
+        try {
+          const toUpdate = toUpdates()
+          for (let next = stream.first; !next.done;) {
+            yield toUpdate(next.value)
+            next = await this.#translateErrors(agent, call, () => stream.events.next())
+          }
+        } finally {
+          await stream.events.return(undefined)
         }
-      } finally {
-        await events.return(undefined)
+        return
       }
     }
     yield await this.sendTask(agent, task, call)
+  }
+
+  async repeatTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
+    return await this.#withClient(agent, call, async (client, limits) => {
+      const repeated = await repeat(client, toMessage(task, client), { ...limits, lineage: lineageFor(task) })
+      return repeated ?? Promise.reject(providerError(this.#name, agent, UNKNOWN_CONTEXT))
+    })
+  }
+
+  /** Opens a stream. `undefined`: the card promises streams that the agent does not have. */
+  async #open(
+    client: A2AClient,
+    agent: RegisteredAgent,
+    task: ProviderTask,
+    call: ProviderCall,
+  ): Promise<OpenStream | undefined> {
+    const options = { ...limitsOf(agent, call), lineage: lineageFor(task), idleTimeoutMs: IDLE_MS }
+    const open = async (message: MessageContent): Promise<OpenStream> => {
+      const events = client.stream(message, options)
+      return { events, first: await events.next() }
+    }
+    try {
+      return await this.#translateErrors(agent, call, () => sendOnce(toMessage(task, client), open))
+    } catch (error) {
+      // The refused request has had no effect.
+      if (A2AError.is(error, 'UNSUPPORTED_OPERATION')) return undefined
+      throw error
+    }
   }
 
   async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
@@ -224,23 +243,6 @@ interface Limits {
 
 function limitsOf({ endpoint }: RegisteredAgent, { signal }: ProviderCall): Limits {
   return { signal, timeoutMs: endpoint.timeoutMs }
-}
-
-/**
- * Builds the message for the agent. It gets a new id, since the ids of two users may be the same. Its task and context
- * ids are those of the agent.
- */
-function toMessage({ message, ref, previous }: ProviderTask): MessageContent {
-  const { taskId } = ref ?? {}
-  const { contextId } = ref ?? previous ?? {}
-  const { metadata } = message
-  return {
-    // The client only reads the parts.
-    parts: message.parts as readonly Part[],
-    ...(typeof taskId === 'string' && { taskId }),
-    ...(typeof contextId === 'string' && { contextId }),
-    ...(metadata !== undefined && { metadata: metadata as JsonObject }),
-  }
 }
 
 /** The gateway's task is the parent of the agent's. */

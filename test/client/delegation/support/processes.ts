@@ -47,14 +47,21 @@ export const STORES: readonly [name: string, open: Open][] = [
 /** What happens to a request of a process: it dies before the agent receives it, or before it receives the response. */
 export type Fate = 'die-before' | 'die-after' | undefined
 
+type IsMeant = (message: { readonly contextId?: string }) => boolean
+
+interface Body {
+  readonly method?: string
+  readonly params?: { readonly message?: { readonly contextId?: string } }
+}
+
 export interface Host {
   readonly tasks: DurableTaskManager
   /** Reaches the agents. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   /** From now on the process stores, sends and receives nothing. */
   readonly die: () => void
-  /** Decides the fate of requests by the method of JSON-RPC. */
-  readonly on: (method: string, fate: Fate) => void
+  /** Decides the fate of requests by the method of JSON-RPC, and by their messages. */
+  readonly on: (method: string, fate: Fate, isMeant?: IsMeant) => void
 }
 
 export interface Process extends Host {
@@ -92,7 +99,7 @@ export async function world(agents: readonly FakeAgent[], open: Open): Promise<W
   }
   const host = (manager: Partial<DurableTaskManagerOptions> = {}): Host => {
     let isDead = false
-    const fates = new Map<string, Fate>()
+    const fates = new Map<string, { readonly fate: Fate; readonly isMeant: IsMeant }>()
     const mortal = new Proxy(store, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name)
@@ -101,8 +108,9 @@ export async function world(agents: readonly FakeAgent[], open: Open): Promise<W
       },
     })
     const fetch = async (url: string, init?: RequestInit): Promise<Response> => {
-      const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as { method?: string }) : {}
-      const fate = fates.get(body.method ?? 'card')
+      const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as Body) : {}
+      const given = fates.get(body.method ?? 'card')
+      const fate = given?.isMeant(body.params?.message ?? {}) === true ? given.fate : undefined
       if (fate === 'die-before') isDead = true
       if (isDead) return await never
       const agent = agents.find((each) => url.startsWith(each.url))
@@ -119,8 +127,9 @@ export async function world(agents: readonly FakeAgent[], open: Open): Promise<W
       onError: () => undefined,
       ...manager,
     })
+    const on: Host['on'] = (method, fate, isMeant = () => true) => void fates.set(method, { fate, isMeant })
     onTestFinished(() => void tasks.destroy().catch(() => undefined))
-    return { tasks, fetch, die: () => (isDead = true), on: (method, fate) => fates.set(method, fate) }
+    return { tasks, fetch, die: () => (isDead = true), on }
   }
   const process = (
     options: Partial<A2AClientOptions> = {},
