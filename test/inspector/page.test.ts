@@ -1,6 +1,6 @@
 /** The page of the inspector in a real browser, over an agent on SQLite. */
 import { createServer } from 'node:http'
-import { defineLifecycle, TaskManager } from 'a2a-tasks'
+import { TaskManager } from 'a2a-tasks'
 import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -26,7 +26,6 @@ it(
     const titles = page.locator('.row-title')
     await page.getByText('the first').waitFor()
     expect(await titles.allTextContents()).toEqual(['fail', 'the first'])
-
     await talk(agent, 'ask')
     await page.locator('.row', { hasText: 'Which one?' }).click()
     await page.getByRole('heading', { name: 'ask' }).waitFor()
@@ -86,42 +85,6 @@ it(
     await page.getByText('1 canceled').waitFor()
     await page.getByRole('searchbox', { name: 'Search tasks' }).fill('ANOTH')
     await expect.poll(() => page.locator('.row-title').allTextContents()).toEqual(['another'])
-    expect(faults).toEqual([])
-  },
-)
-
-it(
-  'draws the lifecycle in use, with the path, and an artifact as it grows',
-  { timeout: 60_000 },
-  async (context) => {
-    const chromium = requireChromium(context)
-    const lifecycle = defineLifecycle({
-      submitted: ['drafting'],
-      drafting: ['review', 'failed'],
-      review: ['drafting', 'published'],
-      published: [],
-      failed: [],
-    })
-    const tasks = new TaskManager({ lifecycle, feedSize: 100 })
-    const { id } = tasks.createTask({ skill: 'draft', owner: 'ann', contextId: 'one' })
-    tasks.createTask({ skill: 'draft', owner: 'bob', contextId: 'two' })
-    for (const state of ['drafting', 'review', 'drafting'] as const) tasks.updateTask(id, { state })
-    const { page, faults } = await visit(chromium, `${await serve({ ...READ, tasks })}#/t/${id}`)
-    const path = 'The path of the task: Submitted, then Drafting, then Review, then Drafting'
-    const diagram = page.getByRole('img', { name: path, exact: true })
-    await diagram.getByText(/^2 × · /).waitFor()
-    expect(await diagram.locator('.edge.lit').count()).toBe(3)
-    expect(await diagram.locator('.node.here').textContent()).toContain('Drafting')
-    const chart = page.getByRole('img', { name: /^[1-9]\d* changes in the last minute$/ })
-    const artifact = page.getByRole('region', { name: 'Results' }).getByRole('article')
-    for (const text of ['one ', 'two ', 'three']) {
-      tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text }] })
-      await artifact.getByText(text).waitFor()
-    }
-    expect(await artifact.locator('.text').textContent()).toBe('one two three')
-    await chart.waitFor()
-    await page.getByRole('button', { name: 'ann' }).click()
-    await expect.poll(() => page.locator('.row-note').allTextContents()).toEqual(['draft · ann'])
     expect(faults).toEqual([])
   },
 )
