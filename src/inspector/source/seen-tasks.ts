@@ -1,5 +1,5 @@
 /**
- * What was seen of the tasks of a remote agent.
+ * Memory of the tasks of a remote agent: the states that were seen.
  *
  * @module
  */
