@@ -141,12 +141,12 @@ test.each<[string, string, string?]>([
   ['C:/data/tasks.db', 'sqlite'],
   ['\\\\server\\share\\tasks.db', 'sqlite'],
   ['FILE:///data/my%20tasks.db', 'sqlite', '/data/my tasks.db'],
-  ['tasks.db', 'sqlite', '/home/me/tasks.db'],
+  ['tasks.db', 'sqlite', '/srv/agent/tasks.db'],
   ['POSTGRESQL://host/db', 'postgres'],
   ['rediss://host', 'redis'],
 ])('%s is the location of a store of %s', (text, kind, path) => {
   const { channel: out } = channel()
-  const terminal = { out, err: out, secrets: new Secrets(), env: {}, cwd: '/home/me', isInteractive: false }
+  const terminal = { out, err: out, secrets: new Secrets(), env: {}, cwd: '/srv/agent', isInteractive: false }
   const location = locateStore(new Arguments({}, [text]), terminal)
   expect(location.kind).toBe(kind)
   if (path !== undefined) expect(location.path).toBe(path)
