@@ -1,8 +1,10 @@
 /** `npm run screenshots`: pictures of the inspector for the guide, of an agent with a few tasks. */
+import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { createInspector } from 'a2a-tasks/inspector'
 import { createRequestHandler, textOf, type Run } from 'a2a-tasks/server'
@@ -15,7 +17,20 @@ const CHART =
   'iVBORw0KGgoAAAANSUhEUgAAAPAAAABkCAIAAAA3wCqQAAABjklEQVR42u3YwQ2EMAxFQXdENdAWXVETyokWIqFAYo/0r0/axcOFaO02S7PwCAxoM6DNgDYD2oA2A9oMaDOgbYKde/QPaAMaaAMaaAM67bbj6h/QQAMNNNBAAw000EADDTTQQAMNNNBAAw000EADPez/Ag000EADDTTQQAMNNNBAAw000FkPvOLLADTQQAMNNNBAAw10HtB/4QAaaKCBBhpooIEGGmiggQYaaKCBzvH5DGiggQYaaKCBBhpooIEGekbQnz0roIEGGuiSnxqBBhpooIEGGmiggQYaaKCBBroO6GoogQYaaKCBBhpooIEGGmiggQYaaKCBXrEFGg6ggdYC/aIFWgs00EADDQfQQGuBBloLtANrgYYDaKC1QAOtBRpoLdAOrAVaCzTQWqCB1gINtBZoB9YCrQUaaC3QQGuBBloLtANrgdYCDbQWaKC1QAOtBdqBtUBrgQZaCzTQWqCB1gLtwEADrQUaaC3QQGuBBloLtAMDDbQWaKC1QAOtBdqBtUA7MNBAa4Ee/Zsf773ciVpZbh0AAAAASUVORK5CYII='
 const LINES = ['Fri 18:40  Vienna Hbf', 'Sat 06:31  Zürich HB', 'Sat 07:02  Zürich HB', 'Sat 10:58  Lausanne']
 
+/** Its reports make the chart of changes: so many in each second and a half. */
+const PACE = [1, 2, 2, 4, 3, 5, 7, 6, 8, 6, 4, 5, 3, 2, 2, 3]
+const PERIOD_MS = 1_500
+
+async function compare(run: Run): Promise<void> {
+  for (let done = 0; ; done += 1) {
+    run.update(`Compared ${done} connections`)
+    const pace = PACE[Math.floor(done / 4) % PACE.length] ?? 1
+    await sleep(PERIOD_MS / pace, undefined, { signal: run.signal })
+  }
+}
+
 async function plan(run: Run): Promise<void> {
+  if (/^Compare all/.test(run.text)) return await compare(run)
   if (/invoice/.test(run.text)) throw new Error('The archive did not answer: connection refused')
   run.update('Looking for connections')
   const fares = await run.step('search fares', () => sleep(240, { direct: 148, overnight: 96 }))
@@ -47,6 +62,7 @@ async function plan(run: Run): Promise<void> {
 }
 
 const handler = createRequestHandler({
+  tasks: new TaskManager({ feedSize: 1_000 }),
   card: {
     name: 'Travel desk',
     url: 'http://localhost:3000',
@@ -80,29 +96,32 @@ const browser = await chromium.launch({
   args: ['--no-sandbox'],
 })
 
-async function shoot(
-  name: string,
-  colorScheme: 'light' | 'dark',
-  prepare: (page: Page) => Promise<unknown>,
-): Promise<void> {
-  const page = await browser.newPage({
-    viewport: { width: 1200, height: 720 },
-    colorScheme,
-    reducedMotion: 'reduce',
-  })
+async function open(colorScheme: 'light' | 'dark'): Promise<Page> {
+  const viewport = { width: 1200, height: 720 }
+  const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' })
   await page.goto(`${url}#/t/${id}`)
   await page.locator('.timeline').waitFor()
-  await prepare(page)
+  await page.getByText('Connections to Oslo').waitFor()
+  return page
+}
+
+async function shoot(name: string, page: Page): Promise<void> {
   await page.locator('.sparkline').click()
-  await page.screenshot({ path: `${FOLDER}${name}.png` })
+  const path = `${FOLDER}${name}.png`
+  await page.screenshot({ path })
+  // Where it is installed, the pictures get small.
+  spawnSync('pngquant', ['--speed', '1', '--strip', '--force', '--ext', '.png', '128', path])
   await page.close()
 }
 
-await shoot('inspector', 'light', (page) => page.getByText('Connections to Oslo').waitFor())
-await shoot('inspector-replay', 'dark', async (page) => {
-  await page.getByRole('slider').fill('9')
-  await page.locator('.heading-facts').getByText('Input required').waitFor()
-})
+const [light, dark] = [await open('light'), await open('dark')]
+await client.send('Compare all night trains of Europe', { returnImmediately: true })
+// The chart fills.
+await sleep(32 * PERIOD_MS)
+await shoot('inspector', light)
+await dark.getByRole('slider').fill('9')
+await dark.locator('.heading-facts').getByText('Input required').waitFor()
+await shoot('inspector-replay', dark)
 await browser.close()
 server.closeAllConnections()
 server.close()

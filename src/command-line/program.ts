@@ -21,10 +21,10 @@ const entry = (
 
 /** Each is loaded when it is used. */
 export const COMMANDS: readonly CommandEntry[] = [
-  entry('card', 'Show the card of an agent, and what clients stumble on', () => import('./commands/card.js')),
+  entry('card', 'Show the card of an agent, and problems for clients', () => import('./commands/card.js')),
   entry('send', 'Send a message and follow its task', () => import('./commands/send.js')),
   entry('resume', 'Continue a run that was left', () => import('./commands/resume.js')),
-  entry('watch', 'Follow a task, without a hand in it', () => import('./commands/watch.js')),
+  entry('watch', 'Follow a task, and never change it', () => import('./commands/watch.js')),
   entry('get', 'Show a task as it is', () => import('./commands/get.js')),
   entry('list', 'List the tasks of an agent', () => import('./commands/list.js')),
   entry('cancel', 'Cancel a task', () => import('./commands/cancel.js')),

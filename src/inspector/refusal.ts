@@ -42,6 +42,8 @@ export function describeFailure(error: unknown): {
     if (status !== undefined) return { status, message: error.message, isInternal: false }
     if (error.code === 'STORE_FAILED')
       return { status: 503, message: 'The store does not answer', isInternal: true }
+    if (error.code === 'EXTERNAL_SERVICE_ERROR')
+      return { status: 502, message: 'The agent does not answer', isInternal: true }
   }
   return {
     status: 500,

@@ -41,6 +41,8 @@ test('a SQLite file is shown only with the token, and only its tasks are', async
   const headers = { ...PAGE.headers, 'content-type': 'application/json' }
   await fetch(`${url}api/tasks/${id}/cancel`, { method: 'POST', headers, body: '{}' })
   expect(await tasks.stateOf(id)).toBe('canceled')
+  await fetch(`${url}api/tasks/${id}/delete`, { method: 'POST', headers, body: '{}' })
+  expect(await tasks.stateOf(id)).toBeNull()
   await tasks.destroy()
   database.close()
   child.kill('SIGINT')

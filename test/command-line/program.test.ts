@@ -5,7 +5,7 @@ import { buildAgentCard, signAgentCard } from 'a2a-tasks/agent-card'
 import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { read } from '../support/repository.js'
-import { closedUrl, serveAgent, serveOthers } from './support/agents.js'
+import { closedUrl, serveAgent, serveEcho, serveOthers } from './support/agents.js'
 import { run, temporaryFolder } from './support/program.js'
 
 /** What a terminal would obey. */
@@ -210,6 +210,20 @@ describe('credentials', () => {
     expect(stderr).toMatch(/A2A_BEARER/)
     expect(stderr).not.toContain('wrong-token')
   })
+
+  test.each(['send', 'get', 'card'])(
+    'that an agent repeats are shown neither by %s nor in its JSON',
+    async (command) => {
+      const url = await serveEcho()
+      for (const args of [[], ['--json']]) {
+        const header = `Authorization: Basic ${token}`
+        const rest = command === 'send' ? ['x'] : command === 'get' ? ['some-task'] : []
+        const { stdout, stderr } = await run([command, url, ...rest, '--header', header, '-v', ...args])
+        expect(stdout + stderr).toContain('***')
+        expect(stdout + stderr).not.toContain(token)
+      }
+    },
+  )
 
   test('of a profile go to its own origin only, with a warning if others can read the file', async () => {
     const url = await serveAgent({ token })

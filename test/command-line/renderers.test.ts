@@ -1,5 +1,7 @@
 /** Texts, cards, profiles and handles of the command line, without a process. */
 import { describe, expect, test } from 'vitest'
+import { Arguments } from '../../src/command-line/arguments.js'
+import { locateStore } from '../../src/command-line/stores/location.js'
 import { nearest } from '../../src/command-line/suggestion.js'
 import { cardDifferences } from '../../src/command-line/card/diff.js'
 import { decodeHandle, encodeHandle } from '../../src/command-line/connection/handle.js'
@@ -132,6 +134,22 @@ test('profiles are where each platform has them', () => {
     'D:\\me\\x\\a2a-tasks\\profiles.json',
   )
   expect(profilesPath({ ...windows, env: {} })).toBe('D:\\me\\AppData\\Roaming\\a2a-tasks\\profiles.json')
+})
+
+test.each<[string, string, string?]>([
+  ['C:\\data\\tasks.db', 'sqlite'],
+  ['C:/data/tasks.db', 'sqlite'],
+  ['\\\\server\\share\\tasks.db', 'sqlite'],
+  ['FILE:///data/my%20tasks.db', 'sqlite', '/data/my tasks.db'],
+  ['tasks.db', 'sqlite', '/srv/agent/tasks.db'],
+  ['POSTGRESQL://host/db', 'postgres'],
+  ['rediss://host', 'redis'],
+])('%s is the location of a store of %s', (text, kind, path) => {
+  const { channel: out } = channel()
+  const terminal = { out, err: out, secrets: new Secrets(), env: {}, cwd: '/srv/agent', isInteractive: false }
+  const location = locateStore(new Arguments({}, [text]), terminal)
+  expect(location.kind).toBe(kind)
+  if (path !== undefined) expect(location.path).toBe(path)
 })
 
 test('a word of an agent is quoted for the shell', () => {

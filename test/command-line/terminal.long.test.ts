@@ -12,10 +12,14 @@ import { PROGRAM, temporaryFolder } from './support/program.js'
 
 const WAIT = { timeout: 20_000, interval: 50 }
 
-/** Skips the test, and says why, where there is no tmux. Where `CI` is set, it fails. */
-function requireTmux({ skip }: TestContext): void {
-  if (spawnSync('tmux', ['-V']).status === 0) return
-  const reason = 'Not installed: tmux. Run: apt-get install tmux'
+function requireTmux(context: TestContext): void {
+  requireProgram(context, 'tmux', '-V')
+}
+
+/** Skips the test, and says why, where there is no such program. Where `CI` is set, it fails. */
+function requireProgram({ skip }: TestContext, name: string, option: string): void {
+  if (spawnSync(name, [option]).status === 0) return
+  const reason = `Not installed: ${name}. Run: apt-get install ${name}`
   if (process.env['CI']) throw new Error(reason)
   skip(reason)
 }
@@ -24,11 +28,15 @@ function requireTmux({ skip }: TestContext): void {
 class Screen {
   readonly #name = `a2a-${randomUUID()}`
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    program: readonly string[] = [process.execPath, PROGRAM],
+  ) {
     const quoted = (word: string): string => `'${word}'`
     const variables = Object.entries({ PATH: process.env['PATH'] ?? '', HOME: tmpdir(), ...env })
-    const command = ['env', '-i', 'TERM=screen', ...variables.map(([name, value]) => `${name}=${value}`)]
-    const program = [...command, process.execPath, PROGRAM, ...args].map(quoted).join(' ')
+    const environment = ['env', '-i', 'TERM=screen', ...variables.map(([name, value]) => `${name}=${value}`)]
+    const command = [...environment, ...program, ...args].map(quoted).join(' ')
     this.#tmux(
       '-f',
       '/dev/null',
@@ -38,7 +46,7 @@ class Screen {
       '250',
       '-y',
       '50',
-      `${program}; echo "[exit $?]"; exec cat`,
+      `${command}; echo "[exit $?]"; exec cat`,
     )
     onTestFinished(() => void spawnSync('tmux', ['-L', this.#name, 'kill-server']))
   }
@@ -146,6 +154,27 @@ test('check shows a dot for each check, and then the report', async (context) =>
   const screen = new Screen(['check', await listenOwn(), '--strict', '--interface', 'JSONRPC 1.0'])
   await screen.shows(/Checking JSONRPC 1\.0\n\.{50,}\n[^]*JSONRPC 1\.0: \d+ passed/)
 })
+
+test.for([
+  ['bash', '', '--norc'],
+  ['zsh', 'autoload -U compinit; compinit -D -u;', '-f'],
+])(
+  '%s completes commands and options as they are typed',
+  async ([shell = '', setup = '', plain = ''], context) => {
+    requireTmux(context)
+    requireProgram(context, shell, '--version')
+    const folder = temporaryFolder()
+    const { stdout } = spawnSync(process.execPath, [PROGRAM, 'completion', shell], { encoding: 'utf8' })
+    writeFileSync(join(folder, 'completion'), stdout)
+    const screen = new Screen([plain, '-i'], { HOME: folder }, [shell])
+    screen.press(`${setup} PS1='ready> '; source ${join(folder, 'completion')}`, 'Enter')
+    await screen.shows(/^ready> /m)
+    screen.press('a2a-tasks com', 'Tab')
+    await screen.shows(/^ready> a2a-tasks completion/m)
+    screen.press('C-u', 'a2a-tasks check --jun', 'Tab')
+    await screen.shows(/^ready> a2a-tasks check --junit/m)
+  },
+)
 
 /** A browser that notes the address at which it is opened. */
 function browserIn(folder: string): { readonly opened: string; readonly env: { readonly PATH: string } } {

@@ -41,6 +41,21 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect((await page.get('counts')).body).toMatchObject({ completed: 3, failed: 1, working: 0 })
   })
 
+  it('lists and counts tasks by skill, context, owner and time', async () => {
+    const { tasks } = await agentOver(name)
+    for (const word of ['one', 'two']) {
+      await tasks.createTask({ id: word, skill: `s-${word}`, contextId: `c-${word}`, owner: `o-${word}` })
+    }
+    const page = new Page({ ...READ, tasks })
+    const future = new Date(Date.now() + 3_600_000).toISOString()
+    for (const query of ['skill=s-one', 'context=c-one', 'owner=o-one']) {
+      expect((await page.get(`tasks?${query}`)).body).toMatchObject({ tasks: [{ id: 'one' }] })
+      expect((await page.get(`counts?${query}`)).body).toMatchObject({ submitted: 1 })
+    }
+    expect((await page.get(`tasks?since=${future}`)).body).toEqual({ tasks: [] })
+    expect((await page.get(`counts?since=${future}`)).body).toMatchObject({ submitted: 0 })
+  })
+
   it('streams the tasks that change', async () => {
     const agent = await agentOver(name)
     const page = new Page({ ...READ, tasks: agent.tasks, pollIntervalMs: 10 })

@@ -1,13 +1,13 @@
 /** The log in the page: the task as it was at each event. */
 import { evolve, TaskManager, type TaskSnapshot } from 'a2a-tasks'
 import { describe, expect, it } from 'vitest'
-import { layoutOf } from '../../src/inspector/page/task/diagram-layout.js'
+import { layoutOf, NODE_HEIGHT, pathOf } from '../../src/inspector/page/task/diagram-layout.js'
 import { TaskLog } from '../../src/inspector/page/task/log.js'
-import { bandsOf, placeOf } from '../../src/inspector/page/task/bands.js'
+import { bandsOf, placeOf, placesOf } from '../../src/inspector/page/task/bands.js'
 import { asClientCode, asCurl, asTest } from '../../src/inspector/page/task/snippets.js'
 import { A2A_LIFECYCLE } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
-import { fakeAgent } from 'a2a-tasks/testing'
+import { fakeAgent, ManualClock } from 'a2a-tasks/testing'
 import { agentOver } from './support/inspected.js'
 
 function longLog(): { log: TaskLog; tasks: readonly TaskSnapshot[] } {
@@ -62,6 +62,32 @@ describe('the timeline', () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b))
     expect(placeOf(bands, 200_000)).toBe(1)
   })
+})
+
+describe('the marks of the timeline', () => {
+  it('are in the bands of their states, also of a task that took no time', () => {
+    const clock = new ManualClock()
+    const manager = new TaskManager({ clock })
+    const { id } = manager.createTask({ skill: 'quick' })
+    manager.updateTask(id, { state: 'working' })
+    manager.updateTask(id, { message: 'half' })
+    manager.updateTask(id, { state: 'completed' })
+    const task = manager.getTask(id)
+    if (task === null) throw new Error('There is no task')
+    const places = placesOf(bandsOf(task, clock.now()), manager.events(id))
+    const third = (place: number): number => Math.floor(place * 3)
+    expect(places.map(third)).toEqual([0, 1, 1, 2])
+  })
+})
+
+it('no edge of the diagram passes through a node', () => {
+  const { nodes, edges } = layoutOf(A2A_LIFECYCLE)
+  for (const edge of edges) {
+    const [, y = ''] = / (\S+) H\S+$/.exec(pathOf(edge)) ?? []
+    const between = nodes.filter(({ x }) => x > edge.from.x && x < edge.to.x)
+    const hit = between.filter((node) => Number(y) >= node.y && Number(y) <= node.y + NODE_HEIGHT)
+    expect([edge.from.state, edge.to.state, hit]).toEqual([edge.from.state, edge.to.state, []])
+  }
 })
 
 it('the diagram has each state once, with the ends in the last column', () => {

@@ -21,7 +21,7 @@ import type { Terminal } from '../terminal/terminal.js'
 export const command: Command = {
   name: 'card',
   usage: 'card URL|FILE | card diff URL|FILE URL|FILE',
-  summary: 'Show the card of an agent, and what clients stumble on',
+  summary: 'Show the card of an agent, and problems for clients',
   description: `Exits with 1 if a client cannot use the agent, or no signature is valid.
 card diff shows what differs from the first card to the second, and exits with 1 if anything does.`,
   positionals: [1, 3],

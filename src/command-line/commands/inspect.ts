@@ -114,7 +114,7 @@ async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> 
     return {
       options: { tasks },
       // Only the processes of the agent work on messages.
-      actions: ['cancel', 'fork', 'redrive'],
+      actions: ['cancel', 'fork', 'redrive', 'delete'],
       async close() {
         await tasks.destroy()
         await close()

@@ -12,7 +12,7 @@ import { follow, FOLLOW_OPTIONS } from '../follow.js'
 export const command: Command = {
   name: 'watch',
   usage: 'watch URL TASK',
-  summary: 'Follow a task, without a hand in it',
+  summary: 'Follow a task, and never change it',
   description: `Shows the task as it is and then its changes, until it ends or waits. Answers no questions.
 Ctrl-C ends the command, and not the task.`,
   positionals: [2, 2],

@@ -37,7 +37,11 @@ export async function readCredentials(
   const fromEnvironment = usesEnvironment ? toHeaders(linesOf(env['A2A_HEADER']), 'A2A_HEADER') : {}
   const token = bearer ?? (usesEnvironment ? env['A2A_BEARER'] || undefined : undefined) ?? profile.bearer
   const all = { ...checkedHeaders(profile.headers, name), ...fromEnvironment, ...headers }
-  for (const value of [token ?? '', ...Object.values(all)]) secrets.add(value)
+  for (const value of [token ?? '', ...Object.values(all)]) {
+    secrets.add(value)
+    // An agent may repeat the token without its scheme.
+    secrets.add(value.replace(/^[A-Za-z]+ +/, ''))
+  }
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw usageFailure(
       'The bearer token has characters that a token cannot have, such as a space',

@@ -4,6 +4,7 @@
  * @module
  */
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Arguments } from '../arguments.js'
 import { usageFailure } from '../failure.js'
 import type { Options } from '../syntax.js'
@@ -42,7 +43,9 @@ export function locateStore(args: Arguments, terminal: Terminal): StoreLocation 
   hidePassword(text, terminal)
   requireOptions(args, kind)
   const options = { cwd, schema: args.text('schema'), prefix: args.text('prefix') }
-  const path = resolve(cwd, text.replace(/^file:\/\//, ''))
+  const path = /^file:\/\/\//i.test(text)
+    ? fileURLToPath(text)
+    : resolve(cwd, text.replace(/^file:\/\//i, ''))
   return {
     kind,
     path,
@@ -65,7 +68,7 @@ function kindOf(store: string): StoreKind {
   if (/^postgres(ql)?:\/\//i.test(store)) return 'postgres'
   if (/^rediss?:\/\//i.test(store)) return 'redis'
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(store) ?? []
-  if (scheme === undefined || scheme === 'file') return 'sqlite'
+  if (scheme === undefined || scheme.toLowerCase() === 'file') return 'sqlite'
   throw usageFailure(
     `There is no store for ${scheme}://`,
     'STORE is a SQLite file, postgres://… or redis://…',

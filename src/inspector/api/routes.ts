@@ -81,6 +81,7 @@ function session({ source, scope, settings }: Call): Response {
     // Agents of the gateway are those of all owners.
     actions: [...scope.actions].filter((action) => action !== 'maintain' || owner === undefined),
     user: scope.access.user ?? null,
+    isRemote: settings.client !== undefined,
     hasGateway: settings.gateway !== undefined && owner === undefined,
     limits: settings.handler?.limits === undefined ? null : limitsOf(settings.handler.limits),
     taskTimeoutMs: timeoutOf(settings.tasks?.taskTimeoutMs),
@@ -101,7 +102,7 @@ function timeoutOf(ms = Infinity): number | null {
 }
 
 async function problems({ settings }: Call): Promise<Response> {
-  return jsonResponse(await cardProblems(settings.handler))
+  return jsonResponse(await cardProblems(settings))
 }
 
 async function list({ source, scope, query }: Call): Promise<Response> {

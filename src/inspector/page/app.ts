@@ -46,7 +46,7 @@ function Frame({ session }: { session: Session }): VNode {
     <header class="top">
       <a class="brand" href="#/">
         <span class="mark" aria-hidden="true"></span>
-        <span>${session.agent ?? 'Tasks'}</span>
+        <span>${session.agent ?? 'Inspector'}</span>
       </a>
       <nav aria-label="Views">
         <a href="#/" aria-current=${route.name === 'tasks' ? 'page' : undefined}>Tasks</a>

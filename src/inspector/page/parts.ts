@@ -9,6 +9,7 @@ import type { DeepReadonly, Part } from '../../core/task.js'
 import { bytes, pretty } from './format.js'
 import { download } from './files.js'
 import { Text } from './markdown/text.js'
+import { isForm } from './task/schema-fields.js'
 
 /** SVG is not among them: it can contain scripts. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/i
@@ -34,9 +35,19 @@ function joined(parts: readonly DeepReadonly<Part>[]): readonly DeepReadonly<Par
 
 function PartView({ part }: { part: DeepReadonly<Part> }): VNode {
   if (part.text !== undefined) return html`<${Text} text=${part.text} mediaType=${part.mediaType} />`
-  if (part.data !== undefined) return html`<pre class="json" tabindex="0">${pretty(part.data)}</pre>`
+  if (part.data !== undefined) return html`<${Data} data=${part.data} />`
   if (part.url !== undefined) return html`<${Address} part=${part} url=${part.url} />`
   return html`<${File} part=${part} raw=${part.raw} />`
+}
+
+/** A schema is folded: people see the form that is made of it. */
+function Data({ data }: { data: DeepReadonly<Part>['data'] }): VNode {
+  const json = html`<pre class="json" tabindex="0">${pretty(data)}</pre>`
+  if (!isForm(data)) return json
+  return html`<details class="more">
+    <summary>JSON Schema of the answer</summary>
+    ${json}
+  </details>`
 }
 
 function Address({ part, url }: { part: DeepReadonly<Part>; url: string }): VNode {

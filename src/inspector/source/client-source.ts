@@ -12,10 +12,10 @@ import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
-import type { RemoteTask } from '../../wire/client/dialect.js'
 import { textOf } from '../../wire/text.js'
 import type { Scope } from '../access.js'
 import type { Settings } from '../options.js'
+import { SeenTasks, snapshotOf } from './seen-tasks.js'
 import type { Change, OutgoingMessage, Reply, SourcePage, SourceQuery, TaskSource } from './source.js'
 
 const MAX_PAGE = 100
@@ -24,10 +24,12 @@ export class ClientSource implements TaskSource {
   readonly lifecycle: Lifecycle<string> = A2A_LIFECYCLE
   readonly #client: A2AClient
   readonly #settings: Settings
+  readonly #seen: SeenTasks
 
   constructor(client: A2AClient, settings: Settings) {
     this.#client = client
     this.#settings = settings
+    this.#seen = new SeenTasks(settings.clock)
   }
 
   get card(): AgentCard {
@@ -51,7 +53,7 @@ export class ClientSource implements TaskSource {
       ...(pageToken !== undefined && { pageToken }),
     })
     const { nextPageToken } = page
-    return { tasks: page.tasks.map((task) => snapshotOf(task, 1)), nextCursor: nextPageToken || undefined }
+    return { tasks: page.tasks.map(snapshotOf), nextCursor: nextPageToken || undefined }
   }
 
   counts(): Promise<undefined> {
@@ -59,28 +61,21 @@ export class ClientSource implements TaskSource {
   }
 
   async task(_scope: Scope, taskId: string): Promise<TaskSnapshot<string>> {
-    return snapshotOf(await this.#client.getTask(taskId), 1)
+    return await this.#see(taskId, 0)
   }
 
   async events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]> {
-    return after >= 1 ? [] : [asEvent(snapshotOf(await this.#client.getTask(taskId), 1))]
+    const task = await this.#see(taskId, after)
+    return task.generation > after ? [asEvent(task)] : []
   }
 
-  /** Agents do not show the log: each state of the task that is seen becomes an entry. */
+  /** Agents do not show the log: each change of the task that is seen becomes an entry. */
   async *follow(taskId: string, after: number, signal: AbortSignal): AsyncGenerator<TaskStreamEvent<string>> {
-    let generation = Math.max(after, 1)
-    let latest = ''
-    while (!signal.aborted) {
-      const task = await this.#client.getTask(taskId, { signal })
-      const text = JSON.stringify(task)
-      if (text !== latest) {
-        if (latest !== '' || after === 0) {
-          generation += latest === '' ? 0 : 1
-          yield asEvent(snapshotOf(task, generation))
-        }
-        latest = text
-      }
-      if (A2A_LIFECYCLE.terminal.includes(task.state)) return
+    for (let latest = after; !signal.aborted;) {
+      const task = await this.#see(taskId, latest, signal)
+      if (task.generation > latest) yield asEvent(task)
+      latest = Math.max(latest, task.generation)
+      if (this.lifecycle.terminal.includes(task.state)) return
       await this.#wait(signal)
     }
   }
@@ -133,6 +128,10 @@ export class ClientSource implements TaskSource {
     throw unsupported('delete')
   }
 
+  async #see(taskId: string, after: number, signal?: AbortSignal): Promise<TaskSnapshot<string>> {
+    return await this.#seen.see(await this.#client.getTask(taskId, { signal }), after)
+  }
+
   async #heads(scope: Scope): Promise<string> {
     const { tasks } = await this.page(scope, {}, MAX_PAGE)
     return tasks.map(({ id, state, updatedAt }) => `${id} ${state} ${updatedAt}`).join('\n')
@@ -166,22 +165,6 @@ function toState(state: string): TaskState {
   const known = A2A_LIFECYCLE.states.find((each) => each === state)
   if (known === undefined) throw invalidParams('state', `must be one of ${A2A_LIFECYCLE.states.join(', ')}`)
   return known
-}
-
-/** Agents do not say when a task began. */
-const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
-
-function snapshotOf(task: RemoteTask, generation: number): TaskSnapshot<string> {
-  const { id, contextId = '', state, message, artifacts, messages, metadata, updatedAt = UNKNOWN_TIME } = task
-  return {
-    ...{ id, contextId, state, artifacts, messages, metadata, generation, updatedAt },
-    ...(message !== undefined && { message }),
-    createdAt: updatedAt,
-    skill: '',
-    input: null,
-    output: null,
-    history: [{ state, timestamp: updatedAt }],
-  }
 }
 
 function asEvent(task: TaskSnapshot<string>): TaskStreamEvent<string> {

@@ -78,6 +78,22 @@ export function serveOthers(): Promise<string> {
   })
 }
 
+/** Serves a card, and errors, that repeat the credentials of their request without the scheme. */
+export function serveEcho(): Promise<string> {
+  return listen((url) => (request, response) => {
+    const token = (request.headers.authorization ?? '').replace(/^\w+ /, '')
+    response.setHeader('content-type', 'application/json')
+    if (request.url?.endsWith('agent-card.json') === true) {
+      const card = { name: `Echo of ${token}`, description: 'd', version: '1', capabilities: {}, skills: [] }
+      const modes = { defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] }
+      const supportedInterfaces = [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+      response.end(JSON.stringify({ ...card, ...modes, supportedInterfaces }))
+      return
+    }
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: `No ${token}` } }))
+  })
+}
+
 /** The URL of a server that has ended. */
 export async function closedUrl(): Promise<string> {
   const server = createServer()

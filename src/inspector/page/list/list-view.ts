@@ -95,9 +95,13 @@ function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): 
       <${Field} label="Context" value=${filter.context} onText=${(context: string) => change({ context })} />
       ${
         session.owner === undefined &&
+        !session.isRemote &&
         html`<${Field} label="Owner" value=${filter.owner} onText=${(owner: string) => change({ owner })} />`
       }
-      <${Field} label="Skill" value=${filter.skill} onText=${(skill: string) => change({ skill })} />
+      ${
+        !session.isRemote &&
+        html`<${Field} label="Skill" value=${filter.skill} onText=${(skill: string) => change({ skill })} />`
+      }
       <label class="field">
         <span>Changed</span>
         <select

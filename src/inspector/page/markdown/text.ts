@@ -18,13 +18,16 @@ interface TextProps {
 
 /** Texts below a heading of this level. */
 const LEVEL_ABOVE = 3
+/** Texts of more characters scroll by themselves, so that what follows them is near. */
+const LONG = 2_000
 
 export function Text({ text, mediaType = '' }: TextProps): VNode {
   const isMarkdown = /^text\/(x-)?markdown\b/i.test(mediaType)
   const [chosen, setRendered] = useState<boolean>()
   const isRendered = chosen ?? isMarkdown
   const shown = beginning(text)
-  const content = isRendered ? html`<${Markdown} text=${shown} />` : html`<div class="text">${shown}</div>`
+  const view = isRendered ? html`<${Markdown} text=${shown} />` : html`<div class="text">${shown}</div>`
+  const content = shown.length > LONG ? html`<div class="long" tabindex="0">${view}</div>` : view
   if (!isMarkdown && !isRendered && !hasMarkup(shown)) return content
   const other = isRendered ? 'Show as text' : 'Show as markdown'
   return html`<div class="with-view">

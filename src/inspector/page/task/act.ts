@@ -22,9 +22,11 @@ interface ActProps {
   readonly children?: ComponentChildren
 }
 
-/** The URL that clients call. */
+/** The URL that clients call by JSON-RPC, if there is one. */
 function urlOf({ card }: Session): string {
-  return card?.supportedInterfaces[0]?.url ?? 'http://localhost:3000'
+  const interfaces = card?.supportedInterfaces ?? []
+  const isRpc = ({ protocolBinding }: (typeof interfaces)[number]): boolean => protocolBinding === 'JSONRPC'
+  return (interfaces.find(isRpc) ?? interfaces[0])?.url ?? 'http://localhost:3000'
 }
 
 export function Actions({ session, task, log, children }: ActProps): VNode {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Snapshot } from './log.js'
+import type { Entry, Snapshot } from './log.js'
 
 export interface Band {
   readonly state: string
@@ -26,6 +26,23 @@ export function bandsOf({ history }: Snapshot, end: number): Band[] {
   const shares = bands.map(({ from, to }) => Math.max(LEAST_SHARE, (to - from) / total))
   const sum = shares.reduce((all, share) => all + share, 0)
   return bands.map((band, index) => ({ ...band, share: (shares[index] ?? 0) / sum }))
+}
+
+/** The places of entries on the bands, from 0 to 1. Each is in the band of its state, also where bands have no length. */
+export function placesOf(bands: readonly Band[], entries: readonly Entry[]): readonly number[] {
+  const starts = bands.map((_, index) => bands.slice(0, index).reduce((sum, { share }) => sum + share, 0))
+  let index = bands.length - 1
+  return entries
+    .toReversed()
+    .map((entry) => {
+      const { from, to, share } = bands[index] ?? { from: 0, to: 0, share: 0 }
+      const part =
+        to === from ? 0.5 : Math.min(1, Math.max(0, (Date.parse(entry.timestamp) - from) / (to - from)))
+      const place = (starts[index] ?? 0) + share * part
+      if (entry.type === 'status' && entry.from !== entry.to) index = Math.max(0, index - 1)
+      return place
+    })
+    .toReversed()
 }
 
 /** The place of a time on the bands, from 0 to 1. */

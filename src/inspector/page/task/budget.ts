@@ -31,10 +31,15 @@ export function Budget({ session, task, entries, now, deadline }: BudgetProps): 
   return html`<section class="block" aria-label="Budget">
     <h2>Budget</h2>
     <dl class="facts">
-      <${Used} name="Events" used=${task.generation} text=${String(task.generation)} />
+      <${Used} name="Events" used=${task.generation} text=${task.generation.toLocaleString('en')} />
       ${
         steps + size > 0 &&
-        html`<${Used} name="Steps" used=${steps} limit=${limits?.maxSteps} text=${String(steps)} />
+        html`<${Used}
+            name="Steps"
+            used=${steps}
+            limit=${limits?.maxSteps}
+            text=${steps.toLocaleString('en')}
+          />
           <${Used}
             name="History"
             used=${size}

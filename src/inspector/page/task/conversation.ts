@@ -5,28 +5,40 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Artifact, DeepReadonly, Message, TaskFailure } from '../../../core/task.js'
 import { pretty } from '../format.js'
 import { Text } from '../markdown/text.js'
 import type { Snapshot } from './log.js'
 import { Parts } from '../parts.js'
 
+/** Messages before these are shown on demand. */
+const LATEST = 50
+
 export function Conversation({ task }: { task: Snapshot }): VNode {
   const { messages, message, input, skill } = task
   const shown = new Set(messages.map(({ messageId }) => messageId))
   const status = typeof message === 'object' && shown.has(message.messageId) ? undefined : message
   const hasInput = messages.length === 0 && input !== null
+  const [isWhole, setWhole] = useState(false)
+  const hidden = isWhole ? 0 : Math.max(0, messages.length - LATEST)
   return html`<section class="block" aria-label="Conversation">
     <h2>Conversation</h2>
+    ${
+      hidden > 0 &&
+      html`<button type="button" class="link earlier" onClick=${() => setWhole(true)}>
+        Show ${hidden} earlier ${hidden === 1 ? 'message' : 'messages'}
+      </button>`
+    }
     <ol class="messages">
       ${
         hasInput &&
         html`<li class="message user">
           <h3>Input of ${skill === '' ? 'the task' : skill}</h3>
-          <pre class="json" tabindex="0">${pretty(input)}</pre>
+          ${typeof input === 'string' ? html`<${Text} text=${input} />` : html`<pre class="json" tabindex="0">${pretty(input)}</pre>`}
         </li>`
       }
-      ${messages.map((each) => html`<${MessageView} key=${`${each.role} ${each.messageId}`} message=${each} />`)}
+      ${messages.slice(hidden).map((each) => html`<${MessageView} key=${`${each.role} ${each.messageId}`} message=${each} />`)}
       ${
         status !== undefined &&
         html`<li class="message status">

@@ -23,9 +23,9 @@ export interface Layout {
   readonly height: number
 }
 
-export const NODE_WIDTH = 92
+export const NODE_WIDTH = 98
 export const NODE_HEIGHT = 30
-const COLUMN = 118
+const COLUMN = 126
 const ROW = 42
 const MARGIN = 8
 
@@ -41,10 +41,10 @@ export function layoutOf({ initial, states, transitions, terminal }: Lifecycle<s
   const rows = Math.max(...columns.map(({ length }) => length))
   const height = rows * ROW + MARGIN * 2
   const nodes = columns.flatMap((column, x) =>
-    column.map((state, y) => ({
-      state,
+    rowsOf(column.length, x < last ? rows - 1 : rows).map((row, index) => ({
+      state: column[index] ?? '',
       x: MARGIN + x * COLUMN,
-      y: (height - column.length * ROW) / 2 + y * ROW + (ROW - NODE_HEIGHT) / 2,
+      y: (height - ROW) / 2 + row * ROW + (ROW - NODE_HEIGHT) / 2,
     })),
   )
   const nodeOf = (state: string): Node | undefined => nodes.find((node) => node.state === state)
@@ -57,13 +57,24 @@ export function layoutOf({ initial, states, transitions, terminal }: Lifecycle<s
   return { nodes, edges, width: MARGIN * 2 + last * COLUMN + NODE_WIDTH, height }
 }
 
+/**
+ * The rows of a column, from its middle. Columns before the last have one place less, each between two rows of the last one,
+ * so that edges to the last column pass their nodes.
+ */
+function rowsOf(count: number, places: number): readonly number[] {
+  const free = Math.max(count, places) - 1
+  const gap = count > 1 ? Math.floor(free / (count - 1)) : 0
+  const first = Math.floor((free - gap * (count - 1)) / 2)
+  return Array.from({ length: count }, (_, index) => first + index * gap - free / 2)
+}
+
 /** The curve of an edge: forward from side to side, backward below, and beside the nodes within a column. */
 export function pathOf({ from, to }: Edge): string {
   const [y1, y2] = [from.y + NODE_HEIGHT / 2, to.y + NODE_HEIGHT / 2]
   if (to.x > from.x) {
-    const [x1, x2] = [from.x + NODE_WIDTH, to.x]
+    const [x1, x2] = [from.x + NODE_WIDTH, from.x + COLUMN]
     const bend = (x2 - x1) / 2
-    return `M${x1} ${y1 - 3} C${x1 + bend} ${y1 - 3} ${x2 - bend} ${y2} ${x2} ${y2}`
+    return `M${x1} ${y1 - 3} C${x1 + bend} ${y1 - 3} ${x2 - bend} ${y2} ${x2} ${y2} H${to.x}`
   }
   if (to.x < from.x) {
     const [x1, x2] = [from.x, to.x + NODE_WIDTH]

@@ -5,7 +5,7 @@
  */
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import type { Details } from '../api.js'
+import type { Details, Session } from '../api.js'
 import { dateTime, ownerName, pretty } from '../format.js'
 import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
@@ -14,12 +14,13 @@ import { StateBadge } from '../state.js'
 
 interface FactsProps {
   readonly task: Snapshot
+  readonly session: Session
   readonly details: Details | undefined
   /** The process that has worked on the task last. */
   readonly replica: string | undefined
 }
 
-export function Facts({ task, details, replica }: FactsProps): VNode {
+export function Facts({ session, task, details, replica }: FactsProps): VNode {
   const { id, contextId, skill, owner, createdAt, updatedAt, referenceTaskIds = [], metadata } = task
   const only = (filter: object) => (): void => {
     filterBy(filter)
@@ -34,7 +35,7 @@ export function Facts({ task, details, replica }: FactsProps): VNode {
       </${Fact}>
       ${skill !== '' && html`<${Fact} name="Skill"><button type="button" class="link" onClick=${only({ skill })}>${skill}</button></${Fact}>`}
       ${owner !== undefined && html`<${Fact} name="Owner"><button type="button" class="link" onClick=${only({ owner })}>${ownerName(owner)}</button></${Fact}>`}
-      <${Fact} name="Created">${dateTime(createdAt)}</${Fact}>
+      <${Fact} name=${session.isRemote ? 'Known since' : 'Created'}>${dateTime(createdAt)}</${Fact}>
       <${Fact} name="Changed">${dateTime(updatedAt)}</${Fact}>
       ${replica !== undefined && html`<${Fact} name="Process">${replica}</${Fact}>`}
       ${typeof details?.agentId === 'string' && html`<${Fact} name="Agent"><code>${details.agentId}</code></${Fact}>`}

@@ -86,7 +86,10 @@ function Fields({ label, fields, values, setValues }: FieldsProps): VNode {
         <span>${field.label}${isRequired ? '' : ' (optional)'}${hint === '' ? '' : `: ${hint}`}</span>
         ${
           kind === 'choice' || kind === 'boolean'
-            ? html`<select value=${value} onChange=${onInput(name)}>
+            ? html`<select
+                value=${kind === 'boolean' && value === '' ? 'false' : value}
+                onChange=${onInput(name)}
+              >
                 ${kind === 'choice' && html`<option value=""></option>`}
                 ${(kind === 'choice' ? field.choices : ['false', 'true']).map(
                   (choice) =>

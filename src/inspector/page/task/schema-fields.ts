@@ -34,26 +34,33 @@ type Json = Readonly<Record<string, unknown>>
  */
 export function fieldsOf(message: string | DeepReadonly<Message> | undefined): readonly Field[] {
   if (typeof message !== 'object') return []
-  for (const { data } of message.parts) {
-    const schema = objectSchema(data) ?? objectSchema(isObject(data) ? data['schema'] : undefined)
-    if (schema !== undefined) return fieldsOfSchema(schema)
-  }
-  return []
+  const schemas = message.parts.map(({ data }) => schemaIn(data))
+  const schema = schemas.find((each) => each !== undefined)
+  return schema === undefined ? [] : fieldsOfSchema(schema)
 }
 
-function objectSchema(value: unknown): { properties: Json; required: readonly unknown[] } | undefined {
+/** Whether the data of a part is a schema that {@link fieldsOf} makes a form of. */
+export function isForm(data: unknown): boolean {
+  const schema = schemaIn(data)
+  return schema !== undefined && fieldsOfSchema(schema).length > 0
+}
+
+interface ObjectSchema {
+  readonly properties: Json
+  readonly required: readonly unknown[]
+}
+
+function schemaIn(data: unknown): ObjectSchema | undefined {
+  return objectSchema(data) ?? objectSchema(isObject(data) ? data['schema'] : undefined)
+}
+
+function objectSchema(value: unknown): ObjectSchema | undefined {
   if (!isObject(value) || value['type'] !== 'object' || !isObject(value['properties'])) return undefined
   const { required } = value
   return { properties: value['properties'], required: Array.isArray(required) ? required : [] }
 }
 
-function fieldsOfSchema({
-  properties,
-  required,
-}: {
-  properties: Json
-  required: readonly unknown[]
-}): readonly Field[] {
+function fieldsOfSchema({ properties, required }: ObjectSchema): readonly Field[] {
   const fields: Field[] = []
   for (const [name, property] of Object.entries(properties).slice(0, MAX_FIELDS + 1)) {
     if (!isObject(property)) return []

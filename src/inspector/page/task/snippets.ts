@@ -11,7 +11,8 @@ import { statusText } from '../../summary.js'
 export function asCurl(task: Snapshot, url: string): string {
   const [first] = task.messages
   const message = {
-    messageId: first?.messageId ?? '1',
+    // With the id of the first message, the answer would be the task that it began.
+    messageId: `curl-${Date.now()}`,
     role: 'ROLE_USER',
     parts: first?.parts ?? [{ data: task.input }],
   }

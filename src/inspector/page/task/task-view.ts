@@ -65,7 +65,7 @@ export function TaskView({ id, generation, session }: TaskProps): VNode {
             onClick=${() => setTab(each)}
             onKeyDown=${(event: KeyboardEvent) => moveTab(event, each, setTab)}
           >
-            ${each}${each === 'Log' && html`<span class="count">${log.entries.length}</span>`}
+            ${each}${each === 'Log' && html`<span class="count">${log.entries.length.toLocaleString('en')}</span>`}
           </button>`,
       )}
     </div>
@@ -127,7 +127,7 @@ function Heading({ task, session, live, index, isNow }: OverviewProps): VNode {
     </div>
     <p class="heading-facts">
       <${StateBadge} state=${task.state} />
-      <span>${duration(end - Date.parse(task.createdAt))}</span>
+      ${!session.isRemote && html`<span>${duration(end - Date.parse(task.createdAt))}</span>`}
       <span>changed ${ago(task.updatedAt, now)}</span>
       <code>${task.id}</code>
     </p>
@@ -175,7 +175,7 @@ function Overview({ task, session, live, index, isNow }: OverviewProps): VNode {
     </div>
     <div>
       <${Diagram} lifecycle=${session.lifecycle} task=${task} end=${end} />
-      <${Facts} task=${task} details=${details} replica=${replicaOf(entries)} />
+      <${Facts} session=${session} task=${task} details=${details} replica=${replicaOf(entries)} />
       <${Budget}
         session=${session}
         task=${task}

@@ -6,7 +6,7 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { bandsOf, placeOf } from './bands.js'
+import { bandsOf, placesOf } from './bands.js'
 import { clockTime, duration, stateName } from '../format.js'
 import type { Details } from '../api.js'
 import { Lanes } from './lanes.js'
@@ -31,7 +31,8 @@ export function Timeline(props: TimelineProps): VNode | null {
   if (latest === undefined || entry === undefined) return null
   const end = isEnded ? Date.parse(latest.updatedAt) : Math.max(now, Date.parse(latest.updatedAt))
   const bands = bandsOf(latest, end)
-  const place = isLive && !isEnded ? 1 : placeOf(bands, Date.parse(entry.timestamp))
+  const places = placesOf(bands, entries)
+  const place = isLive && !isEnded ? 1 : (places[index] ?? 1)
   return html`<section class="timeline" aria-label="Timeline">
     <ol class="bands">
       ${bands.map(
@@ -47,12 +48,7 @@ export function Timeline(props: TimelineProps): VNode | null {
       )}
     </ol>
     <div class="marks" aria-hidden="true">
-      ${entries
-        .slice(-MAX_MARKS)
-        .map(
-          (each) =>
-            html`<span style=${{ left: `${placeOf(bands, Date.parse(each.timestamp)) * 100}%` }}></span>`,
-        )}
+      ${marksOf(places).map((left) => html`<span style=${{ left: `${left}%` }}></span>`)}
       <span class="cursor" style=${{ left: `${place * 100}%` }}></span>
     </div>
     <${Lanes}
@@ -66,7 +62,12 @@ export function Timeline(props: TimelineProps): VNode | null {
   </section>`
 }
 
-const MAX_MARKS = 400
+/** Marks that are this near to each other, in percent, are one. */
+const MARK_GAP = 0.25
+
+function marksOf(places: readonly number[]): readonly number[] {
+  return [...new Set(places.map((place) => Math.round((place * 100) / MARK_GAP) * MARK_GAP))]
+}
 
 type ScrubberProps = Omit<TimelineProps, 'now' | 'details' | 'terminal'>
 
