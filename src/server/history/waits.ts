@@ -7,6 +7,7 @@ import { invalidParams } from '../../core/errors.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { observed } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
@@ -194,12 +195,6 @@ async function validSignal<T>(
   const checked = await schema['~standard'].validate(value)
   if (checked.issues === undefined) return checked.value
   throw invalidParams('signal', `"${name}" does not match the schema: ${linesOf(checked.issues)}`)
-}
-
-/** A wait that code does not await must not fail with an unhandled rejection. */
-function observed<T>(wait: Promise<T>): Promise<T> {
-  wait.catch(() => undefined)
-  return wait
 }
 
 /** Calls `callback` at a time that may be further away than timers allow. */

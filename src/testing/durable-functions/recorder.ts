@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
+import { replayable } from '../../core/history/attempts.js'
 import type { Run } from '../../server/runs/run.js'
 import type { StepContext } from '../../server/history/steps.js'
 
@@ -14,27 +15,22 @@ export class Recorder {
   signals = 0
   /** How often the work of a step has begun. */
   stepsBegun = 0
-  /** How many steps are stored. */
-  stepsStored = 0
   /** Steps whose work began although their output was stored. */
   readonly repeated: string[] = []
   /** The delegations that other agents have not ended. */
   readonly delegations = new Set<string>()
-  /** The steps of the present turn that are stored. */
-  readonly #stored = new Set<string>()
+  /** The history of the present turn, without what the next attempt does again. */
+  #history: readonly HistoryRecorded[] = []
 
   readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
     for (const event of events) {
       if (event.type !== 'history') continue
       const { entry } = event
-      if (entry.kind === 'turn' || entry.kind === 'end') this.#stored.clear()
+      this.#history = entry.kind === 'turn' ? [event] : replayable([...this.#history, event])
       if (entry.kind === 'question') this.questions += 1
       if (entry.kind === 'signal') this.signals += 1
       if (entry.kind === 'delegate') this.delegations.add(entry.name)
       if (entry.kind === 'delegated') this.delegations.delete(entry.name)
-      if (entry.kind !== 'step') continue
-      this.stepsStored += 1
-      this.#stored.add(entry.name)
     }
   }
 
@@ -42,7 +38,8 @@ export class Recorder {
     this.stepsBegun += 1
     // Without the place of the turn.
     const label = step.key.slice(step.key.indexOf('/') + 1).replace(/(#\d+)@[\d.]+$/, '$1')
-    if (this.#stored.has(label)) this.repeated.push(label)
+    const isStored = this.#history.some(({ entry }) => entry.kind === 'step' && entry.name === label)
+    if (isStored) this.repeated.push(label)
     return step
   }
 
