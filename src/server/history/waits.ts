@@ -117,11 +117,13 @@ export class Waits {
   }
 
   async #sleep(name: string, dueAtOf: (now: number) => number): Promise<void> {
-    const { journal, clock, work, isLocal } = this.#host
+    const { journal, clock, work, signal, isLocal } = this.#host
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
     if ((await journal.next('wake', label)) !== undefined) return
+    // Code whose run is over begins nothing new.
+    if (begun === undefined) signal().throwIfAborted()
     const dueAt = begun === undefined ? dueAtOf(clock.now()) : Date.parse(begun.dueAt)
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
@@ -132,11 +134,12 @@ export class Waits {
   }
 
   async #waitFor<T>(name: string, schema: StandardSchema<unknown, T> | undefined): Promise<T> {
-    const { journal, work } = this.#host
+    const { journal, work, signal } = this.#host
     work()
     const label = journal.nameOf('wait', name)
     const begun = journal.pass('wait', label)
     const received = await journal.next('received', label)
+    if (received === undefined && begun === undefined) signal().throwIfAborted()
     if (received === undefined && begun === undefined) journal.record({ kind: 'wait', name: label })
     // The value may be `null`.
     const known = received === undefined ? this.#receive(label) : received.value
