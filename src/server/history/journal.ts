@@ -85,7 +85,6 @@ export class Journal {
     this.#clock = clock
     this.#onFlight = onFlight
     this.#hasTurn = history !== undefined && history.length > 0
-    this.#size = new HistorySize(limits, history?.map(({ entry }) => entry) ?? [])
     for (const event of history ?? []) {
       const { entry } = event
       if (!isNamed(entry)) continue
@@ -93,6 +92,10 @@ export class Journal {
       this.#recorded.push({ event, entry })
     }
     this.#left = this.#recorded.length
+    this.#size = new HistorySize(
+      limits,
+      this.#recorded.flatMap((each) => each?.entry ?? []),
+    )
     const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
     this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
   }
