@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
-import { replayable } from '../../core/history/attempts.js'
+import type { HistoryEntry, TaskEvent } from '../../core/events.js'
 import type { Run } from '../../server/runs/run.js'
 import type { StepContext } from '../../server/history/steps.js'
+
+type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 
 export class Recorder {
   /** How many questions the function has asked. */
@@ -19,14 +20,16 @@ export class Recorder {
   readonly repeated: string[] = []
   /** The delegations that other agents have not ended. */
   readonly delegations = new Set<string>()
-  /** The history of the present turn, without what the next attempt does again. */
-  #history: readonly HistoryRecorded[] = []
+  /** The steps of the present turn that no attempt does again, in the order in which they were stored. */
+  #stored: readonly StepEntry[] = []
 
   readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
     for (const event of events) {
       if (event.type !== 'history') continue
       const { entry } = event
-      this.#history = entry.kind === 'turn' ? [event] : replayable([...this.#history, event])
+      if (entry.kind === 'turn' || entry.kind === 'end') this.#stored = []
+      if (entry.kind === 'step') this.#stored = [...this.#stored, entry]
+      if (entry.kind === 'attempt') this.#stored = withoutStep(this.#stored, entry.step)
       if (entry.kind === 'question') this.questions += 1
       if (entry.kind === 'signal') this.signals += 1
       if (entry.kind === 'delegate') this.delegations.add(entry.name)
@@ -38,8 +41,7 @@ export class Recorder {
     this.stepsBegun += 1
     // Without the place of the turn.
     const label = step.key.slice(step.key.indexOf('/') + 1).replace(/(#\d+)@[\d.]+$/, '$1')
-    const isStored = this.#history.some(({ entry }) => entry.kind === 'step' && entry.name === label)
-    if (isStored) this.repeated.push(label)
+    if (this.#stored.some(({ name }) => name === label)) this.repeated.push(label)
     return step
   }
 
@@ -64,4 +66,12 @@ export class Recorder {
       get: (target, name): unknown => Reflect.get(name in own ? own : target, name),
     })
   }
+}
+
+/** The next attempt does the step again whose error ended the last one, and what followed it unless it was parallel. */
+function withoutStep(stored: readonly StepEntry[], failed: string | undefined): readonly StepEntry[] {
+  const at = stored.findIndex(({ name }) => name === failed)
+  if (at === -1) return stored
+  const after = stored[at]?.isParallel === true ? stored.slice(at + 1) : []
+  return [...stored.slice(0, at), ...after]
 }
