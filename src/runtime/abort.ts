@@ -45,3 +45,9 @@ export async function withTimeout<T>(
     stop()
   }
 }
+
+/** The promise, which is no unhandled rejection where code does not await it. */
+export function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}

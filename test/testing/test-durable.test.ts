@@ -31,6 +31,18 @@ test('sends messages with parts, passes options on, and compares the results', a
   })
 })
 
+test('knows that another attempt of execute does the failed step again', async () => {
+  const execute: Execute = async (run) => {
+    await run.step('before', () => 1)
+    return await run.step('flaky', () => {
+      if (run.attempt === 1) throw new Error('Not now')
+      return 'done'
+    })
+  }
+  const { task } = await testDurable(execute, { messages: ['go'], handler: { retry: { attempts: 2 } } })
+  expect(task).toMatchObject({ state: 'completed', artifacts: [{ parts: [{ text: 'done' }] }] })
+})
+
 describe('finds', () => {
   test('a value that is not recorded', async () => {
     let count = 0

@@ -7,6 +7,7 @@ import { isTaskEnd } from '../../core/errors.js'
 import { copyJson } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
+import { observed } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
 import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
@@ -46,7 +47,17 @@ export interface DelegationHost {
 }
 
 /** See `Run.delegate`. */
-export async function delegate(
+export function delegate(
+  host: DelegationHost,
+  name: string,
+  agent: DelegationAgent,
+  message: DelegatedMessage,
+  options: DelegateOptions,
+): Promise<DelegationResult> {
+  return observed(follow(host, name, agent, message, options))
+}
+
+async function follow(
   host: DelegationHost,
   name: string,
   agent: DelegationAgent,

@@ -42,7 +42,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     history,
-    artifacts: await artifactsAt(tasks, task, log.events, history),
+    artifacts: await artifactsAt(tasks, task, log.events, recorded),
   }
 }
 
@@ -123,18 +123,60 @@ export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
   return open.size > 0
 }
 
-/** The artifacts that were written after the last entry of the history, as they were at that entry. */
+/**
+ * The artifacts that were written after the last entry that the next attempt replays, as they were at that entry. Those that an
+ * attempt wrote after the last entry that its successor replayed, and no attempt since: as they were at that one.
+ */
 async function artifactsAt(
   tasks: ServedTasks,
   task: TaskSnapshot,
   events: readonly TaskEvent[],
-  history: readonly HistoryRecorded[],
+  recorded: readonly HistoryRecorded[],
 ): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
-  const last = history.findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
   // The log of a restored task begins later.
   if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
-  if (!events.some(({ type, generation }) => type === 'artifact' && generation > last)) return new Map()
-  return artifactsBefore(task, await wholeLog(tasks, task), last)
+  const attempts = recorded.filter(({ entry }) => entry.kind === 'attempt')
+  const last = lastReplayed(recorded)
+  const isWritten = events.some(({ type, generation }) => type === 'artifact' && generation > last)
+  if (!isWritten && attempts.length === 0 && last !== task.turn) return new Map()
+  const log = await wholeLog(tasks, task)
+  const left = new Map<string, DeepReadonly<Artifact> | undefined>()
+  let written = 0
+  for (const { generation: end } of [...attempts, { generation: Infinity }]) {
+    const reached = lastReplayed(recorded.filter(({ generation }) => generation <= end))
+    const replayed = reached === task.turn ? beginningOf(recorded, log.events) : reached
+    for (const id of writtenIn(log.events, written, replayed)) left.delete(id)
+    const before = artifactsBefore(task, log, replayed)
+    for (const id of writtenIn(log.events, replayed, end))
+      if (!left.has(id) || replayed < written) left.set(id, before.get(id))
+    written = end
+  }
+  return left
+}
+
+/** The generation of the last entry that the attempt after this history replays. */
+function lastReplayed(recorded: readonly HistoryRecorded[]): number {
+  return replayable(recorded).findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
+}
+
+/** A turn is recorded with its first entry: what it has written before that is older. */
+function beginningOf([turn]: readonly HistoryRecorded[], events: readonly TaskEvent[]): number {
+  if (turn?.entry.kind !== 'turn') return 0
+  const { continued, messageId } = turn.entry
+  const message = events.find(
+    (event) =>
+      event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId,
+  )
+  return continued === undefined ? (message?.generation ?? turn.generation) : turn.generation
+}
+
+/** The ids of the artifacts that were written after one generation, up to another. */
+function writtenIn(events: readonly TaskEvent[], after: number, to: number): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === 'artifact' && event.generation > after && event.generation <= to
+      ? (event.artifact.artifactId ?? [])
+      : [],
+  )
 }
 
 function rewrittenIn(

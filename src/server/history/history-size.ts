@@ -16,6 +16,8 @@ export class HistorySize {
   readonly #limits: HistoryLimits
   #steps = 0
   #bytes = 0
+  /** What was refused has no entry. So nothing after it may have one: a replay could not pass it. */
+  #exceeded: A2AError<'LIMIT_EXCEEDED'> | undefined
 
   /** @param entries - The history so far. */
   constructor(limits: HistoryLimits, entries: readonly HistoryEntry[]) {
@@ -26,16 +28,22 @@ export class HistorySize {
   /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
   requireStep(): void {
     const { maxSteps } = this.#limits
-    if (this.#steps >= maxSteps) throw tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
+    if (this.#steps >= maxSteps)
+      this.#exceeded ??= tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
+    this.#requireOpen()
   }
 
   /** @throws {A2AError} `LIMIT_EXCEEDED` when the history can have no such entry. */
   requireRoom(entry: HistoryEntry): void {
     const { maxHistoryBytes } = this.#limits
     const actual = this.#bytes + jsonSize(entry)
-    if (actual > maxHistoryBytes) {
-      throw tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
-    }
+    if (actual > maxHistoryBytes)
+      this.#exceeded ??= tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
+    this.#requireOpen()
+  }
+
+  #requireOpen(): void {
+    if (this.#exceeded !== undefined) throw this.#exceeded
   }
 
   /** Counts an entry that is recorded. */

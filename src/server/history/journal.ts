@@ -6,10 +6,20 @@
 import { A2AError } from '../../core/errors.js'
 import type { HistoryEntry, HistoryRecorded } from '../../core/events.js'
 import type { HistoryChange } from '../../core/params.js'
+import type { Clock } from '../../runtime/clock.js'
 import { HistorySize, type HistoryLimits } from './history-size.js'
 
 /** Adds entries to the history of the task, in one change with `change`. */
 export type Recorder = (entries: readonly HistoryEntry[], change?: HistoryChange) => void
+
+/** So long parallel code may take until it calls the next entry of the history, in ms. */
+const STALL_MS = 60_000
+
+/** What code waits for in a replay. */
+interface Held {
+  readonly deliver: (entry: NamedEntry | undefined) => void
+  readonly fail: (error: Error) => void
+}
 
 /** An entry that code asks for by its kind and name. */
 export type NamedEntry = Exclude<HistoryEntry, { readonly kind: UnnamedKind }>
@@ -44,7 +54,11 @@ export class Journal {
   #left = 0
   readonly #counts = new Map<string, number>()
   /** What the code waits for, by key. */
-  readonly #held = new Map<string, (entry: NamedEntry | undefined) => void>()
+  readonly #held = new Map<string, Held>()
+  readonly #clock: Clock
+  /** The position of the first entry of parallel code. From there on, the code may have branches, each with its own speed. */
+  readonly #firstParallel: number
+  #stopStall = (): void => {}
   #inFlight = 0
   /** How many steps, questions and waits were asked for in this tick, and are not under way yet. */
   #asked = 0
@@ -62,15 +76,15 @@ export class Journal {
     turn: TurnEntry,
     history: readonly HistoryRecorded[] | undefined,
     record: Recorder | undefined,
-    limits: HistoryLimits,
+    { limits, clock }: { readonly limits: HistoryLimits; readonly clock: Clock },
     onFlight: () => void,
   ) {
     this.#taskId = taskId
     this.#turn = turn
     this.#record = record
+    this.#clock = clock
     this.#onFlight = onFlight
     this.#hasTurn = history !== undefined && history.length > 0
-    this.#size = new HistorySize(limits, history?.map(({ entry }) => entry) ?? [])
     for (const event of history ?? []) {
       const { entry } = event
       if (!isNamed(entry)) continue
@@ -78,6 +92,12 @@ export class Journal {
       this.#recorded.push({ event, entry })
     }
     this.#left = this.#recorded.length
+    this.#size = new HistorySize(
+      limits,
+      this.#recorded.flatMap((each) => each?.entry ?? []),
+    )
+    const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
+    this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
   }
 
   /** Whether the history holds entries that the code has not asked for yet. */
@@ -122,6 +142,7 @@ export class Journal {
 
   /**
    * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
+   * Parallel code waits for its other branches.
    *
    * @throws {A2AError} `HISTORY_MISMATCH`, as a rejection, when the history shows that the code asked for something else here.
    */
@@ -133,11 +154,13 @@ export class Journal {
     if (first === undefined) return this.#live()
     const key = keyOf(kind, name)
     const isFirst = this.#positions.get(key) === this.#first
-    const mayWait = first.entry.isParallel === true || this.#held.size > 0 || this.#inFlight > 0
-    if (!isFirst && !mayWait) return Promise.reject(this.#mismatchAt(first, `${kind} ${name}`))
-    return new Promise((resolve) => {
+    const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0
+    if (this.#mismatch !== undefined || (!isFirst && !mayWait))
+      return Promise.reject(this.#mismatchAt(first, key))
+    return new Promise((resolve, fail) => {
       // The key contains the kind.
-      this.#held.set(key, (entry) => resolve(entry as EntryOf<K> | undefined))
+      const deliver = (entry: NamedEntry | undefined): void => resolve(entry as EntryOf<K> | undefined)
+      this.#held.set(key, { deliver, fail })
       this.#advance()
     })
   }
@@ -242,19 +265,32 @@ export class Journal {
 
   /** Delivers the entries that the code waits for, in the order of the log. */
   #advance(): void {
+    this.#stopStall()
     for (;;) {
       const first = this.#recorded[this.#first]
       if (first === undefined) break
       const key = keyOf(first.entry.kind, first.entry.name)
-      const deliver = this.#held.get(key)
-      if (deliver === undefined) return
+      const held = this.#held.get(key)
+      if (held === undefined) {
+        if (this.#held.size > 0) this.#stopStall = this.#clock.schedule(() => this.#stall(first), STALL_MS)
+        return
+      }
       this.#held.delete(key)
       this.#passAt(this.#first)
-      deliver(first.entry)
+      held.deliver(first.entry)
     }
-    const held = [...this.#held.values()]
+    for (const [, { deliver }] of this.#removeHeld()) deliver(undefined)
+  }
+
+  /** Nothing asks for the entry that comes next: the code has changed, or has called a step within the work of another one. */
+  #stall(next: Recorded): void {
+    for (const [asked, { fail }] of this.#removeHeld()) fail(this.#mismatchAt(next, asked))
+  }
+
+  #removeHeld(): readonly (readonly [key: string, held: Held])[] {
+    const held = [...this.#held]
     this.#held.clear()
-    for (const deliver of held) deliver(undefined)
+    return held
   }
 
   #mismatchAt({ event, entry }: Recorded, asked: string): A2AError<'HISTORY_MISMATCH'> {

@@ -7,7 +7,7 @@ import { JsonReader } from '../../core/json.js'
 import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
-import { raceAbort } from '../../runtime/abort.js'
+import { observed, raceAbort } from '../../runtime/abort.js'
 import { withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { describe } from '../../runtime/describe.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
@@ -117,7 +117,18 @@ type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<
  *
  * @param method - The method that was called, for errors.
  */
-export async function runRecorded<T extends StepOutput>(
+export function runRecorded<T extends StepOutput>(
+  run: StepHost,
+  name: string,
+  work: unknown,
+  options: StepOptions,
+  method: string,
+  perform: Perform,
+): Promise<T> {
+  return observed(returnOrPerform<T>(run, name, work, options, method, perform))
+}
+
+async function returnOrPerform<T extends StepOutput>(
   run: StepHost,
   name: string,
   work: unknown,

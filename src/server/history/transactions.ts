@@ -14,7 +14,7 @@ import { isThenable } from '../../core/emitter.js'
 const TIMEOUT_MS = 5_000
 
 /** See `Run.transaction`. */
-export async function runTransaction<T extends StepOutput, C>(
+export function runTransaction<T extends StepOutput, C>(
   run: StepHost,
   name: string,
   work: TransactionWork<T, C>,
@@ -22,12 +22,12 @@ export async function runTransaction<T extends StepOutput, C>(
 ): Promise<T> {
   const { transact, journal } = run
   if (transact === undefined) {
-    throw new TypeError(
+    const error =
       'run.transaction() needs a store with transactions: SQLite or PostgreSQL. The tasks of this agent are in memory, or in ' +
-        'another store: use run.step(), whose key makes the effect idempotent',
-    )
+      'another store: use run.step(), whose key makes the effect idempotent'
+    return Promise.reject(new TypeError(error))
   }
-  return await runRecorded(run, name, work, options, 'run.transaction', async (step, given) => {
+  return runRecorded(run, name, work, options, 'run.transaction', async (step, given) => {
     const { label: entryName, attempt: attempts } = step
     const unfinished: HistoryEntry = { kind: 'step', name: entryName, attempts }
     journal.begin()

@@ -302,7 +302,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #makeParts(): Parts<P> {
     const host = this.#host
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
-    const { clock, limits } = settings
+    const { clock } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
       const { id } = host.task()
       host.change(() => tasks.recordHistory?.(id, entries))
@@ -316,7 +316,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       },
       earlier?.history,
       this.isRecording ? record : undefined,
-      limits,
+      settings,
       () => this.#onFlight(),
     )
     const { work, signal } = host

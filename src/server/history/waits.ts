@@ -7,6 +7,7 @@ import { invalidParams } from '../../core/errors.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { observed } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
@@ -116,11 +117,13 @@ export class Waits {
   }
 
   async #sleep(name: string, dueAtOf: (now: number) => number): Promise<void> {
-    const { journal, clock, work, isLocal } = this.#host
+    const { journal, clock, work, signal, isLocal } = this.#host
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
     if ((await journal.next('wake', label)) !== undefined) return
+    // Code whose run is over begins nothing new.
+    if (begun === undefined) signal().throwIfAborted()
     const dueAt = begun === undefined ? dueAtOf(clock.now()) : Date.parse(begun.dueAt)
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
@@ -131,11 +134,12 @@ export class Waits {
   }
 
   async #waitFor<T>(name: string, schema: StandardSchema<unknown, T> | undefined): Promise<T> {
-    const { journal, work } = this.#host
+    const { journal, work, signal } = this.#host
     work()
     const label = journal.nameOf('wait', name)
     const begun = journal.pass('wait', label)
     const received = await journal.next('received', label)
+    if (received === undefined && begun === undefined) signal().throwIfAborted()
     if (received === undefined && begun === undefined) journal.record({ kind: 'wait', name: label })
     // The value may be `null`.
     const known = received === undefined ? this.#receive(label) : received.value
@@ -194,12 +198,6 @@ async function validSignal<T>(
   const checked = await schema['~standard'].validate(value)
   if (checked.issues === undefined) return checked.value
   throw invalidParams('signal', `"${name}" does not match the schema: ${linesOf(checked.issues)}`)
-}
-
-/** A wait that code does not await must not fail with an unhandled rejection. */
-function observed<T>(wait: Promise<T>): Promise<T> {
-  wait.catch(() => undefined)
-  return wait
 }
 
 /** Calls `callback` at a time that may be further away than timers allow. */

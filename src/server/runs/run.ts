@@ -182,7 +182,8 @@ export interface Run<P extends Principal = Principal> {
    *
    * When a process dies after the work and before its output is stored, the work is done again: pass `key` to services as the
    * idempotency key. What `work` shows (artifacts, updates) before that is replaced. Names repeat: the second `price` is
-   * another step than the first.
+   * another step than the first. `work` must not call a method of the run that records something, such as `step`: its entry
+   * would not match when the turn continues.
    *
    * @returns A copy of the output, which must be JSON or `undefined`.
    * @throws What `work` throws after its last attempt; from the history, an `Error` with the beginnings of its

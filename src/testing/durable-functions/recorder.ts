@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { HistoryEntry, TaskEvent } from '../../core/events.js'
 import type { Run } from '../../server/runs/run.js'
 import type { StepContext } from '../../server/history/steps.js'
+
+type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 
 export class Recorder {
   /** How many questions the function has asked. */
@@ -14,27 +16,24 @@ export class Recorder {
   signals = 0
   /** How often the work of a step has begun. */
   stepsBegun = 0
-  /** How many steps are stored. */
-  stepsStored = 0
   /** Steps whose work began although their output was stored. */
   readonly repeated: string[] = []
   /** The delegations that other agents have not ended. */
   readonly delegations = new Set<string>()
-  /** The steps of the present turn that are stored. */
-  readonly #stored = new Set<string>()
+  /** The steps of the present turn that no attempt does again, in the order in which they were stored. */
+  #stored: readonly StepEntry[] = []
 
   readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
     for (const event of events) {
       if (event.type !== 'history') continue
       const { entry } = event
-      if (entry.kind === 'turn' || entry.kind === 'end') this.#stored.clear()
+      if (entry.kind === 'turn' || entry.kind === 'end') this.#stored = []
+      if (entry.kind === 'step') this.#stored = [...this.#stored, entry]
+      if (entry.kind === 'attempt') this.#stored = withoutStep(this.#stored, entry.step)
       if (entry.kind === 'question') this.questions += 1
       if (entry.kind === 'signal') this.signals += 1
       if (entry.kind === 'delegate') this.delegations.add(entry.name)
       if (entry.kind === 'delegated') this.delegations.delete(entry.name)
-      if (entry.kind !== 'step') continue
-      this.stepsStored += 1
-      this.#stored.add(entry.name)
     }
   }
 
@@ -42,7 +41,7 @@ export class Recorder {
     this.stepsBegun += 1
     // Without the place of the turn.
     const label = step.key.slice(step.key.indexOf('/') + 1).replace(/(#\d+)@[\d.]+$/, '$1')
-    if (this.#stored.has(label)) this.repeated.push(label)
+    if (this.#stored.some(({ name }) => name === label)) this.repeated.push(label)
     return step
   }
 
@@ -67,4 +66,12 @@ export class Recorder {
       get: (target, name): unknown => Reflect.get(name in own ? own : target, name),
     })
   }
+}
+
+/** The next attempt does the step again whose error ended the last one, and what followed it unless it was parallel. */
+function withoutStep(stored: readonly StepEntry[], failed: string | undefined): readonly StepEntry[] {
+  const at = stored.findIndex(({ name }) => name === failed)
+  if (at === -1) return stored
+  const after = stored[at]?.isParallel === true ? stored.slice(at + 1) : []
+  return [...stored.slice(0, at), ...after]
 }

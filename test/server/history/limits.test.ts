@@ -1,4 +1,6 @@
 /** Limits of the history of one turn. */
+import type { Execute } from 'a2a-tasks/server'
+import { testDurable } from 'a2a-tasks/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
 
@@ -56,4 +58,30 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(await kinds(id)).toEqual(['turn', 'step', 'step', 'failure'])
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
   })
+})
+
+test.each([
+  ['maxHistoryBytes', { maxHistoryBytes: 1_500 }],
+  ['maxSteps', { maxSteps: 3 }],
+])('after %s is exceeded, nothing more is recorded', async (limit, limits) => {
+  const execute: Execute = async (run) => {
+    for (let count = 1; count <= 5; count += 1) await run.step('s', () => 'x'.repeat(300)).catch(String)
+    return await run.sleep('short', { ms: 1 }).then(() => 'slept', String)
+  }
+  const { task } = await testDurable(execute, { messages: ['go'], handler: { limits } })
+  expect(textsOf(task)).toEqual([expect.stringMatching(`exceed limits.${limit}`)])
+})
+
+test('a history has the same room in each process', async () => {
+  const execute: Execute = async (run) => {
+    const results: string[] = []
+    for (let count = 1; count <= 5; count += 1)
+      results.push(await run.step('s', () => 'x'.repeat(300)).then(({ length }) => `${length}`, String))
+    return results.join()
+  }
+  const { task } = await testDurable(execute, {
+    messages: ['go'],
+    handler: { limits: { maxHistoryBytes: 1_500 } },
+  })
+  expect(textsOf(task)).toEqual([expect.stringMatching(/^300,300,300,300,.*exceed limits.maxHistoryBytes/)])
 })

@@ -1,6 +1,6 @@
 /** Questions beside sleeps and signals: what is due first continues the turn, whichever process lives then. */
 import { DurableTaskManager, type DurableTaskManagerOptions } from 'a2a-tasks/durable'
-import type { Execute } from 'a2a-tasks/server'
+import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import {
   begin,
@@ -191,6 +191,30 @@ describe('a sleep beside an open question', () => {
     await pass(clock, async () => (await stateAt(b, id)) === 'completed')
     expect(await resultOf(b, id)).toEqual(['Porto'])
   })
+})
+
+test.each([
+  ['signal', (run: Run) => run.waitFor('note')],
+  ['sleep', (run: Run) => run.sleep('pause', { ms: 60_000 })],
+])('a question beside a %s is asked again where its process was closing', async (_, wait) => {
+  const both: Execute = async (run) => {
+    const [answer] = await Promise.all([run.requireInput('Which city?'), wait(run)])
+    return textOf(answer)
+  }
+  const { all, clock } = cluster([
+    (run) => {
+      void all[0]?.handler.close({ graceMs: 0 })
+      return both(run)
+    },
+    both,
+  ])
+  const [a, b] = all as [Replica, Replica]
+  const { id } = await begin(a, 'go')
+  await settle()
+  await b.tasks.signal(id, 'note', 'noted')
+  await begin(b, 'Lisbon', id)
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultOf(b, id)).toEqual(['Lisbon'])
 })
 
 describe.each(LEASING_STORES)('over %s', (_, open) => {

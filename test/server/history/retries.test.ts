@@ -1,6 +1,7 @@
 /** Attempts of turns whose code throws: the option `retry`. */
 import { A2AError } from 'a2a-tasks'
 import { createRequestHandler, type Execute, type RetryOptions } from 'a2a-tasks/server'
+import { testDurable } from 'a2a-tasks/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
 import { stateName } from '../spec/support/agent.js'
@@ -220,6 +221,24 @@ test('isRetryable decides, and pauses grow up to their limit', async () => {
   )
   await reaches(await say('go'), 'failed')
   expect(at.slice(1).map((time, index) => time - (at[index] ?? 0))).toEqual([1_000, 3_000, 5_000, 5_000])
+})
+
+test('an artifact that an attempt wrote after a failed step is replaced, in whichever process', async () => {
+  const execute: Execute = async (run) => {
+    run.artifact({ artifactId: 'log', parts: [{ text: 'begun ' }] })
+    try {
+      await run.step('work', () => {
+        if (run.attempt === 1) throw new Error('Not now')
+      })
+    } finally {
+      await run.step('clean up', () => undefined)
+      run.artifact({ artifactId: 'log', parts: [{ text: 'cleaned up ' }] })
+      run.artifact({ artifactId: 'other', parts: [{ text: 'cleaned up ' }] })
+    }
+    await run.step('end', () => undefined)
+  }
+  const { task } = await testDurable(execute, { messages: ['go'], handler: { retry: { attempts: 2 } } })
+  expect(textsOf(task)).toEqual(['begun cleaned up ', 'cleaned up '])
 })
 
 describe('attempts of several processes', () => {

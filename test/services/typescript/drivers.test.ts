@@ -64,6 +64,15 @@ const card = { name: 'Echo', url: 'http://localhost:3000' }
 for (const tasks of managers) {
   createRequestHandler<User>({ card, tasks, execute: (run) => run.principal?.name ?? '' })
 }
+createRequestHandler({
+  card,
+  execute: async (run) => {
+    const count = await run.transaction('count', (client: DatabaseSync) => client.prepare('SELECT 1').all().length)
+    // @ts-expect-error A row may hold what is not JSON.
+    await run.transaction('row', (client: DatabaseSync) => client.prepare('SELECT 1').get())
+    return String(count)
+  },
+})
 // @ts-expect-error Its methods return promises.
 sqliteStore({ exec: async () => {}, prepare: async () => ({}) })
 `

@@ -1,0 +1,121 @@
+/** Parallel code that continues in another process: at another speed, or changed. */
+import type { Execute, Run } from 'a2a-tasks/server'
+import { expect, test } from 'vitest'
+import {
+  begin,
+  pass,
+  replicas,
+  resultOf,
+  settle,
+  stateAt,
+  type Replica,
+} from '../durable/support/replicas.js'
+
+const forEver = (): Promise<never> => new Promise(() => undefined)
+
+/** Runs `here` until nothing more happens, and `there` in another process until the task is in `state`. */
+async function continued(
+  here: Execute,
+  there: Execute,
+  state: string,
+): Promise<{ readonly b: Replica; readonly id: string }> {
+  const { a, b, clock } = replicas([here, there])
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.fail()
+  await pass(clock, async () => (await stateAt(b, id)) === state)
+  return { b, id }
+}
+
+/** Resolves once it is opened. */
+function gateOf(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
+test('branches whose steps do not overlap continue in the order of the history', async () => {
+  const did: string[] = []
+  const functionOf =
+    (isFirst: boolean): Execute =>
+    async (run) => {
+      const [a, b] = [gateOf(), gateOf()]
+      const step = (name: string): Promise<string> =>
+        run.step(name, () => {
+          did.push(name)
+          return name
+        })
+      const branch = async (name: string, mayGo: Promise<void>, then: () => void): Promise<string> => {
+        await step(`${name}1`)
+        // Work outside of steps, which is as fast as it likes.
+        await mayGo
+        const second = await step(`${name}2`)
+        then()
+        return second
+      }
+      // At first a is faster. When the function is called again, b is.
+      const open = Promise.resolve()
+      if (!isFirst) setImmediate(a.open)
+      const all = await Promise.all([
+        branch('a', isFirst ? open : a.opened, () => setImmediate(b.open)),
+        branch('b', isFirst ? b.opened : open, () => undefined),
+      ])
+      if (isFirst) await forEver()
+      return all.join()
+    }
+  const { b, id } = await continued(functionOf(true), functionOf(false), 'completed')
+  expect(await resultOf(b, id)).toEqual(['a2,b2'])
+  expect(did.sort()).toEqual(['a1', 'a2', 'b1', 'b2'])
+})
+
+const parallel = async (run: Run, names: readonly string[]): Promise<void> => {
+  await Promise.all(names.map((name) => run.step(name, () => name)))
+}
+
+test('parallel code that asks for another step than the history has fails after a minute', async () => {
+  const { b, id } = await continued(
+    async (run) => {
+      await parallel(run, ['x', 'y'])
+      await forEver()
+    },
+    (run) => parallel(run, ['x', 'z']),
+    'failed',
+  )
+  expect(b.errors).toMatchObject([
+    { error: { code: 'HISTORY_MISMATCH', data: { taskId: id, recorded: 'step y#1', asked: 'step z#1' } } },
+  ])
+})
+
+test('a step within the work of a step fails the turn that continues', async () => {
+  const functionOf =
+    (end: () => Promise<void>): Execute =>
+    async (run) => {
+      await run.step('outer', () => run.step('inner', () => 1))
+      await end()
+    }
+  const { b } = await continued(
+    functionOf(forEver),
+    functionOf(() => Promise.resolve()),
+    'failed',
+  )
+  expect(b.errors).toMatchObject([
+    { error: { code: 'HISTORY_MISMATCH', data: { recorded: 'step inner#1', asked: 'step outer#1' } } },
+  ])
+})
+
+test('a step that the code does not await is not an unhandled rejection', async () => {
+  const rejected: unknown[] = []
+  const onRejection = (error: unknown): void => void rejected.push(error)
+  process.on('unhandledRejection', onRejection)
+  const step = gateOf()
+  const { a, clock } = replicas((run) => {
+    void run.step('not awaited', () => step.opened)
+    return 'done'
+  })
+  const { id } = await begin(a, 'go')
+  await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+  step.open()
+  await settle()
+  process.off('unhandledRejection', onRejection)
+  expect(rejected).toEqual([])
+})
