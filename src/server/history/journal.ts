@@ -13,7 +13,7 @@ import { HistorySize, type HistoryLimits } from './history-size.js'
 export type Recorder = (entries: readonly HistoryEntry[], change?: HistoryChange) => void
 
 /** So long parallel code may take until it calls the next entry of the history, in ms. */
-const STALL_MS = 60_000
+const STALL_MS = 600_000
 
 /** What code waits for in a replay. */
 interface Held {

@@ -72,7 +72,7 @@ const parallel = async (run: Run, names: readonly string[]): Promise<void> => {
   await Promise.all(names.map((name) => run.step(name, () => name)))
 }
 
-test('parallel code that asks for another step than the history has fails after a minute', async () => {
+test('parallel code that asks for another step than the history has fails in the end', async () => {
   const { b, id } = await continued(
     async (run) => {
       await parallel(run, ['x', 'y'])

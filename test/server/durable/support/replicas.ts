@@ -196,12 +196,12 @@ export function holdUp(
 
 /** Lets time pass, a second at a time, until `condition` holds. */
 export async function pass(clock: ManualClock, condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let seconds = 0; seconds < 300; seconds += 1) {
+  for (let seconds = 0; seconds < 900; seconds += 1) {
     for (let turns = 0; turns < 5; turns += 1) await turn()
     if (await condition()) return
     clock.advance(1_000)
   }
-  throw new Error('It did not come to pass in five minutes')
+  throw new Error('It did not come to pass in fifteen minutes')
 }
 
 /** Lets everything happen that needs no time. */
