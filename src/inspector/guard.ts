@@ -68,9 +68,9 @@ async function readBytes(request: Request, maxBytes: number, clock: Clock): Prom
   const body = request.body as ReadableStream<Uint8Array> | null
   if (body === null) return new Uint8Array()
   const reader = body.getReader()
-  let isLate = false
+  const late = new AbortController()
   const disarm = clock.schedule(() => {
-    isLate = true
+    late.abort()
     reader.cancel().catch(() => undefined)
   }, BODY_TIMEOUT_MS)
   let bytes = new Uint8Array(0)
@@ -78,7 +78,7 @@ async function readBytes(request: Request, maxBytes: number, clock: Clock): Prom
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (isLate) throw new Refusal(408, `The body was not complete within ${BODY_TIMEOUT_MS} ms`)
+      if (late.signal.aborted) throw new Refusal(408, `The body was not complete within ${BODY_TIMEOUT_MS} ms`)
       if (done) return bytes.subarray(0, size)
       const end = size + value.byteLength
       if (end > maxBytes) {
