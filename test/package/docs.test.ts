@@ -1,8 +1,10 @@
 /**
- * Examples of the documentation: a block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built
- * package, and prints what the ` ```text ` block right after it says; links lead somewhere. The curl commands of a page
- * and its blocks marked ` ```ts client ` call its agent, which is marked ` ```ts serve `, and print what their ` ```text `
- * blocks say. A block marked ` ```ts module ` begins with its name, ` // agent.js `, by which the others import it.
+ * Examples of the documentation. `npm test` runs those of the first two pages, and checks the types of all.
+ *
+ * A block marked ` ```ts run ` or ` ```js run ` is type-checked, run against the built package, and prints what the ` ```text `
+ * block right after it says; links lead somewhere. The curl commands of a page and its blocks marked ` ```ts client ` call its
+ * agent, which is marked ` ```ts serve `, and print what their ` ```text ` blocks say. A block marked ` ```ts module ` begins
+ * with its name, ` // agent.js `, by which the others import it.
  */
 import { spawn } from 'node:child_process'
 import { on } from 'node:events'
@@ -15,12 +17,17 @@ import { parse } from 'yaml'
 import { Consumer } from '../support/consumer.js'
 import { anchorsOf, isPrinted, linksOf, programsOf, type Program } from '../support/markdown.js'
 import { FILES, read, ROOT, SOURCES } from '../support/repository.js'
+import { runsAll } from '../support/samples.js'
 
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
 const PROGRAMS = programsMarked('run')
 const AGENTS = programsMarked('serve')
 const CLIENTS = programsMarked('client')
 const MODULES = programsMarked('module')
+
+/** The pages that a newcomer reads first. */
+const FIRST_PAGES = ['README.md', 'docs/get-started.md']
+const isRun = (program: Program): boolean => runsAll || FIRST_PAGES.includes(pageOf(program))
 
 /** Packages that pages import beside this one. A scope stands for all of its packages. */
 const PACKAGES = [
@@ -55,7 +62,7 @@ describe('the README', () => {
   })
 })
 
-describe.concurrent.each(PROGRAMS)('the program at $at', { timeout: 90_000 }, (program) => {
+describe.concurrent.each(PROGRAMS.filter(isRun))('the program at $at', { timeout: 90_000 }, (program) => {
   const file = consumer.write(`${program.at.replace(/\W/g, '-')}.${program.language}`, program.code)
 
   it('runs, and prints what it says', async () => {
@@ -69,7 +76,7 @@ describe('all programs', () => {
   })
 })
 
-describe.each(AGENTS)('the agent at $at', { timeout: 90_000 }, (agent) => {
+describe.each(AGENTS.filter(isRun))('the agent at $at', { timeout: 90_000 }, (agent) => {
   it('answers its page', async () => {
     const file = consumer.write(`${agent.at.replace(/\W/g, '-')}.ts`, agent.code)
     const program = consumer.compile(file)

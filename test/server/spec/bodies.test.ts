@@ -16,6 +16,7 @@ import { toNodeListener, type NodeListener } from 'a2a-tasks/server/node'
 import { ManualClock } from 'a2a-tasks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ROOT } from '../../support/repository.js'
+import { samples } from '../../support/samples.js'
 import { agent, ORIGIN, user } from './support/agent.js'
 
 const ends: (() => unknown)[] = []
@@ -105,7 +106,7 @@ describe.each(['direct', 'fetch'])('a chunked body in chunks of one byte, %s', (
     const memory = async (): Promise<{ bytes: number; received: number }> =>
       (await (await fetch(`http://127.0.0.1:${port}/memory`, OWN_CONNECTION)).json()) as never
     const before = await memory()
-    const size = 1_048_576
+    const size = samples(1_048_576)
     const body = JSON.stringify({ message: user('x'.repeat(size)) })
     const socket = connect(port, '127.0.0.1')
     ends.push(() => socket.destroy())
