@@ -98,7 +98,9 @@ async function parse(text: string, file: string): Promise<Tree> {
     uniqueKeys: false,
     prettyErrors: false,
   })
-  const [document, another] = composer.compose(tokens(), true, text.length)
+  const documents = composer.compose(tokens(), true, text.length)
+  // An empty text has a document, too.
+  const { value: document } = documents.next() as IteratorYieldResult<yaml.Document.Parsed>
   const [problem] = document.errors
   if (problem !== undefined) {
     throw configurationError(
@@ -108,6 +110,7 @@ async function parse(text: string, file: string): Promise<Tree> {
       PARSER_ERRORS[problem.code] ?? `is not YAML: ${problem.code}`,
     )
   }
+  const { value: another } = documents.next()
   if (another !== undefined)
     throw configurationError(file, positionAt(another.range[0]), '', 'begins a second document')
   return new TreeBuilder(kinds, document, file, positionAt).section()
