@@ -63,7 +63,7 @@ describe.each([
 })
 
 test.each([
-  [{ 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' }, 400, 'input-required'],
+  [{ 'sec-fetch-site': 'cross-site' }, 400, 'input-required'],
   [{ origin: 'https://evil.test' }, 400, 'input-required'],
   [{ 'sec-fetch-site': 'same-origin' }, 200, 'canceled'],
   [{}, 200, 'canceled'],
