@@ -221,7 +221,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
   /**
    * Returns the agent for a task: of the agents that are online and match, the least loaded; of equally loaded ones,
    * the least recently selected. `null` when none matches. For a text, `extractCapabilities` decides which capabilities
-   * are needed; a text that needs none matches no agent.
+   * are needed, by default from its first 65,536 characters; a text that needs none matches no agent.
    */
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
     return this.#selector.find(needs)

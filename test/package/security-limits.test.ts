@@ -1,6 +1,6 @@
-/** The defaults of limits in docs/security.md are those of the guides. */
+/** The limits in docs/security.md: each option has a row, and the defaults are those of the guides. */
 import { describe, expect, test } from 'vitest'
-import { read } from '../support/repository.js'
+import { read, SOURCES } from '../support/repository.js'
 
 /** The section of docs/security.md, a guide with the same options, and how many defaults they share. */
 const GUIDES: readonly (readonly [section: string, guide: string, shared: number])[] = [
@@ -30,6 +30,33 @@ describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, gui
     const inGuide = new Map(common.map((name) => [name, theirs.get(name)]))
     expect(new Map(common.map((name) => [name, ours.get(name)]))).toEqual(inGuide)
   })
+})
+
+/** Numbers that bound nothing that others send: pauses, rhythms, and the page size of a caller. */
+const NO_LIMITS = [
+  ...['baseDelayMs', 'expirySkewMs', 'heartbeatMs', 'initialMs', 'leftMs', 'maxMs', 'pollIntervalMs'],
+  ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs'],
+  ...['graceMs', 'pageSize', 'softTtlMs'],
+]
+/** They have a row under the name of their option, or of what they bound. */
+const UNDER_ANOTHER_NAME = ['hardTtlMs', 'maxAgeMs', 'maxBytes', 'maxCount', 'maxEntries']
+
+test('each limit that is an option has a row', () => {
+  const rows = read('docs/security.md')
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((row) => row.split('|', 2).at(1) ?? '')
+  const named = new Set(
+    rows.flatMap((cell) => [...cell.matchAll(/`(?:\w+\.)*(\w+)`/g)].map(([, name]) => name)),
+  )
+  const options = SOURCES.flatMap((file) =>
+    [...read(`src/${file}`).matchAll(/readonly (max[A-Z]\w*|\w+(?:Ms|Size|Bytes))\?:/g)].map(
+      ([, name]) => name ?? '',
+    ),
+  )
+  const others = new Set([...NO_LIMITS, ...UNDER_ANOTHER_NAME])
+  expect(options.length).toBeGreaterThan(50)
+  expect([...new Set(options)].filter((name) => !others.has(name) && !named.has(name))).toEqual([])
 })
 
 test('a default is read in each form that the pages write it in', () => {

@@ -34,6 +34,8 @@ export interface LoadGatewayConfigOptions {
 }
 
 const MAX_LENGTH = 262_144
+/** Lists, maps and what they contain that are open at a time, of all sections. */
+const MAX_OPEN = 2 * MAX_DEPTH
 
 /**
  * Reads the section `a2a` of a YAML text, and ignores other sections. The file has times in seconds and keys in
@@ -69,14 +71,24 @@ async function parse(text: string, file: string): Promise<Tree> {
   const start = { line: 1, column: 1 }
   if (text.length > MAX_LENGTH)
     throw configurationError(file, start, '', `is longer than ${MAX_LENGTH} characters`)
-  const { LineCounter, parseDocument, ...kinds } = await import('yaml')
+  const { Composer, Lexer, LineCounter, Parser, ...kinds } = await import('yaml')
   const lines = new LineCounter()
+  lines.addNewLine(0)
   const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const document = parseDocument(text, {
-    lineCounter: lines,
+  const tokens = function* (): Generator<yaml.CST.Token> {
+    const parser = new Parser(lines.addNewLine)
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme)
+      // The composer calls itself for each level. Where the stack ends within a regular expression, the process ends.
+      if (parser.stack.length > MAX_OPEN)
+        throw configurationError(file, positionAt(parser.offset), '', 'nests too deep')
+    }
+    yield* parser.end()
+  }
+  const composer = new Composer<yaml.ParsedNode>({
     version: '1.2',
     schema: 'core',
     merge: false,
@@ -86,6 +98,9 @@ async function parse(text: string, file: string): Promise<Tree> {
     uniqueKeys: false,
     prettyErrors: false,
   })
+  const documents = composer.compose(tokens(), true, text.length)
+  // An empty text has a document, too.
+  const { value: document } = documents.next() as IteratorYieldResult<yaml.Document.Parsed>
   const [problem] = document.errors
   if (problem !== undefined) {
     throw configurationError(
@@ -95,6 +110,9 @@ async function parse(text: string, file: string): Promise<Tree> {
       PARSER_ERRORS[problem.code] ?? `is not YAML: ${problem.code}`,
     )
   }
+  const { value: another } = documents.next()
+  if (another !== undefined)
+    throw configurationError(file, positionAt(another.range[0]), '', 'begins a second document')
   return new TreeBuilder(kinds, document, file, positionAt).section()
 }
 
@@ -111,7 +129,6 @@ const PARSER_ERRORS: Readonly<Record<string, string>> = {
   MISSING_CHAR:
     'is not YAML: a quote, a bracket, a comma or a dash is missing, or it is not indented as what stands around it',
   MULTILINE_IMPLICIT_KEY: 'is not YAML: a colon is missing, or the blank after it',
-  MULTIPLE_DOCS: 'begins a second document',
   NON_STRING_KEY: 'is a key that is not a string',
   RESOURCE_EXHAUSTION: 'nests too deep',
   TAB_AS_INDENT: 'is not YAML: tabs do not indent',

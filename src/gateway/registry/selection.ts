@@ -26,10 +26,13 @@ export class LeastLoadedSelector {
   }
 }
 
+/** Characters of a text that are searched: a text of a client may have millions of words, which take a second. */
+const MAX_SEARCHED = 65_536
+
 /**
- * Returns the names of the capabilities that a text mentions, in the order of the text, each once. Names match as whole
- * words, regardless of case; any character that is neither a letter nor a digit separates words. Of nested names the
- * longest matches. Of several spellings of one name, the first agent's is returned.
+ * Returns the names of the capabilities that the first 65,536 characters of a text mention, in the order of the text, each
+ * once. Names match as whole words, regardless of case; any character that is neither a letter nor a digit separates words.
+ * Of nested names the longest matches. Of several spellings of one name, the first agent's is returned.
  */
 export function capabilitiesIn(text: string, agents: readonly RegisteredAgent[]): string[] {
   const names = new Map<string, string>()
@@ -39,7 +42,7 @@ export function capabilitiesIn(text: string, agents: readonly RegisteredAgent[])
   }
   const lengths = [...new Set([...names.keys()].map((normalized) => normalized.split(' ').length))]
   lengths.sort((a, b) => b - a)
-  const words = wordsOf(text)
+  const words = wordsOf(text.slice(0, MAX_SEARCHED))
   const found = new Set<string>()
   for (let at = 0; at < words.length;) {
     const length = lengths.find((count) => names.has(words.slice(at, at + count).join(' ')))

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { A2AError } from '../../core/errors.js'
+import { shareOfHeap } from '../../runtime/environment.js'
 
 export function headersOf(req: IncomingMessage): Headers {
   const headers = new Headers()
@@ -35,9 +36,18 @@ export function signalOf(res: ServerResponse): AbortSignal {
 /** How many requests may wait on one connection, and in this process. Clients that pipeline send a few, if any do. */
 const MAX_PIPELINED = 1_000
 const MAX_WAITING = 20_000
+/** What a waiting request takes. */
+const WAITING_BYTES = 2_048
 
 const pipelined = new WeakMap<Socket, number>()
 let waiting = 0
+let maxWaiting: number | undefined
+
+/** As many as fit into an eighth of the heap, if the platform reports it. */
+function mostWaiting(): number {
+  const fitting = Math.floor(shareOfHeap() / WAITING_BYTES)
+  return fitting === 0 ? MAX_WAITING : Math.min(MAX_WAITING, fitting)
+}
 
 /**
  * Calls `begin` when the responses before this one on its connection are complete: HTTP/1.1 sends them in the order of
@@ -52,11 +62,14 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, begin: () => v
     begin()
     return
   }
-  if (!pipelined.has(socket)) socket.once('close', () => count(socket, -(pipelined.get(socket) ?? 0)))
-  if ((pipelined.get(socket) ?? 0) >= MAX_PIPELINED || waiting >= MAX_WAITING) {
+  // Node reads on to the end of what has arrived.
+  if (socket.destroyed) return
+  maxWaiting ??= mostWaiting()
+  if ((pipelined.get(socket) ?? 0) >= MAX_PIPELINED || waiting >= maxWaiting) {
     socket.destroy()
     return
   }
+  if (!pipelined.has(socket)) socket.once('close', () => count(socket, -(pipelined.get(socket) ?? 0)))
   count(socket, 1)
   // Not at once: Node reads on after each request that it has read to its end.
   queueMicrotask(() => {

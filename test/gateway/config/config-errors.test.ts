@@ -20,6 +20,11 @@ function agents(...all: Readonly<Record<string, string | undefined>>[]): string 
   return `a2a:\n  agents:\n${items.join('\n')}\n`
 }
 
+/** Each line is nested in the one before it. */
+function lines(count: number): string {
+  return Array.from({ length: count }, (_, at) => `${' '.repeat(at)}a:`).join('\n')
+}
+
 describe('an error names the place:', () => {
   it('the file, the line, the column and the key', async () => {
     const text = agents(
@@ -237,7 +242,10 @@ describe('a text that is not YAML, or too large,', () => {
     ['a merge key of YAML 1.1', '%YAML 1.1\n---\na2a: { <<: { enabled: true } }', /merge keys are not taken/],
     ['an alias of nothing', 'a2a: { agents: *x }', /is an alias of nothing that stands before it/],
     ['an alias of what it stands in', 'a2a: &x { gateway: *x }', /contains itself/],
-    ['a depth without end', `a2a: ${'['.repeat(5_000)}`, /nests too deep/],
+    ['a depth without end', `a2a: ${'['.repeat(5_000)}`, /:1:2\d\d nests too deep/],
+    ['a depth of lists in one line', `other: {}\nx:\n  ${'- '.repeat(300)}`, /:3:\d+ nests too deep/],
+    ['a depth of keys in one line', '? '.repeat(300), /:1:\d+ nests too deep/],
+    ['a depth of lines', lines(300), /:\d+:\d+ nests too deep/],
     ['a depth of its own', `a2a: { agents: ${'['.repeat(150)}${']'.repeat(150)} }`, /nests deeper than 100/],
     ['a text without end', `a2a: {} # ${'x'.repeat(262_144)}`, /is longer than 262144 characters/],
   ])('%s, is refused', async (_name, text, message) => {

@@ -88,6 +88,11 @@ describe('capabilities in a text', () => {
 
   test('are found in a long text of one word after the other', () => {
     const many = agents(['a', ...Array.from({ length: 500 }, (_, index) => `a a a a ${index}`)])
-    expect(capabilitiesIn('a '.repeat(200_000) + '499', many)).toEqual(['a a a a 499'])
+    expect(capabilitiesIn('a '.repeat(30_000) + '499', many)).toEqual(['a a a a 499'])
+  })
+
+  test('are searched in the first 65,536 characters: a text may have millions of words', () => {
+    expect(capabilitiesIn(`${'a '.repeat(32_766)}sum`, known)).toEqual(['sum'])
+    expect(capabilitiesIn(`${'a '.repeat(32_768)}sum`, known)).toEqual([])
   })
 })

@@ -1,5 +1,9 @@
 /** Requests that browsers send for pages of other sites, along with the user's cookies. */
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { toNodeListener } from 'a2a-tasks/server/node'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { agent, user } from './support/agent.js'
 
 /** Cancels a task by a request of `https://agent.test` with these headers and no body. */
@@ -56,4 +60,32 @@ describe.each([
   ])('is answered to %s', async (_name, headers) => {
     expect(await canceling(headers, path)).toMatchObject({ status: 200, state: 'canceled' })
   })
+})
+
+test.each([
+  [{ 'sec-fetch-site': 'cross-site' }, 400, 'input-required'],
+  [{ origin: 'https://evil.test' }, 400, 'input-required'],
+  [{ 'sec-fetch-site': 'same-origin' }, 200, 'canceled'],
+  [{}, 200, 'canceled'],
+])("a POST without a body to Node's server, with the headers %j, gets %i", async (headers, status, state) => {
+  const a = agent((run) => void run.requireInput('Which?'))
+  const { id } = a.tasks.createTask({ skill: 'test' })
+  a.tasks.updateTask(id, { state: 'working' })
+  a.tasks.updateTask(id, { state: 'input-required' })
+  const server = createServer(toNodeListener(a.handler.fetch)).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  // `listen` was given a port.
+  const { port } = server.address() as AddressInfo
+  const canceling = request({
+    port,
+    path: `/tasks/${id}:cancel`,
+    method: 'POST',
+    headers,
+    agent: false,
+  }).end()
+  const [response] = (await once(canceling, 'response')) as [IncomingMessage]
+  response.resume()
+  expect(response.statusCode).toBe(status)
+  expect(a.tasks.getTask(id)?.state).toBe(state)
 })
