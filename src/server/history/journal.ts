@@ -59,6 +59,8 @@ export class Journal {
   /** The position of the first entry of parallel code. From there on, the code may have branches, each with its own speed. */
   readonly #firstParallel: number
   #stopStall = (): void => {}
+  /** The run is over. */
+  #dropped: { readonly reason: Error | undefined } | undefined
   #inFlight = 0
   /** How many steps, questions and waits were asked for in this tick, and are not under way yet. */
   #asked = 0
@@ -257,6 +259,19 @@ export class Journal {
     if (first !== undefined) throw this.#mismatchAt(first, asked)
   }
 
+  /** The run is over. Code that waits for the history gets `reason`, or stays pending without one. */
+  drop(reason?: Error): void {
+    this.#dropped ??= { reason }
+    this.#stopStall()
+    this.#failHeld()
+  }
+
+  #failHeld(): void {
+    const held = this.#removeHeld()
+    const reason = this.#dropped?.reason
+    if (reason !== undefined) for (const [, { fail }] of held) fail(reason)
+  }
+
   #passAt(position: number): void {
     this.#recorded[position] = undefined
     this.#left -= 1
@@ -272,7 +287,9 @@ export class Journal {
       const key = keyOf(first.entry.kind, first.entry.name)
       const held = this.#held.get(key)
       if (held === undefined) {
-        if (this.#held.size > 0) this.#stopStall = this.#clock.schedule(() => this.#stall(first), STALL_MS)
+        if (this.#dropped !== undefined) this.#failHeld()
+        else if (this.#held.size > 0)
+          this.#stopStall = this.#clock.schedule(() => this.#stall(first), STALL_MS)
         return
       }
       this.#held.delete(key)

@@ -89,10 +89,19 @@ export class Questions<P extends Principal> {
   resume(message: QueuedMessage<P>): boolean {
     const question = this.#open
     this.#close()
-    this.#run.move('working', question === undefined ? [] : this.#answerEntries(question, message))
+    let entries: readonly HistoryEntry[] = []
+    let failure: unknown
+    try {
+      if (question !== undefined) entries = this.#answerEntries(question, message)
+    } catch (error) {
+      // The history has no room for the answer.
+      failure = error
+    }
+    this.#run.move('working', entries)
     this.#run.onWaiting()
     if (question === undefined) return false
-    this.#answer(question, message)
+    if (failure === undefined) this.#answer(question, message)
+    else question.drop(failure as Error)
     return true
   }
 

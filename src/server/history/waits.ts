@@ -107,8 +107,9 @@ export class Waits {
     }
   }
 
-  /** Forgets all waits. Their promises reject, or stay pending without a reason. */
+  /** Forgets all waits, and those for the history. Their promises reject, or stay pending without a reason. */
   drop(reason?: Error): void {
+    this.#host.journal.drop(reason)
     for (const wait of this.#open) {
       wait.stop()
       if (reason !== undefined) wait.reject(reason)

@@ -58,6 +58,22 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(await kinds(id)).toEqual(['turn', 'step', 'step', 'failure'])
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
   })
+
+  test('a question whose answer the history has no room for fails', async () => {
+    const { say, reaches, errors } = await agent(
+      open,
+      async (run) => {
+        await run.step('s', () => 'x'.repeat(800))
+        await run.requireInput('Which?')
+      },
+      { limits: { maxHistoryBytes: 930 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'input-required')
+    await say('this one', id)
+    await reaches(id, 'failed')
+    expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 930 } } }])
+  })
 })
 
 test.each([

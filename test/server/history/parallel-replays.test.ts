@@ -10,6 +10,7 @@ import {
   stateAt,
   type Replica,
 } from '../durable/support/replicas.js'
+import { call, jsonRpc } from '../spec/support/agent.js'
 
 const forEver = (): Promise<never> => new Promise(() => undefined)
 
@@ -84,6 +85,33 @@ test('parallel code that asks for another step than the history has fails in the
   expect(b.errors).toMatchObject([
     { error: { code: 'HISTORY_MISMATCH', data: { taskId: id, recorded: 'step y#1', asked: 'step z#1' } } },
   ])
+})
+
+test('parallel code that waits for its history ends as soon as its task is canceled', async () => {
+  const reasons: unknown[] = []
+  let isBegun = false
+  const { a, b, clock } = replicas([
+    async (run) => {
+      await parallel(run, ['x', 'y'])
+      await forEver()
+    },
+    async (run) => {
+      isBegun = true
+      await parallel(run, ['x', 'z']).catch((error: unknown) => {
+        reasons.push(error)
+        throw error
+      })
+    },
+  ])
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.fail()
+  await pass(clock, () => Promise.resolve(isBegun))
+  await settle()
+  expect(reasons).toEqual([])
+  await call(jsonRpc, b, 'CancelTask', { id })
+  await settle()
+  expect(reasons).toMatchObject([{ code: 'TASK_CANCELED' }])
 })
 
 test('a step within the work of a step fails the turn that continues', async () => {
