@@ -12,7 +12,7 @@ import type { DeepReadonly, Part } from '../core/task.js'
  */
 export function textOf(message: { readonly parts?: readonly DeepReadonly<Part>[] }): string {
   // A promise has no parts, so a forgotten `await` would become an empty text.
-  if ('then' in message) throw new TypeError('textOf() takes a message or an artifact, got a promise: await it')
+  if ('then' in message) throw new TypeError('textOf() got a promise: await it')
   const { parts = [] } = message
   return parts.map(({ text = '' }) => text).join('')
 }
