@@ -26,7 +26,11 @@ test('init writes an agent whose test passes, and overwrites nothing', async () 
 
 test.each([
   ['--javascript', 'Wrote 9 files of JavaScript to', false],
-  ['--typescript', 'Wrote 10 files of TypeScript to', process.features.typescript !== 'strip'],
+  [
+    '--typescript',
+    'Wrote 10 files of TypeScript to',
+    Reflect.get(process.features, 'typescript') !== 'strip',
+  ],
 ])('init %s names the language, and the Node that it needs', async (option, wrote, isTooOld) => {
   const { stdout } = await run(['init', 'agent', option], { cwd: temporaryFolder() })
   expect(stdout).toContain(wrote)
