@@ -69,10 +69,26 @@ const readable = minified({
   format: { comments: false, max_line_len: 500, preserve_annotations: true },
 })
 
-const short = minified({ toplevel: true, compress: { passes: 2 }, format: { comments: false } })
+const short = minified({
+  toplevel: true,
+  keep_classnames: /Error$/,
+  compress: { passes: 2 },
+  format: { comments: false },
+})
 
 function minified(options: MinifyOptions): OutputPlugin {
-  return { name: 'minified', renderChunk: async (code) => (await minify(code, options)).code ?? code }
+  return {
+    name: 'minified',
+    renderChunk: async (code) => (await minify(withClassNames(code), options)).code ?? code,
+  }
+}
+
+/**
+ * Node prints the class of an error that nobody catches. esbuild writes `var Name = class`, whose name is lost when the
+ * variable is renamed.
+ */
+function withClassNames(code: string): string {
+  return code.replace(/^(var (\w+) = class)(?= extends\b| \{)/gm, '$1 $2')
 }
 
 function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chunkFileNames'> {

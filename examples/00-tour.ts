@@ -44,29 +44,29 @@ const agent = new A2AClient({
 
 const marks: Record<string, string> = { submitted: '●', completed: '✔', failed: '✘', canceled: '⊘' }
 const [ids, start] = [new Map<string, string>(), Date.now()]
-
-function print(skill: string, id: string, what: string, said = ''): void {
-  const time = `${Date.now() - start} ms`.padStart(8)
-  console.log(`${time}  ${skill.padEnd(10)}${id.padStart(3)}  ${what} ${said.slice(0, 60)}`)
+function print(skill: string, what: string, said = ''): string {
+  console.log(`${Date.now() - start} ms`.padStart(8), skill.padEnd(10), what, said.slice(0, 60))
+  return said
 }
 
-/** Sends a message, and prints each event of its task. */
+/** Sends a message, and prints what the client receives and does. */
 async function follow(skill: string): Promise<RunResult> {
-  const onUpdate = ({ event, task, handle }: RunUpdate): void => {
+  const onUpdate = ({ event, task }: RunUpdate): void => {
     ids.set(skill, task.id)
-    const id = handle.lastEventId ?? '–'
     const { state, message } = event.type === 'status' ? event : task
-    if (event.type === 'artifact') print(skill, id, '+', textOf(event.artifact))
-    else print(skill, id, `${marks[state] ?? '▶'} ${state}`, message && textOf(message))
+    if (event.type === 'artifact') print(skill, '+', textOf(event.artifact))
+    else print(skill, `${marks[state] ?? '▶'} ${state}`, message && textOf(message))
   }
-  const result = await agent.run(skill, { onUpdate, onInputRequired: () => 'task' })
-  if (result.type === 'message') print(skill, '–', '»', result.text)
+  const onInputRequired = (): string => print(skill, '← client answers:', 'task')
+  const result = await agent.run(skill, { onUpdate, onInputRequired })
+  if (result.type === 'message') print(skill, '»', result.text)
   return result
 }
 
-console.log(`\n  Five messages about ${text.length} characters: time, skill, number of the event, event\n`)
+console.log('\n  A client sends five messages to an agent that reads a text: time, message, what happens\n')
 const following = Object.keys(skills).map(follow)
 await following[1]
+print('translate', '← client cancels')
 await agent.cancelTask(ids.get('translate') ?? '')
 const results = (await Promise.all(following)).map(({ type }) => type)
 

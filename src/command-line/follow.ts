@@ -152,7 +152,7 @@ class FollowedRun {
     const { url, profile } = this.#followed
     this.#terminal.err.line(
       `The agent asks: ${question}`,
-      `To answer: ${bold(`a2a-tasks send ${quoted(url)} 'ANSWER' --task ${quoted(taskId)}${profileOption(profile)}`)}`,
+      `To answer: ${bold(`npx a2a-tasks send ${quoted(url)} 'ANSWER' --task ${quoted(taskId)}${profileOption(profile)}`)}`,
     )
   }
 
@@ -173,7 +173,7 @@ class FollowedRun {
 
   #resumeCommand(): string | undefined {
     if (this.#handle === undefined) return undefined
-    return `a2a-tasks resume ${this.#savedHandle(this.#handle)}`
+    return `npx a2a-tasks resume ${this.#savedHandle(this.#handle)}`
   }
 
   #savedHandle(handle: RunHandle): string {

@@ -1,5 +1,5 @@
 /**
- * A budget of the heap for what clients make a process keep.
+ * Heap budget for the data that a process holds for its clients.
  *
  * @module
  */

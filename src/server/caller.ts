@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { describe } from '../runtime/describe.js'
 import { invalidParams, rateLimited } from '../core/errors.js'
 import { hasLoneSurrogate } from '../core/json.js'
 import type { RateLimiter } from '../runtime/rate-limit.js'
@@ -52,8 +53,9 @@ export function requirePrincipal<P extends Principal>(principal: P): P {
   const id: unknown = (principal as Partial<Principal>).id
   if (typeof id === 'string' && /^[^\u0000-\u001f]{1,512}$/.test(id) && !hasLoneSurrogate(id))
     return principal
+  const got = typeof principal === 'object' ? `an "id" that is ${describe(id)}` : describe(principal)
   throw new TypeError(
-    'A principal, such as authenticate() returns, must be null or an object with an "id": a string of 1 to 512 characters without control characters',
+    `A principal, such as authenticate() returns, must be null or an object with an "id": a string of 1 to 512 characters without control characters; got ${got}`,
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * Numbers of what a handler is doing now.
+ * Statistics of a handler: its current runs, streams and webhooks.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface WebhookStats {
   readonly retrying: number
   /** Over a `TaskManager`: a notification was given up. Over a store, no process delivers to such webhooks. */
   readonly disabled: number
-  /** How many events of their tasks' logs webhooks that are not idle lack, in total: at least one each. */
+  /** Events that the webhooks that are not idle have yet to deliver, in total: at least one for each webhook. */
   readonly backlog: number
 }
 

@@ -35,7 +35,7 @@ test('without a terminal, a question ends the program with 5, and it says how to
   const url = await serveAgent()
   const asked = await run(['send', url, 'ask'])
   expect(asked.code).toBe(5)
-  const [, task = ''] = /^To answer: a2a-tasks send \S+ 'ANSWER' --task (\S+)$/m.exec(asked.stderr) ?? []
+  const [, task = ''] = /^To answer: npx a2a-tasks send \S+ 'ANSWER' --task (\S+)$/m.exec(asked.stderr) ?? []
   const answered = await run(['send', url, 'Ada', '--task', task])
   expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada\n' })
 })
@@ -44,7 +44,7 @@ test('a task that takes longer than --timeout is left, and resumed by its handle
   const url = await serveAgent()
   const left = await run(['send', url, 'wait', '--timeout', '0.5'])
   expect(left.code).toBe(6)
-  const [, handle = ''] = /a2a-tasks resume (\S+)/.exec(left.stderr) ?? []
+  const [, handle = ''] = /npx a2a-tasks resume (\S+)/.exec(left.stderr) ?? []
   const listed = await run(['list', url, '--json'])
   const { tasks } = JSON.parse(listed.stdout) as { tasks: { id: string }[] }
   const id = tasks[0]?.id ?? ''

@@ -24,6 +24,19 @@ test('init writes an agent whose test passes, and overwrites nothing', async () 
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('Nothing was written') as unknown })
 })
 
+test.each([
+  ['--javascript', 'Wrote 9 files of JavaScript to', false],
+  [
+    '--typescript',
+    'Wrote 10 files of TypeScript to',
+    Reflect.get(process.features, 'typescript') !== 'strip',
+  ],
+])('init %s names the language, and the Node that it needs', async (option, wrote, isTooOld) => {
+  const { stdout } = await run(['init', 'agent', option], { cwd: temporaryFolder() })
+  expect(stdout).toContain(wrote)
+  expect(stdout.includes(`needs Node 22.18 or later: this is ${process.version}`)).toBe(isTooOld)
+})
+
 /** Lines of a program that serves, until the test is over. */
 function startDev(args: readonly string[], cwd: string): AsyncIterable<string> {
   const child = spawn(process.execPath, [PROGRAM, 'dev', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -135,7 +135,7 @@ test('Ctrl-C at a question cancels the task, and Ctrl-D leaves the question', as
   const left = new Screen(['send', url, 'ask'])
   await left.shows(/^> /m)
   left.press('C-d')
-  await left.shows(/To answer: a2a-tasks send[^]*\[exit 5\]/)
+  await left.shows(/To answer: npx a2a-tasks send[^]*\[exit 5\]/)
 })
 
 test('a terminal has colours, unless NO_COLOR is set', async (context) => {

@@ -46,6 +46,13 @@ describe('package.json', () => {
   })
 })
 
+it('keeps the names of error classes, which Node prints when nobody catches an error', async () => {
+  const program = `import { A2AError } from 'a2a-tasks'
+    import { createRequire } from 'node:module'
+    console.log(A2AError.name, createRequire(import.meta.url)('a2a-tasks').A2AError.name)`
+  expect(await consumer.run(consumer.write('errors.mjs', program))).toBe('A2AError A2AError\n')
+})
+
 describe.each(ENTRIES)('a2a-tasks%s', (entry) => {
   it('has the same names for `import` and `require`, those of its source', async () => {
     const specifier = `a2a-tasks${entry}`

@@ -76,6 +76,19 @@ describe('fetch with a principal', () => {
     )
   })
 
+  test.each<[unknown, string]>([
+    [true, 'got a boolean'],
+    ['ada', 'got a string'],
+    [{ name: 'ada' }, 'got an "id" that is undefined'],
+  ])('%o of authenticate is refused', async (principal, text) => {
+    const onError = vi.fn()
+    // As an integrator without types may return it.
+    const authenticate = () => principal as User
+    const { fetch } = createRequestHandler({ card: CARD, execute: () => 'done', authenticate, onError })
+    expect((await fetch(send())).status).toBe(500)
+    expect(String(onError.mock.calls[0]?.[0])).toContain(text)
+  })
+
   test('ignores what runtimes pass as a second argument', async () => {
     const { fetch } = createRequestHandler({ card: CARD, execute: () => 'done' })
     for (const second of [null, 1, 'x', { remoteAddr: {} }, { DB: {} }]) {

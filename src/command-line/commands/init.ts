@@ -15,6 +15,9 @@ import { projectFiles } from '../init/templates.js'
 import { bold } from '../terminal/style.js'
 import { packageVersion } from '../version.js'
 
+const LANGUAGES = { ts: 'TypeScript', js: 'JavaScript' }
+const NEEDS_NODE = 'TypeScript without a build needs Node 22.18 or later'
+
 export const command: Command = {
   name: 'init',
   usage: 'init [DIR]',
@@ -54,7 +57,8 @@ TypeScript runs on Node 22.18 and later without a build. On an older Node, the d
     if (args.flag('json')) out.json({ folder, files: Object.keys(files) }, 2)
     else {
       out.line(
-        `Wrote ${Object.keys(files).length} files to ${folder}`,
+        `Wrote ${Object.keys(files).length} files of ${LANGUAGES[language]} to ${folder}`,
+        ...(runsTypeScript() || args.flag('javascript') ? [] : [`${NEEDS_NODE}: this is ${process.version}`]),
         '',
         bold('Next'),
         ...steps.map((step) => `  ${step}`),
@@ -80,6 +84,10 @@ function languageOf(args: Arguments): 'ts' | 'js' {
   }
   if (args.flag('typescript')) return 'ts'
   if (args.flag('javascript')) return 'js'
+  return runsTypeScript() ? 'ts' : 'js'
+}
+
+function runsTypeScript(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  return major > 22 || (major === 22 && minor >= 18) ? 'ts' : 'js'
+  return major > 22 || (major === 22 && minor >= 18)
 }

@@ -118,6 +118,8 @@ async function sendOnly(
   out.line(taskText(sent.task))
   const { profile } = credentials
   const option = profile === undefined ? '' : ` --profile ${quoted(profile)}`
-  err.line(`To follow it: ${bold(`a2a-tasks watch ${quoted(args.at(0))} ${quoted(sent.task.id)}${option}`)}`)
+  err.line(
+    `To follow it: ${bold(`npx a2a-tasks watch ${quoted(args.at(0))} ${quoted(sent.task.id)}${option}`)}`,
+  )
   return EXIT.ok
 }

@@ -1,5 +1,5 @@
 /**
- * `watch`: a task of any client, to its end.
+ * `watch`: the updates of any client's task, until it ends.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Failures in the words of a user: what was wrong, and what to do.
+ * Error messages of commands: what was wrong, and what to do.
  *
  * @module
  */

@@ -22,7 +22,7 @@ const inner =
 const { fetch, otherUrl, handler } = agentOf(inner, file, url)
 const server = createServer(toNodeListener(handler === undefined ? fetch : withInspector(handler)))
 server.listen(Number(port), 'localhost', () => {
-  print(`Serving ${file} at ${url}. Try: a2a-tasks send ${url} 'Hello'`)
+  print(`Serving ${file} at ${url}. Try: npx a2a-tasks send ${url} 'Hello'`)
   if (handler !== undefined) print(`Inspector: ${url}${INSPECTOR}/${token}/`)
   if (otherUrl !== undefined) {
     print(`Its card says ${otherUrl}, where clients will call it. Make it ${url} for development`)

@@ -1,5 +1,5 @@
 /**
- * Output of the command line: results on one channel, progress and errors on the other.
+ * Output of the command line: results on stdout, progress and errors on stderr.
  *
  * @module
  */

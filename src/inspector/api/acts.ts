@@ -1,5 +1,5 @@
 /**
- * Actions of people on tasks, each after its audit.
+ * Audited actions of users on tasks.
  *
  * @module
  */

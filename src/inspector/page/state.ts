@@ -1,5 +1,5 @@
 /**
- * States as dots and names.
+ * The state of a task as a coloured dot and a label.
  *
  * @module
  */

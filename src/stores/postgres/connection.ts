@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { describe } from '../../runtime/describe.js'
 import type { Parameter, PgClient, PgPool, PostgresClient } from './clients.js'
 import type { PgliteDatabase, PgliteTransaction, PostgresJsSql, PostgresJsStatements } from './clients.js'
 import { isDisconnected } from './errors.js'
@@ -48,7 +49,7 @@ export function connectionOf(option: string, client: PostgresClient, prepare: bo
     if ('totalCount' in client) return new PgConnection(client, prepare)
   }
   throw new TypeError(
-    `"${option}" must be a Pool of "pg" (not a Client), the result of postgres() of "postgres", or a PGlite`,
+    `"${option}" must be a Pool of "pg" (not a Client), the result of postgres() of "postgres", or a PGlite; got ${describe(given)}`,
   )
 }
 

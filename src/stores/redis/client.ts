@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { describe } from '../../runtime/describe.js'
 import { hasMethods } from '../../runtime/options.js'
 
 /** The used part of a `Redis` of `ioredis`. */
@@ -70,7 +71,9 @@ export function toConnection(client: IoRedisClient | NodeRedisClient): Connectio
       listen: (...subscription) => listenByNodeRedis(nodeRedis, ...subscription),
     }
   }
-  throw new TypeError('"client" must be a Redis of ioredis, or the result of createClient() of redis')
+  throw new TypeError(
+    `"client" must be a Redis of ioredis, or the result of createClient() of redis; got ${describe(client)}`,
+  )
 }
 
 async function listenByIoRedis(

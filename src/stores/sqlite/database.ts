@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { describe } from '../../runtime/describe.js'
 import { hasMethods } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 
@@ -134,7 +135,7 @@ const WANTED = '"database" must be an open database of node:sqlite, libsql or be
 function requireDatabase(database: unknown): void {
   if (hasMethods(database, 'exec', 'prepare')) return
   const isPromise = hasMethods(database, 'then')
-  const got = isPromise ? 'a promise: await it' : database === null ? 'null' : typeof database
+  const got = isPromise ? 'a promise: await it' : describe(database)
   throw new TypeError(`${WANTED}, or for openTasks() the path of a file; got ${got}`)
 }
 

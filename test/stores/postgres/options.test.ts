@@ -13,7 +13,7 @@ describe('postgresStore', () => {
       '"client" must be a Pool of "pg" (not a Client), the result of postgres() of "postgres", or a PGlite',
     ],
     [null, '"client" must be'],
-    ['postgres://localhost', '"client" must be'],
+    ['postgres://localhost', 'or a PGlite; got a string'],
     [new pg.Client(), '"client" must be'],
   ])('refuses the client %o', (client, text) => {
     // As who writes JavaScript may call it.

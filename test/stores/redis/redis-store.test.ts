@@ -30,6 +30,7 @@ describe('redisStore', () => {
 
   it.each([
     [null, {}, '"client" must be a Redis of ioredis, or the result of createClient() of redis'],
+    ['redis://localhost', {}, 'of createClient() of redis; got a string'],
     [{ get: () => null }, {}, '"client" must be a Redis of ioredis'],
     [client, { prefix: '' }, '"prefix" must be a text that is not empty and has no braces'],
     [client, { prefix: 'a{b}' }, '"prefix" must be'],

@@ -84,7 +84,7 @@ describe('what is no database is refused:', () => {
   test.each([
     ['nothing', undefined, `${WANTED}, or for openTasks() the path of a file; got undefined`],
     ['null', null, 'got null'],
-    ['a URL', new URL('file:///tasks.db'), 'the path of a file; got object'],
+    ['a URL', new URL('file:///tasks.db'), 'the path of a file; got an instance of URL'],
     ['a promise', Promise.resolve(), 'got a promise: await it'],
     ['libsql/promise', new Asynchronous(':memory:'), 'this one is asynchronous, as "libsql/promise" is'],
   ])('%s', async (_name, database, message) => {
@@ -98,7 +98,7 @@ describe('what is no database is refused:', () => {
   test('a path, which openTasks() opens as a database', () => {
     // Not what the types allow.
     const path = 'tasks.db' as unknown as SqliteDatabase
-    expect(() => sqliteStore(path)).toThrow(`${WANTED}, or for openTasks() the path of a file; got string`)
+    expect(() => sqliteStore(path)).toThrow(`${WANTED}, or for openTasks() the path of a file; got a string`)
   })
 
   test('one whose statements give rows to a callback', () => {

@@ -1,5 +1,5 @@
 /**
- * A fork of a task from the event that is shown, with other answers.
+ * Dialog that forks a task at the shown event, with other answers.
  *
  * @module
  */
