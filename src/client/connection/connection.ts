@@ -72,21 +72,16 @@ export class Connection {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
   }
 
-  /**
-   * Sends one request, with retries and failover, all within the time limit. `attempts` is the number of times that each
-   * interface gets it at most.
-   */
+  /** Sends one request, with retries and failover, all within the time limit. */
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
     options: CallOptions,
-    attempts = this.settings.pacing.attempts,
   ): Promise<ClientResults[O]> {
     if ('pushConfig' in params) this.requirePush()
-    const pacing = { ...this.settings.pacing, attempts }
-    const call = (transport: Transport, limited: () => Limited<CallOptions>): Promise<ClientResults[O]> =>
-      transport.call(operation, params, limited)
-    return await this.#withFailover(operation, options, call, pacing)
+    return await this.#withFailover(operation, options, (transport, limited) =>
+      transport.call(operation, params, limited),
+    )
   }
 
   /** Opens a stream. Retries and failover apply until its first event. */
@@ -114,9 +109,8 @@ export class Connection {
     operation: Operation,
     options: O,
     work: (transport: Transport, limited: () => Limited<O>) => Promise<T>,
-    pacing = this.settings.pacing,
   ): Promise<T> {
-    const { clock, timeoutMs: clientMs } = this.settings
+    const { clock, pacing, timeoutMs: clientMs } = this.settings
     // SendMessage waits for the end of the task.
     const byDefault = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
     const { signal, timeoutMs = clientMs ?? byDefault } = options

@@ -5,7 +5,7 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed } from '../../runtime/clock.js'
+import { elapsed, timeLeft } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
@@ -25,8 +25,9 @@ import type { StreamOptions } from '../connection/transport.js'
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
-/** Time that the agent has to confirm the end of a task that a stream has reported, in ms. */
-const CONFIRM_TIMEOUT_MS = 2_500
+/** Time that the agent has to confirm the end of a task that a stream has reported, and that one request takes of it. */
+const CONFIRM_TIMEOUT_MS = 10_000
+const CONFIRM_REQUEST_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
@@ -282,36 +283,28 @@ export class Run {
     }
   }
 
-  /** Fetches the task, with retries. */
+  /** Fetches the task, with retries. A task whose end is known is returned as it is known if the agent is gone. */
   async #poll(id: string): Promise<RemoteTask> {
-    const { pacing } = this.#connection.settings
+    const { clock, pacing, timeoutMs = Infinity } = this.#connection.settings
     const { task } = this.#state
-    if (task && isTerminal(task.state)) return await this.#confirm(task)
+    const ended = task && isTerminal(task.state) ? task : undefined
+    const left = timeLeft(clock, ended ? CONFIRM_TIMEOUT_MS : Infinity)
     for (let failures = 1; ; failures += 1) {
       try {
-        const polled = await this.#connection.call('GetTask', { id }, this.#callOptions)
+        const limit = ended && { timeoutMs: Math.min(timeoutMs, CONFIRM_REQUEST_MS, left()) }
+        const polled = await this.#connection.call('GetTask', { id }, { ...this.#callOptions, ...limit })
         this.#state.observe(polled)
         return polled
       } catch (error) {
         this.#throwIfOver(error)
         const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
-        if (!mayPass || failures > 2 * pacing.attempts) throw error
+        if (!mayPass || failures > 2 * pacing.attempts || left() === 0) {
+          // Agents need not keep tasks that have ended: the state as streamed is final.
+          if (ended) return ended
+          throw error
+        }
         await pause(pacing, this.#signal, failures, error)
       }
-    }
-  }
-
-  /** Fetches a task whose end a stream has reported, once. The agent may be gone, or may not keep tasks that have ended. */
-  async #confirm(ended: RemoteTask): Promise<RemoteTask> {
-    const timeoutMs = Math.min(this.#connection.settings.timeoutMs ?? Infinity, CONFIRM_TIMEOUT_MS)
-    const options = { ...this.#callOptions, timeoutMs }
-    try {
-      const polled = await this.#connection.call('GetTask', { id: ended.id }, options, 1)
-      this.#state.observe(polled)
-      return polled
-    } catch (error) {
-      this.#throwIfOver(error)
-      return ended
     }
   }
 
