@@ -78,7 +78,8 @@ async function readBytes(request: Request, maxBytes: number, clock: Clock): Prom
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (late.signal.aborted) throw new Refusal(408, `The body was not complete within ${BODY_TIMEOUT_MS} ms`)
+      if (late.signal.aborted)
+        throw new Refusal(408, `The body was not complete within ${BODY_TIMEOUT_MS} ms`)
       if (done) return bytes.subarray(0, size)
       const end = size + value.byteLength
       if (end > maxBytes) {
