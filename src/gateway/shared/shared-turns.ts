@@ -90,7 +90,8 @@ export class SharedTurns {
 
   /**
    * Sends the message, unless an earlier process has sent it: then follows the task at its service. If the service has not
-   * responded to that process, its provider finds out whether it has the message. Where all this is impossible, fails the task and resolves to `undefined`: no message is sent twice.
+   * responded to that process, its provider finds out whether it has the message. Where all this is impossible, fails the
+   * task and resolves to `undefined`: no message is sent twice.
    */
   async begin(given: NewSharedTurn): Promise<Turn | undefined> {
     const { agent, messageId, message, follow, held } = given

@@ -58,11 +58,7 @@ export function delegate(
 }
 
 async function follow(
-  host: DelegationHost,
-  name: string,
-  agent: DelegationAgent,
-  message: DelegatedMessage,
-  options: DelegateOptions,
+  ...[host, name, agent, message, options]: Parameters<typeof delegate>
 ): Promise<DelegationResult> {
   requireName('delegation', name)
   requireMethods('agent', agent, ['run'])

@@ -92,13 +92,14 @@ export function runStep<T extends StepOutput>(
   work: (step: StepContext) => T | Promise<T>,
   options: StepOptions = {},
 ): Promise<T> {
-  return runRecorded(run, name, work, options, 'run.step', async (step, timeoutMs) => {
+  const perform: Perform = async (step, timeoutMs) => {
     const { key, attempt, signal, others } = step
     const output = await within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt }))
     const checked = readOutput(output, key, run)
     await record(run, step, { ...(checked !== undefined && { output: checked }) }, others)
     return checked
-  })
+  }
+  return observed(runRecorded<T>(run, name, work, options, 'run.step', perform))
 }
 
 /** One attempt of a step. */
@@ -110,25 +111,17 @@ export interface StepAttempt extends StepContext {
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
-type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<ReadonlyJson | undefined>
+export type Perform = (
+  attempt: StepAttempt,
+  timeoutMs: number | undefined,
+) => Promise<ReadonlyJson | undefined>
 
 /**
  * Returns what the history has of the step, or performs its attempts.
  *
  * @param method - The method that was called, for errors.
  */
-export function runRecorded<T extends StepOutput>(
-  run: StepHost,
-  name: string,
-  work: unknown,
-  options: StepOptions,
-  method: string,
-  perform: Perform,
-): Promise<T> {
-  return observed(returnOrPerform<T>(run, name, work, options, method, perform))
-}
-
-async function returnOrPerform<T extends StepOutput>(
+export async function runRecorded<T extends StepOutput>(
   run: StepHost,
   name: string,
   work: unknown,

@@ -5,8 +5,8 @@
  */
 import type { HistoryEntry } from '../../core/events.js'
 import type { MaybePromise } from '../../core/managers.js'
-import { raceAbort } from '../../runtime/abort.js'
-import { limitOf, readOutput, runRecorded } from './steps.js'
+import { observed, raceAbort } from '../../runtime/abort.js'
+import { limitOf, readOutput, runRecorded, type Perform } from './steps.js'
 import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput, TransactionWork } from './steps.js'
 import { isThenable } from '../../core/emitter.js'
 
@@ -27,7 +27,7 @@ export function runTransaction<T extends StepOutput, C>(
       'another store: use run.step(), whose key makes the effect idempotent'
     return Promise.reject(new TypeError(error))
   }
-  return runRecorded(run, name, work, options, 'run.transaction', async (step, given) => {
+  const perform: Perform = async (step, given) => {
     const { label: entryName, attempt: attempts } = step
     const unfinished: HistoryEntry = { kind: 'step', name: entryName, attempts }
     journal.begin()
@@ -46,7 +46,8 @@ export function runTransaction<T extends StepOutput, C>(
     })
     journal.count(stored)
     return stored.kind === 'step' ? stored.output : undefined
-  })
+  }
+  return observed(runRecorded<T>(run, name, work, options, 'run.transaction', perform))
 }
 
 /** Over a synchronous driver the work returns no promise, and is not limited. */

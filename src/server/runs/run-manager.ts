@@ -322,8 +322,7 @@ export class RunManager<P extends Principal> {
       if (active.isContinued) return
       // The required task could not be created, so there is none to fail.
       if (needsTask && run.createdId === undefined) run.response.reject(error as Error)
-      else if (this.#settings.retry === undefined || isRefusedTask(active, error))
-        this.#failures.fail(active, error)
+      else if (this.#settings.retry === undefined) this.#failures.fail(active, error)
       else await this.#failOrRetry(active, error)
     } finally {
       this.#autoStart.delete(run)
@@ -343,7 +342,8 @@ export class RunManager<P extends Principal> {
     try {
       active.again = await waitToRetry(active, error, this.#settings)
     } catch (failure) {
-      this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
+      if (!isRefusedTask(active, failure))
+        this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
     }
     if (active.again === undefined) this.#failures.fail(active, active.run.abortReason ?? error)
   }

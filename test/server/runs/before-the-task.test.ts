@@ -1,6 +1,6 @@
 /** Runs that know the ids of their task before it exists, take an announced reply back, and cancel their task. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { TaskManager } from 'a2a-tasks'
+import { A2AError, TaskManager } from 'a2a-tasks'
 import { expect, test } from 'vitest'
 import { agent, params, type Answer } from '../support/faults.js'
 import type { SendMessageResponse } from 'a2a-tasks/schemas'
@@ -110,3 +110,22 @@ test.each([undefined, { attempts: 3 }])(
     expect(errors).toEqual([])
   },
 )
+
+test('an error of the agent that is like one of a full manager is tried again', async () => {
+  let attempts = 0
+  const { send, errors, clock } = agent(
+    () => {
+      attempts += 1
+      if (attempts === 1)
+        throw new A2AError('LIMIT_EXCEEDED', 'Too large', { limit: 'own', max: 1, actual: 2 })
+      return 'done'
+    },
+    { retry: { attempts: 2, isRetryable: () => true } },
+  )
+  const sent = send('hi')
+  await turn()
+  clock.advance(60_000)
+  expect((await sent).status.state).toBe('TASK_STATE_COMPLETED')
+  expect(attempts).toBe(2)
+  expect(errors.splice(0)).toHaveLength(1)
+})
