@@ -1,12 +1,10 @@
 /** Every part with every manager that needs no server. */
-import { afterAll, describe, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { COLUMNS } from './support/columns.js'
 import { DELETION_RULES } from './support/deletions.js'
-import { closeFastRows, FAST_ROWS } from './support/rows.js'
+import { FAST_ROWS } from './support/rows.js'
 import { STORE_RULES } from './support/stored-first.js'
 import { together } from './support/together.js'
-
-afterAll(closeFastRows)
 
 describe.each(FAST_ROWS)('over $name', (row) => {
   test.each(COLUMNS)('$name', (column) => column.test(row))

@@ -1,19 +1,16 @@
 /** The feed of every manager: no gap and no repetition, from any cursor, at any replica, until it ends. */
-import { PGlite } from '@electric-sql/pglite'
 import { TaskManager, type FeedEntry, type TaskFeed } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { newSchema, sharedPglite } from '../support/pglite.js'
 import { samples } from '../support/samples.js'
 
 type Manager = TaskManager | DurableTaskManager
 
 const stores = new WeakMap<Manager, TaskStore>()
-let database: PGlite | undefined
-let schemas = 0
-afterAll(() => database?.close())
 
 /** Replicas that share their tasks; of a `TaskManager` there is one. */
 type Open = (feedSize: number | undefined) => Promise<[Manager, ...Manager[]]>
@@ -32,8 +29,7 @@ const MANAGERS: [string, Open][] = [
   [
     'postgresStore',
     async (feedSize) => {
-      database ??= await PGlite.create()
-      const store = postgresStore(database, { schema: `feed_${(schemas += 1)}`, feedSize })
+      const store = postgresStore(await sharedPglite(), { schema: newSchema(), feedSize })
       await store.migrate()
       return replicas(store)
     },

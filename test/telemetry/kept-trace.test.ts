@@ -1,12 +1,12 @@
 /** The trace that is kept with a task, and continued by another process. */
 import { trace } from '@opentelemetry/api'
-import { PGlite } from '@electric-sql/pglite'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { expect, it, onTestFinished } from 'vitest'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { pass, worker, workers } from '../durable/support/leased.js'
 import { databaseFile } from '../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../support/pglite.js'
 import { idOf, parentOf, sdk, traceOf } from './support/sdk.js'
 
 const STORES: Readonly<Record<string, () => Promise<TaskStore>>> = {
@@ -17,9 +17,7 @@ const STORES: Readonly<Record<string, () => Promise<TaskStore>>> = {
     return await file.open()
   },
   async PGlite() {
-    const client = await PGlite.create()
-    onTestFinished(() => client.close())
-    const store = postgresStore(client)
+    const store = postgresStore(await sharedPglite(), { schema: newSchema() })
     await store.migrate()
     return store
   },

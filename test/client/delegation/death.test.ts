@@ -11,13 +11,10 @@ import {
   resultAt,
   stateOf,
   STORES,
-  useStores,
   worker,
   world,
   type World,
 } from './support/processes.js'
-
-useStores()
 
 /** A task that process `a` has begun to send. */
 async function begun(at: World, a: Process, url: string): Promise<string> {

@@ -4,9 +4,7 @@ import { TaskManager } from 'a2a-tasks'
 import { A2AClient, textOf, type A2AClientOptions } from 'a2a-tasks/client'
 import type { DurableTaskManager } from 'a2a-tasks/durable'
 import { fakeAgent, type FakeAgent } from 'a2a-tasks/testing'
-import { messagesTo, STORES, useStores, world } from './support/processes.js'
-
-useStores()
+import { messagesTo, STORES, world } from './support/processes.js'
 
 interface Setup {
   readonly tasks: TaskManager | DurableTaskManager

@@ -1,6 +1,5 @@
 /** Every manager of tasks, over every store: the rows of the table in docs/reference/combinations.md. */
 import { createRequire } from 'node:module'
-import { PGlite } from '@electric-sql/pglite'
 import { TaskManager, type Lifecycle, type TaskState } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
@@ -8,6 +7,7 @@ import { redisStore, type IoRedisClient } from 'a2a-tasks/stores/redis'
 import { sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
 import { onTestFinished } from 'vitest'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../support/pglite.js'
 
 export type Manager<S extends string = TaskState> = TaskManager<S> | DurableTaskManager<S>
 
@@ -53,7 +53,7 @@ let stores = 0
 
 /** A store in its own schema. */
 export async function postgresIn(client: PostgresClient, options?: FeedOptions): Promise<TaskStore> {
-  const store = postgresStore(client, { ...options, schema: `combination_${(stores += 1)}` })
+  const store = postgresStore(client, { ...options, schema: newSchema() })
   await store.migrate()
   return store
 }
@@ -64,8 +64,6 @@ export async function redisIn(client: IoRedisClient, options?: FeedOptions): Pro
   await store.migrate()
   return store
 }
-
-let pglite: Promise<PGlite> | undefined
 
 /** The rows that need no server. */
 export const FAST_ROWS: readonly Row[] = [
@@ -85,15 +83,8 @@ export const FAST_ROWS: readonly Row[] = [
     return await file.open(options)
   }),
   ...betterSqlite(),
-  durableRow('PGlite', 'PostgreSQL', async (options) =>
-    postgresIn(await (pglite ??= PGlite.create()), options),
-  ),
+  durableRow('PGlite', 'PostgreSQL', async (options) => postgresIn(await sharedPglite(), options)),
 ]
-
-export async function closeFastRows(): Promise<void> {
-  await (await pglite)?.close()
-  pglite = undefined
-}
 
 /** `better-sqlite3` runs on Node 22 and later, so it is not installed everywhere. */
 function betterSqlite(): Row[] {

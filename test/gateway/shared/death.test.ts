@@ -21,13 +21,10 @@ import {
   resultAt,
   stateOf,
   STORES,
-  useStores,
   worker,
   world,
   type World,
 } from '../../client/delegation/support/processes.js'
-
-useStores()
 
 const inMemory = (now: () => number) => Promise.resolve(memoryStore({ now }))
 

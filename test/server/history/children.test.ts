@@ -1,13 +1,11 @@
 /** Children of tasks, over every manager. */
 import { A2AClient } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { child, until } from './support/children.js'
-import { agent, closeManagers, MANAGERS, type Agent } from './support/managers.js'
+import { agent, MANAGERS, type Agent } from './support/managers.js'
 
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
-
-afterAll(closeManagers)
 
 /** A message to the agent from a task elsewhere. */
 async function sendFrom({ handler }: Agent, parentTaskId: string): Promise<string> {

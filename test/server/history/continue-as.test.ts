@@ -2,10 +2,8 @@
 import type { HistoryEntry } from 'a2a-tasks'
 import type { Run } from 'a2a-tasks/server'
 import { textOf } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
-
-afterAll(closeManagers)
+import { describe, expect, test } from 'vitest'
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 const keys: string[] = []
 

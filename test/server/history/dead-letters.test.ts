@@ -1,11 +1,9 @@
 /** Tasks that have failed for good: the list of them. */
 import type { Execute } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
 import { stateName } from '../spec/support/agent.js'
-import { agent, closeManagers, MANAGERS } from './support/managers.js'
-
-afterAll(closeManagers)
+import { agent, MANAGERS } from './support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('tasks that failed after all attempts are listed, page by page, and others are not', async () => {

@@ -1,11 +1,9 @@
 /** Forks: new tasks that share the past of others. */
 import { A2AError, TaskManager, type ForkOptions, type Task } from 'a2a-tasks'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, pass, replicas, settle, textOf } from '../durable/support/replicas.js'
-import { agent, closeManagers, MANAGERS, textsOf, type Agent } from './support/managers.js'
-
-afterAll(closeManagers)
+import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
 
 async function codeOf(fork: Promise<Task>): Promise<string> {
   return await fork.then(

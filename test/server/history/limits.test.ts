@@ -1,10 +1,8 @@
 /** Limits of the history of one turn. */
 import type { Execute } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
-import { afterAll, describe, expect, test } from 'vitest'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
-
-afterAll(closeManagers)
+import { describe, expect, test } from 'vitest'
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a turn has at most limits.maxSteps steps, those of earlier attempts included', async () => {

@@ -3,16 +3,14 @@ import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { A2AGateway, a2a } from 'a2a-tasks/gateway'
 import type { Execute, Run } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, pass, replicas, resultOf, settle, stateAt } from '../durable/support/replicas.js'
 import { child, until, type Child } from './support/children.js'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 /** Beyond the present of the agents, whose clocks are real. */
 const DECADE = 315_360_000_000
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
-
-afterAll(closeManagers)
 
 /** What the agent was told of where its messages come from. */
 function lineages({ tasks }: Child): unknown[] {

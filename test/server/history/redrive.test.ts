@@ -1,11 +1,9 @@
 /** Dead letters that are redriven: new tasks that continue them. */
 import { A2AError, TaskManager, type Task } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, cluster, pass, settle } from '../durable/support/replicas.js'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
-
-afterAll(closeManagers)
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 /** Code whose service is down at first. */
 function flaky(): { readonly execute: Execute; readonly keys: string[]; readonly mend: () => void } {

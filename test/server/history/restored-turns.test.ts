@@ -1,25 +1,21 @@
 /** Turns of a manager that was saved, and restored into another one. */
-import { PGlite } from '@electric-sql/pglite'
 import { TaskManager, type SavedTask } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import type { ManualClock } from 'a2a-tasks/testing'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { child, until } from './support/children.js'
 import { agent, textsOf, type Agent, type Open } from './support/managers.js'
 import { textOf } from '../durable/support/replicas.js'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../support/pglite.js'
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
 
 async function saved({ tasks }: Agent): Promise<SavedTask[]> {
   return JSON.parse(JSON.stringify(await tasks.snapshot())) as SavedTask[]
 }
-
-let database: Promise<PGlite> | undefined
-let schemas = 0
-afterAll(async () => (await database)?.close())
 
 /** Stores whose leases last by the clock of the test. */
 const MANAGERS = {
@@ -32,8 +28,7 @@ const MANAGERS = {
     return new DurableTaskManager({ store: await file.open({ now: () => clock.now() }), clock })
   },
   PGlite: async (clock: ManualClock) => {
-    const schema = `restored_${(schemas += 1)}`
-    const store = postgresStore(await (database ??= PGlite.create()), { schema, now: () => clock.now() })
+    const store = postgresStore(await sharedPglite(), { schema: newSchema(), now: () => clock.now() })
     await store.migrate()
     return new DurableTaskManager({ store, clock })
   },

@@ -2,12 +2,10 @@
 import { A2AError } from 'a2a-tasks'
 import { createRequestHandler, type Execute, type RetryOptions } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
 import { stateName } from '../spec/support/agent.js'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
-
-afterAll(closeManagers)
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('execute is called again, and does no step twice', async () => {

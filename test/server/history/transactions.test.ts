@@ -3,17 +3,15 @@ import type { Transaction } from '@electric-sql/pglite'
 import type { Run } from 'a2a-tasks/server'
 import type Database from 'libsql'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
-import { agent, closeManagers, MANAGERS, textsOf } from './support/managers.js'
-
-afterAll(closeManagers)
+import { describe, expect, test } from 'vitest'
+import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 type Client = Database.Database | Transaction
 
 const SQL = MANAGERS.filter(([name]) => name === 'SQLite' || name === 'PGlite')
 const OTHERS = MANAGERS.filter((each) => !SQL.includes(each))
 
-/** Does statements, in the way of the driver. Each file of PGlite has one table for all tests. */
+/** Does statements, in the way of the driver. */
 function does(client: Client, text: string): Promise<void> | undefined {
   if ('query' in client) return client.exec(text).then(() => undefined)
   client.exec(text)

@@ -1,5 +1,4 @@
 /** What a run reads of the earlier tasks of its context, over every manager. */
-import { PGlite } from '@electric-sql/pglite'
 import { A2AError, TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type ConversationPage, type Run } from 'a2a-tasks/server'
@@ -7,18 +6,15 @@ import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import { ManualClock } from 'a2a-tasks/testing'
 import Database from 'libsql'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { as, authenticate, call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../support/pglite.js'
 
 type Tasks = TaskManager | DurableTaskManager
 
-let pglite: PGlite | undefined
-afterAll(() => pglite?.close())
-
 async function overPostgres(clock: ManualClock): Promise<DurableTaskManager> {
-  pglite ??= await PGlite.create()
-  const store = postgresStore(pglite, { schema: `history_${Math.random().toString(36).slice(2)}` })
+  const store = postgresStore(await sharedPglite(), { schema: newSchema() })
   await store.migrate()
   return new DurableTaskManager({ store, clock })
 }

@@ -1,15 +1,15 @@
 /** The feed of a PostgreSQL store beyond the common suite: which processes write it, and where it begins. */
-import { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, expect, it } from 'vitest'
 import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
+import { sharedPglite } from '../../support/pglite.js'
 import { endOf, testWrittenFeed } from '../support/written-feed.js'
 
 let database: PGlite
 beforeAll(async () => {
-  database = await PGlite.create()
+  database = await sharedPglite()
 }, 60_000)
-afterAll(() => database.close())
 
 async function open(schema: string, feedSize?: number): Promise<PostgresStore> {
   const store = postgresStore(database, { schema, feedSize })

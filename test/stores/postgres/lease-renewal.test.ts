@@ -1,19 +1,19 @@
 /** Leases while requests fill every connection of the driver with slow statements. */
-import { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { postgresStore, type Parameter, type PgQuery, type PostgresClient } from 'a2a-tasks/stores/postgres'
 import { ManualClock } from 'a2a-tasks/testing'
 import { turn } from '../../durable/support/durable.js'
 import { worker } from '../../durable/support/leased.js'
+import { sharedPglite } from '../../support/pglite.js'
 
 const SLOW_MS = 700
 
 let database: PGlite
 beforeAll(async () => {
-  database = await PGlite.create()
+  database = await sharedPglite()
 }, 60_000)
-afterAll(() => database.close())
 
 /** A driver with this many connections, which serves statements in their order. Counting takes long. */
 class SlowDriver {

@@ -1,23 +1,21 @@
 /** The conformance suite over PostgreSQL in this process. */
-import { PGlite, type Transaction } from '@electric-sql/pglite'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { PGlite, Transaction } from '@electric-sql/pglite'
+import { beforeAll, describe, it } from 'vitest'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { testTaskStore } from 'a2a-tasks/testing'
+import { newSchema, sharedPglite } from '../../support/pglite.js'
 
 describe('postgresStore over PGlite', () => {
   let database: PGlite
-  let stores = 0
 
   beforeAll(async () => {
-    database = await PGlite.create()
+    database = await sharedPglite()
   }, 60_000)
-  afterAll(() => database.close())
 
   testTaskStore({
     test: (name, run) => it(name, run),
     create: async (given) => {
-      stores += 1
-      const options = { ...given, schema: `store_${stores}` }
+      const options = { ...given, schema: newSchema() }
       const store = postgresStore(database, options)
       await store.migrate()
       const counter = `${options.schema}.counter`

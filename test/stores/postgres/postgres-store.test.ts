@@ -1,11 +1,12 @@
 /** The PostgreSQL store beyond the common suite, over an in-process database. */
-import { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
 import { keyOf, type TaskKey } from '../../../src/core/task.js'
 import { PARKED } from '../../../src/durable/leases/lease-note.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
+import { sharedPglite } from '../../support/pglite.js'
 
 const KEY = { id: 'task 7', createdAt: '2026-01-01T00:00:07.000Z' }
 const LATER = '2027-01-01T00:00:00.000Z'
@@ -15,9 +16,8 @@ const LONG = String.fromCharCode(...Array.from({ length: 1_023 }, (_, n) => 0x4e
 
 let database: PGlite
 beforeAll(async () => {
-  database = await PGlite.create()
+  database = await sharedPglite()
 }, 60_000)
-afterAll(() => database.close())
 
 describe('postgresStore', () => {
   it('has no hints where it must not listen', () => {
@@ -274,7 +274,7 @@ async function fill(schema: string, count: number): Promise<void> {
     INSERT INTO ${schema}.contents SELECT task, 1, '{}', '' FROM ${schema}.tasks;
     INSERT INTO ${schema}.events SELECT task, n, NULL, '{}' FROM ${schema}.tasks, generate_series(1, 3) n;
     INSERT INTO ${schema}.documents SELECT task, id, created_at, 'push', 'a', 1, '1' FROM ${schema}.tasks;
-    ANALYZE;`)
+    ANALYZE ${schema}.tasks, ${schema}.contents, ${schema}.events, ${schema}.documents;`)
 }
 
 /** A client that tells how each statement would be run, and runs none. */

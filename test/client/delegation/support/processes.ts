@@ -1,6 +1,5 @@
 /** Processes that share a store and delegate to agents, and that can die at any request. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { PGlite } from '@electric-sql/pglite'
 import type { A2AClientOptions } from 'a2a-tasks/client'
 import { A2AClient } from 'a2a-tasks/client'
 import {
@@ -11,23 +10,13 @@ import {
 } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { fakeAgent, ManualClock, type FakeAgent } from 'a2a-tasks/testing'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 // The client loads it when it first needs it, which no fake clock waits for.
 import '../../../../src/client/delegation/kept-tasks.js'
 import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../../support/pglite.js'
 
 type Open = (now: () => number) => Promise<TaskStore>
-
-let database: PGlite
-let schemas = 0
-
-/** Opens the database of PGlite for the tests of one file. */
-export function useStores(): void {
-  beforeAll(async () => {
-    database = await PGlite.create()
-  }, 120_000)
-  afterAll(() => database.close())
-}
 
 /** Stores, by their names. */
 export const STORES: readonly [name: string, open: Open][] = [
@@ -36,8 +25,7 @@ export const STORES: readonly [name: string, open: Open][] = [
   [
     'PGlite',
     async (now) => {
-      schemas += 1
-      const store = postgresStore(database, { now, schema: `store_${schemas}` })
+      const store = postgresStore(await sharedPglite(), { now, schema: newSchema() })
       await store.migrate()
       return store
     },

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { PGlite } from '@electric-sql/pglite'
 import type { TaskStore } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
-import { onTestFinished } from 'vitest'
 import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../../support/pglite.js'
 
 /** Stores whose leases last by the clock of the test, which closes them. For `describe.each`. */
 export const LEASING_STORES: readonly (readonly [string, (now: () => number) => Promise<TaskStore>])[] = [
@@ -15,9 +14,7 @@ export const LEASING_STORES: readonly (readonly [string, (now: () => number) => 
   [
     'PGlite',
     async (now) => {
-      const database = await PGlite.create()
-      onTestFinished(() => database.close())
-      const store = postgresStore(database, { now })
+      const store = postgresStore(await sharedPglite(), { schema: newSchema(), now })
       await store.migrate()
       return store
     },

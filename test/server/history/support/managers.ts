@@ -1,5 +1,4 @@
 /** Managers of every kind, and an agent over one of them. */
-import { PGlite } from '@electric-sql/pglite'
 import { TaskManager, type HistoryRecorded, type Task } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import {
@@ -18,21 +17,13 @@ import { onTestFinished } from 'vitest'
 import { pass } from '../../durable/support/replicas.js'
 import { call, jsonRpc, ORIGIN, taskOf, user } from '../../spec/support/agent.js'
 import { databaseFile } from '../../../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../../../support/pglite.js'
 
 export type Tasks = TaskManager | DurableTaskManager
 export type Open = (clock: ManualClock) => Tasks | Promise<Tasks>
 
-let pglite: Promise<PGlite> | undefined
-
-/** For `afterAll` of each file: files share this module. */
-export async function closeManagers(): Promise<void> {
-  await (await pglite)?.close()
-  pglite = undefined
-}
-
 async function overPostgres(clock: ManualClock): Promise<DurableTaskManager> {
-  const database = await (pglite ??= PGlite.create())
-  const store = postgresStore(database, { schema: `history_${Math.random().toString(36).slice(2)}` })
+  const store = postgresStore(await sharedPglite(), { schema: newSchema() })
   await store.migrate()
   return new DurableTaskManager({ store, clock })
 }
