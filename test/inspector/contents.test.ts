@@ -1,9 +1,11 @@
 /** Contents that grow, are long, many, or in other scripts, and a page that is used by keyboard alone, or on a phone. */
 import { defineLifecycle, TaskManager } from 'a2a-tasks'
-import { expect, it } from 'vitest'
-import { requireChromium } from '../support/browser.js'
+import { afterAll, expect, it } from 'vitest'
+import { closeBrowser, requireChromium } from '../support/browser.js'
 import { agentOver, OPEN, READ, talk } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 it(
   'shows the latest messages of a long conversation, and the earlier ones on demand',

@@ -8,12 +8,14 @@ import { TaskManager } from 'a2a-tasks'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Page } from 'playwright-core'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { install, temporaryFolder } from '../command-line/support/program.js'
-import { listen, requireChromium } from '../support/browser.js'
+import { closeBrowser, listen, requireChromium } from '../support/browser.js'
 import { ROOT } from '../support/repository.js'
 import { OPEN } from './support/inspected.js'
 import { serve, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,10 +1,12 @@
 /** Files that people send to an agent from the page. */
 import { TaskManager } from 'a2a-tasks'
 import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { requireChromium } from '../support/browser.js'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { closeBrowser, requireChromium } from '../support/browser.js'
 import { OPEN, Page, READ } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 /** An agent that says what it has received, and asks for a file. */
 function reader(maxBodyBytes = 65_536): RequestHandler {

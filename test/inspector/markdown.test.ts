@@ -1,12 +1,14 @@
 /** Markdown in the page: what is rendered, what stays text, and the real browser. */
 import { TaskManager } from 'a2a-tasks'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { blocksOf, hasMarkup } from '../../src/inspector/page/markdown/blocks.js'
 import { inlineOf, type Inline } from '../../src/inspector/page/markdown/inline.js'
-import { requireChromium } from '../support/browser.js'
+import { closeBrowser, requireChromium } from '../support/browser.js'
 import { READ } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 const link = (href: string, ...content: Inline[]): Inline => ({ type: 'a', href, content })
 

@@ -4,10 +4,12 @@ import { TaskManager } from 'a2a-tasks'
 import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
-import { expect, it } from 'vitest'
-import { listen, openPage, requireChromium } from '../support/browser.js'
+import { afterAll, expect, it } from 'vitest'
+import { closeBrowser, listen, openPage, requireChromium } from '../support/browser.js'
 import { agentOver, OPEN, READ, talk } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 const SQLITE = 'DurableTaskManager over SQLite'
 

@@ -1,11 +1,13 @@
 /** An inspector of an agent that is not ours: a server of the official SDK, in a real browser and by the API. */
 import { A2AClient } from 'a2a-tasks/client'
 import { ManualClock } from 'a2a-tasks/testing'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { serveOfficialAgent } from '../conformance/support/official-agent.js'
-import { requireChromium } from '../support/browser.js'
+import { closeBrowser, requireChromium } from '../support/browser.js'
 import { entriesOf, OPEN, Page } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
+
+afterAll(closeBrowser)
 
 async function official(): Promise<{
   client: A2AClient

@@ -4,12 +4,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createInspector } from 'a2a-tasks/inspector'
 import { toNodeListener } from 'a2a-tasks/server/node'
-import { expect, it, onTestFinished } from 'vitest'
-import { listen, openPage, requireChromium } from '../support/browser.js'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { closeBrowser, listen, openPage, requireChromium } from '../support/browser.js'
 import { skipWithoutPostgres, startPostgres } from '../support/postgres-server.js'
 import { ROOT } from '../support/repository.js'
 import { OPEN } from './support/inspected.js'
 import { replica } from './support/replica.js'
+
+afterAll(closeBrowser)
 
 it('a task that replica A began and B has ended is replayed', { timeout: 120_000 }, async (context) => {
   skipWithoutPostgres(context)

@@ -4,9 +4,11 @@ import { once } from 'node:events'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Page } from 'playwright-core'
-import { expect, it, onTestFinished } from 'vitest'
-import { listen, openPage, requireChromium } from '../support/browser.js'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { closeBrowser, listen, openPage, requireChromium } from '../support/browser.js'
 import { gate } from '../server/spec/support/agent.js'
+
+afterAll(closeBrowser)
 
 /** A page that follows a task. It closes when the task has ended, or goes on until it is refused. */
 const PAGE = `<!doctype html>

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
-import { expect, it, onTestFinished } from 'vitest'
-import { listen, openPage, requireChromium } from '../support/browser.js'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { closeBrowser, listen, openPage, requireChromium } from '../support/browser.js'
 import { bundle } from '../support/bundle.js'
 import { execute } from './smoke-talk.mjs'
 
@@ -12,6 +12,8 @@ const SCRIPT = `
 import * as client from 'a2a-tasks/client'
 import { parseAgentCard } from 'a2a-tasks/agent-card'
 import { talk } from './test/package/smoke-talk.mjs'
+
+afterAll(closeBrowser)
 
 document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
   throw new Error('The page broke its policy: ' + blockedURI)

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chromium, type Page } from 'playwright-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
 import { onTestFinished, type TestContext } from 'vitest'
 
 const PATHS = [
@@ -26,15 +26,24 @@ export function requireChromium({ skip }: TestContext): string {
   return skip(text)
 }
 
-/** A page, open until the test is finished. `failure` rejects with the first error that the page does not catch. */
+let launched: Promise<Browser> | undefined
+
+/** For `afterAll` of each file that opens pages. */
+export async function closeBrowser(): Promise<void> {
+  await (await launched)?.close()
+  launched = undefined
+}
+
+/** A page with storage of its own, open until the test is finished. `failure` rejects with the first error that the page does not catch. */
 export async function openPage(
   executablePath: string,
   url: string,
 ): Promise<{ readonly page: Page; readonly failure: Promise<never> }> {
   // As root, which CI is, Chromium has no sandbox. What it opens is ours.
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  onTestFinished(() => browser.close())
-  const page = await browser.newPage()
+  const browser = await (launched ??= chromium.launch({ executablePath, args: ['--no-sandbox'] }))
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
   const failure = new Promise<never>((_, reject) => page.on('pageerror', reject))
   // It may come before a caller waits for it.
   failure.catch(() => {})
