@@ -7,13 +7,13 @@ import { closeBrowser, listen, openPage, requireChromium } from '../support/brow
 import { bundle } from '../support/bundle.js'
 import { execute } from './smoke-talk.mjs'
 
+afterAll(closeBrowser)
+
 /** What a page imports; it does as the runtimes do. */
 const SCRIPT = `
 import * as client from 'a2a-tasks/client'
 import { parseAgentCard } from 'a2a-tasks/agent-card'
 import { talk } from './test/package/smoke-talk.mjs'
-
-afterAll(closeBrowser)
 
 document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
   throw new Error('The page broke its policy: ' + blockedURI)
